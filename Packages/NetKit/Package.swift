@@ -16,7 +16,7 @@ let package = Package(
         .library(name: "NetKitFoundation", targets: ["NetKitFoundation"]),
     ],
     traits: [
-        .trait(name: "Logging", description: "Loads tell a Logger of apple/swift-log what they do.")
+        .trait(name: "Logging", description: "Loads log their steps to a Logger of apple/swift-log.")
     ],
     dependencies: [
         .package(path: "../EventLoops"),

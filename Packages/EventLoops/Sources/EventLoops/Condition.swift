@@ -101,6 +101,8 @@ public enum WaitError: Error, Hashable, Sendable {
     case timedOut
     /// Another task or thread is already waiting.
     case busy
+    /// The ``AsyncSemaphore`` was closed.
+    case closed
     /// The kernel refused the wait, for example for lack of descriptors; the value is its `errno`.
     case failed(CInt)
 

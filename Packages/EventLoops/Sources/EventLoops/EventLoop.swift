@@ -16,8 +16,7 @@ internal import Synchronization
 /// I/O. Other threads submit work through one locked inbox and an eventfd.
 ///
 /// Tasks are not preempted: one that computes for 50 ms delays all others on its loop by 50 ms. Compute elsewhere, or on a
-/// private loop (``init(name:)``). ``onSlowTurn`` reports turns over 100 ms, which debug builds print. ``lateness`` measures how
-/// late timers fired.
+/// private loop (``init(name:)``). ``onSlowTurn`` reports turns over 100 ms. ``lateness`` measures how late timers fired.
 ///
 /// A loop lives until ``shutdown()``; ``shared`` lives as long as the process.
 public final class EventLoop: TaskExecutor, Sendable {
@@ -27,7 +26,7 @@ public final class EventLoop: TaskExecutor, Sendable {
     /// A turn longer than this is reported to ``onSlowTurn``.
     public static let slowTurnLimit: Duration = .milliseconds(100)
 
-    /// The longest time by which ``executeLazily(_:)`` delays a body.
+    /// The longest time by which ``executeDeferred(_:)`` delays a body.
     public static let laziness: Duration = .milliseconds(EventLoop.lazyMilliseconds)
     private static let lazyMilliseconds: CInt = 5
 
@@ -48,7 +47,7 @@ public final class EventLoop: TaskExecutor, Sendable {
     /// Held while a descriptor is registered or its registration removed, so that closing a point cannot interfere. See
     /// ``WaitPoint/stopWatching()``.
     let registering = Locked<Void>(())
-    private let inbox = Locked(LoopInbox())
+    let inbox = Locked(LoopInbox())
     private let turn = LoopTurn()
     private let thread = Atomic<UInt>(0)
     private let slowTurn = Locked<(@Sendable (Duration) -> Void)?>(nil)
@@ -67,9 +66,6 @@ public final class EventLoop: TaskExecutor, Sendable {
         self.isShared = isShared
         serial = LoopSerialExecutor()
         serial.attach(self)
-        #if DEBUG
-        onSlowTurn = { EventLoop.printSlowTurn(of: name, lasting: $0) }
-        #endif
         var thread = pthread_t()
         let failure = pthread_create(
             &thread, nil,
@@ -86,9 +82,12 @@ public final class EventLoop: TaskExecutor, Sendable {
     @inline(__always)
     public var isCurrent: Bool { pthread_self() == thread.load(ordering: .relaxed) }
 
-    /// Called with the duration of each turn longer than ``slowTurnLimit``, on the loop's thread; nil to report nothing.
+    /// Called with the duration of each turn longer than ``slowTurnLimit``, on the loop's thread. Default: nil, which reports
+    /// and measures nothing.
     ///
-    /// Default: nil in release builds; debug builds print one line on standard error.
+    /// ```swift
+    /// EventLoop.shared.onSlowTurn = { logger.warning("the loop was busy for \($0)") }
+    /// ```
     public var onSlowTurn: (@Sendable (Duration) -> Void)? {
         get { slowTurn.withLock { $0 } }
         set {
@@ -128,7 +127,7 @@ public final class EventLoop: TaskExecutor, Sendable {
     /// wakes for another reason, at the latest after ``laziness``.
     ///
     /// For work that is probably unnecessary by then: waking a thread costs ten times as much as this call.
-    public func executeLazily(_ body: @escaping @Sendable () -> Void) {
+    public func executeDeferred(_ body: @escaping @Sendable () -> Void) {
         if isCurrent { turn.bodies.append(body) } else { submit(lazily: true) { $0.bodies.append(body) } }
     }
 
@@ -316,11 +315,6 @@ extension EventLoop {
         measured.withLock { $0.noteTurn(lasting: time) }
         if time > EventLoop.slowTurnLimit { onSlowTurn?(time) }
     }
-
-    private static func printSlowTurn(of name: String, lasting time: Duration) {
-        let line = "\(name): a turn took \(time); its tasks computed or blocked on the loop's thread\n"
-        _ = line.utf8.withContiguousStorageIfAvailable { write(2, $0.baseAddress, $0.count) }
-    }
 }
 
 /// An ``EventLoop`` as the executor of actors: ``EventLoop/serial``.
@@ -407,8 +401,7 @@ public struct LoopLateness: Hashable, Sendable {
 
     /// The duration of the longest turn, from the first job to the last timer; nil if no turn was measured.
     ///
-    /// Turns are measured while ``EventLoop/onSlowTurn`` is set, by default only in debug builds: measuring reads the clock twice
-    /// per turn.
+    /// Turns are measured only while ``EventLoop/onSlowTurn`` is set, since measuring reads the clock twice per turn.
     public var longestTurn: Duration?
 
     /// Makes an empty measurement.

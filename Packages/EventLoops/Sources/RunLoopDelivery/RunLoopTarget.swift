@@ -21,7 +21,7 @@ public struct RunLoopTarget: DeliveryTarget, @unchecked Sendable {
     // Only *running* a loop is restricted to its thread.
     private static let utf8: CFStringEncoding = 0x0800_0100  // kCFStringEncodingUTF8, which the importer leaves out
 
-    /// Identifies the loop. It is only compared, and a timer is added to it, which CoreFoundation protects with a lock.
+    /// The Foundation loop. Its only uses are comparison and adding a timer, which CoreFoundation protects with a lock.
     private let identity: RunLoop
     /// The CoreFoundation loop; nil for the loop of another thread, which only that thread can obtain.
     private let loop: CFRunLoop?
@@ -40,8 +40,8 @@ public struct RunLoopTarget: DeliveryTarget, @unchecked Sendable {
 
     /// Delivers on `loop`, which may belong to any thread, in `mode`.
     ///
-    /// For the calling thread's loop this is ``current(mode:)``, for the main thread's ``main(mode:)``. On any other loop, the
-    /// first delivery comes after that loop has run once.
+    /// For the calling thread's loop, the target equals ``current(mode:)``; for the main thread's, ``main(mode:)``. On
+    /// any other loop, nothing is delivered before that loop has run once.
     public init(_ loop: RunLoop, mode: RunLoop.Mode = .default) {
         if loop === RunLoop.main {
             self.init(loop, loop: CFRunLoopGetMain(), mode: mode)
@@ -99,8 +99,8 @@ private final class RunLoopSignal: DeliverySignal, @unchecked Sendable {
 
     private let body: Body
 
-    /// Emptied by cancelling: the source holds its info until it is released, and the closure often holds the owner of this
-    /// signal.
+    /// A box for the closure, which ``cancel()`` empties. The source retains the box until the source itself is
+    /// released, and the closure often retains the owner of this signal.
     private final class Body: Sendable {
         private let perform: Locked<(@Sendable () -> Void)?>
         init(_ perform: @escaping @Sendable () -> Void) { self.perform = Locked(perform) }
@@ -131,7 +131,7 @@ private final class RunLoopSignal: DeliverySignal, @unchecked Sendable {
         }
         source = withExtendedLifetime(body) { CFRunLoopSourceCreate(nil, 0, &context) }
         CFRunLoopAddSource(loop, source, mode)
-        CFRunLoopWakeUp(loop)  // a loop that is waiting checks its sources again
+        CFRunLoopWakeUp(loop)  // makes a loop that is waiting check its sources again
     }
 
     deinit { cancel() }
@@ -144,7 +144,7 @@ private final class RunLoopSignal: DeliverySignal, @unchecked Sendable {
     func cancel() {
         body.empty()
         CFRunLoopSourceInvalidate(source)
-        CFRunLoopWakeUp(loop)  // a loop that is empty now must return
+        CFRunLoopWakeUp(loop)  // lets a loop without further sources return
     }
 }
 
@@ -152,7 +152,7 @@ private final class RunLoopSignal: DeliverySignal, @unchecked Sendable {
 ///
 /// Theory of operation. Foundation reveals the CoreFoundation loop of a `RunLoop` only to the thread that runs it. A timer is
 /// therefore added to the loop, which wakes the loop if it waits. When the timer fires, on that thread, it adds a
-/// ``RunLoopSignal`` there. A signal that comes before is remembered.
+/// ``RunLoopSignal`` there. A signal that arrives earlier is stored and delivered then.
 private final class RemoteRunLoopSignal: DeliverySignal, @unchecked Sendable {
     // All mutable state is behind the lock, except for the timer, which is set once and may be invalidated from any thread.
     private struct State {
@@ -174,7 +174,7 @@ private final class RemoteRunLoopSignal: DeliverySignal, @unchecked Sendable {
 
     deinit { cancel() }
 
-    /// Called on the loop's thread, with the signal that is on its loop now.
+    /// Takes over the signal that was added to the loop. Called on the loop's thread.
     private func attach(_ signal: RunLoopSignal) {
         let (isSignalled, isCancelled) = state.withLock { state in
             if !state.isCancelled { state.signal = signal }

@@ -262,6 +262,23 @@ extension EventLoopsTests {
             #expect(semaphore.tryWait())
         }
 
+        @Test func closingEndsTheWaits() async throws {
+            let semaphore = AsyncSemaphore(1)
+            try await semaphore.wait()
+            let task = Task { try await semaphore.wait() }
+            await until { semaphore.waiterCount == 1 }
+            async let blocked = onThread { Result { () throws(WaitError) in try semaphore.wait() } }
+            await until { semaphore.waiterCount == 2 }
+            semaphore.close()
+            await #expect(throws: WaitError.closed) { try await task.value }
+            let result = await blocked
+            #expect(throws: WaitError.closed) { try result.get() }
+            await #expect(throws: WaitError.closed) { try await semaphore.wait() }
+            #expect(semaphore.waiterCount == 0 && semaphore.available == 0)
+            semaphore.signal()
+            #expect(semaphore.available == 1 && !semaphore.tryWait())
+        }
+
         /// The permit and the cancellation race. Whichever wins, one permit is left at the end.
         @Test func aPermitThatRacesWithACancellationIsNotLost() async throws {
             for _ in 0..<200 {
@@ -276,6 +293,102 @@ extension EventLoopsTests {
                 #expect(semaphore.tryWait())
                 #expect(!semaphore.tryWait())
             }
+        }
+    }
+    /// Permits in every order of taking, waiting, returning, withdrawing and closing.
+    @Suite struct PermitQueueTests {
+        /// The expected state of a queue: the waiting tickets and the number of held permits.
+        private struct Model {
+            var queue: PermitQueue<Int>
+            var held = 0
+            var isClosed = false
+            /// The tickets that wait for a permit, and those that have one but have not noticed yet.
+            var tickets: [(number: Int, ticket: PermitTicket, isGranted: Bool)] = []
+            var last = 0
+
+            mutating func enter() {
+                last += 1
+                switch queue.enter(last) {
+                case .granted: held += 1
+                case .queued(let ticket): tickets.append((last, ticket, false))
+                case .closed: #expect(isClosed)
+                }
+            }
+
+            mutating func wake(_ number: Int?) {
+                guard let number, let index = tickets.firstIndex(where: { $0.number == number }) else { return }
+                #expect(!tickets[index].isGranted, "a permit is granted once")
+                #expect(tickets[..<index].allSatisfy { $0.isGranted }, "in order")
+                #expect(!isClosed)
+                tickets[index].isGranted = true
+            }
+
+            mutating func give() {
+                held -= 1
+                wake(queue.give())
+            }
+
+            mutating func withdraw(_ index: Int) {
+                let (_, ticket, _) = tickets.remove(at: index)
+                wake(queue.withdraw(ticket))
+            }
+
+            mutating func notice(_ index: Int) {
+                tickets.remove(at: index)
+                held += 1
+            }
+
+            mutating func close() {
+                isClosed = true
+                #expect(queue.close() == tickets.filter { !$0.isGranted }.map(\.number))
+            }
+
+            func isRight(_ permits: Int) -> Bool {
+                queue.free + held + tickets.count(where: \.isGranted) == permits
+                    && (isClosed || queue.free == 0 || tickets.allSatisfy(\.isGranted))
+                    && queue.waiterCount == tickets.count { !$0.isGranted }
+            }
+        }
+
+        private func run(_ model: Model, permits: Int, steps: Int) -> Bool {
+            guard model.isRight(permits) else { return false }
+            if steps == 0 { return true }
+            var next: [Model] = []
+            func add(_ change: (inout Model) -> Void) {
+                var model = model
+                change(&model)
+                next.append(model)
+            }
+            add { $0.enter() }
+            if model.held > 0 { add { $0.give() } }
+            if !model.isClosed { add { $0.close() } }
+            for index in model.tickets.indices {
+                // A waiter may be cancelled before or after it was granted a permit.
+                add { $0.withdraw(index) }
+                if model.tickets[index].isGranted { add { $0.notice(index) } }
+            }
+            return next.allSatisfy { run($0, permits: permits, steps: steps - 1) }
+        }
+
+        @Test("No order of entering, leaving, cancelling and closing loses or duplicates a permit", arguments: [1, 2])
+        func keepsItsPermits(_ permits: Int) {
+            #expect(run(Model(queue: PermitQueue(permits)), permits: permits, steps: 7))
+        }
+
+        @Test("A permit granted just before its waiter is cancelled goes to the next")
+        func passesAPermitOn() throws {
+            var queue = PermitQueue<String>(1)
+            let isTaken = queue.take()
+            #expect(isTaken)
+            let entries = (queue.enter("first"), queue.enter("second"))
+            guard case (.queued(let first), .queued(_)) = entries else {
+                Issue.record("both wait: \(entries)")
+                return
+            }
+            let woken = (queue.give(), queue.withdraw(first))
+            #expect(woken.0 == "first" && woken.1 == "second")
+            let last = queue.give()
+            #expect(last == nil && queue.free == 1)
         }
     }
 }

@@ -26,9 +26,9 @@ extension EventLoopsTests {
             for loop in [EventLoop.shared, .forTest("lazy")] {
                 for _ in 0..<3 {
                     await withCheckedContinuation { continuation in
-                        loop.executeLazily {
+                        loop.executeDeferred {
                             #expect(loop.isCurrent)
-                            loop.executeLazily { continuation.resume() }
+                            loop.executeDeferred { continuation.resume() }
                         }
                     }
                 }
@@ -39,13 +39,13 @@ extension EventLoopsTests {
         @Test func lazyBodiesRunWithOthers() async {
             let loop = EventLoop.forTest("lazy")
             let order = Record<Int>()
-            for number in 0..<100 { loop.executeLazily { order.append(number) } }
+            for number in 0..<100 { loop.executeDeferred { order.append(number) } }
             await turns(1, of: loop)
             #expect(order.values == Array(0..<100))
-            loop.executeLazily { order.append(100) }
+            loop.executeDeferred { order.append(100) }
             loop.shutdown()  // the loop ends after the body
             await until { loop.hasEnded }
-            loop.executeLazily { order.append(101) }
+            loop.executeDeferred { order.append(101) }
             await turns(1, of: .shared)
             #expect(order.values == Array(0...101))
         }
@@ -207,6 +207,7 @@ extension EventLoopsTests {
             let loop = EventLoop.forTest("slow")
             defer { loop.shutdown() }
             let reported = Record<Duration>()
+            #expect(loop.onSlowTurn == nil, "a library prints nothing unasked")
             loop.onSlowTurn = { time in reported.append(time) }
             #expect(loop.onSlowTurn != nil)
             await Task(executorPreference: loop) {

@@ -8,14 +8,20 @@ import Testing
 extension EventLoopsTests {
     @Suite struct LoopShutdownTests {
         private func threadCount(named name: String) -> Int {
+            threadStates(named: name).count
+        }
+
+        /// The state of each thread with this name, as in `/proc/self/task/*/stat`: `S` for one that sleeps.
+        private func threadStates(named name: String) -> [Substring] {
             let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-            return tasks.count { task in
+            return tasks.compactMap { task in
                 // Not with Foundation, which leaks its buffer if the thread ends during the read.
-                let descriptor = open("/proc/self/task/\(task)/comm", O_RDONLY | O_CLOEXEC)
+                let descriptor = open("/proc/self/task/\(task)/stat", O_RDONLY | O_CLOEXEC)
                 defer { close(descriptor) }
-                var bytes = [UInt8](repeating: 0, count: 16)
+                var bytes = [UInt8](repeating: 0, count: 64)
                 let count = read(descriptor, &bytes, bytes.count)
-                return count > 0 && String(decoding: bytes[..<count], as: UTF8.self) == name + "\n"
+                let words = String(decoding: bytes[..<max(0, count)], as: UTF8.self).split(separator: " ")
+                return words.count > 2 && words[1] == "(\(name))" ? words[2] : nil
             }
         }
 
@@ -81,9 +87,43 @@ extension EventLoopsTests {
             #expect(isReserved)
             loop.shutdown()
             await turns(of: loop)
+            await until { threadStates(named: "again") == ["S"] }
             #expect(!loop.hasEnded)
             loop.cancelReservation()
             await until { loop.hasEnded }
+        }
+
+        /// A thread has submitted work and is about to write to the eventfd, which must still be open then.
+        @Test(.timeLimit(.minutes(1))) func endsAfterTheWriteThatIsDue() async {
+            let loop = EventLoop.forTest("write")
+            await withCheckedContinuation { continuation in
+                loop.execute {
+                    loop.shutdown()
+                    loop.execute {
+                        // Like a thread that has left the lock; the turn has just taken the shutdown.
+                        loop.inbox.withLock { $0.isSignalled = true }
+                        continuation.resume()
+                    }
+                }
+            }
+            await until { loop.hasEnded || threadStates(named: "write") == ["S"] }
+            #expect(!loop.hasEnded)
+            loop.epoll.wakeUp()
+            await until { loop.hasEnded }
+        }
+
+        /// The numbers of the loop's descriptors belong to others now.
+        @Test func workAfterTheEndWritesToNoDescriptor() async throws {
+            let loop = EventLoop.forTest("gone")
+            loop.shutdown()
+            await until { loop.hasEnded }
+            let pairs = try (0..<8).map { _ in try SocketPair() }
+            for _ in 0..<3 { loop.execute {} }
+            loop.executeDeferred {}
+            for pair in pairs {
+                #expect(SocketPair.tryRead(pair.near) == .nothing && SocketPair.tryRead(pair.far) == .nothing)
+                close(pair.near)
+            }
         }
 
         /// A thread is about to write to the eventfd when the timer wakes the loop: the eventfd must stay open.

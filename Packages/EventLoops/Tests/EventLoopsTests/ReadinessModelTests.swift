@@ -167,10 +167,12 @@ extension EventLoopsTests {
                 return point.reader.isParked || point.readerWatch.isParked
             }
 
-            /// True if a slot holds a waiter that no longer waits, or lacks a waiter that waits.
+            /// True if a slot holds a waiter that no longer waits or lacks a waiter that waits, or if the point is drained although
+            /// a readable edge is latched.
             var isInconsistent: Bool {
                 point.reader.isParked != (state.task == .parked)
                     || point.readerWatch.isParked != (state.observer == .parked)
+                    || point.isDrained && !point.reader.hasRoom(for: .readable)
             }
         }
 

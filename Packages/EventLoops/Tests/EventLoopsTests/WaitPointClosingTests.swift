@@ -154,6 +154,19 @@ extension EventLoopsTests {
             new.close()
         }
 
+        /// A call that is still inside begins to wait. Its owner may have closed the descriptor by now.
+        @Test func aWaitThatBeginsAfterClosingRegistersNothing() async throws {
+            let pair = try SocketPair()
+            defer { close(pair.near) }
+            let point = WaitPoint(descriptor: pair.near, ownership: .borrowed)
+            #expect(point.enter(.reader) == .entered)
+            point.close()
+            #expect(await point.readerWait(for: .readable, until: nil) == .closed)
+            #expect(point.watch(.reader, for: .readable, with: CountingWatcher()) == .closed)
+            #expect(point.watched.load(ordering: .acquiring) == WaitPoint.Watching.notYet)
+            point.leave(.reader)
+        }
+
         @Test func theLoopReleasesAClosedPoint() async throws {
             let pair = try SocketPair()
             weak var point: WaitPoint?

@@ -1,50 +1,51 @@
-/// One line of a directory listing, understood.
+/// An entry of a directory listing.
 ///
-/// The name is what a stranger sent. It is no path: join ``pathComponent`` to a folder, never ``name``.
+/// The name comes from the server and is not trusted. To build a local path, append ``pathComponent`` to a folder, never
+/// ``name``.
 ///
 /// Replaces the dictionary of `CFFTPCreateParsedResourceListing`.
 public struct ListingEntry: Sendable, Hashable {
-    /// The name as the server sent it. What to send back when the file is wanted. Replaces `kCFFTPResourceName`.
+    /// The name as the server sent it, for use in commands. Replaces `kCFFTPResourceName`.
     public var nameBytes: [UInt8]
 
-    /// What it is. Replaces `kCFFTPResourceType`; see ``ListingKind/directoryEntryType``.
+    /// The type of the entry. Replaces `kCFFTPResourceType`; see ``ListingKind/directoryEntryType``.
     public var kind: ListingKind
 
-    /// How many bytes it has; nil if the line does not tell, as for most directories, links and devices' files.
+    /// The size in bytes; nil if the line does not contain it, as for most directories, links and device files.
     ///
     /// Replaces `kCFFTPResourceSize`.
     public var size: UInt64?
 
-    /// False if ``size`` was told in blocks, so that up to 511 bytes fewer may be there.
+    /// Whether ``size`` is exact. False if the line contains the number of blocks: the size may then be up to 511 bytes smaller.
     public var isSizeExact = true
 
-    /// When it was changed, with what is not certain about that. Replaces `kCFFTPResourceModDate`.
+    /// The time of the last change, with its precision. Replaces `kCFFTPResourceModDate`.
     public var date: ListingDate?
 
-    /// Who owns it, name or number. Replaces `kCFFTPResourceOwner`.
+    /// The owner, a name or number. Replaces `kCFFTPResourceOwner`.
     public var owner: String?
 
-    /// Its group, name or number. Replaces `kCFFTPResourceGroup`.
+    /// The group, a name or number. Replaces `kCFFTPResourceGroup`.
     public var group: String?
 
-    /// The permission bits with setuid, setgid and sticky: at most 0o7777. Replaces `kCFFTPResourceMode`.
+    /// The permission bits including setuid, setgid and sticky: at most 0o7777. Replaces `kCFFTPResourceMode`.
     public var mode: UInt16?
 
-    /// Where a link leads, as the server sent it; nil if it is no link or the line does not tell.
+    /// The target of a link as the server sent it; nil if the entry is not a link or the line does not contain the target.
     ///
     /// Replaces `kCFFTPResourceLink`.
     public var linkTargetBytes: [UInt8]?
 
-    /// Whether the line is about the listed directory itself, or the one above.
+    /// Whether the entry is in the listed directory, or is the directory itself or its parent.
     public var place = ListingPlace.inside
 
-    /// The facts as they were sent, up to the name; see ``facts``.
+    /// The facts as received, without the name; see ``facts``.
     var factBytes: [UInt8] = []
 
-    /// How the line was read.
+    /// The format of the line.
     public var format: ListingFormat
 
-    /// Makes an entry of which only the name is known, as from NLST.
+    /// Creates an entry with only a name, as in the output of NLST.
     public init(nameBytes: [UInt8], kind: ListingKind = .unknown, format: ListingFormat = .names) {
         self.nameBytes = nameBytes
         self.kind = kind
@@ -54,15 +55,15 @@ public struct ListingEntry: Sendable, Hashable {
 }
 
 extension ListingEntry {
-    /// The name as text: as UTF-8 if it is that, else as Latin-1, which takes any bytes.
+    /// The name as text: UTF-8 if it is valid, otherwise Latin-1, which allows all bytes.
     public var name: String { ListingEntry.text(nameBytes[...]) }
 
-    /// Where a link leads, as text; see ``name``.
+    /// The target of a link as text; see ``name``.
     public var linkTarget: String? { linkTargetBytes.map { ListingEntry.text($0[...]) } }
 
-    /// The facts of MLSD and MLST (RFC 3659 §7.5), names in lower case; empty in other formats.
+    /// The facts of MLSD and MLST (RFC 3659 §7.5), with names in lower case; empty in other formats.
     ///
-    /// Made when asked for: most callers want only what has a property of its own.
+    /// Computed on each access, because most callers use only the facts that have separate properties.
     public var facts: [String: String] {
         var facts: [String: String] = [:]
         if factBytes.isEmpty { return facts }
@@ -72,10 +73,10 @@ extension ListingEntry {
         return facts
     }
 
-    /// The name if it can stand for one file in a folder of this machine, else nil.
+    /// The name if it is valid as a local file name, otherwise nil.
     ///
-    /// Nil for `.`, `..`, names with a slash or NUL, and names over 255 bytes: a server that sends those is broken or
-    /// wants to write outside the folder.
+    /// Nil for `.`, `..`, names with a slash or NUL, empty names, and names of more than 255 bytes. A server that sends such
+    /// names is faulty or tries to write outside the folder.
     public var pathComponent: [UInt8]? {
         guard (1...255).contains(nameBytes.count), ListingPlace(nameBytes) == .inside,
             !nameBytes.contains(UInt8(ascii: "/")), !nameBytes.contains(0)
@@ -83,17 +84,17 @@ extension ListingEntry {
         return nameBytes
     }
 
-    /// About how much memory the entry takes, with its texts, in bytes: for callers that gather many.
+    /// The approximate memory of the entry and its texts, in bytes, for callers that keep many entries.
     public var memorySize: Int {
         MemoryLayout<Self>.stride + Self.storageSize(nameBytes.count) + Self.storageSize(factBytes.count)
             + Self.storageSize(linkTargetBytes?.count ?? 0) + Self.storageSize(owner) + Self.storageSize(group)
     }
 
-    /// The memory of an array, with its header and what the allocator adds.
+    /// The memory of an array with its header and the allocator's overhead.
     private static func storageSize(_ count: Int) -> Int { count == 0 ? 0 : count + 48 }
 
     private static func storageSize(_ text: String?) -> Int {
-        guard let count = text?.utf8.count, count > 15 else { return 0 }  // a short string lies in the entry itself
+        guard let count = text?.utf8.count, count > 15 else { return 0 }  // a short string is stored inline
         return storageSize(count)
     }
 
@@ -102,5 +103,54 @@ extension ListingEntry {
         var text = ""
         for byte in bytes { text.unicodeScalars.append(Unicode.Scalar(byte)) }
         return text
+    }
+}
+
+/// The type of an entry of a listing.
+public enum ListingKind: Sendable, Hashable, CaseIterable {
+    /// A plain file.
+    case file
+    /// A directory.
+    case directory
+    /// A symbolic link.
+    case link
+    /// A character device.
+    case characterDevice
+    /// A block device.
+    case blockDevice
+    /// A named pipe.
+    case fifo
+    /// A Unix socket.
+    case socket
+    /// Another type, or the line does not contain the type.
+    case unknown
+
+    /// The value of `d_type` in `readdir(3)`, as in `kCFFTPResourceType`.
+    public var directoryEntryType: UInt8 {
+        switch self {
+        case .unknown: 0
+        case .fifo: 1
+        case .characterDevice: 2
+        case .directory: 4
+        case .blockDevice: 6
+        case .file: 8
+        case .link: 10
+        case .socket: 12
+        }
+    }
+}
+
+/// The relation of an entry to the listed directory.
+public enum ListingPlace: Sendable, Hashable {
+    /// An entry in the listed directory.
+    case inside
+    /// The listed directory itself: `.`, or the type `cdir`.
+    case current
+    /// The parent directory: `..`, or the type `pdir`.
+    case parent
+
+    init(_ name: [UInt8]) {
+        let dot = UInt8(ascii: ".")
+        self = name == [dot] ? .current : name == [dot, dot] ? .parent : .inside
     }
 }

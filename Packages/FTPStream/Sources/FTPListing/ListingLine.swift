@@ -1,6 +1,6 @@
-/// One line of a listing without its end, and where its fields are: the runs between blanks.
+/// A line of a listing without its end, and the ranges of its fields, which blanks separate.
 struct ListingLine: Sendable {
-    /// So many fields are found; a name with more blanks than that is still whole, as it is taken from the line.
+    /// The most fields that are found. Names are taken from the line and may contain any number of blanks.
     static let fieldLimit = 32
 
     private(set) var bytes: [UInt8] = []
@@ -15,7 +15,7 @@ struct ListingLine: Sendable {
         split()
     }
 
-    /// Takes another line, without the CRs at its end.
+    /// Replaces the line, without the CRs at its end. The fields are empty until ``split()``.
     mutating func set(_ line: RawSpan) {
         var end = line.byteCount
         while end > 0, line.unsafeLoad(fromUncheckedByteOffset: end - 1, as: UInt8.self) == UInt8(ascii: "\r") {
@@ -33,17 +33,17 @@ struct ListingLine: Sendable {
         fields.removeAll(keepingCapacity: true)
         defer { self.fields = fields }
         let line = bytes.span
-        var place = 0
+        var index = 0
         while fields.count < Self.fieldLimit {
-            while place < line.count, Self.isBlank(line[place]) { place += 1 }
-            if place == line.count { return }
-            let start = place
-            while place < line.count, !Self.isBlank(line[place]) { place += 1 }
-            fields.append(start..<place)
+            while index < line.count, Self.isBlank(line[index]) { index += 1 }
+            if index == line.count { return }
+            let start = index
+            while index < line.count, !Self.isBlank(line[index]) { index += 1 }
+            fields.append(start..<index)
         }
     }
 
-    /// A field's bytes; none beyond the last.
+    /// The bytes of a field; empty beyond the last field.
     subscript(field: Int) -> ArraySlice<UInt8> {
         @inline(__always) get { field < fields.count ? bytes[fields[field]] : [] }
     }
@@ -51,12 +51,12 @@ struct ListingLine: Sendable {
     /// A field as text.
     func text(_ field: Int) -> String { ListingEntry.text(self[field]) }
 
-    /// Everything from a place on.
-    func rest(from place: Int) -> ArraySlice<UInt8> {
-        place < bytes.count ? bytes[place...] : []
+    /// The bytes from an index to the end of the line.
+    func rest(from index: Int) -> ArraySlice<UInt8> {
+        index < bytes.count ? bytes[index...] : []
     }
 
-    /// Everything behind a field and the blanks after it.
+    /// The bytes after a field and the blanks that follow it.
     func rest(after field: Int) -> ArraySlice<UInt8> {
         field + 1 < fields.count ? bytes[fields[field + 1].lowerBound...] : []
     }
@@ -65,8 +65,8 @@ struct ListingLine: Sendable {
 }
 
 extension ArraySlice<UInt8> {
-    /// The number that these digits are; nil if they are none, or it is too large.
-    var number: UInt64? {
+    /// The number that these digits represent; nil if there is another byte, no digit, or the number is too large.
+    package var number: UInt64? {
         guard !isEmpty else { return nil }
         var value: UInt64 = 0
         for byte in self {
@@ -79,20 +79,17 @@ extension ArraySlice<UInt8> {
         return value
     }
 
-    /// A number of at most four digits.
-    var smallNumber: Int? { count <= 4 ? number.map(Int.init) : nil }
-
     func isText(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { elementsEqual($0) }
     }
 
-    /// Compares with a word in lower case; the case of ASCII letters does not matter.
+    /// Whether the bytes are equal to a word in lower case, ignoring the case of ASCII letters.
     func isWord(_ word: StaticString) -> Bool {
         count == word.utf8CodeUnitCount && beginsWithWord(word)
     }
 
-    /// Whether it begins with a word in lower case; the case of ASCII letters does not matter.
+    /// Whether the bytes begin with a word in lower case, ignoring the case of ASCII letters.
     func beginsWithWord(_ word: StaticString) -> Bool {
         guard count >= word.utf8CodeUnitCount else { return false }
         return word.withUTF8Buffer { word in
@@ -100,11 +97,8 @@ extension ArraySlice<UInt8> {
         }
     }
 
-    /// The first place of a byte.
-    func place(of byte: UInt8) -> Int? { firstIndex(of: byte) }
-
-    /// Without the blanks at both ends.
-    var trimmed: ArraySlice<UInt8> {
+    /// The bytes without blanks at both ends.
+    package var trimmed: ArraySlice<UInt8> {
         var part = self
         while let first = part.first, ListingLine.isBlank(first) { part = part.dropFirst() }
         while let last = part.last, ListingLine.isBlank(last) { part = part.dropLast() }
@@ -112,4 +106,70 @@ extension ArraySlice<UInt8> {
     }
 
     var isBlank: Bool { allSatisfy(ListingLine.isBlank) }
+}
+
+/// A scanner that takes numbers and separators from the beginning of a field.
+///
+/// ```swift
+/// var scan = FieldScanner(field)              // 09:05
+/// guard let hour = scan.number(digits: 1...2), scan.take(":"), let minute = scan.number(digits: 2...2) else { … }
+/// ```
+struct FieldScanner {
+    private let bytes: ArraySlice<UInt8>
+    private var index: Int
+
+    init(_ field: ArraySlice<UInt8>) {
+        bytes = field
+        index = field.startIndex
+    }
+
+    var isAtEnd: Bool { index == bytes.endIndex }
+
+    /// The bytes that have not been taken.
+    var rest: ArraySlice<UInt8> { bytes[index...] }
+
+    /// Takes all digits that come next, as a number. If their count is out of range, it takes nothing and returns nil.
+    mutating func number(digits count: ClosedRange<Int>) -> Int? {
+        let run = digitCount
+        return count.contains(run) ? take(digits: run) : nil
+    }
+
+    /// Takes exactly `count` digits as a number, even if more follow. If there are fewer, it takes nothing and returns nil.
+    mutating func take(digits count: Int) -> Int? {
+        guard bytes.endIndex - index >= count else { return nil }
+        var value = 0
+        for byte in bytes[index..<(index + count)] {
+            guard FieldScanner.isDigit(byte) else { return nil }
+            value = value * 10 + Int(byte - 0x30)
+        }
+        index += count
+        return value
+    }
+
+    /// The number of digits that come next.
+    var digitCount: Int {
+        var end = index
+        while end < bytes.endIndex, FieldScanner.isDigit(bytes[end]) { end += 1 }
+        return end - index
+    }
+
+    /// Takes a character if it is next; returns whether it was.
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard index < bytes.endIndex, bytes[index] == UInt8(ascii: character) else { return false }
+        index += 1
+        return true
+    }
+
+    /// Takes a character and the bytes before it, which it returns. If the character is missing, it takes nothing and returns
+    /// nil.
+    mutating func take(upTo character: Unicode.Scalar) -> ArraySlice<UInt8>? {
+        guard let end = bytes[index...].firstIndex(of: UInt8(ascii: character)) else { return nil }
+        defer { index = end + 1 }
+        return bytes[index..<end]
+    }
+
+    /// Takes all digits that come next.
+    mutating func skipDigits() { index += digitCount }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
 }

@@ -1,4 +1,4 @@
-/// Reads directory listings line by line, in every format that servers send.
+/// A parser for directory listings in the formats of all common servers. It parses one line at a time.
 ///
 /// ```swift
 /// var parser = ListingParser(ListingOptions(now: now))
@@ -11,36 +11,37 @@
 /// if let last = try parser.finish(buffer.span.bytes) { print(last.name) }
 /// ```
 ///
-/// Each line is recognised by itself, so that servers which mix formats are read as well. Replaces
-/// `CFFTPCreateParsedResourceListing`, whose loss of a last line without line end ``finish(_:)`` mends. Does no I/O and imports
-/// nothing. What comes in is never trusted: any bytes give entries or none, and ``ListingError`` at worst.
+/// The format of each line is detected separately, so that listings with mixed formats can be parsed. The parser does no I/O. The
+/// input is not trusted: any bytes result in entries, skipped lines or a ``ListingError``.
+///
+/// Replaces `CFFTPCreateParsedResourceListing`, which loses a last line without a line end; ``finish(_:)`` parses it.
 public struct ListingParser: Sendable {
-    /// What one call of ``ListingParser/parse(_:)`` did.
+    /// The result of one call of ``ListingParser/parse(_:)``.
     public struct Step: Sendable, Hashable {
-        /// How many bytes were used: those of one line with its end. 0: no whole line is there, give more.
+        /// The number of bytes used: those of one line and its end. 0 if there is no complete line.
         public let consumed: Int
 
-        /// What the line said; nil if it was none of an entry: a heading, a total, blank, or not to be understood.
+        /// The entry; nil if the line is a heading, a total, blank, or in an unknown format.
         public let entry: ListingEntry?
     }
 
-    /// What it was made with.
+    /// The options of the parser.
     public let options: ListingOptions
 
-    private let years: YearGuess
+    private let years: YearInference
     private var line = ListingLine()
-    /// A name that stood on a line of its own, on VMS; the rest follows.
+    /// A long name in a VMS listing, which is alone on its line; the next line has the other fields.
     private var pendingName: [UInt8] = []
 
-    /// A parser for one listing.
+    /// Creates a parser for one listing.
     public init(_ options: ListingOptions) {
         self.options = options
-        years = YearGuess(options)
+        years = YearInference(options)
     }
 
-    /// Reads the first line of `bytes`.
+    /// Parses the first line of `bytes`.
     ///
-    /// - Throws: ``ListingError/lineTooLong(limit:)``, also for a line whose end has not come yet.
+    /// - Throws: ``ListingError/lineTooLong(limit:)``, also for a line whose end is not yet received.
     public mutating func parse(_ bytes: RawSpan) throws(ListingError) -> Step {
         let limit = options.lineLimit + 2
         var end = 0
@@ -53,15 +54,16 @@ public struct ListingParser: Sendable {
         return Step(consumed: end + 1, entry: try read(bytes.extracting(..<end)))
     }
 
-    /// Reads the last line if it has no end; nil for none.
+    /// Parses the last line if it has no line end.
     ///
-    /// - Parameter rest: what ``parse(_:)`` left.
+    /// - Parameter rest: the bytes that ``parse(_:)`` has not used.
+    /// - Returns: The entry; nil if there is no line, or it is not an entry.
     /// - Throws: ``ListingError/lineTooLong(limit:)``.
     public mutating func finish(_ rest: RawSpan) throws(ListingError) -> ListingEntry? {
         rest.byteCount == 0 ? nil : try read(rest)
     }
 
-    /// Every entry of a whole listing.
+    /// Returns the entries of a complete listing.
     ///
     /// - Throws: ``ListingError/lineTooLong(limit:)``.
     public static func entries(
@@ -70,14 +72,14 @@ public struct ListingParser: Sendable {
         var parser = ListingParser(options)
         var entries: [ListingEntry] = []
         let bytes = listing.span.bytes
-        var place = 0
+        var offset = 0
         while true {
-            let step = try parser.parse(bytes.extracting(droppingFirst: place))
+            let step = try parser.parse(bytes.extracting(droppingFirst: offset))
             if let entry = step.entry { entries.append(entry) }
             if step.consumed == 0 { break }
-            place += step.consumed
+            offset += step.consumed
         }
-        if let last = try parser.finish(bytes.extracting(droppingFirst: place)) { entries.append(last) }
+        if let last = try parser.finish(bytes.extracting(droppingFirst: offset)) { entries.append(last) }
         return entries
     }
 
@@ -89,17 +91,17 @@ public struct ListingParser: Sendable {
         defer { pendingName = VMSFormat.loneName(line) ?? [] }
         if line.fields.isEmpty { return nil }
         if let format = options.format { return parse(as: format) }
-        // What begins a line tells most formats apart; the rest are tried in turn.
+        // The first field identifies MLSD and EPLF; the other formats are tried in turn.
         let first = line.bytes[line.fields[0].lowerBound]
         if line[0].contains(UInt8(ascii: "=")), let entry = parse(as: .facts) { return entry }
         if first == UInt8(ascii: "+"), let entry = parse(as: .eplf) { return entry }
-        for format in ListingParser.guesses {
+        for format in ListingParser.guessedFormats {
             if let entry = parse(as: format) { return entry }
         }
         return nil
     }
 
-    private static let guesses: [ListingFormat] = [
+    private static let guessedFormats: [ListingFormat] = [
         .unix, .netware, .windows, .vms, .os400, .os2, .mvs, .mvsMembers, .nonStop,
     ]
 
@@ -117,6 +119,73 @@ public struct ListingParser: Sendable {
         case .nonStop: return NonStopFormat.parse(line)
         case .eplf: return EPLFFormat.parse(line)
         case .names: return line.count == 0 ? nil : ListingEntry(nameBytes: line.bytes)
+        }
+    }
+}
+
+/// The options of a ``ListingParser``: information that the listing does not contain, and limits.
+public struct ListingOptions: Sendable, Hashable {
+    /// The current time, in seconds since 1970 UTC. Dates without a year are assumed to be in the last twelve months.
+    public var now: Int64
+
+    /// The format, if it is known. Nil (default) detects the format of each line, except ``ListingFormat/names``.
+    public var format: ListingFormat?
+
+    /// The offset of the server's clock from UTC, in seconds; used only to infer years. Default 0.
+    public var serverOffset: Int64 = 0
+
+    /// The greatest distance of a date without a year in the future, in seconds. Default one day, because the server's time
+    /// zone is unknown.
+    public var futureTolerance: Int64 = 86_400
+
+    /// The longest line without its end, in bytes. Default 16 KiB. A longer line is an error.
+    public var lineLimit = 16 * 1024
+
+    /// Creates options for a listing received at `now`, in seconds since 1970 UTC.
+    public init(now: Int64, format: ListingFormat? = nil) {
+        self.now = now
+        self.format = format
+    }
+}
+
+/// The formats of the lines in a listing.
+public enum ListingFormat: String, Sendable, Hashable, CaseIterable {
+    /// Facts and a name: MLSD and MLST (RFC 3659 §7).
+    case facts
+    /// `ls -l` and its variants, including those of Mac servers.
+    case unix
+    /// NetWare, with rights in brackets.
+    case netware
+    /// Windows and IIS.
+    case windows
+    /// OpenVMS, including long names on a separate line.
+    case vms
+    /// OS/400 (IBM i), native objects and members.
+    case os400
+    /// z/OS data sets.
+    case mvs
+    /// Members of z/OS partitioned data sets.
+    case mvsMembers
+    /// OS/2.
+    case os2
+    /// HP NonStop (Guardian).
+    case nonStop
+    /// Easily Parsed LIST Format (publicfile, anonftpd).
+    case eplf
+    /// Names only, as from NLST. Never detected, because it matches any line; set ``ListingOptions/format``.
+    case names
+}
+
+/// An error that ends the parsing of a listing. A line in an unknown format is not an error; it is skipped.
+public enum ListingError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// A line is longer than ``ListingOptions/lineLimit``, in bytes.
+    case lineTooLong(limit: Int)
+
+    /// The message in English.
+    public var description: String {
+        switch self {
+        case .lineTooLong(let limit):
+            "A line of the listing has more than \(limit) bytes, so it is not a directory listing."
         }
     }
 }

@@ -1,7 +1,7 @@
 import FTPListing
 import Testing
 
-/// One line of each shape, and what it says.
+/// One line of each format, and the entry that it results in.
 struct FormatTests {
     struct Line: Sendable, CustomTestStringConvertible {
         let line: String
@@ -18,7 +18,7 @@ struct FormatTests {
         var testDescription: String { line }
     }
 
-    // The clock stands at 2026-11-21 12:00 UTC.
+    // Parsed at 2026-11-21 12:00 UTC.
     static let lines: [Line] = [
         .init(
             line: "-rw-r--r--   1 ann      staff     2040000 Aug  5 07:31 of this year", name: "of this year",
@@ -175,7 +175,7 @@ struct FormatTests {
     ]
 
     @Test(arguments: lines)
-    func lineOfEachShape(_ line: Line) throws {
+    func lineOfEachFormat(_ line: Line) throws {
         let entries = try ListingParser.entries(of: Array(line.line.utf8), ListingParserTests.options)
         let entry = try #require(entries.first)
         #expect(entry.name == line.name)
@@ -187,7 +187,7 @@ struct FormatTests {
         #expect(entry.mode == line.mode)
         #expect(entry.linkTarget == line.target)
         #expect(entry.format == line.format)
-        // Naming the format changes nothing.
+        // Setting the format does not change the result.
         var options = ListingParserTests.options
         options.format = line.format
         #expect(try ListingParser.entries(of: Array(line.line.utf8), options) == entries)
@@ -207,20 +207,20 @@ struct FormatTests {
         "+m1,/,no tab",
         "Volume Unit    Referred Ext Used Recfm Lrecl BlkSz Dsorg Dsname",
     ])
-    func linesOfNothing(_ line: String) throws {
+    func linesThatAreNotEntries(_ line: String) throws {
         #expect(try ListingParser.entries(of: Array(line.utf8), ListingParserTests.options) == [])
     }
 
     @Test(arguments: [
         ("0644", 0o644), ("0o644", 0o644), ("100644", 0o644), ("644x", nil), ("", nil), ("0777777777", nil),
     ])
-    func modesOfFacts(_ text: String, _ mode: UInt16?) throws {
+    func modesInFacts(_ text: String, _ mode: UInt16?) throws {
         let line = Array("unix.mode=\(text); x".utf8)
         let entry = try #require(try ListingParser.entries(of: line, ListingParserTests.options).first)
         #expect(entry.mode == mode)
     }
 
-    @Test func monthsInOldCodes() throws {
+    @Test func monthsInSingleByteEncodings() throws {
         for word: [UInt8] in [[0xC1, 0xD0, 0xD2], [0xE0, 0xEF, 0xF0], [0xD0, 0xDF, 0xE0]] {  // апр
             let line = Array("-rw-r--r-- 1 a b 5 15 ".utf8) + word + Array(" 2009 x".utf8)
             let entry = try #require(try ListingParser.entries(of: line, ListingParserTests.options).first)
@@ -228,7 +228,7 @@ struct FormatTests {
         }
     }
 
-    @Test func placesOfDirectories() throws {
+    @Test func theListedDirectoryAndItsParent() throws {
         let lines = [
             "type=cdir; /a/b", "type=pdir; /a", "type=dir; .", "drwxr-xr-x 1 a b 5 May 21 2020 ..", "type=dir; x",
         ]
@@ -238,7 +238,7 @@ struct FormatTests {
         #expect(places == [.current, .parent, .current, .parent, .inside])
     }
 
-    @Test func numbersOfDirectoryEntries() {
+    @Test func directoryEntryTypes() {
         #expect(ListingKind.allCases.map(\.directoryEntryType) == [8, 4, 10, 2, 6, 1, 12, 0])
     }
 

@@ -1,10 +1,10 @@
 import FTPListing
 import Testing
 
-/// The rules of reading line by line: what is used, what is given, what is refused.
+/// Parsing line by line: the bytes used, the entries returned, the errors.
 struct ListingParserTests {
-    /// Each option changes what is read. An option without a row here fails the test.
-    @Test func eachOptionChangesWhatIsRead() throws {
+    /// Each option changes the result. An option without a row here fails the test.
+    @Test func eachOptionChangesTheResult() throws {
         // 21 hours in the future of a server in UTC.
         let line = Array("-rw-r--r-- 1 ann staff 12 Nov 22 09:00 notes.txt\n".utf8)
         func read(_ change: (inout ListingOptions) -> Void) -> String {
@@ -36,7 +36,7 @@ struct ListingParserTests {
         total 3\r
         drwxr-xr-x    2 ann      staff        4096 Nov 20 10:00 sub dir\r
         \r
-        garbage that nobody understands\r
+        garbage in no format at all\r
         -rw-r--r--    1 ann      staff          12 Mar  4  2019 notes.txt\r
         type=file;size=5;modify=20240102030405; mixed in\r
         LONG_NAME_OF_A_FILE.TXT;3\r
@@ -45,14 +45,14 @@ struct ListingParserTests {
 
         """
 
-    @Test func aWholeListing() throws {
+    @Test func aListingOfMixedFormats() throws {
         let entries = try ListingParser.entries(of: Array(Self.listing.utf8), Self.options)
         #expect(entries.map(\.name) == ["sub dir", "notes.txt", "mixed in", "LONG_NAME_OF_A_FILE.TXT", "link"])
         #expect(entries.map(\.kind) == [.directory, .file, .file, .file, .link])
         #expect(entries.map(\.format) == [.unix, .unix, .facts, .vms, .unix])
     }
 
-    @Test func everySplitGivesTheSame() throws {
+    @Test func everySplitHasTheSameResult() throws {
         let bytes = Array(Self.listing.utf8)
         let whole = try ListingParser.entries(of: bytes, Self.options)
         for split in 0...bytes.count {
@@ -74,7 +74,7 @@ struct ListingParserTests {
         }
     }
 
-    @Test func oneLineIsUsedAtATime() throws {
+    @Test func eachStepUsesOneLine() throws {
         var parser = ListingParser(Self.options)
         let bytes = Array("total 3\r\n-rw-r--r-- 1 a b 1 Mar  4  2019 x\nrest".utf8)
         let first = try parser.parse(bytes.span.bytes)
@@ -90,7 +90,7 @@ struct ListingParserTests {
         #expect(try ListingParser.entries(of: line, Self.options).map(\.name) == ["x"])
     }
 
-    @Test func aLineHasALimit() {
+    @Test func aLineHasALimit() throws {
         var options = Self.options
         options.lineLimit = 100
         let error = ListingError.lineTooLong(limit: 100)
@@ -98,9 +98,14 @@ struct ListingParserTests {
         #expect(throws: error) { try ListingParser.entries(of: Array(repeating: 0x61, count: 101), options) }
         #expect(throws: Never.self) { try ListingParser.entries(of: Array(repeating: 0x61, count: 100), options) }
         #expect(error.description.contains("100"))
+        // A line whose end, CR LF, has not come yet is not collected for longer than a line can be.
+        var parser = ListingParser(options)
+        let (whole, longer) = ([UInt8](repeating: 0x61, count: 102), [UInt8](repeating: 0x61, count: 103))
+        #expect(try parser.parse(whole.span.bytes).consumed == 0)
+        #expect(throws: error) { try parser.parse(longer.span.bytes) }
     }
 
-    @Test func namesAlone() throws {
+    @Test func aListingOfNames() throws {
         let options = ListingOptions(now: 0, format: .names)
         let entries = try ListingParser.entries(of: Array("a b\r\n\r\ntotal 3\r\n".utf8), options)
         #expect(entries.map(\.name) == ["a b", "total 3"])
@@ -108,7 +113,7 @@ struct ListingParserTests {
     }
 
     @Test(arguments: ["", ".", "..", "a/b", "/etc/passwd", "a\0b", "../../x", String(repeating: "x", count: 256)])
-    func namesThatAreNoPathComponents(_ name: String) {
+    func unsafeNamesAreNotPathComponents(_ name: String) {
         #expect(ListingEntry(nameBytes: Array(name.utf8)).pathComponent == nil)
     }
 
@@ -121,7 +126,7 @@ struct ListingParserTests {
         #expect(ListingEntry(nameBytes: Array("日本".utf8)).name == "日本")
     }
 
-    /// Whatever comes, the parser gives entries or none.
+    /// For any input, the parser returns entries or nil.
     @Test func noiseDoesNotTrap() throws {
         var state: UInt64 = 7
         func random(_ bound: Int) -> Int {
@@ -134,12 +139,12 @@ struct ListingParserTests {
         for _ in 0..<20_000 {
             var line = seeds[random(seeds.count)]
             for _ in 0...random(4) where !line.isEmpty {
-                let place = random(line.count)
+                let index = random(line.count)
                 switch random(4) {
-                case 0: line.remove(at: place)
-                case 1: line.insert(specials[random(specials.count)], at: place)
-                case 2: line[place] = specials[random(specials.count)]
-                default: line.replaceSubrange(place..., with: seeds[random(seeds.count)].prefix(40))
+                case 0: line.remove(at: index)
+                case 1: line.insert(specials[random(specials.count)], at: index)
+                case 2: line[index] = specials[random(specials.count)]
+                default: line.replaceSubrange(index..., with: seeds[random(seeds.count)].prefix(40))
                 }
             }
             for entry in try ListingParser.entries(of: line, Self.options) {

@@ -1,9 +1,8 @@
 import FTPStream
 
-/// An FTP server on loopback in this process, which answers each command as the test says and gives the same bytes on every data
-/// connection.
+/// An FTP server on loopback in this process. The test defines its replies; every data connection sends the same bytes.
 final class CommandServer: Sendable {
-    /// What the server says to a command line; nil for what it says by itself.
+    /// The reply to a command line; nil for the default reply.
     typealias Answer = @Sendable (_ line: String) async -> String?
 
     /// The port of 127.0.0.1 or ::1.
@@ -19,12 +18,13 @@ final class CommandServer: Sendable {
 
     /// - Parameters:
     ///   - isIPv6: whether to listen on ::1.
-    ///   - content: what data connections give.
-    ///   - answer: what the server says to a command.
-    ///   - mayGive: awaited before the content is given.
+    ///   - isProxied: whether to be a SOCKS proxy as well, whose clients all reach this server.
+    ///   - content: the bytes that data connections send.
+    ///   - answer: the reply to a command.
+    ///   - maySend: awaited before the content is sent.
     init(
-        isIPv6: Bool = false, content: [UInt8] = Array("hello".utf8), answer: @escaping Answer = { _ in nil },
-        mayGive: @escaping @Sendable () async -> Void = {}
+        isIPv6: Bool = false, isProxied: Bool = false, content: [UInt8] = Array("hello".utf8),
+        answer: @escaping Answer = { _ in nil }, maySend: @escaping @Sendable () async -> Void = {}
     ) throws {
         let address = SocketAddress.ip(isIPv6 ? .v6(.loopback) : .v4(.loopback), port: 0)
         control = try StreamListener(address: address)
@@ -33,7 +33,7 @@ final class CommandServer: Sendable {
         let dataPort = data.port ?? 0
         Task { [data] in
             try await data.run { client in
-                await mayGive()
+                await maySend()
                 try? await client.output.writeAll(content)
                 try? await client.output.finish()
                 while let bytes = try? await client.input.read(upTo: 4096), !bytes.isEmpty {}
@@ -43,6 +43,12 @@ final class CommandServer: Sendable {
             try await control.run { client in
                 let peer = client.output[.remoteAddress]?.ipAddress
                 seen.peers.withLock { $0.append(peer?.description ?? "") }
+                if isProxied {
+                    for reply in [[5, 0], [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]] as [[UInt8]] {
+                        _ = try? await client.input.read(upTo: 512)
+                        try? await client.output.writeAll(reply)
+                    }
+                }
                 var rest: [UInt8] = []
                 var reply = "220 Hi."
                 while (try? await client.output.writeAll(Array((reply + "\r\n").utf8))) != nil {
@@ -65,10 +71,10 @@ final class CommandServer: Sendable {
         data.stop(within: .zero)
     }
 
-    /// The command lines so far.
+    /// The command lines received so far.
     var commands: [String] { seen.commands.withLock { $0 } }
 
-    /// The addresses that control connections came from.
+    /// The source addresses of the control connections.
     var peers: [String] { seen.peers.withLock { $0 } }
 
     private static func reply(to line: String, _ dataPort: UInt16) -> String {

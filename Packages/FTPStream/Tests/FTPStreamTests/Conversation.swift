@@ -2,7 +2,8 @@ import Foundation
 
 @testable import FTPStream
 
-/// A dialogue as a text file: what the server says (`S:`), what is sent (`C:`), what else the machine wants (`=`), and jobs.
+/// A dialogue in a text file: replies of the server (`S:`), commands of the client (`C:`), other actions of the machine (`=`),
+/// and jobs.
 struct Conversation {
     static let names =
         (try? FileManager.default.contentsOfDirectory(atPath: folder))?.filter { $0.hasSuffix(".txt") } ?? []
@@ -19,63 +20,67 @@ struct Conversation {
         .filter { !$0.hasPrefix("#") }
     }
 
-    /// Plays it; what differs from the file is thrown.
+    /// Runs the dialogue with a new machine.
     ///
-    /// - Parameter size: how many bytes come at once.
+    /// - Parameter size: the number of bytes of a reply that arrive together.
+    /// - Throws: A ``Difference`` between the machine and the file.
     func play(inPiecesOf size: Int = .max) throws {
         var machine: FTPMachine?
         var parser = FTPReplyParser()
-        var seen = Seen()
+        var observed = Observed()
         var isIPv6 = false
         for line in lines {
             let words = line.split(separator: " ").map(String.init)
             switch words[0] {
             case "S:":
-                if !seen.isTransferring { try seen.expectNothing(before: line) }
+                if !observed.isTransferring { try observed.expectNothing(before: line) }
                 let bytes = Array((line.dropFirst(3) + "\r\n").utf8)
                 for start in stride(from: 0, to: bytes.count, by: min(size, bytes.count)) {
                     var used = 0
                     let piece = bytes[start..<min(bytes.count, start + min(size, bytes.count))]
                     guard let reply = try parser.parse(piece, used: &used) else { continue }
-                    // During a transfer, only answers to signs of life are taken.
-                    if seen.isTransferring {
-                        guard machine?.answersSign(reply) == true else { throw Difference("not expected: \(line)") }
-                        machine?.noteAnsweredSign()
+                    // During a transfer, only replies to NOOPs are valid.
+                    if observed.isTransferring {
+                        guard machine?.takeKeepAliveReply(reply) == true else {
+                            throw Difference("unexpected: \(line)")
+                        }
                         continue
                     }
-                    seen.add { () throws(FTPError) in try machine?.receive(reply) }
+                    observed.add { () throws(FTPError) in try machine?.receive(reply) }
                 }
             case "C:", "=":
-                if line == "= transferring", case .transfer = seen.action { continue }
-                guard let next = seen.next else { throw Difference("nothing is wanted, but the file says: \(line)") }
-                // Where to listen is chosen by the file.
+                if line == "= transferring", case .transfer = observed.action { continue }
+                guard let next = observed.next else {
+                    throw Difference("the machine has no action, the file has: \(line)")
+                }
+                // The file determines the listening address.
                 guard next == line || (next == "= listen" && line.hasPrefix(next)) else {
-                    throw Difference("wanted is: \(next)\nthe file says: \(line)")
+                    throw Difference("the machine has: \(next)\nthe file has: \(line)")
                 }
-                seen.confirm(words, &machine)
-            case "settle":
-                seen = Seen()
-                seen.add { () throws(FTPError) in try machine?.settle() }
-            case "sign":
-                guard case .transfer = seen.action, let command = try machine?.signOfLife() else {
-                    throw Difference("no sign of life can be given at: \(line)")
+                observed.confirm(words, &machine)
+            case "resynchronize":
+                observed = Observed()
+                observed.add { () throws(FTPError) in try machine?.resynchronize() }
+            case "noop":
+                guard case .transfer = observed.action, let command = try machine?.keepAlive() else {
+                    throw Difference("no NOOP can be sent at: \(line)")
                 }
-                if command.verb != "NOOP" { throw Difference("the sign of life is \(command)") }
+                if command.verb != "NOOP" { throw Difference("not a NOOP: \(command)") }
             case "usable", "unusable":
-                guard machine?.isUsable == (words[0] == "usable") else { throw Difference("not so: \(line)") }
+                guard machine?.isUsable == (words[0] == "usable") else { throw Difference("wrong: \(line)") }
             case "login":
                 isIPv6 = words.contains("ipv6")
                 machine = FTPMachine(Self.login(words))
-                seen.add { () throws(FTPError) in machine?.begin() }
+                observed.add { () throws(FTPError) in machine?.begin() }
             case "abort":
-                seen = Seen()
-                seen.add { () throws(FTPError) in try machine?.abort() }
+                observed = Observed()
+                observed.add { () throws(FTPError) in try machine?.abort() }
             default:
-                try seen.expectNothing(before: line)
-                seen.add { () throws(FTPError) in try machine?.begin(Self.job(line, words), isIPv6: isIPv6) }
+                try observed.expectNothing(before: line)
+                observed.add { () throws(FTPError) in try machine?.begin(Self.job(line, words), isIPv6: isIPv6) }
             }
         }
-        try seen.expectNothing(before: "the end")
+        try observed.expectNothing(before: "the end")
     }
 
     struct Difference: Error, CustomStringConvertible {
@@ -83,8 +88,8 @@ struct Conversation {
         init(_ description: String) { self.description = description }
     }
 
-    /// The action that the machine wants now, in the words of the file.
-    private struct Seen {
+    /// The current action of the machine, in the notation of the file.
+    private struct Observed {
         var action: FTPMachine.Action?
         var error: FTPError?
 
@@ -116,10 +121,10 @@ struct Conversation {
         var isTransferring: Bool { if case .transfer = action { true } else { false } }
 
         func expectNothing(before line: String) throws {
-            if let next { throw Difference("wanted is: \(next)\nthe file says: \(line)") }
+            if let next { throw Difference("the machine has: \(next)\nthe file has: \(line)") }
         }
 
-        /// Tells the machine that what it wanted has been done.
+        /// Reports to the machine that its action has been performed.
         mutating func confirm(_ words: [String], _ machine: inout FTPMachine?) {
             let done = action
             action = nil
@@ -140,11 +145,11 @@ struct Conversation {
         }
     }
 
-    private static func login(_ words: [String]) -> FTPMachine.Login {
+    private static func login(_ words: [String]) -> FTPLogin {
         func value(_ name: String) -> String? {
             words.first { $0.hasPrefix(name + "=") }.map { String($0.dropFirst(name.count + 1)) }
         }
-        var login = FTPMachine.Login(
+        var login = FTPLogin(
             user: Array((value("user") ?? "").utf8), password: Array((value("password") ?? "").utf8))
         login.account = value("account").map { Array($0.utf8) }
         login.proxyUser = value("proxyUser").map { Array($0.utf8) }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import FTPStream
 
-/// One command is one line, whatever it is made of.
+/// A command is one line, whatever its argument.
 struct FTPCommandTests {
-    @Test func bytes() throws {
+    @Test func theBytesOfACommand() throws {
         #expect(try FTPCommand("retr", argument: "a b").bytes == Array("RETR a b\r\n".utf8))
         #expect(try FTPCommand("NOOP").bytes == Array("NOOP\r\n".utf8))
         #expect(try FTPCommand("CWD", bytes: [0xFF, 0x41]).bytes == Array("CWD ".utf8) + [0xFF, 0xFF, 0x41, 13, 10])
@@ -27,7 +27,7 @@ struct FTPCommandTests {
     }
 
     @Test(arguments: ["a\r\nDELE b", "a\nb", "a\rb", "a\0b", String(repeating: "x", count: 5000)])
-    func whatCannotBeSent(_ text: String) throws {
+    func invalidCommandsAreRefused(_ text: String) throws {
         let error = #expect(throws: FTPError.self) { try FTPCommand("RETR", argument: text) }
         #expect(error?.code == .badArgument)
         #expect(throws: FTPError.self) { try FTPCommand("RE TR") }
@@ -35,7 +35,7 @@ struct FTPCommandTests {
     }
 
     @Test(arguments: ["a%0D%0ADELE%20b", "a%0ab", "%00", "a/b%0d"])
-    func injectionByURL(_ path: String) throws {
+    func aURLCannotInjectACommand(_ path: String) throws {
         let read = #expect(throws: StreamError.self) {
             _ = try ReadStream(ftpURL: try #require(URL(string: "ftp://h/\(path)")))
         }
@@ -46,7 +46,7 @@ struct FTPCommandTests {
         }
     }
 
-    @Test func injectionByProperty() throws {
+    @Test func aPropertyCannotInjectACommand() throws {
         let stream = try ReadStream(ftpURL: try #require(URL(string: "ftp://h/x")))
         #expect(throws: StreamError.self) { try stream.set(.ftpUserName, to: "a\r\nDELE b") }
         #expect(throws: StreamError.self) { try stream.set(.ftpPassword, to: "a\n") }
@@ -62,7 +62,7 @@ struct FTPCommandTests {
             ("ftp://h/a;TYPE=A", "a", false, "a"), ("ftp://h/a%3Btype=a", "a;type=a", false, nil),
             ("ftp://h/%C3%A9", "é", false, nil),
         ] as [(String, String, Bool, Character?)])
-    func paths(_ text: String, _ path: String, _ isDirectory: Bool, _ type: Character?) throws {
+    func pathsOfURLs(_ text: String, _ path: String, _ isDirectory: Bool, _ type: Character?) throws {
         let location = try FTPLocation(try #require(URL(string: text)))
         #expect(location.path == Array(path.utf8) && location.isDirectory == isDirectory && location.type == type)
         #expect(location.port == 21 && location.host == "h")
@@ -71,7 +71,7 @@ struct FTPCommandTests {
     @Test(arguments: [
         "http://h/x", "ftp:///x", "ftp://h:0/x", "ftp://h:18446744073709551637/x", "ftp://[h]/x", "ftp://h/x;type=z",
     ])
-    func badURLs(_ text: String) throws {
+    func invalidURLsAreRefused(_ text: String) throws {
         guard let url = URL(string: text) else { return }
         #expect(throws: StreamError.self) { _ = try ReadStream(ftpURL: url) }
     }

@@ -4,11 +4,12 @@ import Testing
 
 @testable import FTPStream
 
-/// Waiters are signalled, and connections closed and given back, without the lock of the exchange: a callback may use the stream.
+/// Waiters are signalled, and connections closed and returned to the pool, without the lock of the exchange: a callback may use
+/// the stream.
 @Suite(.timeLimit(.minutes(1))) struct FTPExchangeTests {
-    /// Uses the stream when it fires.
+    /// A watcher that uses the stream when it fires.
     private final class Caller: Watcher, @unchecked Sendable {
-        // Unchecked in name only, as any subclass of Watcher: it has nothing but constants.
+        // Unchecked only because the superclass is: it has only constants.
         private let stream: ReadStream
         let codes = Locked<[Int?]>([])
 
@@ -22,7 +23,7 @@ import Testing
         }
     }
 
-    /// Begins a download, with a callback at the point where its next step is waited for.
+    /// Begins a download, with a callback at the wait point of its next step.
     private func transfer() async throws -> (server: CommandServer, client: FTPClient, stream: ReadStream, Caller) {
         let server = try CommandServer()
         let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
@@ -30,7 +31,8 @@ import Testing
         try stream.open()
         try await stream.opened()
         let caller = Caller(stream)
-        // On the other half of the point, where nothing else waits. The server has sent everything: no further edge will come.
+        // On the other half of the wait point, where nothing else waits. The server has sent everything, so no further edge
+        // comes.
         while stream.waitPoint.watch(.writer, for: .readable, with: caller) == .ready {}
         return (server, client, stream, caller)
     }

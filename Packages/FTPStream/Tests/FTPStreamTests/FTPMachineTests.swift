@@ -2,7 +2,7 @@ import Testing
 
 @testable import FTPStream
 
-/// The dialogues of the folder Conversations, whole and byte by byte.
+/// The dialogues of the folder Conversations, with whole replies and with pieces of them.
 struct FTPMachineTests {
     @Test(arguments: Conversation.names)
     func conversation(_ name: String) throws {
@@ -14,10 +14,10 @@ struct FTPMachineTests {
         #expect(Conversation.names.count >= 14)
     }
 
-    /// FT-035: sizes beyond 32 bits, as SIZE and as the words of the 150 say them.
+    /// FT-035: sizes beyond 32 bits, in the reply to SIZE and in the text of a 150 reply.
     @Test(arguments: [true, false])
     func largeSizes(_ isAsked: Bool) throws {
-        var machine = FTPMachine(FTPMachine.Login(user: [0x61], password: []))
+        var machine = FTPMachine(FTPLogin(user: [0x61], password: []))
         _ = machine.begin()
         for (code, text) in [(220, ""), (230, ""), (500, "")] {
             _ = try machine.receive(FTPReply(code: code, lines: [Array(text.utf8)]))
@@ -34,9 +34,9 @@ struct FTPMachineTests {
 
     private static func reply(_ code: Int) -> FTPReply { FTPReply(code: code, lines: [[]]) }
 
-    /// A machine that waits for the reply to something, for each step that takes preliminary replies.
+    /// Machines in each step that accepts preliminary replies.
     private static func waiting() throws -> [(step: String, machine: FTPMachine)] {
-        var greeted = FTPMachine(FTPMachine.Login(user: [0x61], password: []))
+        var greeted = FTPMachine(FTPLogin(user: [0x61], password: []))
         _ = greeted.begin()
         var idle = greeted
         for code in [220, 230, 500] { _ = try idle.receive(reply(code)) }
@@ -56,6 +56,20 @@ struct FTPMachineTests {
         ]
     }
 
+    /// Replies to NOOPs differ from those to a transfer in their codes.
+    @Test func onlyRepliesToNOOPsAreTaken() throws {
+        var machine = FTPMachine(FTPLogin(user: [0x61], password: []))
+        func taken(_ codes: [Int]) -> [Int] { codes.filter { machine.takeKeepAliveReply(Self.reply($0)) } }
+        #expect(taken([200, 500]).isEmpty)
+        let verb = try machine.keepAlive()?.verb
+        #expect(verb == "NOOP" && machine.unansweredKeepAlives == 1)
+        #expect(taken([226, 250, 425, 426, 451, 550, 552]).isEmpty)
+        #expect(taken([500, 200]) == [500] && machine.unansweredKeepAlives == 0)
+        for _ in 0..<FTPMachine.keepAliveLimit { _ = try machine.keepAlive() }
+        let next = try machine.keepAlive()
+        #expect(next == nil && machine.unansweredKeepAlives == FTPMachine.keepAliveLimit)
+    }
+
     @Test func preliminaryRepliesToOneCommandAreCounted() throws {
         for (step, machine) in try Self.waiting() {
             var machine = machine
@@ -68,8 +82,34 @@ struct FTPMachineTests {
         }
     }
 
+    @Test func repliesDuringAResynchronizationAreCounted() throws {
+        var machine = try #require(Self.waiting().first { $0.step == "settle" }).machine
+        for _ in 1..<FTPMachine.resynchronizationLimit { _ = try machine.receive(Self.reply(226)) }
+        let error = #expect(throws: FTPError.self) { try machine.receive(Self.reply(226)) }
+        #expect(error?.code == .unexpectedReply && !machine.isUsable)
+    }
+
+    @Test func unansweredNOOPsAreCounted() throws {
+        var machine = try #require(Self.waiting().first { $0.step == "final" }).machine
+        for _ in 0..<FTPMachine.keepAliveLimit { #expect(try machine.keepAlive()?.verb == "NOOP") }
+        #expect(try machine.keepAlive() == nil)
+        _ = try machine.receive(Self.reply(200))
+        #expect(try machine.keepAlive()?.verb == "NOOP")
+    }
+
+    /// The error contains the server's reply, which gives the reason.
+    @Test func requiredTLSThatIsRefusedEndsTheLogin() throws {
+        var login = FTPLogin(user: [0x61], password: [])
+        login.control = .required
+        var machine = FTPMachine(login)
+        _ = machine.begin()
+        #expect(try machine.receive(Self.reply(220)) == .send(FTPCommand("AUTH", argument: "TLS")))
+        let error = #expect(throws: FTPError.self) { try machine.receive(Self.reply(502)) }
+        #expect(error?.code == .notSecure && error?.reply?.code == 502 && !machine.isUsable)
+    }
+
     @Test func eachCommandHasItsOwnPreliminaryReplies() throws {
-        var machine = FTPMachine(FTPMachine.Login(user: [0x61], password: []))
+        var machine = FTPMachine(FTPLogin(user: [0x61], password: []))
         _ = machine.begin()
         for _ in 0..<FTPMachine.preliminaryLimit { _ = try machine.receive(Self.reply(120)) }
         for code in [220, 230, 500] { _ = try machine.receive(Self.reply(code)) }
@@ -80,8 +120,8 @@ struct FTPMachineTests {
         }
     }
 
-    /// Whatever a server says at whatever time: the machine goes on, or throws, and never traps. And nothing that identifies a user
-    /// leaves before TLS where that is required.
+    /// For any replies in any order, the machine continues or throws, and never traps. If TLS is required, nothing that
+    /// identifies a user is sent before it.
     @Test func everyReplyAtEveryStep() throws {
         let codes =
             [110, 120, 125, 150, 200, 202, 211, 213, 220, 226, 227, 229, 230, 234, 250, 257, 331, 332, 350, 421, 425]
@@ -93,7 +133,7 @@ struct FTPMachineTests {
             return Int(state >> 33) % bound
         }
         for round in 0..<5000 {
-            var login = FTPMachine.Login(user: [0x61], password: [0x62])
+            var login = FTPLogin(user: [0x61], password: [0x62])
             login.control = [.off, .preferred, .required, .implicit][random(4)]
             login.data = [.off, .preferred, .required][random(3)]
             login.clearsControl = round % 5 == 0
@@ -111,7 +151,7 @@ struct FTPMachineTests {
                     }
                     switch action {
                     case .send, .awaitReply:
-                        // Mostly what lets it go on.
+                        // Mostly replies with which it continues.
                         let code =
                             random(3) > 0
                             ? [220, 230, 234, 200, 150, 226, 350, 331][random(8)] : codes[random(codes.count)]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FTPStream
 
-/// What a server can make us wait for, read and keep.
+/// The limits of what a server can make the client wait for, read and keep.
 struct LimitTests {
     private func client(_ server: CommandServer, isIPv6: Bool = false) throws -> FTPClient {
         let host = isIPv6 ? "[::1]" : "127.0.0.1"
@@ -11,10 +11,10 @@ struct LimitTests {
     }
 
     @Test func aPreliminaryReplyDoesNotExtendTheTimeOfACommand() async throws {
-        let (gate, opening) = AsyncStream<Void>.makeStream()
+        let (held, release) = AsyncStream<Void>.makeStream()
         let server = try CommandServer { line in
             guard line == "STAT" else { return nil }
-            for await _ in gate { break }
+            for await _ in held { break }
             return "120 Wait."
         }
         var settings = FTPSettings()
@@ -27,7 +27,7 @@ struct LimitTests {
             await Task.yield()
         }
         let deadline = try #require(conversation.deadline).0
-        opening.yield()
+        release.yield()
         while conversation.lastReply?.code != 120 {
             _ = try conversation.advance()
             await Task.yield()
@@ -70,7 +70,7 @@ struct LimitTests {
         #expect(found == entries)
     }
 
-    /// What large directories look like, in the formats of common servers.
+    /// Typical lines of large directories in the formats of common servers.
     @Test(arguments: [
         "-rw-r--r--   1 owner    group      123456 Jan 01 12:00 a-name-of-30-bytes-or-so-%d.txt",
         "modify=20240101120000;perm=adfrw;size=123456;type=file;unique=801U%d;UNIX.group=1000;UNIX.groupname=ftp;"
@@ -82,7 +82,7 @@ struct LimitTests {
         #expect(50_000 * (entry.memorySize + MemoryLayout<ListingEntry>.stride) <= FTPClient.listMemoryLimit)
     }
 
-    /// Lines that are no entries count, too: they would be read for ever.
+    /// Lines that are no entries count, too; otherwise the client would read them forever.
     @Test func linesWithoutEntriesCountTowardsTheLimit() async throws {
         let server = try CommandServer(content: Array(String(repeating: "total 0\r\n", count: 1000).utf8))
         let client = try client(server)
@@ -90,23 +90,23 @@ struct LimitTests {
         #expect(error?.sentence.key == "ftp.listingLength")
     }
 
-    @Test func waitingDirectoriesAreBoundedInMemory() {
-        let outermost = TreeDirectory(remote: "", local: "/tmp/x", depth: 0)
+    @Test func pendingDirectoriesAreBoundedInMemory() {
+        let root = TreeDirectory(remote: "", local: "/tmp/x", depth: 0)
         let one = TreeDirectory(remote: "a", local: "/tmp/x/a", depth: 1)
-        var waiting = WaitingDirectories(outermost, limit: 3 * one.size)
-        let first = waiting.take()
-        let added = [waiting.add(one), waiting.add(one), waiting.add(one)]
+        var pending = PendingDirectories(root, limit: 3 * one.size)
+        let first = pending.take()
+        let added = [pending.add(one), pending.add(one), pending.add(one)]
         var long = one
-        long.remote.bytes += [UInt8](repeating: 0x61, count: 3 * one.size + outermost.size)
-        let isRoom = waiting.add(long)
-        let taken = [waiting.take(), waiting.take(), waiting.take(), waiting.take()]
-        let isRoomLater = [waiting.add(long), waiting.add(one)]
-        #expect(first == outermost && added == [true, true, true] && !isRoom)
+        long.remote.bytes += [UInt8](repeating: 0x61, count: 3 * one.size + root.size)
+        let isRoom = pending.add(long)
+        let taken = [pending.take(), pending.take(), pending.take(), pending.take()]
+        let isRoomLater = [pending.add(long), pending.add(one)]
+        #expect(first == root && added == [true, true, true] && !isRoom)
         #expect(taken == [one, one, one, nil] && isRoomLater == [false, true])
     }
 
     /// A thousand long refusals must not take more memory than their count allows.
-    @Test func whatATreeLeavesOutIsShortened() async throws {
+    @Test func theReportOfSkippedEntriesIsShortened() async throws {
         let name = String(repeating: "n", count: 200)
         let server = try CommandServer(content: Array("type=file;size=1; \(name)\r\n".utf8)) { line in
             guard line.hasPrefix("RETR") else { return nil }
@@ -116,7 +116,7 @@ struct LimitTests {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-tree-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
         let report = try await client(server).download("d", to: folder.path)
-        // Half a character does not remain.
+        // No part of a UTF-8 sequence remains.
         let text = "x" + String(repeating: "ö", count: (FTPTreeReport.replyLimit - 1) / 2)
         let reply = FTPReply(code: 550, lines: [Array(text.utf8)])
         #expect(report.skipped == [.init(path: "d/\(name)", reason: .refused(reply))])
@@ -130,26 +130,41 @@ struct LimitTests {
 
     // MARK: Waits
 
-    @Test func whatTheLibraryReadsAndWritesItselfHasALimit() throws {
+    @Test func streamsThatTheLibraryReadsAndWritesHaveATimeLimit() throws {
         let client = try FTPClient(try #require(URL(string: "ftp://h/")))
         #expect(client.reader("x")[.readLimit] == nil)
         #expect(client.limited(client.reader("x"))[.readLimit] == FTPTimeLimits.idleData)
         #expect(client.limited(client.writer("x"))[.writeLimit] == FTPTimeLimits.idleData)
+        #expect(client.entries("x").makeAsyncIterator().stream[.readLimit] == FTPTimeLimits.idleData)
         try client.set(.readLimit, to: .seconds(1))
         try client.set(.writeLimit, to: .zero)
         #expect(client.limited(client.reader("x"))[.readLimit] == .seconds(1))
         #expect(client.limited(client.writer("x"))[.writeLimit] == .zero)
     }
 
-    /// The data connection stands, and nothing comes, neither of a listing nor of a tree.
+    /// The data connection is open, and no data arrives.
     @Test func aListingThatStallsEndsByItsLimit() async throws {
-        let (gate, opening) = AsyncStream<Void>.makeStream()
-        let server = try CommandServer(mayGive: { for await _ in gate { break } })
+        let (held, release) = AsyncStream<Void>.makeStream()
+        let server = try CommandServer(maySend: { for await _ in held { break } })
         let client = try client(server)
         try client.set(.readLimit, to: .milliseconds(20))
         let error = await #expect(throws: StreamError.self) { try await client.list() }
         #expect(error?.isPOSIX(ETIMEDOUT) == true)
-        opening.finish()
+        release.finish()
+    }
+
+    // MARK: Trees
+
+    /// A link in the place of a folder would lead out of the tree.
+    @Test func aLinkToAFolderIsNoFolderOfATree() throws {
+        let base = FileManager.default.temporaryDirectory.appendingPathComponent("tree-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: base) }
+        for path in [base, base + "/folder"] { try LocalFolder.make(path, isRoot: false) }
+        try FileManager.default.createSymbolicLink(atPath: base + "/link", withDestinationPath: "folder")
+        try LocalFolder.make(base + "/folder", isRoot: false)
+        try LocalFolder.make(base + "/link", isRoot: true)
+        let error = #expect(throws: StreamError.self) { try LocalFolder.make(base + "/link", isRoot: false) }
+        #expect(error?.domain == .posix && error?.code == 20)
     }
 
     // MARK: IPv6
@@ -170,7 +185,24 @@ struct LimitTests {
         #expect(server.commands.count { $0.hasPrefix("USER") } == 1)
     }
 
-    // MARK: Commands of the caller's
+    /// `::ffff:127.0.0.1` is IPv4: PASV has a meaning there.
+    @Test func anIPv4MappedAddressIsNotIPv6() async throws {
+        let server = try CommandServer { $0.hasPrefix("EPSV") ? "500 What?" : nil }
+        let client = try FTPClient(#require(URL(string: "ftp://[::ffff:127.0.0.1]:\(server.port)/")))
+        await #expect(throws: StreamError.self) { try await client.list() }
+        #expect(server.commands.contains("PASV"))
+    }
+
+    /// The server behind a proxy on IPv6 may be one on IPv4.
+    @Test func behindAProxyTheServersFamilyIsUnknown() async throws {
+        let server = try CommandServer(isIPv6: true, isProxied: true) { $0.hasPrefix("EPSV") ? "522 Use (1)." : nil }
+        let client = try FTPClient(#require(URL(string: "ftp://ftp.test/")))
+        try client.set(.socksProxy, to: SOCKSProxy(host: "::1", port: server.port))
+        await #expect(throws: StreamError.self) { try await client.list() }
+        #expect(server.commands.contains("PASV"))
+    }
+
+    // MARK: Commands of the caller
 
     @Test func aCommandThatChangesTheSessionChangesNoOtherCall() async throws {
         let server = try CommandServer { line in line == "STAT" ? "211 Fine." : nil }
@@ -191,7 +223,7 @@ struct LimitTests {
 
     /// A watcher that counts how often it has fired.
     private final class EdgeCounter: Watcher, @unchecked Sendable {
-        // Only what is behind a lock.
+        // Unchecked only because the superclass is: its state is behind a lock.
         private let fired = Locked(0)
 
         var count: Int { fired.withLock { $0 } }
@@ -201,12 +233,12 @@ struct LimitTests {
         }
     }
 
-    /// The client of one stream must not stand in the way of the stream that gets the session next.
+    /// The client of one stream must not block the wait point of the stream that gets the session next.
     @Test func nothingIsParkedAtASessionThatIsKept() async throws {
-        let (gate, opening) = AsyncStream<Void>.makeStream()
+        let (held, release) = AsyncStream<Void>.makeStream()
         let server = try CommandServer { line in
             guard line == "STAT" else { return nil }
-            for await _ in gate { break }
+            for await _ in held { break }
             return "211 Fine."
         }
         let pool = FTPSessionPool()
@@ -218,35 +250,35 @@ struct LimitTests {
             _ = try conversation.advance()
             await Task.yield()
         }
-        let place = conversation.place
+        let waitPoint = conversation.waitPoint
         let (first, second) = (EdgeCounter(), EdgeCounter())
-        while let wake = place.watch(.reader, for: .readable, with: first) { try #require(wake == .ready) }
-        opening.yield()
+        while let wake = waitPoint.watch(.reader, for: .readable, with: first) { try #require(wake == .ready) }
+        release.yield()
         while first.count == 0 { await Task.yield() }
-        // The reply is there, the edge is over, and the client waits for the next one when the conversation ends.
-        while let wake = place.watch(.reader, for: .readable, with: first) { try #require(wake == .ready) }
+        // The reply has arrived, its edge is reported, and the client waits for the next edge when the conversation ends.
+        while let wake = waitPoint.watch(.reader, for: .readable, with: first) { try #require(wake == .ready) }
         while !conversation.isDone {
             _ = try conversation.advance()
             await Task.yield()
         }
-        // First the waiters are signalled, then the session is kept; neither happens under the lock of a stream.
-        #expect(pool.idleCount == 0 && conversation.place !== place)
+        // First the waiters are signalled, then the session is returned to the pool; neither happens under the lock of a stream.
+        #expect(pool.idleCount == 0 && conversation.waitPoint !== waitPoint)
         conversation.deferred.take().forEach { action in
             if case .keep = action { #expect(first.count >= 2) }
             action.perform()
         }
         #expect(pool.idleCount == 1)
-        #expect(place.watch(.reader, for: .readable, with: second) != .busy)
-        place.unwatch(.reader, second)
+        #expect(waitPoint.watch(.reader, for: .readable, with: second) != .busy)
+        waitPoint.unwatch(.reader, second)
         pool.drain()
     }
 
-    /// Strangers at the port of a data connection do not hold up the loop's turn.
-    @Test func moreStrangersAreTurnedAwayInTheNextTurn() async throws {
-        let (gate, opening) = AsyncStream<Void>.makeStream()
+    /// Connections from other hosts to the port of a data connection do not hold up the turn of the loop.
+    @Test func moreForeignConnectionsAreClosedInTheNextTurn() async throws {
+        let (held, release) = AsyncStream<Void>.makeStream()
         let server = try CommandServer { line in
             guard line.hasPrefix("PORT") || line.hasPrefix("EPRT") else { return nil }
-            for await _ in gate { break }
+            for await _ in held { break }
             return "200 OK."
         }
         var settings = FTPSettings()
@@ -261,23 +293,23 @@ struct LimitTests {
                 await Task.yield()
             }
             let address = try #require(conversation.listener?.localAddress)
-            var strangers: [Socket] = []
+            var foreign: [Socket] = []
             for _ in 0..<2 {
-                let stranger = try Socket(boundTo: .ip(.v4(IPv4Address(127, 0, 0, 2)), port: 0), .stream)
-                try await stranger.connect(to: address)
-                strangers.append(stranger)
+                let socket = try Socket(boundTo: .ip(.v4(IPv4Address(127, 0, 0, 2)), port: 0), .stream)
+                try await socket.connect(to: address)
+                foreign.append(socket)
             }
-            // From here on this is one turn of the loop.
+            // The rest of this closure is one turn of the loop.
             let control = try #require(conversation.control)
-            let interest = try conversation.accept(control, turningAway: 2)
+            let interest = try conversation.accept(control, rejecting: 2)
             #expect(interest == .readable)
-            let place = conversation.place
+            let waitPoint = conversation.waitPoint
             let watcher = EdgeCounter()
-            defer { place.unwatch(.reader, watcher) }
-            return place.watch(.reader, for: .readable, with: watcher)
+            defer { waitPoint.unwatch(.reader, watcher) }
+            return waitPoint.watch(.reader, for: .readable, with: watcher)
         }.value
         #expect(wake == nil)
-        opening.finish()
+        release.finish()
         withExtendedLifetime(server) {}
     }
 }

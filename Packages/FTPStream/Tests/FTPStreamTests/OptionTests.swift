@@ -5,13 +5,13 @@ import Testing
 
 /// Each option changes what a client does. An option without a row here fails the tests.
 struct OptionTests {
-    /// A value of one option, and a line of the outcome that shows its effect and does not show without it.
+    /// A value of one option, and a line of the outcome that occurs only with it.
     private struct Row: Sendable {
         var mark: String
         /// Sets the option; the server is at the port.
         var change: @Sendable (FTPClient, _ port: UInt16) throws -> Void
         var answer: CommandServer.Answer = { _ in nil }
-        var mayGive: @Sendable () async -> Void = {}
+        var maySend: @Sendable () async -> Void = {}
 
         init<Value: Sendable>(_ mark: String, _ property: StreamProperty<Value>, _ value: Value) {
             self.mark = mark
@@ -26,15 +26,15 @@ struct OptionTests {
         static let usual = Row("") { _, _ in }
     }
 
-    /// What a server and a caller see of a download, a listing and an upload.
+    /// What the server and the caller observe in a download, a listing and an upload.
     private func outcome(_ row: Row) async throws -> [String] {
-        let server = try CommandServer(answer: row.answer, mayGive: row.mayGive)
+        let server = try CommandServer(answer: row.answer, maySend: row.maySend)
         let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
         try row.change(client, server.port)
         var lines: [String] = []
         do throws(StreamError) {
             let input = client.reader("x")
-            lines.append("told \(input[.ftpUserName] ?? "")")
+            lines.append("user \(input[.ftpUserName] ?? "")")
             try input.open()
             while try await !input.read(upTo: 4096).isEmpty {}
             input.close()
@@ -54,7 +54,7 @@ struct OptionTests {
     private static let rows: [String: Row] = {
         var rows: [String: Row] = [
             "properties": Row("from 127.0.0.2", .localAddress, .ip(IPAddress("127.0.0.2")!, port: 0)),
-            "all": Row("told bob", .ftpUserName, "bob"),
+            "all": Row("user bob", .ftpUserName, "bob"),
             "userName": Row("USER bob", .ftpUserName, "bob"),
             "password": Row("PASS secret", .ftpPassword, "secret"),
             "account": Row("ACCT books", .ftpAccount, "books"),
@@ -75,19 +75,19 @@ struct OptionTests {
         ]
         rows["account"]?.answer = { $0.hasPrefix("USER") ? "332 Account?" : nil }
         rows["replyLimit"]?.answer = { _ in
-            try? await Task.sleep(for: .seconds(60))  // ends with the server
+            try? await Task.sleep(for: .seconds(60))  // cancelled with the server
             return nil
         }
-        // The data comes only after a sign of life.
-        let (gate, opening) = AsyncStream<Void>.makeStream()
+        // The data comes only after a NOOP.
+        let (held, release) = AsyncStream<Void>.makeStream()
         let isOpen = Locked(false)
-        rows["keepAlive"]?.mayGive = { for await _ in gate { break } }
+        rows["keepAlive"]?.maySend = { for await _ in held { break } }
         rows["keepAlive"]?.answer = { line in
             guard !isOpen.withLock({ $0 }) else { return nil }
             if line.hasPrefix("RETR") { return "150 Here." }
             guard line == "NOOP" else { return nil }
             isOpen.withLock { $0 = true }
-            opening.finish()
+            release.finish()
             return "200 OK.\r\n226 Done."
         }
         return rows
@@ -107,7 +107,7 @@ struct OptionTests {
 
     // MARK: Options within options
 
-    /// The commands of a log-in that a server lets through.
+    /// The commands of a login at a server that accepts everything.
     private func logIn(_ change: (inout FTPSettings) -> Void) throws -> [String] {
         var settings = FTPSettings()
         settings.security = FTPSecurity(control: .required, data: .preferred)
@@ -133,7 +133,7 @@ struct OptionTests {
         }
     }
 
-    @Test func eachPartOfSecurityAndProxyChangesTheLogIn() throws {
+    @Test func eachPartOfSecurityAndProxyChangesTheLogin() throws {
         let proxy = FTPProxy(host: "p", port: 2121, userName: "pat", password: "pw")
         let rows: [String: (mark: String, change: (inout FTPSettings) -> Void)] = [
             "control": ("USER", { $0.security = .off }),
@@ -157,11 +157,11 @@ struct OptionTests {
             }
         }
         let fields = [Mirror(reflecting: FTPSecurity.off), Mirror(reflecting: proxy)].flatMap(\.children)
-        // The mirror of a proxy leaves the password out.
+        // The mirror of a proxy omits the password.
         #expect(Set(rows.keys) == Set(fields.compactMap(\.label)).union(["password"]))
     }
 
-    /// A file is there already: the listing and the file have the same bytes.
+    /// The local file exists already; the listing has the same bytes as the file.
     @Test func eachOptionOfTreesChangesTheTransfer() async throws {
         let line = Array("-rw-r--r--   1 ann      staff          58 Mar  4  2019 f\r\n".utf8)
         #expect(line.count == 58)
@@ -175,19 +175,19 @@ struct OptionTests {
             let report = try await client.download("d", to: folder.path, options)
             return (report, server.commands.contains { $0.hasPrefix("RETR") })
         }
-        let told = Locked<[FTPTreeProgress]>([])
+        let reported = Locked<[FTPTreeProgress]>([])
         var options = FTPTreeOptions()
-        options.progress = { progress in told.withLock { $0.append(progress) } }
+        options.progress = { progress in reported.withLock { $0.append(progress) } }
         var (report, retrieves) = try await outcome(options)
         #expect(report.files == 1 && report.unchanged == 0 && retrieves)
-        #expect(told.withLock { $0.map(\.count) }.last == 58)
+        #expect(reported.withLock { $0.map(\.count) }.last == 58)
         options.resumes = true
         (report, retrieves) = try await outcome(options)
         #expect(report.files == 0 && report.unchanged == 1 && !retrieves)
         #expect(Mirror(reflecting: options).children.compactMap(\.label).sorted() == ["progress", "resumes"])
     }
 
-    /// A pool keeps what its limits say.
+    /// A pool keeps as many sessions as its limits allow.
     @Test func eachLimitOfAPoolChangesWhatItKeeps() async throws {
         let rows: [String: (limits: FTPSessionPool.Limits, kept: Int)] = [
             "perServer": (.init(perServer: 1), 1), "total": (.init(total: 1), 1), "idle": (.init(idle: .zero), 0),

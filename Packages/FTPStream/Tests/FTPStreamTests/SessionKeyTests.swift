@@ -3,7 +3,7 @@ import Testing
 
 @testable import FTPStream
 
-/// Two jobs share a session only if nothing about whom it leads to, who is logged in, and how safely differs.
+/// Two jobs share a session only if server, proxy, login, security and connection properties are equal.
 struct SessionKeyTests {
     private static func key(_ change: (inout FTPSettings) -> Void = { _ in }, url: String = "ftp://h/x") throws
         -> FTPSessionKey
@@ -17,8 +17,8 @@ struct SessionKeyTests {
         return try settings.key(for: FTPLocation(try #require(URL(string: url))), loop: .shared)
     }
 
-    @Test("CVE-2023-27535: a session is not reused by who differs in user, account, TLS or proxy")
-    func everythingCounts() throws {
+    @Test("CVE-2023-27535: a session is not reused with another user, account, TLS configuration or proxy")
+    func eachPropertyOfASessionCounts() throws {
         let tls13: TLSConfiguration = {
             var configuration = TLSConfiguration()
             configuration.minimumVersion = .tls13
@@ -43,7 +43,7 @@ struct SessionKeyTests {
             try Self.key { $0.passiveMode = false },
             try Self.key { $0.proxy = FTPProxy(host: "proxy") },
             try Self.key { $0.proxy = FTPProxy(host: "proxy", userName: "pat") },
-            try Self.key { $0.properties[.failsWhenAddressGoes] = true },
+            try Self.key { $0.properties[.failsWhenAddressIsRemoved] = true },
             try Self.key {
                 $0.properties[.keepsAlive] = false
                 $0.properties[.serviceType] = .voice
@@ -57,16 +57,16 @@ struct SessionKeyTests {
         }
     }
 
-    /// What does not change the session is no reason for another.
-    @Test func whatDoesNotCount() throws {
+    /// Properties that do not affect the session need no other session.
+    @Test func otherPropertiesDoNotCount() throws {
         #expect(try Self.key() == Self.key(url: "ftp://H/another/file;type=a"))
         #expect(try Self.key() == Self.key { $0.offset = 5 })
         #expect(try Self.key() == Self.key { $0.replyLimit = .seconds(1) })
         #expect(try Self.key { $0.userName = nil } == Self.key({ $0.userName = nil }, url: "ftp://h:21/x"))
     }
 
-    @Test("TLS on an ftp: stream means TLS, or the user name and password would go in the clear")
-    func tlsIsDemanded() throws {
+    @Test("tls on an ftp: stream requires TLS; otherwise user name and password would be sent in plaintext")
+    func tlsIsRequired() throws {
         var configuration = TLSConfiguration()
         configuration.peerName = "other.test"
         let key = try Self.key {
@@ -92,7 +92,7 @@ struct SessionKeyTests {
         }
     }
 
-    @Test("TLS that is demanded and left open contradicts itself", arguments: [FTPSecurity.off, .preferred])
+    @Test("tls contradicts an ftpSecurity that allows plaintext", arguments: [FTPSecurity.off, .preferred])
     func contradictions(_ weaker: FTPSecurity) {
         let error = #expect(throws: FTPError.self) {
             try Self.key {
@@ -103,8 +103,8 @@ struct SessionKeyTests {
         #expect(error?.code == .badArgument)
     }
 
-    @Test("ftps: and a configuration of ftpSecurity demand TLS, too", arguments: [FTPSecurity.off, .preferred])
-    func impliedDemands(_ weaker: FTPSecurity) throws {
+    @Test("ftps: and a configuration of ftpSecurity require TLS, too", arguments: [FTPSecurity.off, .preferred])
+    func impliedRequirements(_ weaker: FTPSecurity) throws {
         var configured = weaker
         configured.configuration.minimumVersion = .tls13
         for (security, url) in [(weaker, "ftps://h/x"), (weaker, "ftps://h:2121/x"), (configured, "ftp://h/x")] {
@@ -115,7 +115,9 @@ struct SessionKeyTests {
         #expect(key.login.control == .required)
     }
 
-    @Test("TLS for data needs TLS on the control connection", arguments: [FTPSecurity.Data.preferred, .required])
+    @Test(
+        "TLS on data connections requires TLS on the control connection",
+        arguments: [FTPSecurity.Data.preferred, .required])
     func dataAlone(_ data: FTPSecurity.Data) throws {
         let alone = FTPSecurity(control: .off, data: data)
         let error = #expect(throws: FTPError.self) { try Self.key { $0.security = alone } }
@@ -124,13 +126,13 @@ struct SessionKeyTests {
         #expect(try Self.key { $0.security = FTPSecurity(control: .off) }.login.data == .off)
     }
 
-    @Test("a password for an FTP proxy needs a user")
+    @Test("a password for an FTP proxy requires a user name")
     func proxyPassword() {
         let error = #expect(throws: FTPError.self) { try Self.key { $0.proxy = FTPProxy(host: "p", password: "x") } }
         #expect(error?.sentence.key == "ftp.proxyPassword")
     }
 
-    @Test("no text of an FTP proxy shows its password")
+    @Test("no description of an FTP proxy contains its password")
     func proxyText() {
         let proxy = FTPProxy(host: "::1", userName: "pat", password: "hunter2")
         var dumped = ""
@@ -159,8 +161,8 @@ struct SessionKeyTests {
         #expect(key.configuration == configured.configuration)
     }
 
-    @Test("a client refuses what it does not honour, and what no command can carry")
-    func clients() throws {
+    @Test("a client refuses properties that it does not honour, and values that a command cannot contain")
+    func invalidPropertiesOfAClient() throws {
         let client = try FTPClient(try #require(URL(string: "ftp://ftp.example.org/")))
         #expect(throws: StreamError.self) { try client.set(.fileOffset, to: 5) }
         #expect(throws: StreamError.self) { try client.set(.ftpPassword, to: "a\r\nDELE x") }
@@ -169,7 +171,7 @@ struct SessionKeyTests {
         #expect(client.appender("x")[.ftpAppends] == true)
     }
 
-    @Test("a file is not both added to and written from an offset")
+    @Test("appending and an offset cannot be combined")
     func appendsAtOffset() throws {
         let stream = try WriteStream(ftpURL: try #require(URL(string: "ftp://127.0.0.1:9/x")))
         try stream.set(.ftpAppends, to: true)

@@ -144,6 +144,38 @@ import Testing
 
     // MARK: The rule
 
+    /// The order that the tests above take for granted.
+    @Test("a form is weaker if it protects the password less or, within Digest, the message less")
+    func order() {
+        typealias Form = AuthenticationForm
+        let schemes = [
+            Form(.basic), Form(.encryptedBasic), Form(.digestMD5, coverage: .body), Form(.ntlm),
+            Form(.digestSHA, coverage: .body), Form(.negotiate),
+        ]
+        let protections = [AuthenticationForm.Coverage.nothing, .request, .body].map { Form(.digestSHA, coverage: $0) }
+        for forms in [schemes, protections] {
+            for (first, a) in forms.enumerated() {
+                for (second, b) in forms.enumerated() { #expect(a.isWeaker(than: b) == (first < second), "\(a), \(b)") }
+            }
+        }
+        let (strong, whole) = (Form(.digestSHA, coverage: .nothing), Form(.digestMD5, coverage: .body))
+        #expect(strong.isWeaker(than: whole) && whole.isWeaker(than: strong))
+    }
+
+    @Test("of the first offers, one that is no weaker than before comes first, whatever the policy's order")
+    func firstOffers() throws {
+        let memory = AuthenticationMemory()
+        var policy = AuthenticationPolicy()
+        policy.methods = [.basic, .digest]
+        func method() throws -> AuthenticationMethod? {
+            let response = try Exchange.challenge("Basic realm=\"r\"", "Digest realm=\"r\", nonce=\"n\"")
+            return HTTPAuthentication(response: response, from: Exchange.origin, policy: policy, memory: memory)?.method
+        }
+        #expect(try method() == .basic)
+        memory.recordUse(AuthenticationForm(.digestMD5, coverage: .nothing), in: space, by: login())
+        #expect(try method() == .digest)
+    }
+
     private let space = ProtectionSpace(.origin, scheme: "http", host: "example.org", port: 80, realm: "r")
     private func login(_ user: String = "joe", _ password: String = "secret") -> LoginIdentity {
         LoginIdentity(Credential(user: user, password: password, for: space))

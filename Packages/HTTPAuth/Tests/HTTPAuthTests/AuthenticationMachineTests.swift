@@ -1,5 +1,6 @@
-import HTTPAuth
 import Testing
+
+@testable import HTTPAuth
 
 @Suite struct AuthenticationMachineTests {
     private func policy(_ methods: AuthenticationMethod...) -> AuthenticationPolicy {
@@ -79,6 +80,29 @@ import Testing
         let none = try Exchange.authentication(challenges, policy: policy)
         #expect(throws: HTTPAuthError(.missingUserName, scheme: "Digest")) { try none.apply(to: &request, nil) }
         #expect(none.isValid && none.requiresUserNameAndPassword)
+    }
+
+    /// The server has seen a login with the first scheme: another scheme would be a change in the middle of it.
+    @Test func aSchemeThatWasUsedIsNotReplaced() throws {
+        let failure = HTTPAuthError(.unavailable, scheme: "Script", detail: "test")
+        let calls = Locked(0)
+        let script = ScriptedScheme.method { scheme in
+            scheme.work = {
+                let number = calls.withLock { calls -> Int in
+                    calls += 1
+                    return calls
+                }
+                return number == 1 ? .success(BlockingWork.Output(bytes: [0x61], isComplete: false)) : .failure(failure)
+            }
+        }
+        var policy = policy(script, .digest)
+        policy.mayWeakenLogins = [.digest]
+        let authentication = try Exchange.authentication("Script, Digest realm=\"d\", nonce=\"n\"", policy: policy)
+        var request = try Exchange.request()
+        try authentication.apply(to: &request, user: "a", password: "b")
+        #expect(request.fields[.authorization] == "Script a")
+        #expect(throws: failure) { try authentication.apply(to: &request, user: "a", password: "b") }
+        #expect(authentication.method == script)
     }
 
     /// Work runs on another thread, for both the blocking and the asynchronous call.

@@ -170,6 +170,16 @@ import Testing
         #expect(authentication.error?.code == .serverNotAuthentic)
     }
 
+    /// The server could name a `qop` whose proof cannot be checked.
+    @Test("a proof is verified with the request's qop, also if no proof is required") func proofWithAnotherQop() throws
+    {
+        let authentication = try Exchange.authentication(Server().challenge())
+        let (request, _) = try apply(authentication)
+        let answer = try Exchange.response(.ok, [(.authenticationInfo, "qop=auth-int, rspauth=\"0\"")])
+        let error = #expect(throws: HTTPAuthError.self) { try authentication.update(with: answer, to: request) }
+        #expect(error?.code == .serverNotAuthentic)
+    }
+
     @Test("a required proof of an unknown body is rejected")
     func requiredProofOfUnknownBody() throws {
         var options = DigestOptions()
@@ -228,7 +238,7 @@ import Testing
         try authentication.apply(to: &request, user: "joe", password: "secret")
         for _ in 0..<20 {
             #expect(
-                try authentication.update(with: Exchange.challenge("Basic realm=\"s\""), to: request) == .otherSpace)
+                try authentication.update(with: Exchange.challenge("Basic realm=\"s\""), to: request) == .otherRealm)
         }
         #expect(authentication.isValid)
         #expect(try authentication.update(with: Exchange.challenge("Basic realm=\"r\""), to: request) == .refused)

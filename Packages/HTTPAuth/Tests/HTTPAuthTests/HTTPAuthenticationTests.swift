@@ -45,7 +45,7 @@ import Testing
 
         let other = try Exchange.authentication("Basic realm=\"r\"")
         try other.apply(to: &request, user: "joe", password: "right")
-        #expect(try other.update(with: Exchange.challenge("Basic realm=\"elsewhere\""), to: request) == .otherSpace)
+        #expect(try other.update(with: Exchange.challenge("Basic realm=\"elsewhere\""), to: request) == .otherRealm)
         #expect(other.isValid)
         #expect(try other.update(with: HTTPResponse(status: 403), to: request) == .accepted)
         #expect(try other.update(with: Exchange.challenge("Foo"), to: request) == .failed)
@@ -190,10 +190,10 @@ import Testing
         #expect(throws: HTTPAuthError.self) {
             try request.addAuthentication(answering: response, user: "a", password: "b", method: .ntlm)
         }
-        let early = HTTPAuthentication(unasked: .basic, to: Exchange.origin)
+        let early = HTTPAuthentication(preemptive: .basic, to: Exchange.origin)
         try early.apply(to: &request, user: "a", password: "b")
         #expect(try early.update(with: response, to: request) == .refused)
-        #expect(HTTPAuthentication(unasked: .digest, to: Exchange.origin).error?.code == .malformedChallenge)
+        #expect(HTTPAuthentication(preemptive: .digest, to: Exchange.origin).error?.code == .malformedChallenge)
     }
 
     /// No printable output contains the password.

@@ -78,6 +78,16 @@ import Testing
         #expect(throws: HTTPAuthError.self) { try netrc.save(Credential(user: "a", password: "b", for: space)) }
     }
 
+    @Test func aLargeFileIsRefused() throws {
+        let path = try file(String(repeating: "#", count: NetrcFile.sizeLimit))
+        defer { unlink(path) }
+        #expect(try NetrcFile(path: path).find(CredentialQuery(Exchange.origin)) == nil)
+        let larger = try file(String(repeating: "#", count: NetrcFile.sizeLimit + 1))
+        defer { unlink(larger) }
+        let error = #expect(throws: HTTPAuthError.self) { try NetrcFile(path: larger) }
+        #expect(error?.code == .storeUnavailable)
+    }
+
     private static let machines = """
         machine plain.test login plain password 1
         machine port.test:8443 login port password 2

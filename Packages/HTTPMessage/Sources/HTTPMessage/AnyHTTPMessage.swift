@@ -44,7 +44,7 @@ public struct AnyHTTPMessage: Sendable {
     /// Creates an empty message, to be filled with ``append(_:)``.
     ///
     /// The default leniency is that of a client, as in `CFHTTPMessage`: it accepts lines that end in LF alone and folded
-    /// lines, for example. ``departures`` reports which leniencies the head required. Servers should pass `.strict`.
+    /// lines, for example. ``toleratedDeviations`` reports which leniencies the head required. Servers should pass `.strict`.
     ///
     /// The message holds the whole body in memory. Set ``HTTPLimits/bodyLength`` if the bytes come from an untrusted peer.
     ///
@@ -64,7 +64,7 @@ public struct AnyHTTPMessage: Sendable {
     /// The leniencies that the received head required.
     ///
     /// Empty if the head conforms to RFC 9112, while the head is incomplete, and for a message that was not received.
-    public private(set) var departures = HTTPLeniency.strict
+    public private(set) var toleratedDeviations = HTTPLeniency.strict
 
     /// Appends received bytes to the head until it is complete, then to the body.
     ///
@@ -86,7 +86,7 @@ public struct AnyHTTPMessage: Sendable {
                 isRequest
                 ? .request(try parser.makeRequest(from: buffer.span.bytes))
                 : .response(try parser.makeResponse(from: buffer.span.bytes))
-            departures = parser.departures
+            toleratedDeviations = parser.toleratedDeviations
             isParsed = true
             if let earlyBody = earlyBody.take() { body = earlyBody }
             if !rest.isEmpty { try appendToBody(rest) }

@@ -1,6 +1,6 @@
 /// An incremental decoder that removes the framing of a body and locates the payload in received bytes.
 ///
-/// ``next(in:at:upTo:)`` copies no payload; it returns ranges of its input. Between two inputs, ``payloadAhead`` is the number
+/// ``next(in:at:upTo:)`` copies no payload; it returns ranges of its input. Between two inputs, ``expectedPayloadCount`` is the number
 /// of bytes that are known to be payload. A driver can read these bytes directly into its caller's memory and report them with
 /// ``receivePayload(_:)``.
 ///
@@ -90,7 +90,7 @@ public struct BodyDecoder: Sendable {
     /// The number of following bytes that are payload: the rest of the body or chunk.
     ///
     /// `Int64.max` if the body ends when the peer closes the connection.
-    public var payloadAhead: Int64 {
+    public var expectedPayloadCount: Int64 {
         if case .payload(let remaining) = state { remaining } else { 0 }
     }
 
@@ -127,9 +127,10 @@ public struct BodyDecoder: Sendable {
     ///
     /// Throws ``HTTPMessageError/Code/bodyTooLong`` if the body exceeds ``HTTPLimits/bodyLength``.
     ///
-    /// - Precondition: `count` is from 0 to ``payloadAhead``.
+    /// - Precondition: `count` is from 0 to ``expectedPayloadCount``.
     public mutating func receivePayload(_ count: Int) throws(HTTPMessageError) {
-        precondition(count >= 0 && Int64(count) <= payloadAhead, "the count is negative or exceeds payloadAhead")
+        precondition(
+            count >= 0 && Int64(count) <= expectedPayloadCount, "the count is negative or exceeds expectedPayloadCount")
         let before = state
         state = .failed
         state = try countPayload(before, count)
@@ -158,7 +159,7 @@ public struct BodyDecoder: Sendable {
     ) throws(HTTPMessageError) -> (consumed: Int, written: Int) {
         var position = 0
         let before = output.byteCount
-        while output.freeCapacity > 0 || payloadAhead == 0 {
+        while output.freeCapacity > 0 || expectedPayloadCount == 0 {
             guard case .payload(let range) = try next(in: input, at: &position, upTo: output.freeCapacity) else {
                 break
             }

@@ -14,10 +14,11 @@ public struct HTTPDate: Hashable, Sendable {
         self.secondsSinceEpoch = Swift.min(Swift.max(secondsSinceEpoch, -62_135_596_800), 253_402_300_799)
     }
 
-    /// Parses a date in the current format or one of the two obsolete formats, those of RFC 850 and of C's `asctime`.
+    /// Parses a date in the current format or in one of the two obsolete formats, those of RFC 850 and of C's
+    /// `asctime`. Returns nil for any other text.
     ///
-    /// Nil for any other text. A two-digit year is interpreted as the year within 50 years of `now` (RFC 9110 §5.6.7).
-    /// Without `now`, 70 to 99 are years of the 20th century and 00 to 69 of the 21st.
+    /// A two-digit year is the year with these digits that is within 50 years of `now` (RFC 9110 §5.6.7). Without
+    /// `now`, 70 to 99 mean 1970 to 1999, and 00 to 69 mean 2000 to 2069.
     public init?(_ text: String, now: HTTPDate? = nil) {
         let parts = text.utf8.split(whereSeparator: { $0 == HTTPGrammar.space || $0 == UInt8(ascii: "-") })
             .map { Array($0) }
@@ -91,7 +92,8 @@ extension HTTPDate {
         return bytes.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// Parses `hour ":" minute ":" second`. A leap second (60) counts as the first second of the next minute.
+    /// Parses `hour ":" minute ":" second`. A leap second (60) is accepted; the date then equals the first second of
+    /// the next minute.
     private static func time(_ bytes: [UInt8]) -> (Int, Int, Int)? {
         let parts = bytes.split(separator: HTTPGrammar.colon, omittingEmptySubsequences: false)
         guard parts.count == 3, parts.allSatisfy({ $0.count == 2 }), let hour = number(parts[0]),
@@ -118,7 +120,8 @@ extension HTTPDate {
 
     /// The days from 1970-01-01 to a date of the Gregorian calendar.
     ///
-    /// Counts in eras of 400 years, and years that begin on 1 March, so that a leap day is the last day of its year.
+    /// Counts eras of 400 years, the period of the calendar, and years that begin on 1 March, so that a leap day is the
+    /// last day of its year.
     private static func daysSinceEpoch(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month > 2 ? year : year - 1
         let (era, yearOfEra) = floorDivide(shifted, 400)

@@ -16,7 +16,7 @@ public struct HTTPMessageError: Error, Hashable, Sendable {
 
     /// The offset of the invalid byte, counted from the first byte of the head, body or component that was given.
     ///
-    /// Nil if the error cannot be attributed to a single byte.
+    /// Nil if no single byte causes the error.
     public var offset: Int?
 
     /// The origin of the error: the peer, for received bytes, or the caller, for parts of a message to be sent.
@@ -123,11 +123,11 @@ extension HTTPMessageError {
         case forbiddenTrailer
         /// A body longer than ``HTTPLimits/bodyLength``.
         case bodyTooLong
-        /// A message that the peer ended early by closing the stream.
+        /// A message that is incomplete when the stream ends.
         case truncated
         /// Bytes after the last message of a connection.
         case dataAfterLastMessage
-        /// Use of a parser that has failed or finished.
+        /// The use of a parser that has already failed or finished.
         case parserFinished
         /// A message that cannot be used yet because its head is incomplete.
         case incompleteMessage
@@ -170,7 +170,7 @@ public enum HTTPErrorNumber: Int, CaseIterable, Sendable {
     /// The number of the stream error domain for HTTP. Replaces `kCFStreamErrorDomainHTTP`.
     public static let streamErrorDomain = 4
 
-    /// The name of the error domain of ``cfErrorCode`` and ``ProxyError``.
+    /// The name of the error domain to which ``cfErrorCode`` and the numbers of ``ProxyError`` belong.
     public static let cfErrorDomain = "kCFErrorDomainCFNetwork"
 
     /// The corresponding code in `kCFErrorDomainCFNetwork`.

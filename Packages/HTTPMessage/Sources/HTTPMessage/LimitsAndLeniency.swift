@@ -1,6 +1,6 @@
 /// A set of deviations from RFC 9112 that a parser tolerates.
 ///
-/// Parsers tolerate none by default. The documentation of each flag states its risk; <doc:WhatWeAccept> has a table.
+/// By default, parsers tolerate no deviation. <doc:WhatWeAccept> lists all flags with their RFC sections.
 ///
 /// ```swift
 /// var parser = HeadParser(.response, leniency: [.bareLineFeed, .foldedLines])
@@ -76,7 +76,8 @@ public struct HTTPLeniency: OptionSet, Hashable, Sendable {
     /// The dropped fields are in ``BodyDecoder/droppedTrailers``.
     public static let forbiddenTrailers = HTTPLeniency(rawValue: 1 << 17)
 
-    /// The flags for deviations in syntax, which serialization corrects.
+    /// The flags for deviations in syntax. A head that was accepted with one of them is rewritten when it is
+    /// serialized.
     static let syntax: HTTPLeniency = [
         .bareLineFeed, .bareCarriageReturn, .foldedLines, .whitespaceBeforeColon, .extraSpacesInStartLine,
         .controlCharactersInValues,
@@ -87,9 +88,9 @@ public struct HTTPLeniency: OptionSet, Hashable, Sendable {
 
     /// The deviations that a user agent should tolerate in responses.
     ///
-    /// RFC 9112 requires user agents to accept folded lines, and allows recipients to accept lone line feeds in the head. It
-    /// leaves conflicting lengths to the recipient, and clients agree on how to resolve them. Bytes after the last message are
-    /// discarded with the connection, and forbidden trailer fields are dropped.
+    /// RFC 9112 requires user agents to accept folded lines, and allows recipients to accept lone line feeds in the
+    /// head. It lets the recipient decide about conflicting lengths, and all common clients resolve them alike. Bytes
+    /// after the last message are discarded with the connection, and forbidden trailer fields are dropped.
     public static let client: HTTPLeniency = [
         .bareLineFeed, .foldedLines, .repeatedContentLength, .transferEncodingOverridesLength,
         .transferEncodingInHTTP10, .dataAfterLastMessage, .forbiddenTrailers,
@@ -117,7 +118,7 @@ public struct HTTPLimits: Hashable, Sendable {
     /// The maximum number of fields in a head or trailer section. 256 by default.
     public var fieldCount = 256
 
-    /// The maximum number of empty lines that are skipped before a start line (RFC 9112 §2.2). 8 by default.
+    /// The maximum number of empty lines that a parser skips before a start line (RFC 9112 §2.2). 8 by default.
     public var leadingEmptyLines = 8
 
     /// The maximum total length of the chunk extensions of a body, in bytes. 16 KiB by default.
@@ -125,8 +126,8 @@ public struct HTTPLimits: Hashable, Sendable {
 
     /// The maximum length of a body, in bytes without its chunked framing. Unlimited by default.
     ///
-    /// Decoders deliver a body as it arrives and do not buffer it. ``AnyHTTPMessage`` holds it in memory: set this limit if the
-    /// bytes come from an untrusted peer.
+    /// Decoders deliver a body as it arrives and do not buffer it. ``AnyHTTPMessage``, however, collects it in memory:
+    /// set this limit if the bytes come from an untrusted peer.
     public var bodyLength = Int64.max
 
     /// The maximum number of interim responses (1xx) before a final response: 16. RFC 9110 §15.2 specifies no limit.

@@ -96,7 +96,7 @@ public struct RequestTarget: Hashable, Sendable {
         }
     }
 
-    /// The target as a URL, which is relative unless the target is in absolute form.
+    /// The target as a URL: absolute for a target in absolute form, relative for one in origin form.
     ///
     /// Nil for `*` and `host:port`, and for targets that `URL` rejects.
     public var url: URL? {
@@ -180,7 +180,7 @@ extension RequestTarget {
         let rest = bytes[bytes.index(after: colon)...]
         guard isScheme, rest.starts(with: "//".utf8) else { return false }
         let authority = rest.dropFirst(2).prefix { !endsAuthority($0) }
-        // A user cannot contain @ (RFC 3986 §3.2.1). With a second @, parsers disagree on where the host begins.
+        // The user part cannot contain @ (RFC 3986 §3.2.1). With a second @, parsers disagree on where the host begins.
         let host = authority.firstIndex(of: UInt8(ascii: "@")).map { authority[authority.index(after: $0)...] }
         return isAuthority(host ?? authority, requiresPort: false)
     }

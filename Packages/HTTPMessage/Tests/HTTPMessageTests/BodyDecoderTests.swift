@@ -90,17 +90,17 @@ import Testing
         let head = Array("a\r\n01".utf8)
         var position = 0
         #expect(try decoder.next(in: head.span.bytes, at: &position) == .payload(3..<5))
-        #expect(decoder.payloadAhead == 8)
+        #expect(decoder.expectedPayloadCount == 8)
         try decoder.receivePayload(8)
-        #expect(decoder.payloadAhead == 0)
+        #expect(decoder.expectedPayloadCount == 0)
         #expect(decoder.payloadCount == 10)
         let rest = Array("\r\n0\r\n\r\n".utf8)
         position = 0
         #expect(!decoder.isPayloadComplete)
         #expect(try decoder.next(in: rest.span.bytes, at: &position) == .end)
         #expect(decoder.isComplete && decoder.isPayloadComplete && position == rest.count)
-        #expect(BodyDecoder(.untilClose).payloadAhead == .max)
-        #expect(BodyDecoder(.length(7)).payloadAhead == 7)
+        #expect(BodyDecoder(.untilClose).expectedPayloadCount == .max)
+        #expect(BodyDecoder(.length(7)).expectedPayloadCount == 7)
     }
 
     @Test(arguments: 1...12)

@@ -75,6 +75,8 @@ import Testing
             (["Transfer-Encoding: chunked;a=b"], .invalidTransferEncoding),
             (["Transfer-Encoding: \"chunked\""], .invalidTransferEncoding),
             (["Transfer-Encoding: chun ked"], .invalidTransferEncoding),
+            (["Transfer-Encoding: gzip;a, chunked"], .invalidTransferEncoding),
+            (["Transfer-Encoding: gzip;a=b=c, chunked"], .invalidTransferEncoding),
         ] as [([String], HTTPMessageError.Code)])
     func rejectsInvalidFraming(lines: [String], code: HTTPMessageError.Code) {
         #expect { try framing(request: lines) } throws: { ($0 as? HTTPMessageError)?.code == code }

@@ -7,35 +7,36 @@ import Testing
 
     struct Sample: Sendable {
         let head: String
-        let departures: HTTPLeniency
+        let toleratedDeviations: HTTPLeniency
         let written: String
     }
 
     private static let received: [Sample] = [
-        Sample(head: "HTTP/1.1 200 OK\r\nA:b\r\n\r\n", departures: [], written: "HTTP/1.1 200 OK\r\nA:b\r\n\r\n"),
         Sample(
-            head: "HTTP/1.1 200 OK\nX-A: b\n\n", departures: .bareLineFeed,
+            head: "HTTP/1.1 200 OK\r\nA:b\r\n\r\n", toleratedDeviations: [], written: "HTTP/1.1 200 OK\r\nA:b\r\n\r\n"),
+        Sample(
+            head: "HTTP/1.1 200 OK\nX-A: b\n\n", toleratedDeviations: .bareLineFeed,
             written: "HTTP/1.1 200 OK\r\nX-A: b\r\n\r\n"),
         Sample(
-            head: "HTTP/1.1 200 OK\r\nX-A: b\r\n\n", departures: .bareLineFeed,
+            head: "HTTP/1.1 200 OK\r\nX-A: b\r\n\n", toleratedDeviations: .bareLineFeed,
             written: "HTTP/1.1 200 OK\r\nX-A: b\r\n\r\n"),
-        Sample(head: "HTTP/1.1 200\n\n", departures: .bareLineFeed, written: "HTTP/1.1 200 \r\n\r\n"),
+        Sample(head: "HTTP/1.1 200\n\n", toleratedDeviations: .bareLineFeed, written: "HTTP/1.1 200 \r\n\r\n"),
         Sample(
-            head: "HTTP/1.1 200 OK\r\nA: 1\r\n\t2\r\n  3\r\nB: 4\r\n\r\n", departures: .foldedLines,
+            head: "HTTP/1.1 200 OK\r\nA: 1\r\n\t2\r\n  3\r\nB: 4\r\n\r\n", toleratedDeviations: .foldedLines,
             written: "HTTP/1.1 200 OK\r\nA: 1 2 3\r\nB: 4\r\n\r\n"),
         Sample(
-            head: "HTTP/1.1 200 OK\rA: 1\r\r\n", departures: .bareCarriageReturn,
+            head: "HTTP/1.1 200 OK\rA: 1\r\r\n", toleratedDeviations: .bareCarriageReturn,
             written: "HTTP/1.1 200 OK\r\nA: 1\r\n\r\n"),
         Sample(
-            head: "HTTP/1.1 200 OK\r\nA : 1\r\n\r\n", departures: .whitespaceBeforeColon,
+            head: "HTTP/1.1 200 OK\r\nA : 1\r\n\r\n", toleratedDeviations: .whitespaceBeforeColon,
             written: "HTTP/1.1 200 OK\r\nA: 1\r\n\r\n"),
         Sample(
-            head: "HTTP/1.1  200   OK\r\n\r\n", departures: .extraSpacesInStartLine,
+            head: "HTTP/1.1  200   OK\r\n\r\n", toleratedDeviations: .extraSpacesInStartLine,
             written: "HTTP/1.1 200 OK\r\n\r\n"),
         Sample(
-            head: "HTTP/1.1 200 O\u{1}K\r\nA: 1\u{1B}2\r\n\r\n", departures: .controlCharactersInValues,
+            head: "HTTP/1.1 200 O\u{1}K\r\nA: 1\u{1B}2\r\n\r\n", toleratedDeviations: .controlCharactersInValues,
             written: "HTTP/1.1 200 O K\r\nA: 1 2\r\n\r\n"),
-        Sample(head: "HTTP/1.9 200 OK\r\n\r\n", departures: .anyVersion, written: "HTTP/1.9 200 OK\r\n\r\n"),
+        Sample(head: "HTTP/1.9 200 OK\r\n\r\n", toleratedDeviations: .anyVersion, written: "HTTP/1.9 200 OK\r\n\r\n"),
     ]
 
     @Test(arguments: received)
@@ -48,7 +49,7 @@ import Testing
                 if parser.byteCount == nil { _ = try parser.parse(seen.span.bytes) }
             }
             // A head that ends in a lone CR is complete only after the next byte.
-            #expect(parser.departures == sample.departures)
+            #expect(parser.toleratedDeviations == sample.toleratedDeviations)
             let response = try parser.makeResponse(from: seen.span.bytes)
             #expect(String(decoding: response.serialized(), as: UTF8.self) == sample.written)
 
@@ -73,19 +74,20 @@ import Testing
 
     @Test(arguments: [
         Sample(
-            head: "GET  /a  HTTP/1.1\nHost: a\n\n", departures: [.bareLineFeed, .extraSpacesInStartLine],
+            head: "GET  /a  HTTP/1.1\nHost: a\n\n", toleratedDeviations: [.bareLineFeed, .extraSpacesInStartLine],
             written: "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"),
         Sample(
-            head: "GET a HTTP/1.1\r\n\r\n", departures: [.anyTargetForm, .missingHost],
+            head: "GET a HTTP/1.1\r\n\r\n", toleratedDeviations: [.anyTargetForm, .missingHost],
             written: "GET a HTTP/1.1\r\n\r\n"),
         Sample(
-            head: "GET /\u{e9} HTTP/1.0\r\n\r\n", departures: .nonASCIITarget, written: "GET /\u{e9} HTTP/1.0\r\n\r\n"),
+            head: "GET /\u{e9} HTTP/1.0\r\n\r\n", toleratedDeviations: .nonASCIITarget,
+            written: "GET /\u{e9} HTTP/1.0\r\n\r\n"),
     ])
     func requests(_ sample: Sample) throws {
         let bytes = Array(sample.head.utf8)
         var parser = HeadParser(.request, leniency: Self.all)
         _ = try parser.parse(bytes.span.bytes)
-        #expect(parser.departures == sample.departures)
+        #expect(parser.toleratedDeviations == sample.toleratedDeviations)
         let request = try parser.makeRequest(from: bytes.span.bytes)
         #expect(String(decoding: request.serialized(), as: UTF8.self) == sample.written)
         var changed = request
@@ -97,7 +99,7 @@ import Testing
         let bytes = Array("hello".utf8)
         var parser = HeadParser(.response, leniency: [.headerlessResponse, .bareLineFeed])
         _ = try parser.parse(bytes.span.bytes)
-        #expect(parser.departures == .headerlessResponse)
+        #expect(parser.toleratedDeviations == .headerlessResponse)
         var response = try parser.makeResponse(from: bytes.span.bytes)
         #expect(response.serialized().isEmpty)
         var open: [UInt8] = []

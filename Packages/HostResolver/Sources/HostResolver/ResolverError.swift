@@ -234,7 +234,7 @@ extension ResolverError {
         case .cancelled: self.init(.cancelled, name: name)
         case .timedOut: self.init(.timedOut, name: name)
         case .failed(let number): self.init(errno: number, name: name)
-        case .busy: self.init(.busy, name: name)
+        case .busy, .closed: self.init(.busy, name: name)
         @unknown default: self.init(.busy, name: name)
         }
     }
@@ -242,7 +242,7 @@ extension ResolverError {
     /// Creates an error for a call that no thread could make.
     init(_ refusal: BlockingThreads.Refusal) {
         let busy = ResolverError(
-            .busy, detail: "\(SystemResolver.longestLine) lookups are already waiting for a thread")
+            .busy, detail: "\(SystemResolver.maximumWaitingLookups) lookups are already waiting for a thread")
         switch refusal {
         case .queueIsFull: self = busy
         case .noThread(let number): self.init(errno: number)

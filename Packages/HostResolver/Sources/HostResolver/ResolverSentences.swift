@@ -61,8 +61,8 @@ public enum ResolverSentences {
         return value.map { clause[..<open] + printable($0) + clause[clause.index(after: close)...] }.map(String.init)
     }
 
-    /// A safe form of a text that may come from the network: 300 characters at most, control characters replaced by
-    /// `?`, so that a name cannot manipulate a terminal or flood a log.
+    /// A text that may come from the network, made safe to print: at most 300 characters, with control characters
+    /// replaced by `?`. A name then cannot manipulate a terminal or flood a log.
     private static func printable(_ text: String) -> String {
         String(
             text.unicodeScalars.prefix(300).map {

@@ -41,7 +41,7 @@ public final class ScriptedResolver: Resolver, ReverseResolver {
 
     private struct State {
         var scripts: [String: [Step]] = [:]
-        var names: [NameSubject: Result<[String], ResolverError>] = [:]
+        var names: [NameQuery: Result<[String], ResolverError>] = [:]
         var requests: [AddressRequest] = []
         var cancelled = 0
     }
@@ -65,7 +65,7 @@ public final class ScriptedResolver: Resolver, ReverseResolver {
     }
 
     /// Sets the answer of ``startNames(of:until:_:)``.
-    public func script(namesOf subject: NameSubject, _ answer: Result<[String], ResolverError>) {
+    public func script(namesOf subject: NameQuery, _ answer: Result<[String], ResolverError>) {
         state.withLock { $0.names[subject] = answer }
     }
 
@@ -100,7 +100,7 @@ public final class ScriptedResolver: Resolver, ReverseResolver {
 
     /// Starts a scripted lookup of names.
     public func startNames(
-        of subject: NameSubject, until deadline: ContinuousClock.Instant?,
+        of subject: NameQuery, until deadline: ContinuousClock.Instant?,
         _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
     ) -> LookupToken {
         let answer = state.withLock { $0.names[subject] } ?? .failure(ResolverError(.hostNotFound, name: "\(subject)"))

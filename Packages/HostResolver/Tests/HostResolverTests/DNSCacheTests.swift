@@ -38,7 +38,7 @@ import Testing
         #expect(look(&cache, "a.example", start) == nil)
         #expect(look(&cache, "b.example", start + .seconds(4)) == failure)
         #expect(look(&cache, "b.example", start + .seconds(5)) == nil)
-        #expect(look(&cache, "c.example", start + DNSCache.longestNegativeTime) == nil)
+        #expect(look(&cache, "c.example", start + DNSCache.maximumNegativeTime) == nil)
         #expect(look(&cache, "d.example", start) == nil)
     }
 
@@ -58,7 +58,7 @@ import Testing
     @Test func boundsTimesAndCachesNothingForZero() {
         var cache = DNSCache(limit: 3)
         cache.store(answer("a.example", .max), negativeTime: nil, to: question("a.example"), now: start)
-        #expect(look(&cache, "a.example", start + DNSCache.longestTime) == nil)
+        #expect(look(&cache, "a.example", start + DNSCache.maximumTime) == nil)
         cache.store(answer("b.example", 0), negativeTime: nil, to: question("b.example"), now: start)
         #expect(look(&cache, "b.example", start) == nil)
         var none = DNSCache(limit: 0)

@@ -210,7 +210,7 @@ import Testing
             (0, .refused),
         ] as [(UInt8, ServerOutcome.Result)])
     func failuresLeadToTheNextServer(code: UInt8, outcome: ServerOutcome.Result) throws {
-        let rig = Rig { $0.usesExtensions = false }
+        let rig = Rig { $0.usesEDNS = false }
         let sent = try #require(rig.sent())
         rig.receive(sent) { message in
             message.header.shortResponseCode = code
@@ -379,5 +379,14 @@ import Testing
             Issue.record("\(events)")
             return
         }
+    }
+
+    /// The kernel watches no more descriptors, or the event loop ends. Reading again at once would never end.
+    @Test(arguments: [Wake.failed(28), .busy, .closed, .cancelled])
+    func aFailedWaitEndsTheTransmission(_ wake: Wake) throws {
+        let sent = try #require(Rig().sent())
+        let exchange = DNSExchange(transmission: sent, mailbox: DNSExchange.makeMailbox())
+        #expect(!exchange.hasWoken(wake))
+        #expect(exchange.mailbox.takeAll().count == (wake == .closed || wake == .cancelled ? 0 : 1))
     }
 }

@@ -42,11 +42,11 @@ import Testing
     }
 
     @Test func enforcesTheLimits() throws {
-        let label = String(repeating: "a", count: HostName.longestLabel)
+        let label = String(repeating: "a", count: HostName.maximumLabelLength)
         #expect(try HostName(label).ascii == label)
         #expect(throws: ResolverError.self) { try HostName(label + "a") }
         let longest = [label, label, label, String(repeating: "b", count: 61)].joined(separator: ".")
-        #expect(longest.utf8.count == HostName.longestName)
+        #expect(longest.utf8.count == HostName.maximumNameLength)
         #expect(try HostName(longest + ".").ascii == longest)
         #expect(throws: ResolverError.self) { try HostName(longest + "b") }
         #expect(throws: ResolverError.self) { try HostName(String(repeating: "ü.", count: 5000)) }

@@ -54,7 +54,7 @@ struct LookupFlightsTests {
 
     @Test func aDeadlineReplacesTheSystemResolversReverseLimit() async throws {
         let system = HeldSystem(reverseLimit: .milliseconds(1))
-        let subject = NameSubject.host(try HostName("www.example.org"))
+        let subject = NameQuery.host(try HostName("www.example.org"))
         async let patient = system.resolver.names(of: subject, until: .now + .seconds(3600))
         await system.untilCalls(1)
         await #expect(throws: ResolverError(.timedOut, name: "www.example.org")) {
@@ -77,7 +77,7 @@ struct LookupFlightsTests {
         }
         let resolver = WireResolver(
             configuration: configuration, hosts: HostsFile(parsing: ""), cacheLimit: 0, reverseLimit: .milliseconds(1))
-        let subject = NameSubject.address(IPAddress("192.0.2.1")!)
+        let subject = NameQuery.address(IPAddress("192.0.2.1")!)
         async let patient = resolver.names(of: subject, until: .now + .seconds(3600))
         while server.questions.isEmpty { await Task.yield() }
         let error = await #expect(throws: ResolverError.self) { try await resolver.names(of: subject) }

@@ -22,7 +22,7 @@ import Testing
     @Test func reportsContinuousChanges() {
         var machine = ChangeDebounceMachine(quietTime: .seconds(1))
         for tenth in 0..<200 { machine.record(.routes, now: start + .milliseconds(tenth * 100)) }
-        #expect(machine.deadline == start + .seconds(ChangeDebounceMachine.longestFactor))
+        #expect(machine.deadline == start + .seconds(ChangeDebounceMachine.maximumFactor))
     }
 
     @Test(

@@ -24,7 +24,7 @@ import Testing
         #expect(configuration.timeout == .seconds(2))
         #expect(configuration.attempts == 4)
         #expect(configuration.rotatesServers && configuration.trustsAuthenticatedData && configuration.usesTCPOnly)
-        #expect(configuration.usesExtensions && configuration.skipsTopLevelQueries)
+        #expect(configuration.usesEDNS && configuration.skipsTopLevelQueries)
     }
 
     @Test func anEmptyFileMeansTheServerOnThisMachine() {
@@ -54,8 +54,8 @@ import Testing
         let servers = (0..<100).map { "nameserver 192.0.2.\($0)" }.joined(separator: "\n")
         let search = "search " + (0..<100).map { "d\($0).example" }.joined(separator: " ")
         let configuration = ResolverConfiguration(parsing: servers + "\n" + search)
-        #expect(configuration.servers.count == ResolverConfiguration.mostServers)
-        #expect(configuration.search.count == ResolverConfiguration.mostSearchDomains)
+        #expect(configuration.servers.count == ResolverConfiguration.maximumServers)
+        #expect(configuration.search.count == ResolverConfiguration.maximumSearchDomains)
     }
 
     @Test func usesTheHostsDomainWithoutASearchList() {

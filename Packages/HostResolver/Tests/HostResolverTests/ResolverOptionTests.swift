@@ -40,7 +40,7 @@ struct ResolverOptionTests {
         "timeout": { $0.timeout = .seconds(1) },
         "attempts": { $0.attempts = 3 },
         "rotatesServers": { $0.rotatesServers = true },
-        "usesExtensions": { $0.usesExtensions = false },
+        "usesEDNS": { $0.usesEDNS = false },
         "trustsAuthenticatedData": { $0.trustsAuthenticatedData = true },
         "usesTCPOnly": { $0.usesTCPOnly = true },
         "skipsTopLevelQueries": { $0.skipsTopLevelQueries = true },

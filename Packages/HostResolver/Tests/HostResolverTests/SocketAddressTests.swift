@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func acceptsTheLongestUnixNames() throws {
-        let name = String(repeating: "x", count: UnixSocketAddress.longestName)
+        let name = String(repeating: "x", count: UnixSocketAddress.maximumNameLength)
         for address in [try UnixSocketAddress(path: name), try UnixSocketAddress(abstractName: name)] {
             #expect(try SocketAddress(sockaddr: SocketAddress.unix(address).sockaddrBytes) == .unix(address))
         }

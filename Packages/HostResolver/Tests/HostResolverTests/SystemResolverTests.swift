@@ -242,6 +242,37 @@ import Testing
         #expect(try await SystemResolver.shared.names(of: .host(HostName("localhost"))).contains("localhost"))
     }
 
+    /// The C library passes on as many addresses as an answer holds.
+    @Test func limitsTheAddressesOfEachFamily() {
+        let some = (0..<200).map { SocketAddress.ip(.v4(IPv4Address(rawValue: 0x0A00_0000 + $0 / 2)), port: 0) }
+        let others = (0..<3).map { SocketAddress.ip(.v6(IPv6Address(rawValue: 0xFD << 120 + $0)), port: 0) }
+        var first: UnsafeMutablePointer<addrinfo>?
+        for address in (some + others).reversed() {
+            address.withSockAddr { pointer, length in
+                let copy = UnsafeMutableRawPointer.allocate(byteCount: Int(length), alignment: 8)
+                copy.copyMemory(from: pointer, byteCount: Int(length))
+                let entry = UnsafeMutablePointer<addrinfo>.allocate(capacity: 1)
+                entry.initialize(to: addrinfo())
+                entry.pointee.ai_family = CInt(pointer.pointee.sa_family)
+                entry.pointee.ai_addrlen = length
+                entry.pointee.ai_addr = copy.assumingMemoryBound(to: sockaddr.self)
+                entry.pointee.ai_next = first
+                first = entry
+            }
+        }
+        defer {
+            while let entry = first {
+                first = entry.pointee.ai_next
+                UnsafeMutableRawPointer(entry.pointee.ai_addr)?.deallocate()
+                entry.deallocate()
+            }
+        }
+        let found = first.map(SystemCalls.addresses(in:)) ?? []
+        #expect(
+            found == (0..<128).filter { $0 % 2 == 0 }.compactMap { some[$0].ipAddress } + others.compactMap(\.ipAddress)
+        )
+    }
+
     @Test(arguments: [
         (-2, "hostNotFound", 12, 8), (-5, "noData", 12, 7), (-3, "temporaryFailure", 12, 2),
         (-4, "serverFailed", 12, 4),

@@ -101,7 +101,7 @@ struct DiagnosisTarget: Sendable, Hashable {
         self = target
         // The query is part of the setting, and only this server receives it.
         service = .http(path: path + (url.query(percentEncoded: true).map { "?\($0)" } ?? ""))
-        bodyLimit = ProxyScript.largestScript
+        bodyLimit = ProxyScript.maximumScriptSize
     }
 
     /// Copies of the target for each route that the proxy settings allow, in order of preference; at least one.

@@ -28,7 +28,7 @@ public final class NetDiagnostic: Sendable {
         /// The limit for connecting, and for a TLS handshake. Default 5 s.
         public var connectionLimit: Duration = .seconds(5)
         /// The limit for receiving the head of an answer. Default 10 s.
-        public var answerLimit: Duration = .seconds(10)
+        public var responseLimit: Duration = .seconds(10)
         /// The limit for pings and for tracing the path. Default 1.5 s.
         public var pathLimit: Duration = .milliseconds(1500)
         /// The proxies through which to reach the target. Nil (default) means this machine's settings (`ProxySettings.system()`).
@@ -198,7 +198,7 @@ extension LadderLimits {
     init(_ options: NetDiagnostic.Options) {
         self.init(
             lookup: options.lookupLimit, nameServer: options.nameServerLimit, connection: options.connectionLimit,
-            answer: options.answerLimit, path: options.pathLimit)
+            answer: options.responseLimit, path: options.pathLimit)
     }
 }
 

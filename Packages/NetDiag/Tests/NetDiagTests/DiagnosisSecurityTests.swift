@@ -28,6 +28,21 @@ import Testing
         #expect(!(try everything(diagnosis)).contains("hunter2"))
     }
 
+    /// Neither a proxy receives the client certificate, nor a server whose certificate is only inspected.
+    @Test func onlyAVerifiedTargetReceivesTheClientCertificate() throws {
+        var options = NetDiagnostic.Options.patient
+        options.tls.identity = try TestIdentity.make()
+        let target = try DiagnosisTarget(#require(URL(string: "https://www.example.test/")))
+        var exchange = Exchange(target: target, options: options, deadline: .now)
+        #expect(exchange.tls(with: .target) == options.tls)
+        #expect(exchange.tls(with: .proxy).identity == nil)
+        exchange.isInspecting = true
+        for peer in [Exchange.Peer.target, .proxy] {
+            let tls = exchange.tls(with: peer)
+            #expect(tls.identity == nil && tls.verification == .insecureNone)
+        }
+    }
+
     @Test func credentialsOfAProxyAreNotSent() async throws {
         let proxy = try AnsweringServer("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
         var options = NetDiagnostic.Options.patient

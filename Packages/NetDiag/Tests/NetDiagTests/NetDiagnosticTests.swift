@@ -9,9 +9,9 @@ import Testing
 
 /// Diagnoses of real failures on loopback.
 @Suite struct NetDiagnosticTests {
-    private let deadEnd: DeadEnd
+    private let deadEnd: RefusedPort
 
-    init() throws { deadEnd = try DeadEnd() }
+    init() throws { deadEnd = try RefusedPort() }
 
     private func diagnose(_ url: String) async throws -> Diagnosis {
         try await NetDiagnostic(url: URL(string: url)!, options: .patient).diagnose()
@@ -58,7 +58,7 @@ import Testing
     @Test func aLateHead() async throws {
         let server = try AnsweringServer("HTTP/1.1 200 OK\r\n")
         var options = NetDiagnostic.Options.patient
-        options.answerLimit = .zero
+        options.responseLimit = .zero
         let url = URL(string: "http://127.0.0.1:\(server.port)/")!
         let diagnosis = try await NetDiagnostic(url: url, options: options).diagnose()
         #expect(diagnosis.cause?.code == .answerMissing, "\(diagnosis)")

@@ -22,7 +22,7 @@ import Testing
     /// The test of each option. For a new option without a row, the test of this table fails.
     private static let rows: [String: String] = [
         "lookupLimit": "lookups", "nameServerLimit": "limits", "connectionLimit": "connections",
-        "answerLimit": "NetDiagnosticTests.aLateHead", "pathLimit": "limits", "proxies": "proxies",
+        "responseLimit": "NetDiagnosticTests.aLateHead", "pathLimit": "limits", "proxies": "proxies",
         "tls": "TrustTests.roots, among the integration tests", "resolver": "resolvers", "nameServers": "nameServers",
         "name": "NetDiagnosticTests.programName",
     ]
@@ -77,7 +77,7 @@ import Testing
             var options = NetDiagnostic.Options()
             options.lookupLimit = .seconds(1)
             options.connectionLimit = .seconds(1)
-            options.answerLimit = .seconds(100)
+            options.responseLimit = .seconds(100)
             change(&options)
             return world.run(limits: LadderLimits(options)).time
         }
@@ -91,7 +91,7 @@ import Testing
 
     @Test func proxies() async throws {
         let server = try AnsweringServer(Self.page)
-        let deadEnd = try DeadEnd()
+        let deadEnd = try RefusedPort()
         var settings = ProxySettings()
         settings.others = [ProxyServer(.http, host: "127.0.0.1", port: deadEnd.port)]
         settings.bypassesLoopback = false
@@ -131,7 +131,7 @@ import Testing
 
     /// Name servers are queried only if a name is in doubt.
     @Test func nameServers() async throws {
-        let deadEnd = try DeadEnd()
+        let deadEnd = try RefusedPort()
         let codes = try await [nil, SocketAddress.ip(.v4(.loopback), port: deadEnd.port)].asyncMap { server in
             let diagnosis = try await diagnose("http://www.example.test/") {
                 $0.resolver = ScriptedResolver()

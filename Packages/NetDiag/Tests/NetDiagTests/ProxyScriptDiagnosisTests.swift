@@ -6,9 +6,9 @@ import Testing
 
 /// Diagnoses of targets whose proxy a script chooses. The fault lab tests scripts on broken networks.
 @Suite struct ProxyScriptDiagnosisTests {
-    private let deadEnd: DeadEnd
+    private let deadEnd: RefusedPort
 
-    init() throws { deadEnd = try DeadEnd() }
+    init() throws { deadEnd = try RefusedPort() }
 
     private func diagnose(_ script: ProxyScriptSource, _ url: String = "http://www.example.test/") async throws
         -> Diagnosis

@@ -178,7 +178,7 @@ extension NetDiagnostic.Options {
         var options = NetDiagnostic.Options()
         options.lookupLimit = .seconds(60)
         options.connectionLimit = .seconds(60)
-        options.answerLimit = .seconds(60)
+        options.responseLimit = .seconds(60)
         return options
     }
 }

@@ -1,4 +1,4 @@
-// One `import NetKit` is every package.
+// `import NetKit` imports every package.
 @_exported public import EventLoops
 @_exported public import FTPStream
 @_exported public import HTTPAuth

@@ -1,4 +1,4 @@
-// What comes from Apple's platforms, in one import.
+// `import NetKitFoundation` imports all counterparts of Apple's frameworks.
 @_exported public import NetKit
 @_exported public import ServiceDiscoveryFoundation
 @_exported public import StreamKitFoundation

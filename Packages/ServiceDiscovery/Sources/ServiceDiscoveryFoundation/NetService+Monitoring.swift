@@ -95,7 +95,7 @@ extension NetService {
 struct MonitoringState {
     /// The longest pause between attempts, in seconds. Successive failures are followed by pauses of 0, 1, 2, 4 …
     /// seconds.
-    static let longestPause: Int64 = 60
+    static let maximumPause: Int64 = 60
 
     /// Distinguishes this monitoring from later ones of the same object.
     let number: Int
@@ -115,9 +115,9 @@ struct MonitoringState {
         feed = nil
         switch error.code {
         // The daemon, the sockets and the name servers may become available again.
-        case .daemonUnavailable, .daemonFailed, .lookupFailed, .system, .timedOut, .tooMuch:
+        case .daemonUnavailable, .daemonFailed, .lookupFailed, .system, .timedOut, .limitReached:
             defer { failures += 1 }
-            return .seconds(failures == 0 ? 0 : min(Self.longestPause, 1 << min(failures - 1, 10)))
+            return .seconds(failures == 0 ? 0 : min(Self.maximumPause, 1 << min(failures - 1, 10)))
         default: return nil
         }
     }

@@ -1,19 +1,19 @@
 internal import EventLoops
 internal import ServiceDiscovery
 
-/// A feed with a callback for available elements, which ends when it is released.
+/// A feed that calls back when an element is available. Releasing it ends the search.
 final class NotifyingFeed<Element: Sendable>: Sendable {
     private let feed: DiscoveryFeed<Element>
-    private let signal: any DeliverySignal
+    private let subscription: Subscription
 
     init(_ feed: DiscoveryFeed<Element>, notify: @escaping @Sendable () -> Void) {
         self.feed = feed
-        signal = feed.onNews(on: ImmediateTarget(), notify)
+        subscription = feed.observe(on: ImmediateTarget(), notify)
     }
 
     deinit { stop() }
 
-    /// An element that is already available, or the failure that has ended the feed.
+    /// An element that is already available, or the failure that has ended the feed; nil if there is neither.
     func next() -> Result<Element, ServiceDiscoveryError>? {
         do throws(ServiceDiscoveryError) {
             return try feed.tryNext().map { .success($0) }
@@ -23,12 +23,13 @@ final class NotifyingFeed<Element: Sendable>: Sendable {
     }
 
     func stop() {
-        signal.cancel()
+        subscription.cancel()
         feed.stop()
     }
 }
 
-/// Delivers at once, on the thread that signals. For handlers that only forward the signal.
+/// A delivery target that calls the handler at once, on the thread that signals. For handlers that only forward the
+/// signal.
 struct ImmediateTarget: DeliveryTarget {
     private final class Signal: DeliverySignal {
         private let perform: Locked<(@Sendable () -> Void)?>

@@ -166,12 +166,12 @@ import Testing
             ServiceAdvertisement(name: "Web", type: type, port: 80), engine: .embedded(engine))
         let names = publisher.names
         let isOnLoop = Locked<[Bool]>([])
-        let signal = names.onNews(on: Inline()) { isOnLoop.withLock { $0.append(loop.isCurrent) } }
+        let subscription = names.observe(on: Inline()) { isOnLoop.withLock { $0.append(loop.isCurrent) } }
         #expect(try await names.next()?.name == "Web")
         // The first signal is that of the subscription; the loop delivers the second after it has resumed this task.
         while isOnLoop.withLock(\.count) < 2 { await Task.yield() }
         #expect(isOnLoop.withLock { $0[1] })
-        signal.cancel()
+        subscription.cancel()
         publisher.stop()
     }
 
@@ -225,6 +225,20 @@ import Testing
         return network
     }
 
+    /// No limit makes a calculation overflow, or has fewer than no records.
+    @Test(arguments: [Int.max, .min]) func limitsAreInRange(_ value: Int) {
+        var limits = EngineLimits()
+        for path in EngineLimits.sizes + EngineLimits.percentages { limits[keyPath: path] = value }
+        let inRange = limits.inRange
+        for (label, limit) in Mirror(reflecting: inRange).children {
+            guard let label, let limit = limit as? Int else { continue }
+            let largest =
+                ["packetSize": 65_535, "percentOfOneSender": 100, "percentWhenFull": 100][label] ?? Int(Int32.max)
+            #expect(limit == (value < 0 ? 0 : largest), "\(label)")
+        }
+        #expect(EngineLimits().inRange == EngineLimits())
+    }
+
     private static func truncated() -> DNSMessage {
         var query = DNSMessage.query(.http, .ptr)
         query.header.isTruncated = true
@@ -257,7 +271,7 @@ import Testing
             try network.inject(.response(pointer(20)), to: 0, from: "10.0.0.99")
             return network.hosts[0].events.count { if case .added = $0.event { true } else { false } }
         },
-        "longestLife": Bound(change: { $0.longestLife = 60 }, counted: 0, usually: 20) {
+        "maximumTimeToLive": Bound(change: { $0.maximumTimeToLive = 60 }, counted: 0, usually: 20) {
             let network = try informed($0)
             network.run(for: .seconds(100))
             return network.hosts[0].machine.statistics.cachedRecords

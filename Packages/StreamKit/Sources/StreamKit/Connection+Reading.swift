@@ -2,9 +2,9 @@ internal import EventLoops
 internal import Glibc
 internal import Synchronization
 
-/// The reading calls, once per way of waiting. They differ in nothing else.
+/// The reading calls. The polling, blocking and async forms of each differ only in how they wait.
 extension Connection {
-    /// One try, while inside the reader half. With `waits`, it may wait in the system call.
+    /// Tries to read once; the caller has entered the reader half. If `waits` is true, the system call may block.
     @inline(__always)
     func attemptRead(into buffer: inout MutableRawSpan, waits: Bool = false) throws(StreamError) -> Attempt {
         guard isOpen(.reader) else { return try attemptWhileNotOpen(.reader) }
@@ -32,8 +32,8 @@ extension Connection {
         }
     }
 
-    /// Throws if an apparent end has another cause: our own close or failure woke the read, or an earlier write
-    /// consumed the report of a reset.
+    /// Throws if an apparent end has another cause: a close or failure of this stream ended the read, or an earlier
+    /// write consumed the kernel's report of a reset.
     func verifyReadEnd() throws(StreamError) {
         if point.isClosed(.reader) { throw .closed }
         if let failure = details.withLock({ $0.readFailure }) { throw failure }
@@ -55,7 +55,8 @@ extension Connection {
         if buffer.byteCount == 0 { return 0 }
         try enter(.reader)
         defer { leave(.reader) }
-        // Waiting inside `recv` costs an eighth less than trying, polling and trying again, but cannot have a time limit.
+        // A `recv` that blocks costs an eighth less than trying, polling and trying again, but cannot have a time
+        // limit.
         let waits = !hasLimit(.reader)
         let deadline = waits ? nil : deadline(.reader)
         while true {
@@ -67,8 +68,8 @@ extension Connection {
         }
     }
 
-    /// One step of a read that waits as a task. The work is done in functions that do not suspend, so that their
-    /// variables do not add to the memory of a suspended task.
+    /// The result of one step of an async read: done, or wait and continue. The steps are functions that do not
+    /// suspend, so that their variables do not add to the memory of a suspended task.
     enum ReadStep {
         case done(Int)
         case wait(WaitPoint, Interest, until: Moment?)
@@ -135,7 +136,7 @@ extension Connection {
         try resume(await waitPoint.readerWait(for: interest, until: deadline), .reader)
     }
 
-    /// Waits until a read would not wait.
+    /// Suspends until a read would return at once.
     nonisolated(nonsending) func readable() async throws(StreamError) {
         try enter(.reader)
         defer { leaveUntouched(.reader) }
@@ -204,7 +205,7 @@ extension Connection {
     func block(_ half: StreamHalf, for interest: Interest, until deadline: Moment?) throws(StreamError) {
         guard let waitPoint = pointToWait(half) else { return }
         let wake = waitPoint.block(half, for: interest, until: deadline)
-        // A transport that wakes without bytes must not defer the limit.
+        // A transport that is woken again and again without receiving bytes must not defer the limit.
         if wake == .ready, let deadline, Moment.now >= deadline { throw .timedOut }
         try resume(wake, half)
     }
@@ -221,11 +222,11 @@ extension Connection {
 // MARK: - Skipping reads that cannot succeed
 
 extension Connection {
-    /// True if a try cannot yield anything: a read on this TCP socket was short, which emptied it, and neither an edge
-    /// nor an end has been seen since. The wait point clears this at the first edge, whatever call consumes it.
+    /// True if a read cannot succeed now: the last read on this TCP socket was short, so it took all bytes, and epoll
+    /// has reported neither bytes nor an end since. The wait point clears the flag at the first report.
     ///
-    /// Saves one system call per round trip. Used only on the loop's thread, where edges are processed before this code
-    /// runs; elsewhere it costs more than it saves.
+    /// Saves one system call per round trip. Used only on the loop's thread, where epoll's reports are processed before
+    /// this code runs; elsewhere it costs more than it saves.
     @inline(__always)
     private var skipsFutileRead: Bool {
         point.isDrained && point.loop.isCurrent

@@ -221,7 +221,7 @@ extension Connection {
                     if case .socket = engine { socketFlag.store(true, ordering: .relaxed) }
                     endOpening(with: .open)
                     details.isAddressWatched =
-                        !details.properties.isEmpty && details.properties[.failsWhenAddressGoes] == true
+                        !details.properties.isEmpty && details.properties[.failsWhenAddressIsRemoved] == true
                 }
             case .failure(let error):
                 if details.error == nil { details.error = error }

@@ -404,7 +404,7 @@ extension StreamError {
     fileprivate static func moreThan(_ limit: Int) -> StreamError {
         StreamError(
             posix: 90,  // EMSGSIZE
-            Sentence("read.tooMuch", "The stream holds more than the limit of %1 bytes.", String(limit)))
+            Sentence("read.limitReached", "The stream holds more than the limit of %1 bytes.", String(limit)))
     }
 }
 

@@ -236,9 +236,9 @@ enum SOCKSSettings {
         proxy.user = settings[StreamSOCKSProxyConfiguration.userKey.rawValue] as? String
         proxy.password = settings[StreamSOCKSProxyConfiguration.passwordKey.rawValue] as? String
         if proxy.password?.isEmpty == false, proxy.version == .v4 || proxy.user == nil { return nil }
-        let limit = proxy.version == .v4 ? SOCKSProxy.longestUserID : SOCKSProxy.longestField
+        let limit = proxy.version == .v4 ? SOCKSProxy.maximumUserIDLength : SOCKSProxy.maximumFieldLength
         let isCarried =
-            (proxy.user?.utf8.count ?? 0) <= limit && (proxy.password?.utf8.count ?? 0) <= SOCKSProxy.longestField
+            (proxy.user?.utf8.count ?? 0) <= limit && (proxy.password?.utf8.count ?? 0) <= SOCKSProxy.maximumFieldLength
         return isCarried ? proxy : nil
     }
 

@@ -15,15 +15,15 @@ public import StreamKit
 public struct ByteStreamContract: Sendable {
     let makePipe: @Sendable () async throws -> BytePipe
 
-    /// The most bytes that the flow may hold between writer and reader; nil if there is no bound.
+    /// The most bytes that the pipe may hold between writer and reader; nil if there is no bound.
     let bound: Int?
 
-    /// Makes the suite for one kind of flow.
+    /// Makes the suite for one kind of pipe.
     ///
     /// - Parameters:
-    ///   - bound: a number of bytes that certainly does not fit between writer and reader. Nil if any number fits,
-    ///     which omits the rules about writers that wait.
-    ///   - makePipe: makes a new flow.
+    ///   - bound: more bytes than the pipe can hold between writer and reader. Nil if it can hold any number; the rules
+    ///     about writers that wait are then omitted.
+    ///   - makePipe: makes a new pipe.
     public init(
         bound: Int? = 64 << 20, _ makePipe: @escaping @Sendable () async throws -> BytePipe
     ) {
@@ -65,13 +65,13 @@ public struct ByteStreamContract: Sendable {
         case .secondCallerIsBusy: try await trial.secondCallerIsBusy()
         case .triesNeverWait: try await trial.triesNeverWait()
         case .slowReaderHoldsBack: try await trial.slowReaderHoldsBack()
-        case .closeWakesWhoWaits: try await trial.closingWakesWaitingCalls()
+        case .closingWakesWaitingCalls: try await trial.closingWakesWaitingCalls()
         case .cancelledReadTakesNothing: try await trial.cancelledReadConsumesNothing()
         case .cancelledWriteFails: try await trial.cancelledWriteFails()
         case .lateReadTakesNothing: try await trial.lateReadConsumesNothing()
         case .lateWriteFails: try await trial.lateWriteFails()
         case .breakIsAnErrorAfterTheBytes: try await trial.breakIsAnErrorAfterTheBytes()
-        case .writingToNobodyThrows: try await trial.writingWithoutReaderThrows()
+        case .writingWithoutReaderThrows: try await trial.writingWithoutReaderThrows()
         case .eventsComeInOrder: try await trial.eventsComeInOrder()
         case .anyOrderOfPreparing: try await trial.anyOrderOfPreparing(makePipe)
         case .bytesAreToldOncePerRead: try await trial.bytesAreReportedOncePerRead()
@@ -94,9 +94,9 @@ public enum ByteStreamRule: String, Sendable, CaseIterable {
     case readsMayBeShort
     /// A read of 0 bytes means the end and nothing else does; later reads return 0, too.
     case zeroMeansTheEnd
-    /// An empty buffer yields 0 at once and ends nothing.
+    /// A read into an empty buffer returns 0 at once and does not end the stream.
     case emptyBufferIsNoEnd
-    /// The status is not open, open, reading while a read waits, at end, closed.
+    /// The status is, in this order: not open, open, reading (while a read waits), at end, closed.
     case statusTellsTheLife
     /// Calls before open and after close throw; a stream can be opened only once.
     case wrongMomentsThrow
@@ -107,7 +107,7 @@ public enum ByteStreamRule: String, Sendable, CaseIterable {
     /// A writer waits for a slow reader, and continues when it reads.
     case slowReaderHoldsBack
     /// Closing from another thread or task ends a waiting call with "closed".
-    case closeWakesWhoWaits
+    case closingWakesWaitingCalls
     /// A cancelled read consumes nothing.
     case cancelledReadTakesNothing
     /// A cancelled write fails the stream.
@@ -116,10 +116,10 @@ public enum ByteStreamRule: String, Sendable, CaseIterable {
     case lateReadTakesNothing
     /// A write that times out fails the stream.
     case lateWriteFails
-    /// A broken flow delivers its bytes first, then fails permanently.
+    /// A broken pipe first delivers the bytes already sent, then fails permanently.
     case breakIsAnErrorAfterTheBytes
-    /// Writing without a reader throws and raises no signal.
-    case writingToNobodyThrows
+    /// Writing without a reader throws, and does not raise SIGPIPE.
+    case writingWithoutReaderThrows
     /// The open event comes first and once, then bytes, then the end once.
     case eventsComeInOrder
     /// Setting the client, scheduling and opening yield the same events in any order.
@@ -145,9 +145,10 @@ public enum ByteStreamRule: String, Sendable, CaseIterable {
     public var styles: [StreamStyle] {
         switch self {
         case .everyByteArrivesInOrder, .readsMayBeShort, .zeroMeansTheEnd, .breakIsAnErrorAfterTheBytes,
-            .slowReaderHoldsBack, .writingToNobodyThrows:
+            .slowReaderHoldsBack, .writingWithoutReaderThrows:
             StreamStyle.allCases
-        case .closeWakesWhoWaits, .statusTellsTheLife, .secondCallerIsBusy, .lateReadTakesNothing, .lateWriteFails:
+        case .closingWakesWaitingCalls, .statusTellsTheLife, .secondCallerIsBusy, .lateReadTakesNothing,
+            .lateWriteFails:
             [.blocking, .async]
         case .cancelledReadTakesNothing, .cancelledWriteFails, .emptyBufferIsNoEnd, .wrongMomentsThrow,
             .triesNeverWait, .droppingCloses:
@@ -176,7 +177,7 @@ public struct ContractViolation: Error, Sendable, CustomStringConvertible {
     public var description: String { "\(rule.rawValue), \(style): \(observation)" }
 }
 
-/// A flow of bytes under test: bytes written to ``output`` are read from ``input``.
+/// The pipe under test: bytes written to ``output`` are read from ``input``.
 public struct BytePipe: Sendable {
     /// The writing end. May be open or not.
     public var output: WriteStream
@@ -187,11 +188,10 @@ public struct BytePipe: Sendable {
     /// Releases the entire reading side (a connection ends when both of its halves are closed).
     public var leave: @Sendable () -> Void
 
-    /// Ends the flow from the writing side: the sending direction, or everything if it cannot be ended separately.
+    /// Ends the writing side: the sending direction, or the whole pipe if that direction cannot be ended separately.
     public var end: @Sendable () async throws(StreamError) -> Void
 
-    /// Breaks the flow at the writing side, so that reading fails after the delivered bytes; nil if the flow cannot
-    /// break.
+    /// Breaks the pipe at the writing side, so that reading fails after the delivered bytes; nil if it cannot break.
     public var breakOff: (@Sendable () -> Void)?
 
     /// Objects to keep alive with the pipe, such as the other halves.

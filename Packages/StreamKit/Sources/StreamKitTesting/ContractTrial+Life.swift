@@ -62,7 +62,7 @@ extension ContractTrial {
         }
         try await output.writeAll([1])
         let byte = try await pending.value.get()
-        try expect(byte == [1], "the first read gave \(byte)")
+        try expect(byte == [1], "the first read returned \(byte)")
         if bound == nil { return }
         let filled = try fill()
         let writing = reading { [self] () async throws(StreamError) in
@@ -74,7 +74,7 @@ extension ContractTrial {
         try await expect(.busy, "a second write") { () async throws(StreamError) in try await output.write([1]) }
         let all = try await style.readAll(input)
         _ = try await writing.value.get()
-        try expect(all == filled + surplus, "\(all.count) bytes came out, \(filled.count + surplus.count) were written")
+        try expect(all == filled + surplus, "wrote \(filled.count + surplus.count) bytes, read \(all.count)")
     }
 
     func closingWakesWaitingCalls() async throws {
@@ -94,7 +94,7 @@ extension ContractTrial {
             }
             try expect(output.status == .closed, "the closed writer's status is \(output.status)")
         }
-        // The bytes written above may have ended the read with success.
+        // The read may have succeeded with the bytes written above.
         input.close()
         if case .failure(let error) = await read.value { try expect(error == .closed, "the read threw \(error)") }
         try expect(input.status == .closed, "the closed reader's status is \(input.status)")
@@ -107,14 +107,14 @@ extension ContractTrial {
             await untilReading()
             pending.cancel()
             guard case .failure(.cancelled) = await pending.value else {
-                return try expect(false, "the cancelled read gave something")
+                return try expect(false, "the cancelled read did not throw .cancelled")
             }
         }
         try expect(input.status == .open, "after the cancellation the status is \(input.status)")
         try await output.writeAll(Array("all".utf8))
         try await pipe.end()
         let all = try await style.readAll(input)
-        try expect(all == Array("all".utf8), "after the cancellation came \(all)")
+        try expect(all == Array("all".utf8), "after the cancellation a read returned \(all)")
     }
 
     func cancelledWriteFails() async throws {
@@ -127,7 +127,7 @@ extension ContractTrial {
         await untilWriting()
         pending.cancel()
         guard case .failure(.cancelled) = await pending.value else {
-            return try expect(false, "the cancelled write ended otherwise")
+            return try expect(false, "the cancelled write did not throw .cancelled")
         }
         try expect(output.status == .error, "after the cancellation the status is \(output.status)")
         try await expect(.cancelled, "a later write") { () async throws(StreamError) in try await output.write([1]) }
@@ -142,7 +142,7 @@ extension ContractTrial {
         let pending = reading { [self] () async throws(StreamError) in try await style.read(input) }
         try await output.writeAll([5])
         let byte = try await pending.value.get()
-        try expect(byte == [5], "after the limit came \(byte)")
+        try expect(byte == [5], "after the time limit a read returned \(byte)")
     }
 
     func lateWriteFails() async throws {
@@ -159,10 +159,10 @@ extension ContractTrial {
     func releasingCloses(_ makePipe: @Sendable () async throws -> BytePipe) async throws {
         let input = try await inputAlone(makePipe)
         // The read must end or fail; it must not wait for a writer that no longer exists.
-        if let bytes = try? await input.read(upTo: 1) { try expect(bytes.isEmpty, "a writer that was dropped wrote") }
+        if let bytes = try? await input.read(upTo: 1) { try expect(bytes.isEmpty, "a released writer wrote") }
     }
 
-    /// The reading half of a new flow whose other objects have been released.
+    /// The input of a new pipe whose other objects have been released.
     private func inputAlone(_ makePipe: @Sendable () async throws -> BytePipe) async throws -> ReadStream {
         let other = try await makePipe()
         try await ContractTrial(rule: rule, style: style, pipe: other, bound: bound).open()

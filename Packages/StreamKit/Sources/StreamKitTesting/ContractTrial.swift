@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import StreamKit
 
-/// One check of a rule: the rule, the style, the pipe, and helpers for the rules.
+/// One check of a rule in one style on one pipe. The extensions contain the rules.
 struct ContractTrial: Sendable {
     let rule: ByteStreamRule
     let style: StreamStyle
@@ -11,7 +11,7 @@ struct ContractTrial: Sendable {
     var input: ReadStream { pipe.input }
     var output: WriteStream { pipe.output }
 
-    /// Bytes that repeat only after 251, which exposes lost or repeated ones.
+    /// Bytes with a period of 251, a prime, so that a lost or repeated block changes the sequence.
     static func pattern(_ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 % 251) }
     }
@@ -34,7 +34,7 @@ struct ContractTrial: Sendable {
         _ expected: StreamError?, _ what: String, _ call: () async throws(StreamError) -> Value
     ) async throws(ContractViolation) {
         switch await outcome(call) {
-        case .success(let value): try expect(false, "\(what) gave \(value)")
+        case .success(let value): try expect(false, "\(what) returned \(value)")
         case .failure(let error):
             try expect(expected == nil || error == expected, "\(what) threw \(error.debugDescription)")
         }
@@ -56,7 +56,7 @@ struct ContractTrial: Sendable {
         while !condition() { await Task.yield() }
     }
 
-    /// Writes until the flow accepts no more bytes and reports that. Returns the bytes written.
+    /// Writes until the pipe is full and ``WriteStream/canAcceptBytes`` is false. Returns the bytes written.
     func fill() throws -> [UInt8] {
         let piece = ContractTrial.pattern(251 * 256)
         var all: [UInt8] = []
@@ -65,24 +65,25 @@ struct ContractTrial: Sendable {
         while true {
             let next = Array(piece[(all.count % 251)...].prefix(size))
             if let count = try output.tryWrite(next) {
-                try expect(count > 0, "a write gave 0 on a flow without an end")
+                try expect(count > 0, "a write returned 0 although the stream has not ended")
                 all.append(contentsOf: next[..<count])
                 refusals = 0
                 size = piece.count
                 try expect(all.count <= bound ?? .max, "\(all.count) bytes were accepted without a reader")
             } else if !output.canAcceptBytes {
                 refusals += 1
-                // Every second refusal may be artificial, and a pipe may have room for fewer bytes than were offered.
+                // A transport such as ``FragmentingTransport`` refuses every second write, and a pipe may have room for
+                // fewer bytes than were offered.
                 if refusals == 4 { return all }
                 if refusals == 2 { size = 1 }
             }
         }
     }
 
-    /// More bytes than a kernel may still accept into a full flow.
+    /// More bytes than a kernel may still accept after the pipe has reported that it is full.
     var surplus: [UInt8] { ContractTrial.pattern(1 << 20) }
 
-    /// Runs a call concurrently with the caller.
+    /// Starts a call, a read or a write, that runs concurrently with the caller.
     func reading<Value: Sendable>(
         _ call: @escaping @Sendable () async throws(StreamError) -> Value
     ) -> Task<Result<Value, StreamError>, Never> {
@@ -108,7 +109,7 @@ extension ContractTrial {
         }
         let all = try await style.readAll(input, inPiecesOf: 4_099)
         _ = try await writing.value.get()
-        try expect(all == bytes, "\(all.count) of \(bytes.count) bytes, or others, came out")
+        try expect(all == bytes, "read \(all.count) of \(bytes.count) bytes, or different ones")
     }
 
     func readsMayBeShort() async throws {
@@ -118,11 +119,11 @@ extension ContractTrial {
         var all: [UInt8] = []
         while all.count < 3 {
             let piece = try await style.read(input, upTo: 100)
-            try expect(!piece.isEmpty, "a read gave the end before it")
+            try expect(!piece.isEmpty, "a read returned the end before all bytes")
             all += piece
         }
         _ = try await writing.value.get()
-        try expect(all == bytes, "\(all) came out")
+        try expect(all == bytes, "read \(all)")
     }
 
     func zeroMeansTheEnd() async throws {
@@ -133,12 +134,12 @@ extension ContractTrial {
         }
         let all = try await style.readAll(input, inPiecesOf: 2)
         _ = try await writing.value.get()
-        try expect(all == Array("abcde".utf8), "\(all) came out")
+        try expect(all == Array("abcde".utf8), "read \(all)")
         try expect(input.status == .atEnd, "after the end the status is \(input.status)")
         try expect(input.error == nil, "after the end there is an error: \(input.error!)")
         for _ in 0..<2 {
             let more = try await style.read(input)
-            try expect(more.isEmpty, "after the end a read gave \(more)")
+            try expect(more.isEmpty, "after the end a read returned \(more)")
         }
     }
 
@@ -164,7 +165,7 @@ extension ContractTrial {
         all += more
         let seen = try await style.readAll(input)
         _ = try await writing.value.get()
-        try expect(seen == all, "\(seen.count) of \(all.count) bytes, or others, came out")
+        try expect(seen == all, "read \(seen.count) of \(all.count) bytes, or different ones")
     }
 
     func triesNeverWait() async throws {
@@ -172,9 +173,9 @@ extension ContractTrial {
         if output.status == .notOpen { try expect(!output.canAcceptBytes, "accepts bytes before open") }
         try await open()
         var buffer = [UInt8](repeating: 0, count: 8)
-        try expect(!input.hasBytesAvailable, "an empty flow has bytes")
+        try expect(!input.hasBytesAvailable, "an empty pipe has bytes")
         let early = try input.tryRead(into: &buffer)
-        try expect(early == nil, "an empty flow gave \(early as Any)")
+        try expect(early == nil, "a read from an empty pipe returned \(early as Any)")
         if bound != nil {
             _ = try fill()
             _ = output.canAcceptBytes  // a kernel may have made room meanwhile
@@ -193,7 +194,7 @@ extension ContractTrial {
         while all.count < 3 { all += try await style.read(input, upTo: 1) }
         breakOff()
         guard case .failure(let first) = await outcome({ () async throws(StreamError) in try await style.read(input) })
-        else { return try expect(false, "after the break a read gave something") }
+        else { return try expect(false, "after the break a read succeeded") }
         try expect(input.status == .error, "after the break the status is \(input.status)")
         try expect(input.error == first, "the stream's error is \(input.error as Any), the read's \(first)")
         try await expect(first, "a second read") { () async throws(StreamError) in try await style.read(input) }

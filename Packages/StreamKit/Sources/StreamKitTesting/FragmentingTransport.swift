@@ -1,9 +1,9 @@
 public import EventLoops
 public import StreamKit
 
-/// A layer that moves few bytes at a time and would block before each piece.
+/// A layer that moves few bytes at a time and reports that it would block before each piece.
 ///
-/// Code that works over it does not rely on bytes arriving together.
+/// Code that works over this layer does not rely on bytes arriving together.
 ///
 /// ```swift
 /// let stream = ReadStream(transport: FragmentingTransport(over: lower, pieceSize: 1))
@@ -13,7 +13,7 @@ public final class FragmentingTransport: StreamTransport {
     private let pieceSize: Int
     private let turns = Locked((read: false, write: false))
 
-    /// Makes a layer that fragments.
+    /// Makes a layer over another transport.
     ///
     /// - Parameters:
     ///   - lower: the transport that moves the bytes.
@@ -31,7 +31,7 @@ public final class FragmentingTransport: StreamTransport {
         try lower.tryOpen()
     }
 
-    /// Reads at most one piece. Every second call would block, even if bytes are available.
+    /// Reads at most one piece. Every second call returns `.wouldBlock`, even if bytes are available.
     public func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         if turns.withLock({ turns in
             turns.read.toggle()
@@ -48,7 +48,7 @@ public final class FragmentingTransport: StreamTransport {
         return attempt
     }
 
-    /// Writes at most one piece. Every second call would block.
+    /// Writes at most one piece. Every second call returns `.wouldBlock`, even if there is room.
     public func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         if turns.withLock({ turns in
             turns.write.toggle()
@@ -74,7 +74,7 @@ public final class FragmentingTransport: StreamTransport {
     /// Closes the lower transport.
     public func close() { lower.close() }
 
-    /// Would block, but signals the wait point, so that a waiting call retries at once.
+    /// Returns `.wouldBlock`, but signals the wait point, so that a waiting call retries at once.
     private func pause(_ interest: Interest) -> Attempt {
         lower.waitPoint.signal(interest)
         return .wouldBlock(interest)

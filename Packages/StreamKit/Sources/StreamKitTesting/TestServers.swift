@@ -110,12 +110,12 @@ public final class AnsweringServer: Sendable {
 /// A TCP port on loopback that refuses connections: it stays reserved, without a listener, while this object lives.
 ///
 /// ```swift
-/// let refused = try DeadEnd()
+/// let refused = try RefusedPort()
 /// let stream = StreamPair(host: "127.0.0.1", port: refused.port)
 /// ```
 ///
 /// A port that is merely free may be taken by another program before the test connects to it.
-public final class DeadEnd: Sendable {
+public final class RefusedPort: Sendable {
     /// 127.0.0.1 and the port.
     public let address: SocketAddress
 

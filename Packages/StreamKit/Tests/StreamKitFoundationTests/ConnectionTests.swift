@@ -80,7 +80,7 @@ import Testing
     @Test("SK-045, SK-046: a refused connection is an event, a status, and an error with Apple's domain and code")
     func refused() async throws {
         try await onThread {
-            let deadEnd = try DeadEnd()
+            let deadEnd = try RefusedPort()
             defer { withExtendedLifetime(deadEnd) {} }
             let (input, output) = connection(to: deadEnd.port, host: "127.0.0.1")
             let recorder = EventRecorder()
@@ -141,6 +141,31 @@ import Testing
         #expect(tls?.minimumVersion == .tls12 && tls?.verification == .full)
         #expect(input.setProperty(StreamSocketSecurityLevel.none.rawValue, forKey: key))
         #expect(input.property(forKey: .sslContextKey) == nil)
+    }
+
+    @Test("SK-091: after the handshake, the negotiated level, and the peer's certificates with their verification")
+    func negotiated() async throws {
+        let server = try EchoServer(tls: TestIdentity.server())
+        var trusted = try TestIdentity.trusted()
+        trusted.peerName = "127.0.0.1"
+        try await onThread { [trusted] in
+            let (input, output) = connection(to: server.port)
+            let keys = [Stream.PropertyKey.sslPeerCertificatesKey, .sslPeerTrustKey]
+            #expect(input.setProperty(trusted, forKey: .sslContextKey))
+            #expect(keys.allSatisfy { input.property(forKey: $0) == nil })
+            let level = Stream.PropertyKey.socketSecurityLevelKey
+            #expect(input.property(forKey: level) as? String == StreamSocketSecurityLevel.negotiatedSSL.rawValue)
+            input.open()
+            output.open()
+            #expect(output.write([65], maxLength: 1) == 1 && input.bytes() == [65])
+            #expect(input.property(forKey: level) as? String == StreamSocketSecurityLevel.tlSv1.rawValue)
+            let certificate = try #require(try TestIdentity.make().certificates.first)
+            #expect(output.property(forKey: .sslPeerCertificatesKey) as? [Data] == [Data(certificate.der)])
+            let trust = input.property(forKey: .sslPeerTrustKey) as? TLSInformation
+            #expect(trust?.isVerified == true && trust?.peerCertificates == [certificate])
+            input.close()
+            output.close()
+        }
     }
 
     @Test("SK-090, SK-094…SK-098: TLS settings as a dictionary; unknown settings are refused")

@@ -26,7 +26,7 @@ internal import NetKit
         }
         var options = NetDiagnostic.Options()
         options.connectionLimit = .seconds(4)
-        options.answerLimit = .seconds(4)
+        options.responseLimit = .seconds(4)
         let diagnostic =
             CommandLine.arguments.contains("--stream")
             ? try await failed(url, options) : try NetDiagnostic(url: url, options: options)

@@ -55,8 +55,9 @@ import NetKit
             say(String(decoding: try await pair.input.readAll(limit: 1000), as: UTF8.self))
         case "4-2":
             let answers = try ServicesGuide.Chapter4.listing2(words[0], type: words[1], engine: engine)
-            guard let place = try await ServicesGuide.Chapter4.listing4(answers) else { return say("nothing") }
-            say("\(place.hostName) \(place.port) \(place.addresses.map(\.description).sorted().joined(separator: " "))")
+            guard let service = try await ServicesGuide.Chapter4.listing4(answers) else { return say("nothing") }
+            let addresses = service.addresses.map(\.description).sorted().joined(separator: " ")
+            say("\(service.hostName) \(service.port) \(addresses)")
         case "4-5":
             try ServicesGuide.Chapter4.listing5(try service(words), engine: engine)
             say("doubted")

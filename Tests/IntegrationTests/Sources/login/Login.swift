@@ -35,7 +35,7 @@ import StreamKit
             exit(2)
         }
         var options: [String: String] = [:]
-        for place in stride(from: 0, to: arguments.count, by: 2) { options[arguments[place]] = arguments[place + 1] }
+        for index in stride(from: 0, to: arguments.count, by: 2) { options[arguments[index]] = arguments[index + 1] }
         do {
             let settings = try Settings(options)
             if options["--session"] != nil { return try await SessionLogin(options, settings).run(url) }
@@ -70,7 +70,7 @@ import StreamKit
                 case .apply: continue
                 case .accepted: return print("\(response.status.code) \(text)")
                 case .refused: return print("\(response.status.code) refused after \(leg) legs: \(text)")
-                case .otherSpace, .failed: throw current.error ?? HTTPAuthError(.noUsableScheme)
+                case .otherRealm, .failed: throw current.error ?? HTTPAuthError(.noUsableScheme)
                 }
             }
             guard

@@ -95,8 +95,8 @@ import NetKitFoundation
         defer { pair.close() }
         try pair.open()
         try await pair.output.writeAll(Array(text.utf8))
-        let heard = String(decoding: try await pair.input.read(upTo: 1000), as: UTF8.self)
-        say("heard \(heard) from \(pair[.remoteHostName] ?? "") \(pair[.remoteAddress]?.port ?? 0 > 0)")
+        let received = String(decoding: try await pair.input.read(upTo: 1000), as: UTF8.self)
+        say("heard \(received) from \(pair[.remoteHostName] ?? "") \(pair[.remoteAddress]?.port ?? 0 > 0)")
     }
 
     /// Finds an FTP service, and lists and fetches the files in the folder that its TXT record names.
@@ -104,10 +104,10 @@ import NetKitFoundation
         let search = try ServiceBrowser(ServiceType(type), engine: engine).start()
         guard let found = try await search.next(until: .now + .seconds(60)) else { return say("error: none") }
         say("+ \(found.value.name)")
-        let place = try await ServiceResolver(found.value, engine: engine).resolve(until: .now + .seconds(60))
-        say("at \(place.hostName) \(place.port)")
-        guard let address = place.addresses.lazy.compactMap(\.ipAddress).first(where: { $0.family == .v4 }),
-            let folder = URL(string: "ftp://\(address):\(place.port)\(place.record.string("path") ?? "/")")
+        let resolved = try await ServiceResolver(found.value, engine: engine).resolve(until: .now + .seconds(60))
+        say("at \(resolved.hostName) \(resolved.port)")
+        guard let address = resolved.addresses.lazy.compactMap(\.ipAddress).first(where: { $0.family == .v4 }),
+            let folder = URL(string: "ftp://\(address):\(resolved.port)\(resolved.record.string("path") ?? "/")")
         else { return say("error: no address") }
         let listing = try ReadStream(ftpURL: folder)
         try listing.open()
@@ -143,5 +143,65 @@ import NetKitFoundation
             }
             pair.close()
         }
+    }
+}
+
+/// Sends back the bytes that connections receive.
+final class EchoDelegate: NSObject, NetServiceDelegate {
+    /// The streams of a connection, which only one thread uses from then on.
+    private final class Connection: @unchecked Sendable {
+        let input: InputStream
+        let output: OutputStream
+
+        init(_ input: InputStream, _ output: OutputStream) {
+            (self.input, self.output) = (input, output)
+        }
+
+        func echo() {
+            input.open()
+            output.open()
+            var buffer = [UInt8](repeating: 0, count: 1000)
+            while case let count = input.read(&buffer, maxLength: buffer.count), count > 0 {
+                _ = output.write(buffer, maxLength: count)
+            }
+            input.close()
+            output.close()
+        }
+    }
+
+    func netServiceDidPublish(_ sender: NetService) {
+        ServiceStreams.say("published \(sender.name) \(sender.port > 0)")
+    }
+
+    func netService(_ sender: NetService, didNotPublish errorDict: [String: NSNumber]) {
+        ServiceStreams.say("error: \(errorDict[NetService.errorCode] ?? 0)")
+    }
+
+    func netService(
+        _ sender: NetService, didAcceptConnectionWith inputStream: InputStream, outputStream: OutputStream
+    ) {
+        let connection = Connection(inputStream, outputStream)
+        Thread.detachNewThread { connection.echo() }
+    }
+}
+
+/// Resolves the services that it finds.
+final class FinderDelegate: NSObject, NetServiceBrowserDelegate, NetServiceDelegate {
+    private var services: [NetService] = []
+
+    func netServiceBrowser(_ browser: NetServiceBrowser, didFind service: NetService, moreComing: Bool) {
+        ServiceStreams.say("+ \(service.name)")
+        services.append(service)
+        service.delegate = self
+        service.resolve(withTimeout: 0)
+    }
+
+    func netServiceBrowser(_ browser: NetServiceBrowser, didRemove service: NetService, moreComing: Bool) {
+        services.removeAll { $0 == service }
+        ServiceStreams.say("- \(service.name) of \(services.count + 1)")
+    }
+
+    func netServiceDidResolveAddress(_ sender: NetService) {
+        ServiceStreams.say("\(sender.name) at \(sender.hostName ?? "") \(sender.port > 0)")
     }
 }

@@ -52,7 +52,7 @@ import NetKit
         guard let target = listener.localAddress else { throw StreamError.closed }
         // One is notified, the other waits until the kernel reports a failure.
         let watching = StreamPair(address: target)
-        try watching.set(.failsWhenAddressGoes, to: true)
+        try watching.set(.failsWhenAddressIsRemoved, to: true)
         let other = StreamPair(address: target)
         for pair in [watching, other] {
             try pair.open()

@@ -37,10 +37,10 @@ enum Services {
             }
             let pair = StreamPair(service: found.value, engine: engine)
             try pair.open()
-            let heard = String(decoding: try await pair.input.readAll(limit: 100), as: UTF8.self)
-            let place = pair[.remoteHostName] ?? "?"
+            let received = String(decoding: try await pair.input.readAll(limit: 100), as: UTF8.self)
+            let host = pair[.remoteHostName] ?? "?"
             pair.close()
-            return "published, found and resolved '\(found.value.name)' at \(place); its stream says '\(heard)'"
+            return "published, found and resolved '\(found.value.name)' at \(host); its stream says '\(received)'"
         }
     }
 

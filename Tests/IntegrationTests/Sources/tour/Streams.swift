@@ -14,8 +14,8 @@ enum Streams {
         let listener = try StreamListener(port: 0, isLocal: true, configuration: configuration)
         let serving = Task {
             try await listener.run { client in
-                guard let heard = try? await client.input.readAll(limit: 100) else { return }
-                try? await client.output.writeAll(heard)
+                guard let received = try? await client.input.readAll(limit: 100) else { return }
+                try? await client.output.writeAll(received)
                 try? await client.output.finish()
             }
         }
@@ -26,13 +26,13 @@ enum Streams {
         try pair.open()
         try await pair.output.writeAll(Array("hello".utf8))
         try await pair.output.finish()
-        let heard = try readBlocking(pair.input)
+        let received = try readBlocking(pair.input)
         let version = pair[.tlsInformation].map { "\($0.version)" } ?? "no TLS"
         pair.close()
         listener.stop()
         try await serving.value
         return
-            "a StreamListener echoed '\(heard)' over verified \(version), open in \(Waiting.milliseconds(pair.report.time))"
+            "a StreamListener echoed '\(received)' over verified \(version), open in \(Waiting.milliseconds(pair.report.time))"
     }
 
     /// Two addresses, one of them dead.

@@ -9,7 +9,7 @@ import Testing
 /// HTTPAuth with plain streams, as with any other HTTP client: the program sets the header field itself.
 @Suite(.serialized) struct ByHandTests {
     @Test(arguments: Servers.names)
-    func rightAndWrong(_ name: String) async throws {
+    func aRightPasswordIsAcceptedAndAWrongOneIsRefused(_ name: String) async throws {
         var request = try HTTPRequest(method: .get, url: Servers.url(name))
         let asked = try await send(request)
         #expect(asked.response.status == .unauthorized)
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: Servers.names.filter { $0.hasPrefix("lighttpd") })
-    func otherLetters(_ name: String) async throws {
+    func namesAndPasswordsBeyondASCII(_ name: String) async throws {
         var request = try HTTPRequest(method: .get, url: Servers.url(name))
         let authentication = try #require(HTTPAuthentication(response: try await send(request).response))
         try await authentication.apply(to: &request, user: "Jäsøn", password: "sésame")
@@ -42,7 +42,7 @@ import Testing
 
     /// One nonce for many requests, with Apache's proof for each.
     @Test(arguments: ["apache digest", "lighttpd sha512"])
-    func oneNonce(_ name: String) async throws {
+    func oneNonceServesManyRequests(_ name: String) async throws {
         var request = try HTTPRequest(method: .get, url: Servers.url(name))
         var options = DigestOptions()
         options.requiresServerProof = name.hasPrefix("apache")
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// A proof that was changed in transit is rejected.
-    @Test func changedProof() async throws {
+    @Test func aChangedProofIsRejected() async throws {
         var request = try HTTPRequest(method: .get, url: Servers.url("apache digest"))
         let authentication = try #require(HTTPAuthentication(response: try await send(request).response))
         try await authentication.apply(to: &request, user: "alice", password: "open sesame")

@@ -69,7 +69,8 @@ import Testing
     }
 
     @Test("without a prompt, the weaker challenge is the answer", arguments: downgrades, ProtectionSpace.Role.allCases)
-    func refused(_ downgrade: (String, String), _ role: ProtectionSpace.Role) async throws {
+    func aWeakerSchemeIsRefusedWithoutAPrompt(_ downgrade: (String, String), _ role: ProtectionSpace.Role) async throws
+    {
         for userInURL in [false, true] {
             let server = try Self.server(role, downgrade.0, downgrade.1)
             #expect(try await Self.load(server, role, userInURL: userInURL) == (role == .origin ? 401 : 407))
@@ -80,7 +81,7 @@ import Testing
     }
 
     @Test("the prompt names the weaker scheme, and an answer permits it", arguments: downgrades)
-    func prompted(_ downgrade: (String, String)) async throws {
+    func thePromptPermitsAWeakerScheme(_ downgrade: (String, String)) async throws {
         for role in ProtectionSpace.Role.allCases {
             let server = try Self.server(role, downgrade.0, downgrade.1)
             let questions = Collected<AuthenticationPrompt>()
@@ -99,9 +100,8 @@ import Testing
         }
     }
 
-    @Test("a credential entered for one scheme is requested again for a weaker one") func promptedTwice()
-        async throws
-    {
+    @Test("a credential entered for one scheme is requested again for a weaker one")
+    func aWeakerSchemeNeedsASecondPrompt() async throws {
         let server = try Self.server(.origin, Self.digest, "Basic realm=\"r\"")
         let questions = Collected<AuthenticationPrompt>()
         let status = try await Self.load(server, .origin, userInURL: true) {
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test("a policy that names the weaker scheme needs no prompt", arguments: downgrades)
-    func named(_ downgrade: (String, String)) async throws {
+    func aPolicyPermitsAWeakerScheme(_ downgrade: (String, String)) async throws {
         for role in ProtectionSpace.Role.allCases {
             let server = try Self.server(role, downgrade.0, downgrade.1)
             let status = try await Self.load(server, role, userInURL: false) {
@@ -124,7 +124,8 @@ import Testing
         }
     }
 
-    @Test("after the login was forgotten, loads remember the schemes offered") func laterLoads() async throws {
+    @Test("after the login was forgotten, loads remember the schemes offered")
+    func laterLoadsRememberTheSchemes() async throws {
         let server = try Self.server(.origin, Self.digest, "Basic realm=\"r\"")
         var configuration = HTTPSession.Configuration()
         configuration.pool = HTTPConnectionPool()

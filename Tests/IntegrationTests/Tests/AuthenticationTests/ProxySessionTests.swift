@@ -92,7 +92,7 @@ import Testing
     @Test(
         "HA-048, HA-070: every scheme prompts once, and the prompt names the proxy", arguments: Proxy.allCases,
         [HTTPListener.plain, .tls])
-    func logsIn(_ proxy: Proxy, _ listener: HTTPListener) async throws {
+    func loginAtAProxy(_ proxy: Proxy, _ listener: HTTPListener) async throws {
         let questions = Collected<AuthenticationPrompt>()
         let session = try Self.session(through: proxy) { question in
             questions.append(question)
@@ -114,7 +114,7 @@ import Testing
 
     @Test(
         "wrong passwords are refused: status, fields and body", arguments: Proxy.allCases, [HTTPListener.plain, .tls])
-    func refuses(_ proxy: Proxy, _ listener: HTTPListener) async throws {
+    func aWrongPasswordIsRefused(_ proxy: Proxy, _ listener: HTTPListener) async throws {
         let questions = Collected<AuthenticationPrompt>()
         let session = try Self.session(through: proxy) { question in
             questions.append(question)
@@ -137,14 +137,14 @@ import Testing
     }
 
     @Test("wrong, then right", arguments: Proxy.allCases, [HTTPListener.plain, .tls])
-    func secondTry(_ proxy: Proxy, _ listener: HTTPListener) async throws {
+    func theSecondPasswordIsRight(_ proxy: Proxy, _ listener: HTTPListener) async throws {
         let session = try Self.session(through: proxy) { $0.failure == nil ? Self.wrong : Self.known }
         #expect(try await session.load(HTTPRequest(method: .get, url: Self.url(listener))).status == .ok)
     }
 
     @Test(
         "HA-029: proxy and server each require their own login", arguments: Proxy.allCases, [HTTPListener.plain, .tls])
-    func bothAsk(_ proxy: Proxy, _ listener: HTTPListener) async throws {
+    func proxyAndServerRequireLogins(_ proxy: Proxy, _ listener: HTTPListener) async throws {
         let questions = Collected<AuthenticationPrompt>()
         let session = try Self.session(through: proxy) { question in
             questions.append(question)
@@ -175,7 +175,7 @@ import Testing
     @Test(
         "several loads at once ask once, and each NTLM connection is its own", arguments: Proxy.allCases,
         [HTTPListener.plain, .tls])
-    func atOnce(_ proxy: Proxy, _ listener: HTTPListener) async throws {
+    func concurrentLoads(_ proxy: Proxy, _ listener: HTTPListener) async throws {
         let questions = Collected<AuthenticationPrompt>()
         let session = try Self.session(through: proxy) { question in
             questions.append(question)
@@ -193,7 +193,7 @@ import Testing
     }
 
     @Test("two proxies in a chain, each with its own login", arguments: [HTTPListener.plain, .tls])
-    func chain(_ listener: HTTPListener) async throws {
+    func aChainOfTwoProxies(_ listener: HTTPListener) async throws {
         let questions = Collected<AuthenticationPrompt>()
         let hops = try [Proxy.digest, .basic].map { HTTPProxy(host: "localhost", port: UInt16(try $0.peer.port)) }
         let session = try Self.session(throughAll: hops) { question in
@@ -218,7 +218,8 @@ import Testing
         }
     }
 
-    @Test("HA-068, HA-069: stores separate proxies and servers, with the proxy as key") func stores() async throws {
+    @Test("HA-068, HA-069: stores separate proxies and servers, with the proxy as key")
+    func storesSeparateProxiesAndServers() async throws {
         let proxy = Proxy.digest
         let (origins, proxies) = (MemoryCredentialStore(), MemoryCredentialStore())
         let space = ProtectionSpace(
@@ -251,7 +252,8 @@ import Testing
         }
     }
 
-    @Test("setting Proxy-Authorization disables logins to proxies") func ownField() async throws {
+    @Test("setting Proxy-Authorization disables logins to proxies")
+    func anExplicitFieldDisablesLogins() async throws {
         let questions = Collected<AuthenticationPrompt>()
         let session = try Self.session(through: .basic) { question in
             questions.append(question)

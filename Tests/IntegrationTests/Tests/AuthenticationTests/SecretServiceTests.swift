@@ -34,7 +34,7 @@ import Testing
     @Test(
         "HA-062, HA-063, HA-065, HA-067: what was added is found by all its parts, and forgotten",
         arguments: [KeyRing.Keeper.gnome, .scripted([]), .scripted([.plain])])
-    func roundTrip(_ keeper: KeyRing.Keeper) async throws {
+    func savedEntriesAreFound(_ keeper: KeyRing.Keeper) async throws {
         try await with(keeper) { ring in
             let store = try store(ring)
             try store.check()
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test("HA-066: other programs read our entries, and we read theirs")
-    func shared() async throws {
+    func entriesAreSharedWithOtherPrograms() async throws {
         let ring = try Self.gnome.get()
         let store = try store(ring)
         let space = ProtectionSpace(.origin, scheme: "http", host: "shared.test", port: 8080, realm: "r")
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test("HA-064: a password is changed in place; label, date and other attributes are kept")
-    func changedInPlace() async throws {
+    func aPasswordIsChangedInPlace() async throws {
         let ring = try Self.gnome.get()
         let store = try store(ring)
         let space = ProtectionSpace(.origin, scheme: "http", host: "place.test", port: 80, realm: "r")
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test("concurrent saves: no entry is lost")
-    func manyAtOnce() async throws {
+    func concurrentSavesLoseNoEntry() async throws {
         let store = try store(try Self.gnome.get())
         let space = ProtectionSpace(.proxy, scheme: "http", host: "busy.test", port: 3128, realm: "r")
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test("a key ring that stays locked is an error that says so")
-    func locked() async throws {
+    func aLockedKeyRingIsAnError() async throws {
         try await with(.gnome) { ring in
             let credential = Credential(user: "joe", password: "p", for: space)
             try store(ring).save(credential)
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test("the user unlocks, declines, or does not answer")
-    func prompts() async throws {
+    func theUserUnlocksDeclinesOrDoesNotAnswer() async throws {
         let credential = Credential(user: "joe", password: "p", for: space)
         try await with(.scripted([.locked])) { ring in
             #expect(failure { try store(ring).save(credential) }.code == .storeLocked)
@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test("no bus, no service, no key ring, no answer: each error says what is missing")
-    func missing() async throws {
+    func missingServicesAreErrors() async throws {
         let query = CredentialQuery(space)
         let noBus = failure { _ = try SecretServiceStore(busAddress: "unix:path=/nonexistent/bus").find(query) }
         #expect(noBus.code == .storeUnavailable)

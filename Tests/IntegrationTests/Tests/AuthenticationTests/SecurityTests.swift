@@ -115,9 +115,9 @@ import Testing
     }
 
     @Test(
-        "haproxy#511: a connection authenticated by the caller's own field carries no other user's request",
+        "haproxy#511: a connection authenticated by the caller's explicit field carries no other user's request",
         arguments: ["NTLM x", "Negotiate x", "Nego2 x", "negotiate-ext x", "Basic x", "Bearer x"])
-    func ownLogins(_ value: String) async throws {
+    func explicitCredentialsAreNotShared(_ value: String) async throws {
         let origin = try Origin { _ in .init(body: "in") }
         let session = Self.session()
         func load(_ value: String?) async throws {
@@ -133,8 +133,8 @@ import Testing
         #expect(connections[1] == connections[3] && (connections[1] != connections[0]) == isBound)
     }
 
-    @Test("two users' own fields of one scheme never share a connection, except in a pool of one user")
-    func ownLoginsOfTwo() async throws {
+    @Test("the explicit fields of two users with one scheme never share a connection, except in a pool of one user")
+    func explicitCredentialsOfTwoUsers() async throws {
         for (ofOneUser, expected) in [(false, 3), (true, 1)] {
             let origin = try Origin { _ in .init(body: "in") }
             let session = Self.session { $0.pool = HTTPConnectionPool(ofOneUser: ofOneUser) }
@@ -167,9 +167,8 @@ import Testing
         #expect(b.requests.allSatisfy { $0["Authorization"].isEmpty } == isRedirected)
     }
 
-    @Test("a 407 of a server is not a proxy's: no prompt, and no credentials sent") func pretendsToBeProxy()
-        async throws
-    {
+    @Test("a 407 of a server is not a proxy's: no prompt, and no credentials sent")
+    func aServerThatPretendsToBeAProxy() async throws {
         let origin = try Self.basic(407, "secret")
         let questions = Collected<AuthenticationPrompt>()
         let memory = MemoryCredentialStore()
@@ -214,9 +213,9 @@ import Testing
     }
 
     @Test(
-        "CVE-2015-3236, CVE-2018-1000007: an own field goes to the first server only",
+        "CVE-2015-3236, CVE-2018-1000007: an explicit field is sent only to the first server",
         arguments: ["Authorization", "Cookie", "X-Api-Key", "PRIVATE-TOKEN"])
-    func ownField(_ name: String) async throws {
+    func anExplicitFieldGoesOnlyToTheFirstServer(_ name: String) async throws {
         let b = try Origin { _ in .init(body: "B") }
         let a = try Origin { _ in .init(302, fields: [.init("Location", b.url("/x"))]) }
         var request = try Self.request(a)
@@ -300,7 +299,7 @@ import Testing
     }
 
     @Test("the first step carries no body, and a login whose connection was closed starts again")
-    func legs() async throws {
+    func theBodyFollowsTheFirstStepOfALogin() async throws {
         // Ends the connection after the first step, once.
         let legs = Collected<Int>()
         let origin = try Origin { request in
@@ -351,7 +350,7 @@ import Testing
         mutating func disconnected() { leg = 0 }
     }
 
-    @Test("no description, dump, error or report shows a secret") func nothingIsPrinted() async throws {
+    @Test("no description, dump, error or report shows a secret") func noSecretIsPrinted() async throws {
         let origin = try Self.basic(401, "right")
         let proxy = try Self.basic(407, "right")
         let secret = "sesame-\(origin.port)"

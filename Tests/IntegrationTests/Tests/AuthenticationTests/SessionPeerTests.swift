@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: Servers.names)
-    func loads(_ name: String) async throws {
+    func loadsWithALogin(_ name: String) async throws {
         let request = try HTTPRequest(method: .get, url: Servers.url(name))
         let session = session("alice", "open sesame")
         for _ in 0..<3 {
@@ -26,7 +26,7 @@ import Testing
         #expect(try await self.session("alice", "wrong").load(request).status == .unauthorized)
     }
 
-    @Test func encrypted() async throws {
+    @Test func loadsWithALoginOverTLS() async throws {
         let url = try #require(URL(string: Servers.apache.get().url(.tls, "/digest/secret.txt")))
         var tls = TLSConfiguration()
         tls.trust = .only(file: try CertificateAuthority.shared().root)
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// A body is sent again with the credentials.
-    @Test func sendsBodiesAgain() async throws {
+    @Test func bodiesAreSentAgain() async throws {
         let url = try Servers.url("apache digest")
         let session = session("alice", "open sesame")
         let body = HTTPBody.stream(length: 300_000) { ReadStream(bytes: [UInt8](repeating: 7, count: 300_000)) }
@@ -57,7 +57,7 @@ import Testing
 
     /// A peer that records the body, which Apache does not.
     @Test("A body is sent again completely with the credentials, from its beginning")
-    func sendsTheSameBodyAgain() async throws {
+    func theSameBodyIsSentAgain() async throws {
         let expected = (0..<300_000).map { UInt8($0 % 251) }
         let server = try ScriptedServer { connection throws(PeerError) in
             let head = try connection.readHead()

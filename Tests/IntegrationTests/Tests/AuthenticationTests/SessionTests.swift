@@ -60,7 +60,7 @@ import Testing
     private let wrong = AuthenticationPrompt.Answer(user: "joe", password: "wrong")
 
     @Test("HA-027, HA-039, HA-070: wrong, wrong, right; then preemptive below the same folder")
-    func wrongWrongRight() async throws {
+    func twoWrongPasswordsThenTheRightOne() async throws {
         let origin = try Self.guarded()
         let user = User(wrong, wrong, right)
         let session = session(user)
@@ -83,14 +83,14 @@ import Testing
     }
 
     /// The prompt is cancelled: the server's 401 is the answer, with its body.
-    @Test("HA-071: the prompt is cancelled") func cancelled() async throws {
+    @Test("HA-071: the prompt is cancelled") func aCancelledPrompt() async throws {
         let origin = try Self.guarded()
         let response = try await session(User()).load(request(origin))
         #expect(response.status == .unauthorized && response.body == Array("out".utf8))
         #expect(origin.requests.count == 1)
     }
 
-    @Test("HA-028: prompts end") func neverEnds() async throws {
+    @Test("HA-028: prompts end") func theNumberOfPromptsIsLimited() async throws {
         let origin = try Self.guarded()
         let user = User(wrong, wrong, wrong, wrong, wrong)
         #expect(try await session(user).load(request(origin)).status == .unauthorized)
@@ -109,7 +109,8 @@ import Testing
     }
 
     /// Stores are searched before the user is prompted, and their credentials are sent only after a challenge.
-    @Test("HA-026, HA-060, HA-061: stores before the user, and never before a challenge") func stores() async throws {
+    @Test("HA-026, HA-060, HA-061: stores before the user, and never before a challenge")
+    func storesComeBeforeTheUser() async throws {
         let origin = try Self.guarded()
         let memory = MemoryCredentialStore()
         let space = ProtectionSpace(.origin, scheme: "http", host: "127.0.0.1", port: origin.port, realm: "a")
@@ -129,7 +130,7 @@ import Testing
     }
 
     /// Two loads with the same challenge prompt once.
-    @Test func asksOnce() async throws {
+    @Test func concurrentLoadsPromptOnce() async throws {
         let origin = try Self.guarded()
         let user = User(right)
         let session = session(user)
@@ -143,7 +144,7 @@ import Testing
     }
 
     /// However a load gets from A to B, no credential of A reaches B.
-    @Test func nothingCrosses() async throws {
+    @Test func credentialsStayAtTheirOrigin() async throws {
         let b = try Origin { request in
             request.target == "/open"
                 ? .init(body: "open") : .init(401, fields: [.init("WWW-Authenticate", "Basic realm=\"a\"")])
@@ -167,7 +168,7 @@ import Testing
     }
 
     /// The user in the URL takes precedence, and selects among the entries of a store.
-    @Test func userInURL() async throws {
+    @Test func theUserInTheURLTakesPrecedence() async throws {
         let origin = try Self.guarded()
         let user = User()
         #expect(try await session(user).load(request(origin, user: "joe:right@")).status == .ok)
@@ -181,7 +182,7 @@ import Testing
         #expect(origin.requests.allSatisfy { !$0.target.contains("joe") })
     }
 
-    @Test("HA-067: everything is forgotten") func forgets() async throws {
+    @Test("HA-067: everything is forgotten") func credentialsAreForgotten() async throws {
         let origin = try Self.guarded()
         let session = session(User(right, nil)) { $0.stores = CredentialStores(origins: []) }
         #expect(try await session.load(request(origin)).status == .ok)
@@ -190,7 +191,7 @@ import Testing
         #expect(origin.requests.last?["Authorization"].isEmpty == true)
     }
 
-    @Test func ownField() async throws {
+    @Test func anExplicitFieldDisablesPrompts() async throws {
         let origin = try Self.guarded()
         let user = User(right)
         var request = try request(origin)
@@ -200,7 +201,7 @@ import Testing
     }
 
     /// A repeatable body is sent again; a body that is not repeatable waits for 100 (Continue).
-    @Test func bodies() async throws {
+    @Test func bodiesAreSentAgain() async throws {
         let origin = try Self.guarded { .init(body: "\($0.body.count)") }
         let large = [UInt8](repeating: 9, count: 200_000)
         let bodies: [HTTPBody] = [.bytes(large), .stream(length: 200_000) { ReadStream(bytes: large) }]
@@ -225,7 +226,8 @@ import Testing
     }
 
     /// A scheme of three messages on one connection, which afterwards serves only that user.
-    @Test("HA-050: an authenticated connection serves only its user") func boundToAConnection() async throws {
+    @Test("HA-050: an authenticated connection serves only its user")
+    func anAuthenticatedConnectionServesOneUser() async throws {
         let origin = try Origin { request in
             switch request["Authorization"].first?.split(separator: " ").last {
             case "first": .init(401, fields: [.init("WWW-Authenticate", "Legs \(request.connection)=")])
@@ -249,7 +251,7 @@ import Testing
     @Test(
         "a load that starts while another is between finding a login and its connection gets a login of its own",
         arguments: [1, 2])
-    func heldLogin(_ leg: Int) async throws {
+    func concurrentLoadsHaveSeparateLogins(_ leg: Int) async throws {
         let origin = try Origin { request in
             switch request["Authorization"].first?.split(separator: " ").last {
             case "first": .init(401, fields: [.init("WWW-Authenticate", "Legs \(request.connection)=")])

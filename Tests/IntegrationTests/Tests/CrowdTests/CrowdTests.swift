@@ -62,7 +62,7 @@ import Testing
         return (count("fd"), count("task"))
     }
 
-    @Test func aHundredLoadsAndNothingLeft() async throws {
+    @Test func aHundredLoadsLeaveNothingBehind() async throws {
         let folder = NSTemporaryDirectory() + "crowd-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -10,7 +10,7 @@ import Testing
         .appendingPathComponent("diagnose-here").path
 
     @Test(.timeLimit(.minutes(4)), arguments: [LabFault.single, LabFault.pairs, LabFault.healthy, LabFault.passive])
-    func theFaultIsNamedAndNoOther(_ faults: [LabFault]) async throws {
+    func onlyTheFaultIsDiagnosed(_ faults: [LabFault]) async throws {
         let lab = try FaultLab(tool: Self.tool)
         for outcome in await lab.outcomes(of: faults) {
             #expect(outcome.isRight, "\(outcome.fault.name)\n\(outcome.report)")

@@ -53,7 +53,7 @@ import Testing
         let authority = try CertificateAuthority.shared()
         var options = NetDiagnostic.Options()
         options.connectionLimit = .seconds(60)
-        options.answerLimit = .seconds(60)
+        options.responseLimit = .seconds(60)
         options.proxies = ProxySettings()
         options.tls.trust = .only(file: authority.root)
         options.tls.identity = try TLSIdentity(file: authority.client.chain, keyFile: authority.client.key)
@@ -66,7 +66,7 @@ import Testing
 
     @Test(
         "The own certificate is shown to a server that was verified", arguments: [StreamKit.TLSVersion.tls12, .tls13])
-    func verified(_ version: StreamKit.TLSVersion) async throws {
+    func aVerifiedServerReceivesTheClientCertificate(_ version: StreamKit.TLSVersion) async throws {
         let server = try AskingServer(.good, answer: Self.answer, maximum: version)
         let diagnosis = try await diagnose("https://127.0.0.1:\(server.port)/", try options())
         #expect(diagnosis.cause == nil, "\(diagnosis)")
@@ -77,7 +77,9 @@ import Testing
         "The own certificate is not shown to a server that could not be verified",
         arguments: [ServerCertificate.unknownRoot, .selfSigned, .expired, .wrongHost],
         [StreamKit.TLSVersion.tls12, .tls13])
-    func unverified(_ certificate: ServerCertificate, _ version: StreamKit.TLSVersion) async throws {
+    func anUnverifiedServerReceivesNoClientCertificate(
+        _ certificate: ServerCertificate, _ version: StreamKit.TLSVersion
+    ) async throws {
         let server = try AskingServer(certificate, answer: Self.answer, maximum: version)
         let diagnosis = try await diagnose("https://127.0.0.1:\(server.port)/", try options())
         #expect(diagnosis.brokenRung == .security, "\(diagnosis)")
@@ -86,7 +88,7 @@ import Testing
     }
 
     @Test("The option tls determines the trusted roots")
-    func roots() async throws {
+    func theOptionDeterminesTheRoots() async throws {
         let server = try AskingServer(.good, answer: Self.answer, maximum: .tls13)
         var options = try options()
         #expect(try await diagnose("https://127.0.0.1:\(server.port)/", options).cause == nil)
@@ -95,7 +97,7 @@ import Testing
     }
 
     @Test("Settings determine the trust in their proxies and script server; neither receives the client certificate")
-    func proxies() async throws {
+    func settingsDetermineTheTrustInProxies() async throws {
         let target = try AskingServer(.good, answer: Self.answer, maximum: .tls13)
         let text = "function FindProxyForURL(url, host) { return 'DIRECT'; }"
         let body = "HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)"

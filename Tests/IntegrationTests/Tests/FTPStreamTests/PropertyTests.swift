@@ -7,7 +7,7 @@ import Testing
 
 /// The properties of FTP streams: which can be set and read, and when.
 struct PropertyTests {
-    @Test func loginsOfStreams() async throws {
+    @Test func propertiesTakePrecedenceOverTheURL() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("a", [1])
         func users(_ url: String, _ user: String?, _ password: String?) async throws -> [String] {
@@ -25,7 +25,7 @@ struct PropertyTests {
         #expect(try await users(server.url("files/a", user: "ann"), nil, "open sesame") == ["USER ann"])
     }
 
-    @Test func whenTheyCanBeSet() async throws {
+    @Test func propertiesAreSetBeforeOpen() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("a", patterned(100_000))
         let stream = try server.reader("files/a", pool: FTPSessionPool())
@@ -53,7 +53,7 @@ struct PropertyTests {
 
     /// The size is queried before the transfer if it is requested, and only then.
     @Test(arguments: [false, true])
-    func sizeFirst(_ isWanted: Bool) async throws {
+    func theSizeIsQueriedOnRequest(_ isWanted: Bool) async throws {
         let server = try await ServerKind.proftpd.started()
         try server.write("a", patterned(5000))
         let stream = try server.reader("files/a", pool: FTPSessionPool())
@@ -93,7 +93,7 @@ struct PropertyTests {
     }
 
     /// Closing, removing the client and unscheduling, in this order, a thousand times.
-    @Test func cleaningUp() async throws {
+    @Test func aThousandStreamsAreClosed() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("a", [1])
         let pool = FTPSessionPool()
@@ -112,7 +112,7 @@ struct PropertyTests {
     }
 
     /// A directory without permission to create it, and one that exists.
-    @Test func directoriesThatCannotBeMade() async throws {
+    @Test func refusedDirectoriesAreErrors() async throws {
         let server = try await ServerKind.proftpd.started()
         for path in ["files/new/", "files/"] {
             let stream = try WriteStream(ftpURL: url(server.url(path)))  // anonymous users may only read
@@ -126,7 +126,7 @@ struct PropertyTests {
     }
 
     @Test(arguments: [FTPListingCommand.list, .facts])
-    func tenThousandEntries(_ command: FTPListingCommand) async throws {
+    func aListingOfTenThousandEntries(_ command: FTPListingCommand) async throws {
         let server = try await ServerKind.pyftpdlib.started()
         for number in 0..<10_000 { try server.write("\(number)", []) }
         let client = try server.client()
@@ -236,7 +236,7 @@ struct PropertyTests {
     }
 
     /// The data connection is open and no data comes: an error, if a limit was set.
-    @Test func aStalledTransfer() async throws {
+    @Test func aStalledTransferEndsAtItsLimit() async throws {
         let data = try ScriptedServer { connection throws(PeerError) in
             try connection.send([1, 2, 3])
             try connection.readToEnd()
@@ -258,7 +258,7 @@ struct PropertyTests {
     }
 
     /// A kept session looks alive and fails at the next command: the job is repeated on a new session, only in this case.
-    @Test func aSessionThatDiesWithItsNextCommand() async throws {
+    @Test func aSessionThatEndsAtItsNextCommandIsReplaced() async throws {
         let data = try ScriptedServer { connection throws(PeerError) in try connection.send([1, 2, 3]) }
         let dataPort = data.port
         let server = try ScriptedServer { connection throws(PeerError) in

@@ -16,7 +16,7 @@ struct ProxyTests {
     }
 
     @Test(arguments: [ServerKind.vsftpd, .proftpd], [FTPServerSecurity.off, .explicit])
-    func socks(_ kind: ServerKind, _ security: FTPServerSecurity) async throws {
+    func aSOCKSProxyCarriesBothConnections(_ kind: ServerKind, _ security: FTPServerSecurity) async throws {
         let server = try await kind.started(security)
         let dante = Dante()
         try await start(dante)
@@ -32,7 +32,7 @@ struct ProxyTests {
     }
 
     /// microsocks checks the password; if the client bypassed it, a wrong password would work, too.
-    @Test func socksWithPassword() async throws {
+    @Test func aSOCKSProxyWithAPassword() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         let proxy = Microsocks(user: "alice", password: "open sesame")
         try await start(proxy)
@@ -47,7 +47,7 @@ struct ProxyTests {
     }
 
     @Test(arguments: [FTPServerSecurity.off, .explicit, .implicit])
-    func connect(_ security: FTPServerSecurity) async throws {
+    func anHTTPProxyCarriesBothConnections(_ security: FTPServerSecurity) async throws {
         let server = try await ServerKind.proftpd.started(security)
         let squid = Squid()
         try await start(squid)
@@ -60,7 +60,7 @@ struct ProxyTests {
     }
 
     @Test(arguments: [ServerKind.vsftpd, .pureFTPd], [false, true])
-    func userAtHost(_ kind: ServerKind, _ hasUser: Bool) async throws {
+    func aProxyThatSpeaksFTP(_ kind: ServerKind, _ hasUser: Bool) async throws {
         let server = try await kind.started()
         let proxy = hasUser ? FTPUserProxy(user: "pat", password: "let me out") : FTPUserProxy()
         try await start(proxy)
@@ -78,16 +78,16 @@ struct ProxyTests {
     }
 
     /// FT-034, FT-039: the machine's settings apply, including the mode of data connections; explicit properties take precedence.
-    @Test func settingsAndTheirMode() async throws {
+    @Test func settingsDetermineTheModeOfDataConnections() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("a", Self.bytes)
-        let place = try url(server.url("files/a", user: "ann"))
+        let file = try url(server.url("files/a", user: "ann"))
         func verbs(_ settings: ProxySettings, isPassive: Bool?) async throws -> Set<String> {
-            let stream = try ReadStream(ftpURL: place)
+            let stream = try ReadStream(ftpURL: file)
             try stream.set(.ftpPassword, to: "open sesame")
             try stream.set(.ftpPool, to: FTPSessionPool())
             if let isPassive { try stream.set(.ftpUsesPassiveMode, to: isPassive) }
-            try await stream.applyToFTP(settings, for: place)
+            try await stream.applyToFTP(settings, for: file)
             #expect(stream[.ftpUsesPassiveMode] == isPassive ?? settings.usesPassiveFTP ?? true)
             let count = try server.commands().count
             #expect(try await Style.async.readAll(stream) == Self.bytes)
@@ -105,7 +105,7 @@ struct ProxyTests {
 
     /// SK-131: the proxies of settings and scripts are tried in turn; an HTTP proxy carries FTP, including uploads, in tunnels.
     @Test(arguments: [false, true])
-    func theNextProxyIsUsedIfOneIsDead(_ isScript: Bool) async throws {
+    func theNextProxyIsUsedIfOneIsUnreachable(_ isScript: Bool) async throws {
         let server = try await ServerKind.vsftpd.started()
         let squid = Squid()
         try await start(squid)
@@ -130,7 +130,7 @@ struct ProxyTests {
     }
 
     /// FTP over HTTP: the proxy receives the URL, logs in and fetches the file.
-    @Test func byHTTP() async throws {
+    @Test func ftpOverHTTP() async throws {
         let server = try await ServerKind.proftpd.started()
         try server.write("a", Self.bytes)
         let squid = Squid()

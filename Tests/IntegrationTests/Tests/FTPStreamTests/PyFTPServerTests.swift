@@ -11,7 +11,7 @@ struct PyFTPServerTests {
         return client
     }
 
-    @Test func factsFirst() async throws {
+    @Test func factsArePreferred() async throws {
         let server = PyFTPServer()
         try await start(server)
         try server.write("été 日本.txt", [1, 2, 3])
@@ -23,7 +23,7 @@ struct PyFTPServerTests {
     }
 
     @Test(arguments: [FTPListingCommand.list, .names, .facts])
-    func otherListings(_ command: FTPListingCommand) async throws {
+    func eachListingCommand(_ command: FTPListingCommand) async throws {
         let server = PyFTPServer()
         try await start(server)
         let client = try client(server)

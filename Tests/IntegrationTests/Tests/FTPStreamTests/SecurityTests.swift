@@ -37,7 +37,7 @@ struct SecurityTests {
     }
 
     @Test("CVE-2021-22947: plaintext replies from before TLS are discarded")
-    func bytesBetweenConsentAndHandshake() async throws {
+    func bytesBeforeTheHandshakeAreRefused() async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.send("220 Hi.\r\n")
             try connection.expect("AUTH TLS\r\n")
@@ -51,7 +51,7 @@ struct SecurityTests {
     }
 
     /// CCC: bytes that follow the reply within TLS would be read as the reply to the first plaintext command.
-    @Test func bytesAfterTheConsentToEndTLS() async throws {
+    @Test func bytesAfterTheReplyToCCCAreRefused() async throws {
         let authority = try CertificateAuthority.shared()
         let identity = authority.server(.good)
         var configuration = StreamListener.Configuration()
@@ -85,7 +85,7 @@ struct SecurityTests {
     }
 
     @Test(
-        "CVE-2018-1000300, CVE-2000-0973: replies too long, without end, or none at all",
+        "CVE-2018-1000300, CVE-2000-0973: replies that are too long, endless or missing",
         arguments: [
             ("HTTP/1.1 400 Bad Request\r\n\r\n", FTPError.Code.notAReply),
             ("220-" + String(repeating: "x", count: 10_000), .replyTooLong),
@@ -93,7 +93,7 @@ struct SecurityTests {
             ("421 Too many users.\r\n", .connectionLost), ("", .connectionLost),
             ("220 \0\u{7F}\r\n530 No.\r\n", .loginRefused),
         ])
-    func greetings(_ greeting: String, _ code: FTPError.Code) async throws {
+    func invalidGreetingsAreErrors(_ greeting: String, _ code: FTPError.Code) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.send(greeting)
         }
@@ -102,7 +102,7 @@ struct SecurityTests {
         #expect((error?.underlying as? FTPError)?.code == code || (error?.domain == .posix && code == .connectionLost))
     }
 
-    @Test func silence() async throws {
+    @Test func aSilentServerIsATimeout() async throws {
         let server = try ScriptedServer { connection throws(PeerError) in try connection.readToEnd() }
         for style in Style.allCases {
             let stream = try reader(server)
@@ -113,7 +113,7 @@ struct SecurityTests {
     }
 
     /// The server names a port without a listener and then is silent: the error names the data connection.
-    @Test func noDataConnection() async throws {
+    @Test func anUnreachableDataPortIsTheError() async throws {
         let data = try ScriptedServer { _ throws(PeerError) in }
         data.stop()
         let server = try server(dataPort: data.port) { connection throws(PeerError) in try connection.readToEnd() }
@@ -124,7 +124,7 @@ struct SecurityTests {
     }
 
     /// All data arrived, and then the control connection ended without a final reply.
-    @Test func noFinalReply() async throws {
+    @Test func aMissingFinalReplyIsAnError() async throws {
         let data = try ScriptedServer { connection throws(PeerError) in try connection.send([1, 2, 3]) }
         let server = try server(dataPort: data.port) { connection throws(PeerError) in
             try connection.send("150 Here.\r\n")
@@ -135,15 +135,15 @@ struct SecurityTests {
 
     /// Everything was sent, and the server reports at the very end that there is no space.
     @Test(arguments: Style.allCases)
-    func lateRefusal(_ style: Style) async throws {
-        let gone = Signal()
+    func aRefusalAfterTheUploadIsAnError(_ style: Style) async throws {
+        let isReceived = Signal()
         let data = try ScriptedServer { connection throws(PeerError) in
             try connection.readToEnd()
-            gone.fire()
+            isReceived.fire()
         }
         let server = try server(dataPort: data.port) { connection throws(PeerError) in
             try connection.send("150 Go on.\r\n")
-            try connection.wait(for: gone)
+            try connection.wait(for: isReceived)
             try connection.send("452 Disk full.\r\n")
             try connection.readToEnd()
         }
@@ -160,9 +160,9 @@ struct SecurityTests {
     ]
 
     @Test(
-        "CVE-2020-8284, CVE-2021-4189, CVE-2026-8328: the address in the answer to PASV is not believed",
+        "CVE-2020-8284, CVE-2021-4189, CVE-2026-8328: the address in the reply to PASV is ignored",
         arguments: foreign)
-    func passiveAddress(_ address: String) async throws {
+    func theAddressInTheReplyToPASVIsIgnored(_ address: String) async throws {
         let data = try ScriptedServer { connection throws(PeerError) in try connection.send([1, 2, 3]) }
         let port = data.port
         let server = try ScriptedServer { connection throws(PeerError) in
@@ -181,7 +181,7 @@ struct SecurityTests {
     }
 
     @Test("CVE-2020-8284: an address in the reply to EPSV is ignored")
-    func extendedPassiveAddress() async throws {
+    func anAddressInTheReplyToEPSVIsIgnored() async throws {
         let data = try ScriptedServer { connection throws(PeerError) in try connection.send([1, 2, 3]) }
         let port = data.port
         let server = try ScriptedServer { connection throws(PeerError) in
@@ -196,7 +196,7 @@ struct SecurityTests {
     }
 
     @Test("Data connection stealing: in active mode only the server's own address is accepted")
-    func activeConnections() async throws {
+    func foreignDataConnectionsAreRejected() async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.send("220 Hi.\r\n")
             for reply in ["230 In.", "500 No.", "200 OK."] {
@@ -228,7 +228,7 @@ struct SecurityTests {
     // MARK: Injection
 
     @Test(
-        "CVE-2026-28296: no string that is given can make two commands of one", arguments: ["\r\n", "\n", "\r", "\0"])
+        "CVE-2026-28296: no argument can turn one command into two", arguments: ["\r\n", "\n", "\r", "\0"])
     func everyStringIsOneCommand(_ end: String) async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("b", [1])
@@ -269,14 +269,14 @@ struct SecurityTests {
     // MARK: TLS
 
     @Test("CVE-2021-22946: a server that skips the TLS handshake is an error")
-    func noTLSSkipped() async throws {
+    func aSkippedHandshakeIsAnError() async throws {
         for answer in ["530 No.", "200 OK.", "334 More.", "232 You are in."] {
             let server = try ScriptedServer { connection throws(PeerError) in
                 try connection.send("220 Hi.\r\n")
                 try connection.expect("AUTH TLS\r\n")
                 try connection.send(answer + "\r\n")
                 let rest = try connection.readToEnd()
-                if !rest.isEmpty { throw PeerError(.refused, "something was sent in clear: \(rest)") }
+                if !rest.isEmpty { throw PeerError(.refused, "plaintext was sent: \(rest)") }
             }
             let stream = try reader(server)
             try stream.set(.ftpSecurity, to: .required)
@@ -288,7 +288,7 @@ struct SecurityTests {
     }
 
     /// An endless listing is aborted, by the limit of a line or by the limit of all data.
-    @Test func aListingWithoutLineEnds() async throws {
+    @Test func anEndlessLineIsAnError() async throws {
         let data = try ScriptedServer { connection throws(PeerError) in
             while true { try connection.send([UInt8](repeating: 0x61, count: 65_536)) }
         }

@@ -6,7 +6,7 @@ import Testing
 /// Transfers that must work with every server: vsftpd, proftpd, pure-ftpd, pyftpdlib.
 struct ServerTests {
     @Test(arguments: ServerKind.allCases, Style.allCases)
-    func thereAndBack(_ kind: ServerKind, _ style: Style) async throws {
+    func uploadAndDownload(_ kind: ServerKind, _ style: Style) async throws {
         let server = try await kind.started()
         for count in [0, 1, 1_000_000] {
             let bytes = patterned(count)
@@ -23,7 +23,7 @@ struct ServerTests {
     }
 
     @Test(arguments: ServerKind.allCases, [true, false])
-    func passiveAndActive(_ kind: ServerKind, _ isIPv6: Bool) async throws {
+    func passiveAndActiveMode(_ kind: ServerKind, _ isIPv6: Bool) async throws {
         let server = try await kind.started(isIPv6: isIPv6)
         let bytes = patterned(100_000)
         for isPassive in [true, false] {
@@ -41,7 +41,7 @@ struct ServerTests {
     }
 
     @Test(arguments: ServerKind.allCases, [true, false])
-    func anonymous(_ kind: ServerKind, _ isIPv6: Bool) async throws {
+    func anonymousLogin(_ kind: ServerKind, _ isIPv6: Bool) async throws {
         let server = try await kind.started(isIPv6: isIPv6)
         try server.write("a", [1, 2, 3])
         let client = try FTPClient(url(server.url()))
@@ -56,7 +56,7 @@ struct ServerTests {
     }
 
     @Test(arguments: ServerKind.allCases)
-    func aWrongPassword(_ kind: ServerKind) async throws {
+    func aWrongPasswordIsRefused(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let client = try server.client()
         try client.set(.ftpPassword, to: "wrong")
@@ -136,7 +136,7 @@ struct ServerTests {
     }
 
     @Test(arguments: ServerKind.secure)
-    func tlsOrNothing(_ kind: ServerKind, _ security: FTPServerSecurity) async throws {
+    func requiredTLSNeverFallsBack(_ kind: ServerKind, _ security: FTPServerSecurity) async throws {
         let server = try await kind.started(security)
         let untrusting = try server.client()
         var verified = try server.protection(nil)
@@ -148,11 +148,11 @@ struct ServerTests {
         let plain = try server.client()
         try plain.set(.ftpSecurity, to: .off)
         let error = await #expect(throws: StreamError.self) { try await plain.list() }
-        #expect(error?.domain == .ftp, "\(error.debugDescription)")  // the server refuses the log-in
+        #expect(error?.domain == .ftp, "\(error.debugDescription)")  // the server refuses the login
     }
 
     @Test(arguments: ServerKind.allCases)
-    func withoutTLS(_ kind: ServerKind) async throws {
+    func serversWithoutTLS(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let required = try server.client()
         try required.set(.ftpSecurity, to: .required)
@@ -170,7 +170,7 @@ struct ServerTests {
     }
 
     @Test(arguments: ServerKind.allCases)
-    func tenFilesOneLogin(_ kind: ServerKind) async throws {
+    func transfersShareOneSession(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let pool = FTPSessionPool()
         for number in 0..<10 { try server.write("\(number)", [UInt8(number)]) }
@@ -187,7 +187,7 @@ struct ServerTests {
     }
 
     @Test(arguments: ServerKind.allCases)
-    func resuming(_ kind: ServerKind) async throws {
+    func transfersFromAnOffset(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let bytes = patterned(10_000)
         try server.write("a", bytes)
@@ -221,7 +221,7 @@ struct ServerTests {
     }
 
     @Test(arguments: ServerKind.allCases)
-    func directories(_ kind: ServerKind) async throws {
+    func directoriesAreCreatedRenamedAndRemoved(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let pool = FTPSessionPool()
         let stream = try server.writer("files/new%20one/", pool: pool)
@@ -247,7 +247,7 @@ struct ServerTests {
     }
 
     @Test(arguments: ServerKind.allCases)
-    func filesAndTheirProperties(_ kind: ServerKind) async throws {
+    func sizesDatesAndModesOfFiles(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let client = try server.client()
         try await Style.async.writeAll(patterned(1234), to: client.writer("files/a"))
@@ -267,7 +267,7 @@ struct ServerTests {
 
     /// Names with any bytes except `/` and line ends survive in both directions, in each listing format of the server.
     @Test(arguments: ServerKind.allCases)
-    func names(_ kind: ServerKind) async throws {
+    func unusualFileNames(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let client = try server.client()
         let names = ["été 日本.txt", "two  blanks", "dash-", "-R", "a -> b", "%41", "x;y=z", "q\"q", "[a]*?"]
@@ -285,7 +285,7 @@ struct ServerTests {
 
     /// LIST and MLSD of the same files agree, as far as LIST contains the information.
     @Test(arguments: ServerKind.allCases)
-    func listings(_ kind: ServerKind) async throws {
+    func listingsOfBothFormatsAgree(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let client = try server.client()
         for (name, count) in [("a", 0), ("b", 1), ("c", 123_456)] { try server.write(name, patterned(count)) }
@@ -356,7 +356,7 @@ struct ServerTests {
 
     /// Paths are relative to the login directory, whatever was listed before, and absolute after `%2F`, with and without chroot.
     @Test(arguments: ServerKind.allCases)
-    func relativeAndAbsolute(_ kind: ServerKind) async throws {
+    func relativeAndAbsolutePaths(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         try server.write("a", [1, 2])
         let client = try server.client()

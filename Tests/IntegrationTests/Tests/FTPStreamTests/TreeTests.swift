@@ -34,7 +34,7 @@ struct TreeTests {
     private static let files = [("1", 0), ("a/2", 1000), ("a/b c/é", 200_000), ("a/-R", 5)]
 
     @Test(arguments: ServerKind.allCases)
-    func thereAndBack(_ kind: ServerKind) async throws {
+    func uploadAndDownloadOfATree(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let folder = try Folder()
         for (name, count) in Self.files { try folder.write("source/" + name, patterned(count)) }
@@ -53,7 +53,7 @@ struct TreeTests {
     }
 
     @Test(arguments: ServerKind.allCases)
-    func reportsWhyADirectoryCannotBeMade(_ kind: ServerKind) async throws {
+    func theRefusalOfADirectoryIsTheError(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let folder = try Folder()
         try folder.write("source/x", [1])
@@ -67,7 +67,7 @@ struct TreeTests {
     }
 
     @Test(arguments: ServerKind.allCases)
-    func resuming(_ kind: ServerKind) async throws {
+    func anInterruptedTreeIsResumed(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let folder = try Folder()
         for (name, count) in [("half", 10_000), ("whole", 500), ("longer", 20), ("new", 30)] {
@@ -125,7 +125,7 @@ struct TreeTests {
     }
 
     /// Nothing is written through existing links in the folder, and an existing pipe does not block the download.
-    @Test func existingEntriesAreNoWayOut() async throws {
+    @Test func existingLinksAndPipesAreRefused() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         let folder = try Folder()
         let client = try server.client()
@@ -134,12 +134,12 @@ struct TreeTests {
             try await Style.async.writeAll([1], to: client.writer(FTPPath("files/" + name)))
         }
         try folder.write("outside/a", [9])
-        for (link, target) in [("sub", "outside"), ("b", "outside/a"), ("c", "outside/new")] {
-            let place = folder.path("target-\(link)")
-            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+        for (link, destination) in [("sub", "outside"), ("b", "outside/a"), ("c", "outside/new")] {
+            let target = folder.path("target-\(link)")
+            try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
             try FileManager.default.createSymbolicLink(
-                atPath: place + "/" + link, withDestinationPath: folder.path(target))
-            await #expect(throws: StreamError.self) { try await client.download("files", to: place) }
+                atPath: target + "/" + link, withDestinationPath: folder.path(destination))
+            await #expect(throws: StreamError.self) { try await client.download("files", to: target) }
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("outside")) == ["a"])
         #expect(try folder.read("outside/a") == [9])

@@ -53,7 +53,7 @@ import Testing
     ]
 
     @Test(arguments: whole, Style.allCases)
-    func wholeBodies(_ sample: Case, _ style: Style) async throws {
+    func completeBodies(_ sample: Case, _ style: Style) async throws {
         for size in [Int.max, 1] {
             let server = try ScriptedServer(answering: sample.answer, inPiecesOf: size)
             let loaded = try await get(server.url(), style, method: sample.method)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func trailersAndInterimAnswersAreKept() async throws {
+    @Test func trailersAndInterimResponsesAreKept() async throws {
         let chunked = try ScriptedServer(answering: Self.whole[4].answer)
         let loaded = try await get(chunked.url())
         #expect(loaded.stream[.httpTrailers]?["X-Sum"] == "9")
@@ -105,7 +105,7 @@ import Testing
     ]
 
     @Test(arguments: broken.indices, Style.allCases)
-    func brokenAnswers(_ index: Int, _ style: Style) async throws {
+    func invalidResponses(_ index: Int, _ style: Style) async throws {
         let (answer, number) = Self.broken[index]
         let server = try ScriptedServer(answering: answer)
         let loaded = try await get(server.url(), style)
@@ -121,7 +121,7 @@ import Testing
             "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\nT: 1\r\n\r\n",
         ], Ending.allCases)
-    func cutAtEveryByte(_ answer: String, _ ending: Ending) async throws {
+    func aResponseCutAtEveryByte(_ answer: String, _ ending: Ending) async throws {
         let bytes = Array(answer.utf8)
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
@@ -151,7 +151,7 @@ import Testing
 
     /// A body that arrives in single bytes needs no more memory and ends like any other.
     @Test(arguments: Style.allCases)
-    func drips(_ style: Style) async throws {
+    func aBodyInSingleBytes(_ style: Style) async throws {
         let text = String(repeating: "drip ", count: 40)
         let server = try ScriptedServer(
             answering: "HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)", inPiecesOf: 1)
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test(arguments: [1, 7, 1023, 1024, 65536])
-    func piecesOfAnySize(_ piece: Int) async throws {
+    func readsOfAnySize(_ piece: Int) async throws {
         let bytes = patterned(piece == 1 ? 2000 : 200_000)
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()

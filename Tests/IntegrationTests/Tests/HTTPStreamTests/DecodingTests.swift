@@ -41,7 +41,7 @@ import Testing
             ("deflate", "zlib.compress(d)"), ("deflate", "zlib.compress(d)[2:-4]"),
             ("gzip", "gzip.compress(d[:1000])+gzip.compress(d[1000:])"),
         ], [nil, 7, 5000])
-    func codings(_ coding: (String, String), _ chunk: Int?) async throws {
+    func eachContentCoding(_ coding: (String, String), _ chunk: Int?) async throws {
         let body = try await python(coding.1, Self.text)
         let server = try server(coding.0, body, chunk: chunk)
         for style in Style.allCases {
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: Style.allCases)
-    func realServers(_ style: Style) async throws {
+    func codingsOfRealServers(_ style: Style) async throws {
         let nginx = try SharedNginx.get()
         try nginx.write("coded-\(style.rawValue)", Self.text)
         let pool = HTTPConnectionPool()
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: Style.allCases)
-    func brokenData(_ style: Style) async throws {
+    func invalidDataIsAnError(_ style: Style) async throws {
         let whole = try await python("gzip.compress(d)", Self.text)
         var damaged = whole
         damaged[whole.count / 2] ^= 0xff
@@ -93,7 +93,7 @@ import Testing
 
     /// 64 MiB of zeros in 64 KiB.
     @Test(arguments: Style.allCases)
-    func bombs(_ style: Style) async throws {
+    func aDecompressionBombIsAnError(_ style: Style) async throws {
         let bomb = try await python("gzip.compress(bytes(64<<20))", [])
         let server = try server("gzip", bomb)
         let loaded = try await get(server.url(), style) { stream in
@@ -105,7 +105,7 @@ import Testing
         #expect(loaded.body.count <= 1 << 20)
     }
 
-    @Test func exactlyTheLimit() async throws {
+    @Test func aBodyOfExactlyTheLimit() async throws {
         let body = try await python("gzip.compress(d)", Self.text)
         for (limit, fails) in [(Self.text.count, false), (Self.text.count - 1, true)] {
             let server = try server("gzip", body)

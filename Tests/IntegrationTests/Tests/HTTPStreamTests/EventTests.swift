@@ -8,7 +8,7 @@ import Testing
 /// The events of a scheduled load, and their order (HM-080).
 @Suite(.serialized) struct EventTests {
     @Test(arguments: [Style.queueEvents, .runLoopEvents])
-    func order(_ style: Style) async throws {
+    func theOrderOfEvents(_ style: Style) async throws {
         let nginx = try SharedNginx.get()
         let hello = try await get(nginx.url(.plain, "/hello"), style)
         #expect(hello.events.first == .openCompleted)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [Style.queueEvents, .runLoopEvents])
-    func failures(_ style: Style) async throws {
+    func theEventsOfAFailure(_ style: Style) async throws {
         let server = try ScriptedServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
         let loaded = try await get(server.url(), style)
         #expect(loaded.events.first == .openCompleted)
@@ -38,7 +38,7 @@ import Testing
         #expect(bad.error?.domain == .http && bad.error?.code == -3)
     }
 
-    @Test func nothingAfterClose() async throws {
+    @Test func noEventAfterClose() async throws {
         let go = Signal()
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()

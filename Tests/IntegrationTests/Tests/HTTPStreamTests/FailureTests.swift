@@ -10,7 +10,7 @@ import Testing
     @Test(
         arguments: ["gopher://127.0.0.1/", "file:///etc/passwd", "http:///path", "http://127.0.0.1:0/"],
         Style.allCases)
-    func badURLs(_ url: String, _ style: Style) async throws {
+    func invalidURLs(_ url: String, _ style: Style) async throws {
         let loaded = try await get(url, style)
         #expect(loaded.error?.domain == .http)
         #expect(loaded.error?.code == HTTPErrorNumber.badURL.rawValue)
@@ -18,14 +18,14 @@ import Testing
     }
 
     @Test(arguments: Style.allCases)
-    func ftpWithoutProxy(_ style: Style) async throws {
+    func ftpRequiresAProxy(_ style: Style) async throws {
         let loaded = try await get("ftp://127.0.0.1/", style)
         #expect(loaded.error?.code == HTTPErrorNumber.badURL.rawValue)
         #expect(loaded.error?.description.contains("HTTP proxy") == true)
     }
 
     @Test(arguments: Style.allCases)
-    func refused(_ style: Style) async throws {
+    func aRefusedConnection(_ style: Style) async throws {
         let port = try PortPool.take()
         let loaded = try await get("http://127.0.0.1:\(port)/", style)
         #expect(loaded.error?.isPOSIX(ECONNREFUSED) == true)
@@ -42,14 +42,14 @@ import Testing
     }
 
     @Test(arguments: Style.allCases)
-    func noAnswer(_ style: Style) async throws {
+    func noResponseHead(_ style: Style) async throws {
         let nginx = try SharedNginx.get()
         let loaded = try await get(nginx.url(.plain, "/drop"), style)
         #expect(loaded.error?.domain == .http)
         #expect(loaded.error?.code == HTTPErrorNumber.connectionLost.rawValue)
     }
 
-    @Test func plainToTLSPort() async throws {
+    @Test func plaintextToATLSPort() async throws {
         let nginx = try SharedNginx.get()
         let loaded = try await get("http://localhost:\(nginx.port(.tls))/hello")
         #expect(loaded.status == 400)
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [Style.blocking, .async])
-    func responseOnlyAfterTheFirstRead(_ style: Style) async throws {
+    func theResponseFollowsTheFirstRead(_ style: Style) async throws {
         let go = Signal()
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
@@ -86,7 +86,7 @@ import Testing
     }
 
     /// HM-097: properties can be set only before open; read-only ones never.
-    @Test func whenPropertiesMayBeSet() throws {
+    @Test func propertiesAreSetBeforeOpen() throws {
         let stream = try makeStream("http://127.0.0.1:1/")
         for _ in 0..<2 {
             try stream.set(.httpFollowsRedirects, to: true)
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: Style.allCases)
-    func internetProtocolVersion6(_ style: Style) async throws {
+    func urlsWithIPv6Addresses(_ style: Style) async throws {
         let origin = try Origin(isIPv6: true) { _ in .init(body: "six") }
         let loaded = try await get(origin.url(host: "[::1]"), style)
         #expect(loaded.text == "six")

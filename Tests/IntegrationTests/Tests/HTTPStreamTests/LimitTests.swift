@@ -129,7 +129,7 @@ import Testing
     }
 
     /// A stream that is released in the middle closes its connection.
-    @Test func droppedStreams() async throws {
+    @Test func aReleasedStreamClosesItsConnection() async throws {
         let server = try silent(after: Self.half)
         do {
             let stream = try makeStream(server.url())
@@ -141,7 +141,7 @@ import Testing
     }
 
     /// Loads that are cancelled anywhere between connecting and the end leave no descriptor, timer or waiting task.
-    @Test func cancelledAnywhere() async throws {
+    @Test func aCancelledLoadLeavesNothingBehind() async throws {
         let nginx = Nginx()  // a separate server, so that connections of other tests do not count
         try nginx.start()
         defer { nginx.stop() }
@@ -187,7 +187,7 @@ import Testing
 
     /// Without a response the load ends, in every style.
     @Test(arguments: Style.allCases)
-    func noResponse(_ style: Style) async throws {
+    func aMissingResponseIsATimeout(_ style: Style) async throws {
         let over = Signal()
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
@@ -205,7 +205,7 @@ import Testing
 
     /// The limit applies only to the head; a body may take longer.
     @Test(arguments: Style.allCases)
-    func aSlowBody(_ style: Style) async throws {
+    func aBodyMayTakeLongerThanTheHead(_ style: Style) async throws {
         // On a slow machine the head may take longer than a short limit: then the next one.
         for limit in [Duration.milliseconds(100), .seconds(2), .seconds(40)] {
             let isPast = Signal()
@@ -227,7 +227,7 @@ import Testing
 
     /// A redirect whose body does not arrive is still followed, on another connection.
     @Test(arguments: Style.allCases)
-    func aRedirectWithoutItsBody(_ style: Style) async throws {
+    func aRedirectWithoutItsBodyIsFollowed(_ style: Style) async throws {
         let over = Signal()
         let server = try ScriptedServer { connection throws(PeerError) in
             let head = try connection.readHead()

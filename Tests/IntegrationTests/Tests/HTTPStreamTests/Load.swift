@@ -5,6 +5,7 @@ import HTTPMessage
 import NetKit
 import RunLoopDelivery
 import StreamKit
+import Testing
 
 /// Opens the stream and reads it to its end or failure in one of the styles; closes it.
 ///
@@ -186,4 +187,34 @@ private final class EventReader: Sendable {
         }
         continuation?.resume()
     }
+}
+
+/// The result of a load, as seen by its caller.
+struct Loaded {
+    /// All bytes that could be read, including those before an error.
+    var body: [UInt8] = []
+    /// The error of reading or opening; nil after an orderly end.
+    var error: StreamError?
+    /// The events, in the styles that have events.
+    var events: [StreamEvent] = []
+    /// The stream, for its properties; closed.
+    var stream: ReadStream
+
+    var response: HTTPResponse? { stream[.httpResponse] }
+    var status: Int? { response?.status.code }
+    var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+/// The styles of using a stream. A load must have the same result in each of them.
+enum Style: String, CaseIterable, CustomTestStringConvertible {
+    case blocking
+    case polling
+    case queueEvents
+    case runLoopEvents
+    case async
+
+    var testDescription: String { rawValue }
+
+    /// The style for a number, for tests that load so often that all styles occur.
+    static func number(_ number: Int) -> Style { allCases[number % allCases.count] }
 }

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: Style.allCases)
-    func reuse(_ style: Style) async throws {
+    func connectionsAreReused(_ style: Style) async throws {
         let nginx = try SharedNginx.get()
         try nginx.write("keep-\(style.rawValue)", patterned(100_000))
         let pool = HTTPConnectionPool()
@@ -33,7 +33,7 @@ import Testing
         #expect(pool.idleCount == 0)
     }
 
-    @Test func offByDefault() async throws {
+    @Test func persistenceIsOffByDefault() async throws {
         let origin = try Origin { _ in .init(body: "x") }
         for _ in 0..<2 { _ = try await get(origin.url()) }
         #expect(origin.requests.map { $0["Connection"] } == [["close"], ["close"]])
@@ -93,7 +93,7 @@ import Testing
     }
 
     /// A body that was not read to its end, or bytes after the end, make a connection unusable.
-    @Test func spoiledConnections() async throws {
+    @Test func connectionsWithUnreadBytesAreNotReused() async throws {
         let pool = HTTPConnectionPool()
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
@@ -179,7 +179,7 @@ import Testing
     }
 
     /// There is one retry: a failure of the new connection is final.
-    @Test func retriesOnce() async throws {
+    @Test func thereIsOneRetry() async throws {
         let pool = HTTPConnectionPool()
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
@@ -194,7 +194,7 @@ import Testing
     }
 
     /// nginx closes idle connections. That is noticed before anything is sent, so a POST is safe.
-    @Test func closedWhileIdle() async throws {
+    @Test func aConnectionClosedWhileIdle() async throws {
         let pool = HTTPConnectionPool()
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
@@ -208,7 +208,7 @@ import Testing
     /// A server that ends each connection after one response, without announcing it. Whether the client notices this before or after
     /// the next request is sent makes no difference.
     @Test(arguments: Style.allCases)
-    func closedAtOnce(_ style: Style) async throws {
+    func aConnectionClosedAfterTheResponse(_ style: Style) async throws {
         let pool = HTTPConnectionPool()
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func limits() async throws {
+    @Test func theLimitsOfThePool() async throws {
         let origin = try Origin { _ in .init(body: "x") }
         let pool = HTTPConnectionPool(limits: .init(perOrigin: 2, total: 3))
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test("The first proxy of a script is dead, the second works; in every style", arguments: Style.allCases)
-    func failOver(_ style: Style) async throws {
+    func theNextProxyOfAScriptIsUsed(_ style: Style) async throws {
         let nginx = try SharedNginx.get()
         let squid = Squid()
         try await startedElsewhere(squid)
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test("The script is run for each URL of a chain of redirects")
-    func redirects() async throws {
+    func theScriptIsRunForEachRedirect() async throws {
         let nginx = try SharedNginx.get()
         let dead = try UnansweredPort.closed()
         let settings = try settings(
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test("SK-130: a missing, a protected and an invalid script: errors 308 and 309, and no direct connection")
-    func failures() async throws {
+    func invalidScriptsAreErrors() async throws {
         let nginx = try SharedNginx.get()
         for (path, code, words) in [
             ("/no-such.pac", 308, "responded with 404"), ("/basic/hello", 309, "responded with 401"),
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test("A script on a server of a private authority is loaded only by settings that trust it")
-    func privateRoot() async throws {
+    func theScriptServerMustBeTrusted() async throws {
         let nginx = try SharedNginx.get()
         var settings = try settings(nginx, "private", "return 'PROXY private:1';")
         settings.script = .url(nginx.url(.tls, "/private.pac"))
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test("A script is loaded once, until it is removed or expires")
-    func kept() async throws {
+    func aScriptIsLoadedOnce() async throws {
         let nginx = try SharedNginx.get()
         let settings = try settings(nginx, "kept", "return 'PROXY kept:1';")
         let url = try #require(URL(string: "http://www.example/"))

@@ -69,7 +69,7 @@ import Testing
     // MARK: SOCKS
 
     @Test("SK-110…SK-115: every version, plain and with TLS, names and addresses", arguments: SOCKSCase.allCases)
-    func socks(_ sample: SOCKSCase) async throws {
+    func eachVersionOfSOCKS(_ sample: SOCKSCase) async throws {
         let nginx = try SharedNginx.get()
         try nginx.write("proxied", patterned(50_000))
         let proxy = try sample.proxy()
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("chains: tunnel in tunnel, TLS in TLS, SOCKS in between") func chains() async throws {
+    @Test("chains: tunnel in tunnel, TLS in TLS, SOCKS in between") func chainsOfProxies() async throws {
         let nginx = try SharedNginx.get()
         let squid = try overTLS(Shared.squid)
         let tinyproxy = HTTPProxy(host: "127.0.0.1", port: UInt16(try Shared.tinyproxy.get().port))
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test("HM-094: a 407 is the response, with its challenge; with credentials the request succeeds")
-    func authentication() async throws {
+    func proxiesWithALogin() async throws {
         let nginx = try SharedNginx.get()
         let port = UInt16(try Shared.asking.get().port)
         for listener in [HTTPListener.plain, .tls] {
@@ -191,7 +191,7 @@ import Testing
     }
 
     @Test("proxy credentials never reach the origin", arguments: [false, true])
-    func secrets(_ isTunnel: Bool) async throws {
+    func proxyCredentialsNeverReachTheOrigin(_ isTunnel: Bool) async throws {
         let origin = try Origin { _ in .init(body: "ok") }
         defer { origin.stop() }
         let server = ProxyServer(
@@ -209,7 +209,7 @@ import Testing
         #expect(origin.requests.map(\.target) == ["/", "/"])
     }
 
-    @Test("refusals of a tunnel: status, fields, body, and the failed step") func refusals() async throws {
+    @Test("refusals of a tunnel: status, fields, body, and the failed step") func refusedTunnels() async throws {
         let dead = try UnansweredPort.closed()
         for (url, status) in [("https://blocked.test/", 403), ("https://127.0.0.1:\(dead)/", 503)] {
             let loaded = try await get(url) { try $0.set(.proxies, to: [try http(Shared.squid), .direct]) }
@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test("HM-095: the next proxy is used if one cannot be reached, but not if one refuses")
-    func failOver() async throws {
+    func theNextProxyIsUsedIfOneIsUnreachable() async throws {
         let nginx = try SharedNginx.get()
         let dead = ProxyRoute(HTTPProxy(host: "127.0.0.1", port: try UnansweredPort.closed()))
         let deadSOCKS = ProxyRoute(SOCKSProxy(host: "127.0.0.1", port: try UnansweredPort.closed()))
@@ -246,7 +246,8 @@ import Testing
         }
     }
 
-    @Test("HM-090: connections are kept only for the same proxies") func pooling() async throws {
+    @Test("HM-090: connections are kept only for the same proxies")
+    func connectionsAreKeptForTheSameProxies() async throws {
         let nginx = try SharedNginx.get()
         let pool = HTTPConnectionPool()
         defer { pool.drain() }
@@ -272,7 +273,8 @@ import Testing
         }
     }
 
-    @Test("any stream can use a tunnel, including the target's first bytes") func streams() async throws {
+    @Test("any stream can use a tunnel, including the target's first bytes")
+    func anyStreamCanUseATunnel() async throws {
         let greeter = Socat(.shell("echo hello; exec cat"))
         try greeter.start()
         defer { greeter.stop() }
@@ -281,9 +283,9 @@ import Testing
             try pair.set(.proxies, to: [route])
             try pair.open()
             try await pair.output.writeAll(Array("ping\n".utf8))
-            var heard: [UInt8] = []
-            while heard.count < 11 { heard += try await pair.input.read(upTo: 11 - heard.count) }
-            #expect(String(decoding: heard, as: UTF8.self) == "hello\nping\n")
+            var received: [UInt8] = []
+            while received.count < 11 { received += try await pair.input.read(upTo: 11 - received.count) }
+            #expect(String(decoding: received, as: UTF8.self) == "hello\nping\n")
             #expect(pair[.proxyRoute] == route)
             pair.close()
         }

@@ -10,7 +10,7 @@ import Testing
     static func follow(_ stream: ReadStream) throws { try stream.set(.httpFollowsRedirects, to: true) }
 
     @Test(arguments: Style.allCases)
-    func offByDefault(_ style: Style) async throws {
+    func redirectsAreOffByDefault(_ style: Style) async throws {
         let nginx = try SharedNginx.get()
         let loaded = try await get(nginx.url(.plain, "/chain"), style)
         #expect(loaded.error == nil)
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: Style.allCases)
-    func chain(_ style: Style) async throws {
+    func aChainOfRedirects(_ style: Style) async throws {
         let nginx = try SharedNginx.get()
         for keeps in [false, true] {
             let loaded = try await get(nginx.url(.plain, "/chain"), style) { stream in
@@ -69,7 +69,7 @@ import Testing
         if expected == "GET" { #expect(requests.last?["Content-Length"].isEmpty == true) }
     }
 
-    @Test func notFollowed() async throws {
+    @Test func responsesThatAreNotFollowed() async throws {
         for answer in [
             Origin.Response(302), Origin.Response(304, fields: [.init("Location", "/x")]),
             Origin.Response(300, fields: [.init("Location", "/x")]),
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: Style.allCases)
-    func loops(_ style: Style) async throws {
+    func aLoopIsAnError(_ style: Style) async throws {
         let nginx = try SharedNginx.get()
         let loaded = try await get(nginx.url(.plain, "/loop"), style, Self.follow)
         #expect(loaded.error?.domain == .http)
@@ -98,7 +98,7 @@ import Testing
         #expect(origin.requests.map(\.target) == ["/a", "/b"])
     }
 
-    @Test func endless() async throws {
+    @Test func theNumberOfRedirectsIsLimited() async throws {
         let origin = try chainOrigin(Array(repeating: 302, count: 30))
         let loaded = try await get(origin.url("/0"), Self.follow)
         #expect(loaded.error?.code == HTTPErrorNumber.redirectionLoop.rawValue)
@@ -152,7 +152,7 @@ import Testing
         #expect(second.requests.allSatisfy { $0["X-Request-ID"] == ["7"] && $0["X-Api-Key"].isEmpty })
     }
 
-    @Test func neverFromTLSToPlain() async throws {
+    @Test func noRedirectFromTLSToPlaintext() async throws {
         let nginx = try SharedNginx.get()
         let loaded = try await get(nginx.url(.tls, "/to-plain")) { stream in
             try Self.follow(stream)
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: ["ftp://127.0.0.1/", "http://:80/", "http:///x", "http://127.0.0.1:99999/", "//[::1/"])
-    func impossibleTargets(_ location: String) async throws {
+    func invalidTargets(_ location: String) async throws {
         let origin = try Origin { _ in .init(302, fields: [.init("Location", location)]) }
         let loaded = try await get(origin.url(), Self.follow)
         #expect(loaded.error?.domain == .http)

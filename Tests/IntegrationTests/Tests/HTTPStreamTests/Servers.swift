@@ -1,4 +1,5 @@
 import Peers
+import StreamKit
 import Testing
 
 typealias Origin = Peers.HTTPOrigin
@@ -40,4 +41,19 @@ extension ScriptedServer {
 func patterned(_ count: Int) -> [UInt8] {
     let period = (0..<4093).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
     return Array(repeatElement(period, count: count / 4093 + 1).joined().prefix(count))
+}
+
+/// TLS that trusts only the tests' own authority.
+func trustingPeers(_ change: (inout TLSConfiguration) throws -> Void = { _ in }) throws -> TLSConfiguration {
+    var configuration = TLSConfiguration()
+    configuration.trust = .only(file: try CertificateAuthority.shared().root)
+    try change(&configuration)
+    return configuration
+}
+
+extension ReadStream {
+    /// Trusts the tests' own authority if the URL is an https URL: for http, `tls` is refused unless redirects are followed.
+    func trustPeers() throws {
+        if self[.urlDemandsTLS] == true { try set(.tls, to: try trustingPeers()) }
+    }
 }

@@ -8,7 +8,7 @@ import Testing
 /// https against real servers: versions, bad certificates, client certificates, ALPN, resumption, truncation.
 @Suite(.serialized) struct TLSTests {
     @Test(arguments: [HTTPListener.tls, .tls12Only, .tls13Only], Style.allCases)
-    func versions(_ listener: HTTPListener, _ style: Style) async throws {
+    func eachVersionOfTLS(_ listener: HTTPListener, _ style: Style) async throws {
         let nginx = try SharedNginx.get()
         try nginx.write("secure", patterned(300_000))
         let loaded = try await get(nginx.url(listener, "/secure"), style) {
@@ -30,7 +30,7 @@ import Testing
             (.selfSigned, .noRoot, "self-signed"), (.unknownRoot, .unknownRoot, "not trusted"),
             (.missingIntermediate, .unknownRoot, "intermediate"),
         ], Style.allCases)
-    func badCertificates(_ sample: (ServerCertificate, TLSFailure, String), _ style: Style) async throws {
+    func invalidCertificatesAreRefused(_ sample: (ServerCertificate, TLSFailure, String), _ style: Style) async throws {
         let nginx = try SharedNginx.get()
         let loaded = try await get(nginx.url(.tls(sample.0), "/hello"), style) {
             try $0.set(.tls, to: try trustingPeers())
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// Without a configuration the machine's roots apply, which do not include the tests' authority.
-    @Test func verifiedByDefault() async throws {
+    @Test func certificatesAreVerifiedByDefault() async throws {
         let nginx = try SharedNginx.get()
         let loaded = try await get(nginx.url(.tls, "/hello"))
         #expect(loaded.error?.domain == .ssl)
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: Style.allCases)
-    func openSSL(_ style: Style) async throws {
+    func opensslSServerAsTheServer(_ style: Style) async throws {
         let server = OpenSSLServer(.statusPage)
         try server.start()
         defer { server.stop() }
@@ -108,7 +108,7 @@ import Testing
     /// An end without close_notify is an error for a body that ends with the connection. A body with a length is complete in any
     /// case.
     @Test(arguments: Style.allCases)
-    func truncation(_ style: Style) async throws {
+    func truncatedBodiesAreErrors(_ style: Style) async throws {
         for (fields, isWhole) in [("", false), ("Content-Length: 4\r\n", true)] {
             let server = OpenSSLServer(.conversation)
             try server.start()

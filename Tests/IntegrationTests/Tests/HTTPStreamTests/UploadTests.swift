@@ -8,7 +8,7 @@ import Testing
 /// Requests with bodies: framing, progress, early answers, `Expect: 100-continue` (HM-063, HM-064, HM-071, HM-077).
 @Suite(.serialized) struct UploadTests {
     @Test(arguments: Style.allCases)
-    func framing(_ style: Style) async throws {
+    func theFramingOfBodies(_ style: Style) async throws {
         let origin = try Origin { request in .init(body: "\(request.body.count)") }
         let small = Array("name=value".utf8)
         let large = patterned(300_000)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func addedFields() async throws {
+    @Test func fieldsThatTheStreamAdds() async throws {
         let origin = try Origin { _ in .init(body: "x") }
         _ = try await get(
             origin.url("/a?b=c", host: "localhost"),
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test("HM-061: the request is copied at creation, so later changes are not sent")
-    func copiedAtCreation() async throws {
+    func theRequestIsCopiedAtCreation() async throws {
         let origin = try Origin { _ in .init(body: "x") }
         var request = try HTTPRequest(method: .put, url: try #require(URL(string: origin.url("/first"))))
         try request.fields.append("first", for: "X-Copy")
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test("HM-063: the length stated by the caller is used, and a shorter body fails")
-    func statedLength() async throws {
+    func theStatedLengthIsUsed() async throws {
         let origin = try Origin { _ in .init(body: "x") }
         let source = ReadStream(bytes: Array("0123456789".utf8))
         _ = try await get(
@@ -107,7 +107,7 @@ import Testing
     }
 
     /// 100 MiB from a file in both framings, and from a bound pair, to nginx; the reported progress never decreases.
-    @Test func large() async throws {
+    @Test func aLargeUpload() async throws {
         let nginx = try SharedNginx.get()
         let count = 100 << 20
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("upload-\(UUID().uuidString)").path
@@ -162,7 +162,7 @@ import Testing
 
     /// The server refuses in the middle of the body, and continues to read or not: the client receives its response.
     @Test(arguments: Style.allCases)
-    func refusedInTheMiddle(_ style: Style) async throws {
+    func aRefusalDuringTheUpload(_ style: Style) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
             try connection.read(100_000)
@@ -190,7 +190,7 @@ import Testing
 
     /// A server that responds while it reads, and stops reading unless its response is read.
     @Test(arguments: Style.allCases)
-    func echoesWhileItReads(_ style: Style) async throws {
+    func aServerThatRespondsWhileItReads(_ style: Style) async throws {
         let bytes = patterned(3_000_000)
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(arguments: Style.allCases)
-    func continueIsSent(_ style: Style) async throws {
+    func theBodyFollows100Continue(_ style: Style) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
             try connection.send("HTTP/1.1 103 Early Hints\r\n\r\n")
@@ -230,7 +230,7 @@ import Testing
     }
 
     @Test(arguments: Style.allCases)
-    func continueIsNotSent(_ style: Style) async throws {
+    func aFinalResponseInsteadOf100Continue(_ style: Style) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
             try connection.send("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
@@ -243,7 +243,7 @@ import Testing
     }
 
     @Test(arguments: Style.allCases)
-    func silenceCountsAsContinue(_ style: Style) async throws {
+    func theBodyFollowsAfterTheWaitFor100Continue(_ style: Style) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
             try connection.expect("body")
@@ -256,7 +256,7 @@ import Testing
 
     /// After a 417, the request is repeated without the expectation (RFC 9110 §10.1.1).
     @Test(arguments: Style.allCases)
-    func expectationFailed(_ style: Style) async throws {
+    func aRequestAfter417HasNoExpectation(_ style: Style) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             let head = try connection.readHead()
             if head.contains("Expect") {

@@ -95,10 +95,10 @@ struct FTPListingTests {
     }
 
     @Test func diagnosis1() async throws {
-        let refused = try DeadEnd()
+        let refused = try RefusedPort()
         let stream = StreamPair(host: "127.0.0.1", port: refused.port).input
         let presenter = QuietPresenter()
-        let told = Locked<StreamError?>(nil)
+        let reported = Locked<StreamError?>(nil)
         let task = try await withCheckedThrowingContinuation {
             (continuation: CheckedContinuation<Task<Diagnosis, Never>, any Error>) in
             let finish = Once(continuation)
@@ -106,7 +106,7 @@ struct FTPListingTests {
                 let before = stream.error
                 let task = CFNetworkGuide.Chapter6.listing1(stream, event, presenter: presenter) { error in
                     #expect(before?.code == error?.code)
-                    told.withLock { $0 = error }
+                    reported.withLock { $0 = error }
                 }
                 if let task { finish(.success(task)) }
             }
@@ -115,7 +115,7 @@ struct FTPListingTests {
         }
         let diagnosis = await task.value
         #expect(diagnosis.cause?.code == .portRefused, "\(diagnosis)")
-        #expect(told.withLock { $0 }?.isPOSIX(ECONNREFUSED) == true)
+        #expect(reported.withLock { $0 }?.isPOSIX(ECONNREFUSED) == true)
         #expect(presenter.finished.withLock { $0 } == 1)
     }
 }

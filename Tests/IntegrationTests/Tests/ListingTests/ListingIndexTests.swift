@@ -40,21 +40,21 @@ struct ListingIndexTests {
 
     /// The texts of the Swift files of a folder whose names have this prefix, concatenated.
     private static func text(_ folder: String, _ prefix: String = "") throws -> String {
-        let place = package.appendingPathComponent(folder)
-        let names = try FileManager.default.contentsOfDirectory(atPath: place.path)
+        let path = package.appendingPathComponent(folder)
+        let names = try FileManager.default.contentsOfDirectory(atPath: path.path)
             .filter { $0.hasPrefix(prefix) && $0.hasSuffix(".swift") }.sorted()
-        return try names.map { try String(contentsOf: place.appendingPathComponent($0), encoding: .utf8) }
+        return try names.map { try String(contentsOf: path.appendingPathComponent($0), encoding: .utf8) }
             .joined(separator: "\n")
     }
 
-    @Test(arguments: chapters) func isComplete(_ chapter: Chapter) throws {
+    @Test(arguments: chapters) func everyListingExistsAndIsRun(_ chapter: Chapter) throws {
         let listings = try Self.text("Sources/Listings/\(chapter.guide)", "\(chapter.guide)\(chapter.name)")
         let users = try Self.text("Tests/ListingTests") + Self.text("Sources/listing")
         for number in 1...chapter.count {
             let declaration = try Regex("(func listing|(struct|class|typealias) Listing)\(number)\\b")
             #expect(listings.contains(declaration), "there is no \(chapter.name)-\(number)")
             let title = "/// \(chapter.name)-\(number)"
-            #expect(listings.contains(try Regex("\(title)\\b")), "\(title) is not told")
+            #expect(listings.contains(try Regex("\(title)\\b")), "\(title) is not documented")
             let names = chapter.aliases.joined(separator: "|").replacing(".", with: "\\.")
             let isRun = try users.contains(Regex("(\(names))\\.[lL]isting\(number)\\b"))
             let isUsed = listings.matches(of: try Regex("[lL]isting\(number)\\b")).count > 1
@@ -64,7 +64,7 @@ struct ListingIndexTests {
         #expect(!listings.contains(further), "the guide has no \(chapter.name)-\(chapter.count + 1)")
     }
 
-    @Test func tutorialExists() throws {
+    @Test func theTutorialExists() throws {
         #expect(try Self.text("Sources/Listings/PostTutorial").contains("public static func postRequest("))
         #expect(try Self.text("Tests/ListingTests", "HTTP").contains("PostTutorial.postRequest("))
     }

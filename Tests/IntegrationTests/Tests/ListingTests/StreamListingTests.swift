@@ -9,9 +9,9 @@ private typealias Listings2 = CFNetworkGuide.Chapter2
 
 /// Chapter 2: streams, on files and against socat and squid.
 struct StreamListingTests {
-    private let deadEnd: DeadEnd
+    private let deadEnd: RefusedPort
 
-    init() throws { deadEnd = try DeadEnd() }
+    init() throws { deadEnd = try RefusedPort() }
 
     @Test func filesFrom1To5() async throws {
         let folder = try TemporaryFolder()
@@ -61,9 +61,9 @@ struct StreamListingTests {
             try load(server.port)
             #expect(bytes.text == "onetwo")
             try load(Int(deadEnd.port))
-            let told = ends.withLock { $0 }
-            #expect(told.count == 2 && told.first == .some(nil))
-            #expect(told.last??.isPOSIX(ECONNREFUSED) == true)
+            let reported = ends.withLock { $0 }
+            #expect(reported.count == 2 && reported.first == .some(nil))
+            #expect(reported.last??.isPOSIX(ECONNREFUSED) == true)
         }
     }
 

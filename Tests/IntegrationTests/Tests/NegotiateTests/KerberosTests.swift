@@ -6,7 +6,7 @@ import Testing
     private func peers() async throws -> AuthenticationPeers { try await AuthenticationPeers.get() }
 
     @Test(arguments: ["off", "optional", "required"])
-    func apache(_ mutual: String) async throws {
+    func loginAtApache(_ mutual: String) async throws {
         let peers = try await peers()
         let answer = try await peers.login(peers.apache.url("/kerberos/secret"), ["--mutual": mutual])
         #expect(answer == "200 the secret of kerberos")
@@ -42,13 +42,13 @@ import Testing
         ("proofless", "required", "error serverNotAuthentic"), ("forged", "off", "200 user="),
         ("forged", "optional", "error serverNotAuthentic"), ("forged", "required", "error serverNotAuthentic"),
     ])
-    func proof(_ path: String, _ mutual: String, _ result: String) async throws {
+    func theServerMustProveItsIdentity(_ path: String, _ mutual: String, _ result: String) async throws {
         let peers = try await peers()
         let answer = try await peers.login(peers.acceptor.url("/kerberos-\(path)"), ["--mutual": mutual])
         #expect(answer.hasPrefix(result))
     }
 
-    @Test func delegationOnlyWhereAsked() async throws {
+    @Test func delegationOnlyOnRequest() async throws {
         let peers = try await peers()
         let url = peers.acceptor.url("/kerberos")
         #expect(try await peers.login(url).contains("delegated=0"))
@@ -56,7 +56,7 @@ import Testing
         #expect(try await peers.login(url, ["--delegate": "LocalHost"]).contains("delegated=1"))
     }
 
-    @Test func identities() async throws {
+    @Test func identitiesOfCachesKeytabsAndPasswords() async throws {
         let peers = try await peers()
         let url = peers.acceptor.url("/kerberos")
         let none = "FILE:/nonexistent/tickets"
@@ -88,7 +88,7 @@ import Testing
         #expect(!answer.contains("open sesame"))
     }
 
-    @Test func noTicket() async throws {
+    @Test func aMissingTicketIsAnError() async throws {
         let peers = try await peers()
         let url = peers.apache.url("/kerberos/secret")
         let answer = try await peers.login(url, cache: "FILE:/nonexistent/tickets")
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// A ticket expires by the clock, which is set to another time here.
-    @Test func expiredTicket() async throws {
+    @Test func anExpiredTicketIsAnError() async throws {
         let peers = try await peers()
         let cache = try await peers.realm.ticket(of: "alice", seconds: 5)
         let answer = try await peers.login(
@@ -106,7 +106,7 @@ import Testing
         #expect(answer.hasPrefix("error ticketExpired"))
     }
 
-    @Test func clockSkew() async throws {
+    @Test func aWrongClockIsAnError() async throws {
         let peers = try await peers()
         let answer = try await peers.login(
             peers.apache.url("/kerberos/secret"), ["--kinit": "yes", "--user": "alice", "--password": "open sesame"],
@@ -114,7 +114,7 @@ import Testing
         #expect(answer.hasPrefix("error clockSkew"))
     }
 
-    @Test func services() async throws {
+    @Test func theNamedServiceIsUsed() async throws {
         let peers = try await peers()
         let url = peers.acceptor.url("/kerberos")
         #expect(try await peers.login(url, ["--service": "HTTP/localhost"]).hasPrefix("200"))
@@ -125,14 +125,14 @@ import Testing
     }
 
     /// `127.0.0.1` has a name in the system's hosts file. That is not used, because it would name another service.
-    @Test func namesAreNotCanonical() async throws {
+    @Test func namesAreNotCanonicalized() async throws {
         let peers = try await peers()
         let url = peers.acceptor.url("/kerberos").replacing("localhost", with: "127.0.0.1")
         #expect(try await peers.login(url).hasPrefix("error serviceUnknown"))
         #expect(try await peers.login(url, ["--canonical": "yes"]).hasPrefix("200"))
     }
 
-    @Test func unreachableRealm() async throws {
+    @Test func anUnreachableRealmIsAnError() async throws {
         let peers = try await peers()
         let answer = try await peers.login(
             peers.acceptor.url("/kerberos"),
@@ -142,7 +142,7 @@ import Testing
 
     /// A key distribution centre that never answers: the limit ends the wait, and the process ends normally although its thread still
     /// waits.
-    @Test func silentRealm() async throws {
+    @Test func aSilentRealmIsATimeout() async throws {
         let peers = try await peers()
         let answer = try await peers.login(
             peers.acceptor.url("/kerberos"),
@@ -154,7 +154,7 @@ import Testing
     }
 
     /// NTLM within Negotiate is used only on request; both sides then sign the list of mechanisms.
-    @Test func ntlmInside() async throws {
+    @Test func ntlmWithinNegotiate() async throws {
         let peers = try await peers()
         let account = ["--user": "alice", "--domain": "PEERS", "--password": "open sesame", "--schemes": "negotiate"]
         let asked = account.merging(["--inner-ntlm": "yes", "--mutual": "required"]) { $1 }

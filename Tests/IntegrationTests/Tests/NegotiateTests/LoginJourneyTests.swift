@@ -38,7 +38,7 @@ import Testing
 
     /// The body is sent once, on the connection that was authenticated before with a channel binding.
     @Test(arguments: [10, 300_000])
-    func boundUpload(_ count: Int) async throws {
+    func anUploadOnAnAuthenticatedConnection(_ count: Int) async throws {
         let peers = try await AuthenticationPeers.get()
         var options = [
             "--session": "yes", "--schemes": "ntlm", "--user": "alice", "--domain": "PEERS",
@@ -58,7 +58,7 @@ import Testing
 
     /// A ticket of two seconds expires before the second request, for clocks that may differ by one second; the third request finds a
     /// new ticket. The program waits in between until the ticket has expired even for a clock that is two seconds slow.
-    @Test func ticketThatRunsOut() async throws {
+    @Test func aTicketThatExpiresBetweenRequests() async throws {
         let peers = try await AuthenticationPeers.get()
         let cache = try await peers.realm.ticket(of: "alice", seconds: 2)
         let script = """

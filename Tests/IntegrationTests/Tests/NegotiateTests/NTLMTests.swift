@@ -8,7 +8,7 @@ import Testing
     private func peers() async throws -> AuthenticationPeers { try await AuthenticationPeers.get() }
 
     @Test(arguments: ["ntlm", "both"])
-    func apache(_ path: String) async throws {
+    func loginAtApache(_ path: String) async throws {
         let peers = try await peers()
         let answer = try await peers.login(
             peers.apache.url("/\(path)/secret"), account.merging(["--times": "3"]) { $1 })
@@ -16,7 +16,7 @@ import Testing
     }
 
     /// The connection is authenticated: two steps for the first load, then one request per load.
-    @Test func connection() async throws {
+    @Test func theConnectionIsAuthenticated() async throws {
         let peers = try await peers()
         let answer = try await peers.login(peers.acceptor.url("/ntlm"), account.merging(["--times": "3"]) { $1 })
         let lines = answer.split(separator: "\n").map { $0.suffix(10) }
@@ -41,14 +41,14 @@ import Testing
         ["--password": "open"], ["--user": "bob"], ["--domain": "OTHER"],
         ["--hash": "00000000000000000000000000000000"],
     ])
-    func refused(_ change: [String: String]) async throws {
+    func aWrongPasswordIsRefused(_ change: [String: String]) async throws {
         let peers = try await peers()
         let answer = try await peers.login(peers.acceptor.url("/ntlm"), account.merging(change) { $1 })
         #expect(answer.hasPrefix("401 refused after"))
     }
 
     /// MD4 of the password's UTF-16, as OpenSSL's legacy provider computes it.
-    @Test func hashInsteadOfPassword() async throws {
+    @Test func aHashInsteadOfThePassword() async throws {
         let peers = try await peers()
         let hash = try await Command(
             "sh", "-c",
@@ -59,7 +59,7 @@ import Testing
     }
 
     /// Neither the password nor the response, which would allow guessing passwords, is ever printed.
-    @Test func nothingSecretIsPrinted() async throws {
+    @Test func noSecretIsPrinted() async throws {
         let peers = try await peers()
         for path in ["/ntlm", "/nosuch", "/kerberos"] {
             let answer = try await peers.login(peers.acceptor.url(path), account)

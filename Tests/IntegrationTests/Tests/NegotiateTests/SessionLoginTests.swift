@@ -21,7 +21,7 @@ import Testing
     private func peers() async throws -> AuthenticationPeers { try await AuthenticationPeers.get() }
 
     @Test("HA-048, HA-029: Negotiate with the proxy and with the server behind it, plain and through a tunnel")
-    func negotiateTwice() async throws {
+    func negotiateWithProxyAndServer() async throws {
         let peers = try await peers()
         let options = [
             "--session": "yes", "--proxy": "\(try await Self.squid.value.port)", "--times": "3",
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test("without a ticket the next scheme is used, or the 407 is the response", arguments: [false, true])
-    func noTicket(_ isTunnel: Bool) async throws {
+    func aMissingTicketSelectsTheNextScheme(_ isTunnel: Bool) async throws {
         let peers = try await peers()
         let port = "\(try await Self.squid.value.port)"
         let url = isTunnel ? peers.acceptor.url("/ntlm", tls: true) : peers.apache.url("/ntlm/secret")
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test("HA-045: NTLM with the proxy and with the server behind it, on one connection")
-    func ntlmTwice() async throws {
+    func ntlmWithProxyAndServer() async throws {
         let peers = try await peers()
         let options = account.merging([
             "--proxy": "\(try Self.winbind.get().port)", "--proxy-domain": "PEERHOST", "--schemes": "ntlm",
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test("HA-050: a connection to a proxy is authenticated once, whatever servers the requests are for")
-    func onceForAllServers() async throws {
+    func aProxyConnectionIsAuthenticatedOnce() async throws {
         let peers = try await peers()
         let servers = [Nginx(), Nginx()]
         for server in servers { try server.start() }
@@ -90,7 +90,7 @@ import Testing
             ("/ntlm-bound", "200"), ("/ntlm-elsewhere", "401"), ("/kerberos-bound", "200"),
             ("/kerberos-elsewhere", "error exchangeRefused"),
         ])
-    func bound(_ path: String, _ result: String) async throws {
+    func channelBinding(_ path: String, _ result: String) async throws {
         let peers = try await peers()
         var options = account.merging(["--root": try CertificateAuthority.shared().root]) { $1 }
         options["--schemes"] = path.hasPrefix("/ntlm") ? "ntlm" : "negotiate"

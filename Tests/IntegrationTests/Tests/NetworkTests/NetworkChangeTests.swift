@@ -11,11 +11,11 @@ import Testing
     /// A command, and the change that the monitor must report.
     private struct Step {
         let command: String
-        let told: String
+        let output: String
 
-        init(_ command: String, _ told: String) {
+        init(_ command: String, _ output: String) {
             self.command = command
-            self.told = told
+            self.output = output
         }
     }
 
@@ -25,7 +25,7 @@ import Testing
         defer { namespace.remove() }
         let arguments = [Self.tool, address] + steps.map(\.command)
         let result = try await Command(Program("env", package: "coreutils"), arguments, in: namespace).run()
-        #expect(result.text.split(separator: "\n").map(String.init) == [start] + steps.map(\.told), "\(result)")
+        #expect(result.text.split(separator: "\n").map(String.init) == [start] + steps.map(\.output), "\(result)")
     }
 
     /// A command that returns when the kernel has noticed the change, which it does in the background.
@@ -61,7 +61,7 @@ import Testing
             Step("ip address delete \(address) dev outside", "addresses+routes: unreachable"))
     }
 
-    @Test func theLastAddressIsThisMachines() async throws {
+    @Test func aLocalAddressIsAddedAndRemoved() async throws {
         try await watch(
             "192.0.2.77", from: "reachable, direct",
             Step("ip address add 192.0.2.77/24 dev outside", "addresses+routes: reachable, local address, direct"),
@@ -89,5 +89,30 @@ import Testing
             "192.0.2.9", from: "reachable, direct",
             Step("ip route add unreachable 192.0.2.9/32", "routes: unreachable"),
             Step("ip route delete unreachable 192.0.2.9/32", "routes: reachable, direct"))
+    }
+}
+
+/// A stream whose local address is removed, in a separate network namespace.
+@Suite struct StrandedStreamTests {
+    /// SwiftPM puts executables next to the test bundle.
+    private static let tool = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        .appendingPathComponent("stream-probe").path
+
+    @Test(
+        "SK-062: a stream with failsWhenAddressIsRemoved fails, another one stays open",
+        arguments: ["192.0.2.7/32", "2001:db8::7/128"])
+    func aStreamWhoseAddressIsRemovedFails(_ network: String) async throws {
+        let namespace = try NetworkNamespace(addresses: ["198.51.100.1/24"])
+        defer { namespace.remove() }
+        let address = try #require(network.split(separator: "/").first)
+        let script = """
+            ip address add \(network) dev lo nodad
+            exec \(Self.tool) stranded \(address) 'ip address delete \(network) dev lo'
+            """
+        let result = try await Command(Program("sh", package: "dash"), ["-ec", script], in: namespace).run()
+        #expect(
+            result.text
+                == "This machine no longer has the address \(address), which the connection uses.\nerror open\n",
+            "\(result)")
     }
 }

@@ -16,7 +16,7 @@ import Testing
         return avahi
     }
 
-    @Test func seesWhatAvahiPublishes() async throws {
+    @Test func servicesOfAvahiAreFound() async throws {
         defer { network.remove() }
         let avahi = try avahi()
         defer { avahi.stop() }
@@ -34,7 +34,7 @@ import Testing
         #expect(await browser.says("- Printer"), "\(browser.log)")
     }
 
-    @Test func isSeenByAvahi() async throws {
+    @Test func avahiFindsOurServices() async throws {
         defer { network.remove() }
         let avahi = try avahi()
         defer { avahi.stop() }
@@ -51,7 +51,7 @@ import Testing
         #expect(left.isEmpty, "\(left)")
     }
 
-    @Test func yieldsToAvahi() async throws {
+    @Test func aNameOfAvahiIsNotTaken() async throws {
         defer { network.remove() }
         let avahi = try avahi()
         defer { avahi.stop() }
@@ -60,7 +60,7 @@ import Testing
         #expect(await publisher.says("published Printer (2)"), "\(publisher.log)")
     }
 
-    @Test func livesBesideAvahi() async throws {
+    @Test func bothRespondersOnOneHost() async throws {
         defer { network.remove() }
         let avahi = try avahi()
         defer { avahi.stop() }

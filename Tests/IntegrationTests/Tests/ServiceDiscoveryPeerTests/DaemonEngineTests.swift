@@ -9,7 +9,7 @@ import Testing
         network = try WiredNamespaces()
     }
 
-    @Test func saysThatThereIsNoDaemon() async throws {
+    @Test func aMissingDaemonIsAnError() async throws {
         defer { network.remove() }
         let host = try DiscoveryHost(.embedded, called: "", in: network.left)
         let browser = LineProgram(
@@ -29,7 +29,7 @@ import Testing
         #expect(await finder.says("+ Web"), "\(finder.log)")
     }
 
-    @Test func isTakenByDefault() async throws {
+    @Test func theDaemonIsUsedByDefault() async throws {
         defer { network.remove() }
         let left = try DiscoveryHost(.daemon, called: "avahi-host", in: network.left)
         defer { left.stop() }
@@ -49,7 +49,7 @@ import Testing
 
     /// SD-058: Avahi's library cannot reconfirm records. The default engine queries the network itself, and so makes the daemon drop
     /// them.
-    @Test func hasTheDaemonForgetAHostThatDied() async throws {
+    @Test func aDeadHostIsForgottenByTheDaemon() async throws {
         defer { network.remove() }
         let left = try DiscoveryHost(.embedded, called: "", in: network.left)
         let right = try DiscoveryHost(.daemon, called: "right", in: network.right)
@@ -72,7 +72,7 @@ import Testing
             "\(other.log)")
     }
 
-    @Test func endsWithTheDaemon() async throws {
+    @Test func operationsEndWithTheDaemon() async throws {
         defer { network.remove() }
         let left = try DiscoveryHost(.daemon, called: "left", in: network.left)
         defer { left.stop() }
@@ -86,7 +86,7 @@ import Testing
         #expect(await publisher.shows("error: the discovery daemon is not running"), "\(publisher.log)")
     }
 
-    @Test func takesBackWhatAKilledProgramPublished() async throws {
+    @Test func servicesOfAKilledProgramAreRemoved() async throws {
         defer { network.remove() }
         let left = try DiscoveryHost(.daemon, called: "left", in: network.left)
         defer { left.stop() }

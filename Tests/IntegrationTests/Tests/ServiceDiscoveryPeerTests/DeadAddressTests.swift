@@ -18,19 +18,19 @@ import Testing
         let service = try ServiceInstance(
             name: "Web", type: ServiceType("_http._tcp"), domain: ServiceDomain("peers.test"))
         return StreamPair(
-            service: service, engine: .embedded.asking(ResolverConfiguration(servers: [server])))
+            service: service, engine: .embedded.usingNameServers(of: ResolverConfiguration(servers: [server])))
     }
 
     private func echoes(_ pair: StreamPair) async throws -> Bool {
         let text = Array("hello".utf8)
-        var (sent, heard) = (0, [UInt8]())
+        var (sent, received) = (0, [UInt8]())
         while sent < text.count { sent += try await pair.output.write(Array(text[sent...])) }
-        while heard.count < text.count { heard += try await pair.input.read(upTo: text.count - heard.count) }
-        return heard == text
+        while received.count < text.count { received += try await pair.input.read(upTo: text.count - received.count) }
+        return received == text
     }
 
     /// The first addresses have no listener.
-    @Test func goesOnToTheNextAddress() async throws {
+    @Test func theNextAddressIsTried() async throws {
         let echo = Socat(.echo)
         try echo.start()
         defer { echo.stop() }
@@ -50,7 +50,7 @@ import Testing
     }
 
     /// The answer for IPv4 comes long after that for IPv6, whose address has no listener.
-    @Test func waitsForTheOtherFamilyIfTheFirstIsDead() async throws {
+    @Test func theOtherFamilyIsAwaitedIfTheFirstFails() async throws {
         let echo = Socat(.echo)
         try echo.start()
         defer { echo.stop() }
@@ -82,7 +82,7 @@ import Testing
     }
 
     /// The name server never answers for IPv6, and the stream does not wait for that.
-    @Test func doesNotWaitForTheOtherFamilyIfTheFirstAnswers() async throws {
+    @Test func theOtherFamilyIsNotAwaitedIfTheFirstConnects() async throws {
         let echo = Socat(.echo)
         try echo.start()
         defer { echo.stop() }

@@ -1,3 +1,4 @@
+import Foundation
 import Peers
 import Testing
 
@@ -64,6 +65,25 @@ struct DiscoveryHost {
     private func run(_ arguments: [String], _ path: String = Probes.path) throws -> LineProgram {
         let words = environment + [path] + arguments
         let probe = LineProgram(words[0], Array(words.dropFirst()), in: namespace)
+        try probe.start()
+        return probe
+    }
+}
+
+/// Our own engine in a separate process, inside a network namespace.
+enum Probes {
+    static let path = path(of: "discovery-probe")
+
+    /// The path of one of our programs, next to the test bundle.
+    static func path(of program: String) -> String {
+        let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return (tests as NSString).deletingLastPathComponent + "/" + program
+    }
+
+    static func start(
+        _ arguments: String..., program: String = path, in namespace: NetworkNamespace
+    ) throws -> LineProgram {
+        let probe = LineProgram(program, arguments, in: namespace)
         try probe.start()
         return probe
     }

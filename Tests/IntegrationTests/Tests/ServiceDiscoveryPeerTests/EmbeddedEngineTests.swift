@@ -9,7 +9,7 @@ import Testing
         network = try WiredNamespaces()
     }
 
-    @Test func doubtsAHostThatDied() async throws {
+    @Test func aDeadHostIsForgottenAfterReconfirmation() async throws {
         defer { network.remove() }
         let publisher = try Probes.start("publish", "Web", "_http._tcp", "80", "120", in: network.left)
         defer { publisher.stop() }
@@ -23,7 +23,7 @@ import Testing
         #expect(await browser.says("- Web"), "\(browser.log)")
     }
 
-    @Test func followsItsInterfaces() async throws {
+    @Test func changesOfInterfacesAreFollowed() async throws {
         defer { network.remove() }
         let publisher = try Probes.start("publish", "Web", "_http._tcp", "80", "120", in: network.left)
         defer { publisher.stop() }
@@ -41,7 +41,7 @@ import Testing
         #expect(await browser.shows("+ Web\n- Web\n+ Web"), "\(browser.log)")
     }
 
-    @Test func knowsAThousandServices() async throws {
+    @Test func aThousandServicesAreFound() async throws {
         defer { network.remove() }
         let publisher = try Probes.start("crowd", "1000", "_http._tcp", "120", in: network.left)
         defer { publisher.stop() }
@@ -51,7 +51,7 @@ import Testing
         #expect(await finder.says("resolved 1000", seconds: 60), "\(finder.log)")
     }
 
-    @Test func worksOnLoopbackAlone() async throws {
+    @Test func loopbackAloneIsEnough() async throws {
         defer { network.remove() }
         let alone = try NetworkNamespace()
         defer { alone.remove() }

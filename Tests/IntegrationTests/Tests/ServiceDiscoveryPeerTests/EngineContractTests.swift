@@ -20,7 +20,8 @@ import Testing
         for host in hosts { host.stop() }
     }
 
-    @Test(arguments: DiscoveryHost.Pair.all) func findsResolvesAndLoses(_ pair: DiscoveryHost.Pair) async throws {
+    @Test(arguments: DiscoveryHost.Pair.all)
+    func aServiceIsFoundResolvedAndRemoved(_ pair: DiscoveryHost.Pair) async throws {
         defer { network.remove() }
         let (left, right) = try hosts(pair)
         defer { stop(left, right) }
@@ -51,7 +52,7 @@ import Testing
         #expect(browser.log == "+ Büro. 2\n- Büro. 2\n")
     }
 
-    @Test(arguments: DiscoveryHost.Pair.mixed) func announcesChanges(_ pair: DiscoveryHost.Pair) async throws {
+    @Test(arguments: DiscoveryHost.Pair.mixed) func changesAreAnnounced(_ pair: DiscoveryHost.Pair) async throws {
         defer { network.remove() }
         let (left, right) = try hosts(pair)
         defer { stop(left, right) }
@@ -62,7 +63,7 @@ import Testing
         #expect(await monitor.says("k=v then=new"), "\(monitor.log) \(publisher.log)")
     }
 
-    @Test(arguments: DiscoveryHost.Pair.all) func takesAnotherName(_ pair: DiscoveryHost.Pair) async throws {
+    @Test(arguments: DiscoveryHost.Pair.all) func aNameThatIsTakenIsChanged(_ pair: DiscoveryHost.Pair) async throws {
         defer { network.remove() }
         let (left, right) = try hosts(pair)
         defer { stop(left, right) }
@@ -84,9 +85,8 @@ import Testing
         #expect(await browser.says("+ \(name)"), "\(browser.log)")
     }
 
-    @Test(arguments: DiscoveryHost.Engine.allCases) func failsRatherThanRename(
-        _ engine: DiscoveryHost.Engine
-    ) async throws {
+    @Test(arguments: DiscoveryHost.Engine.allCases)
+    func aNameThatIsTakenIsAnErrorWithoutRenaming(_ engine: DiscoveryHost.Engine) async throws {
         defer { network.remove() }
         let (left, right) = try hosts(.init(left: .embedded, right: engine))
         defer { stop(left, right) }

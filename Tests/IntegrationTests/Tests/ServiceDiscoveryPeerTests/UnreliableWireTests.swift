@@ -16,7 +16,8 @@ import Testing
         )
     }
 
-    @Test(arguments: DiscoveryHost.Pair.all) func findsAndFollows(_ pair: DiscoveryHost.Pair) async throws {
+    @Test(arguments: DiscoveryHost.Pair.all)
+    func servicesAreFoundAndFollowed(_ pair: DiscoveryHost.Pair) async throws {
         defer { network.remove() }
         let (left, right) = try hosts(pair)
         defer { for host in [left, right] { host.stop() } }
@@ -42,7 +43,7 @@ import Testing
         for fault in ["lost", "doubled", "late"] { #expect(network.faults.contains(fault)) }
     }
 
-    @Test func namesAreTakenOnce() async throws {
+    @Test func aNameConflictIsResolved() async throws {
         defer { network.remove() }
         let (left, right) = try hosts(.init(left: .embedded, right: .embedded))
         let first = try left.start("publish", "Web", "_http._tcp", "80", "120")
@@ -57,7 +58,7 @@ import Testing
         #expect(await browser.says("+ Web"), "\(browser.log)")
     }
 
-    @Test func whatIsDoubtedGoes() async throws {
+    @Test func aDeadServiceIsRemovedAfterReconfirmation() async throws {
         defer { network.remove() }
         let (left, right) = try hosts(.init(left: .embedded, right: .embedded))
         let publisher = try left.start("publish", "Web", "_http._tcp", "80", "120")

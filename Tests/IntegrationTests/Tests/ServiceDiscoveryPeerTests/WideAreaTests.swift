@@ -26,7 +26,7 @@ import Testing
         let server = try #require(SocketAddress("127.0.0.1:\(port)"))
         var configuration = ResolverConfiguration(servers: [server])
         (configuration.timeout, configuration.attempts) = (.seconds(5), 2)
-        return .embedded.asking(configuration)
+        return .embedded.usingNameServers(of: configuration)
     }
 
     private func instance(_ name: String, _ type: String, _ domain: String) throws -> ServiceInstance {
@@ -41,7 +41,7 @@ import Testing
         return found
     }
 
-    @Test func findsResolvesAndMonitors() async throws {
+    @Test func aServiceIsFoundResolvedAndMonitored() async throws {
         let server = Unbound(records: Self.zone)
         try server.start()
         defer { server.stop() }
@@ -56,12 +56,12 @@ import Testing
         let some = try await first(ServiceBrowser(color, domain: branch, engine: engine).start(), 1)
         #expect(some == [printer])
         // The better of two SRV records, through an alias.
-        let places = try ServiceResolver(printer, engine: engine).start()
-        var place = try #require(try await places.next())
-        while !place.isComplete || place.port != 631 { place = try #require(try await places.next()) }
-        #expect(place.hostName == "alias.peers.test.")
-        #expect(Set(place.addresses.map(\.description)) == ["192.0.2.9:631", "[2001:db8::9]:631"])
-        #expect(place.record.string("note") == "2nd floor" && place.record.contains("color"))
+        let answers = try ServiceResolver(printer, engine: engine).start()
+        var service = try #require(try await answers.next())
+        while !service.isComplete || service.port != 631 { service = try #require(try await answers.next()) }
+        #expect(service.hostName == "alias.peers.test.")
+        #expect(Set(service.addresses.map(\.description)) == ["192.0.2.9:631", "[2001:db8::9]:631"])
+        #expect(service.record.string("note") == "2nd floor" && service.record.contains("color"))
         // Both families, although their answers come one after the other.
         #expect(try await ServiceResolver(printer, engine: engine).resolve(until: nil).addresses.count == 2)
         do throws(ServiceDiscoveryError) {
@@ -72,7 +72,7 @@ import Testing
             #expect(error.code == .notFound && error.number == -72002, "\(error)")
         }
         let record = try #require(try await ServiceMonitor(printer, engine: engine).start().next())
-        #expect(record == place.record)
+        #expect(record == service.record)
         // SD-045, SD-046: the domains.
         let top = try ServiceDomain("peers.test")
         let domains = try await first(ServiceDomainBrowser(.browsing, listedIn: top, engine: engine).start(), 1)
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// SD-008, SD-032, SD-037, SD-045: without a domain, the default domains are used, some of which a name server lists.
-    @Test func looksInTheDefaultDomains() async throws {
+    @Test func theDefaultDomainsAreSearched() async throws {
         let host = try NetworkNamespace(files: ["/etc/resolv.conf": "nameserver 127.0.0.1\nsearch peers.test\n"])
         defer { host.remove() }
         let server = Unbound(records: Self.zone, in: host)
@@ -107,7 +107,7 @@ import Testing
     }
 
     /// SD-058: reconfirming queries at once.
-    @Test func doubts() async throws {
+    @Test func reconfirmingQueriesAtOnce() async throws {
         let record = Peers.DNSRecord("_http._tcp.peers.test", timeToLive: 3600, .ptr("Web._http._tcp.peers.test"))
         let isGone = Locked(false)
         let server = try ScriptedNameServer { _ in isGone.withLock { $0 } ? [.failure(3)] : [.answer([record])] }
@@ -121,7 +121,7 @@ import Testing
     }
 
     /// A name server that refuses is reported, and so is one that does not answer.
-    @Test(arguments: [2, 4, 5]) func saysWhyItCannotAsk(_ code: Int) async throws {
+    @Test(arguments: [2, 4, 5]) func theErrorOfANameServerIsReported(_ code: Int) async throws {
         let server = try ScriptedNameServer { _ in [.failure(code)] }
         let web = try instance("Web", "_http._tcp", "peers.test")
         do throws(ServiceDiscoveryError) {
@@ -133,11 +133,11 @@ import Testing
         }
     }
 
-    @Test func givesUpOnASilentServer() async throws {
+    @Test func aSilentNameServerIsATimeout() async throws {
         let silent = try UnansweredPort()
         var configuration = ResolverConfiguration(servers: [try #require(SocketAddress("127.0.0.1:\(silent.port)"))])
         (configuration.timeout, configuration.attempts) = (.milliseconds(100), 1)
-        let engine = DiscoveryEngine.embedded.asking(configuration)
+        let engine = DiscoveryEngine.embedded.usingNameServers(of: configuration)
         let feed = try ServiceBrowser(
             ServiceType("_http._tcp"), domain: ServiceDomain("peers.test"), engine: engine
         ).start()

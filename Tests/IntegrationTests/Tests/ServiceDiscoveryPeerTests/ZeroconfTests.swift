@@ -41,7 +41,7 @@ import Testing
         return program
     }
 
-    @Test func seesWhatItPublishes() async throws {
+    @Test func servicesOfZeroconfAreFound() async throws {
         defer { network.remove() }
         let browser = try Probes.start("browse", "_ipp._tcp", "120", in: network.right)
         defer { browser.stop() }
@@ -56,7 +56,7 @@ import Testing
         #expect(await browser.says("- Py"), "\(browser.log)")
     }
 
-    @Test func isSeenByIt() async throws {
+    @Test func zeroconfFindsOurServices() async throws {
         defer { network.remove() }
         let peer = try python(Self.browse)
         defer { peer.stop() }

@@ -38,7 +38,7 @@ import Testing
     @Test(
         "SK-063, SK-090, SK-115: a client with a delegate, over TLS, directly and behind proxies",
         arguments: Route.allCases)
-    func delegate(_ route: Route) async throws {
+    func aClientWithADelegate(_ route: Route) async throws {
         let server = try await started(OpenSSLServer(.echoReversed))
         let proxy = try await Self.proxy(route)
         nonisolated(unsafe) let settings = proxy?.1
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test("SK-024, SK-025: a client that blocks, without a run loop", arguments: Route.allCases)
-    func blocking(_ route: Route) async throws {
+    func aBlockingClient(_ route: Route) async throws {
         let server = try await started(OpenSSLServer(.echoReversed))
         let proxy = try await Self.proxy(route)
         nonisolated(unsafe) let settings = proxy?.1
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test("SK-101: a self-signed certificate is an error with SecureTransport's number")
-    func untrusted() async throws {
+    func anUntrustedCertificateIsAnError() async throws {
         let server = try await started(OpenSSLServer(.echoReversed))
         let port = server.port
         try await onThread {
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test("SK-114: a proxy that refuses is an error with CFNetwork's number")
-    func refusedByProxy() async throws {
+    func aRefusalByAProxyIsAnError() async throws {
         let proxy = try await started(Microsocks(user: "alice", password: "open sesame"))
         let port = proxy.port
         try await onThread {
@@ -125,7 +125,7 @@ import Testing
     @Test(
         "SK-093: TLS begins on a connection that is open, with a delegate on the run loop or blocking",
         arguments: [true, false])
-    func later(_ isScheduled: Bool) async throws {
+    func tlsBeginsOnAnOpenConnection(_ isScheduled: Bool) async throws {
         let server = try await started(Vsftpd(.explicit))
         let port = server.port
         try await onThread {
@@ -149,7 +149,7 @@ import Testing
                 while !dialogue.isDone { dialogue.read() }
             }
             #expect(dialogue.replies == ["220", "234", "230", "221"])
-            #expect(dialogue.opened == (isScheduled ? 2 : 0), "opened is told once")
+            #expect(dialogue.opened == (isScheduled ? 2 : 0), "openCompleted is reported once")
             #expect(source.property(forKey: .sslPeerCertificatesKey) is NSArray)
             source.close()
             sink.close()

@@ -11,13 +11,13 @@ import Testing
         defer { pair.close() }
         if pair.input.status == .notOpen { try pair.open() }
         try await pair.output.writeAll(Array(text.utf8))
-        var heard: [UInt8] = []
-        while heard.count < text.utf8.count {
+        var received: [UInt8] = []
+        while received.count < text.utf8.count {
             let more = try await pair.input.read(upTo: 65_536)
             if more.isEmpty { break }
-            heard += more
+            received += more
         }
-        return String(decoding: heard, as: UTF8.self)
+        return String(decoding: received, as: UTF8.self)
     }
 
     private static let text = (0..<5000).map { "line \($0)\n" }.joined()
@@ -68,8 +68,8 @@ import Testing
             tls: TLSConfiguration(server: try TLSIdentity(file: wrong.chain, keyFile: wrong.key)))
         let tunnel = try await started(Stunnel(.client, to: Int(server.port)))
         let through = StreamPair(host: "localhost", port: UInt16(tunnel.port))
-        let heard = try? await echo("x", over: through)
-        #expect(heard == nil || heard == "", "stunnel closes the connection")
+        let received = try? await echo("x", over: through)
+        #expect(received == nil || received == "", "stunnel closes the connection")
         for peer in [plain, expired, tunnel] as [any Peer] { peer.stop() }
     }
 
@@ -88,8 +88,8 @@ import Testing
         let secure = try await pair.startingTLS(by: dialogue, with: try trustingPeers())
         #expect(secure[.tlsInformation]?.isVerified == true)
         try await secure.output.writeAll(Array("NOOP\r\n".utf8))
-        let heard = try await secure.input.read(upTo: 100)
-        #expect(String(decoding: heard, as: UTF8.self) == "back: NOOP\r\n")
+        let received = try await secure.input.read(upTo: 100)
+        #expect(String(decoding: received, as: UTF8.self) == "back: NOOP\r\n")
         secure.close()
         tunnel.stop()
         plain.stop()
@@ -118,7 +118,7 @@ import Testing
 
     @Test(
         "What is put between the consent and the handshake kills the connection, together with the consent or after it")
-    func injected() async throws {
+    func bytesBeforeTheHandshakeAreRefused() async throws {
         for piece in ["234 go\r\n220 injected\r\n", "234 go\r\n"] {
             let server = try ScriptedServer { connection throws(PeerError) in
                 try connection.send("220 ready\r\n")
@@ -139,13 +139,13 @@ import Testing
             #expect(pair.input.status == .closed && pair.output.status == .closed)
             let received = try await server.finished()
             let said = String(decoding: received.first?.received ?? [], as: UTF8.self)
-            #expect(isInjection ? said == "AUTH TLS\r\n" : said.hasPrefix("AUTH TLS\r\n"), "nothing more is told to it")
+            #expect(isInjection ? said == "AUTH TLS\r\n" : said.hasPrefix("AUTH TLS\r\n"), "nothing more is sent to it")
             server.stop()
         }
     }
 
     @Test("A server without a greeting fails at the limit for opening")
-    func silent() async throws {
+    func aMissingGreetingIsATimeout() async throws {
         let server = try ScriptedServer { connection throws(PeerError) in _ = try connection.readToEnd() }
         let pair = StreamPair(host: "127.0.0.1", port: UInt16(server.port))
         try pair.set(.openLimit, to: .milliseconds(300))
@@ -159,7 +159,7 @@ import Testing
     // MARK: openssl
 
     @Test("openssl s_client verifies our server: versions, ALPN, the chain", arguments: ["-tls1_2", "-tls1_3"])
-    func clientVerifies(_ version: String) async throws {
+    func opensslVerifiesOurServer(_ version: String) async throws {
         let server = try server(closes: true) { $0.applicationProtocols = ["echo/1", "http/1.1"] }
         let client = try OpenSSLClient(
             port: Int(server.port), options: [version, "-alpn", "http/1.1,echo/1", "-brief"])
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test("openssl s_client accepts the OCSP response that our server staples")
-    func staples() async throws {
+    func opensslAcceptsAStapledResponse() async throws {
         let authority = try CertificateAuthority.shared()
         let answer = try await onThread {
             try Data(contentsOf: URL(fileURLWithPath: authority.status(isRevoked: false)))
@@ -183,7 +183,7 @@ import Testing
     }
 
     @Test("openssl s_server staples a response of openssl ocsp", arguments: StreamKit.TLSVersion.allCases)
-    func checksStaples(_ version: StreamKit.TLSVersion) async throws {
+    func aStapledResponseOfOpensslIsChecked(_ version: StreamKit.TLSVersion) async throws {
         let authority = try CertificateAuthority.shared()
         let good = try await onThread { try authority.status(isRevoked: false) }
         let revoked = try await onThread { try authority.status(isRevoked: true) }
@@ -215,9 +215,9 @@ import Testing
     }
 
     @Test(
-        "A server that asks for a certificate: keys in the clear, encrypted, and in a PKCS#12 bundle",
+        "A server that asks for a certificate: keys in plaintext, encrypted, and in a PKCS#12 bundle",
         arguments: [0, 1, 2])
-    func clientIdentities(_ form: Int) async throws {
+    func identitiesOfClients(_ form: Int) async throws {
         let authority = try CertificateAuthority.shared()
         let identity =
             switch form {

@@ -74,7 +74,7 @@ import Testing
         (CertificateMatrix.Entry.fromRoot, "localhost"), (.anyPurpose, "localhost"), (.otherAddress, "localhost"),
         (.otherAddress, "127.0.0.2"), (.wildcard, "a.peers.test"), (.wildcard, "A.Peers.Test."),
     ])
-    func unusualButValidIsAccepted(_ entry: CertificateMatrix.Entry, _ name: String) async throws {
+    func unusualValidCertificatesAreAccepted(_ entry: CertificateMatrix.Entry, _ name: String) async throws {
         let matrix = try CertificateMatrix.shared()
         let error = try await verdict(on: matrix.identity(entry), name: name, root: matrix.root)
         #expect(error == nil)
@@ -102,7 +102,7 @@ import Testing
 
     /// Every row of the table above, verified by `openssl` as well: it must also refuse each certificate.
     @Test(arguments: faults)
-    func openSSLRefusesAsMuch(
+    func opensslRefusesTheSameCertificates(
         _ fault: (CertificateMatrix.Entry, name: String, failure: TLSFailure, words: String)
     ) async throws {
         let matrix = try CertificateMatrix.shared()

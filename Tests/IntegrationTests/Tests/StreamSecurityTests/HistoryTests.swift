@@ -56,7 +56,8 @@ import Testing
     // MARK: Trust
 
     /// A peer that one configuration accepted is verified again for the next one, whatever was cached meanwhile.
-    @Test("CVE-2025-14819: with other trust, the peer is verified again") func trustChanges() async throws {
+    @Test("CVE-2025-14819: with other trust, the peer is verified again")
+    func aChangedTrustVerifiesAgain() async throws {
         let matrix = try CertificateMatrix.shared()
         let server = OpenSSLServer(.statusPage, identity: matrix.identity(.fromRoot))
         try server.start()
@@ -122,7 +123,7 @@ import Testing
 
     /// Whatever a proxy's response to CONNECT is, and however it ends: the error describes it, and the connection is closed once.
     @Test("CVE-2022-42915, CVE-2022-43552: every refusal of a tunnel, with every end", arguments: Ending.allCases)
-    func refusedTunnels(_ ending: Ending) async throws {
+    func everyRefusalOfATunnel(_ ending: Ending) async throws {
         let statuses = [
             101, 199, 300, 301, 304, 400, 401, 403, 404, 405, 407, 418, 429, 451, 500, 502, 503, 504, 511, 599, 999,
         ]
@@ -173,7 +174,7 @@ import Testing
 
     /// Two proxies that record everything, and loads that alternate between them.
     @Test("CVE-2026-6253, CVE-2026-9079, CVE-2026-7168, CVE-2026-8927: a proxy never sees another's secret")
-    func secretsOfProxies() async throws {
+    func secretsStayAtTheirProxy() async throws {
         func recordingProxy() throws -> ScriptedServer {
             try ScriptedServer { connection throws(PeerError) in
                 while let head = try? connection.readHead() {

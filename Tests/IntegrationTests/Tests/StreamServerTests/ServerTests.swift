@@ -47,7 +47,7 @@ import Testing
     }
 
     /// A client of the wrong protocol gets an error or is disconnected; other clients are not affected.
-    @Test func wrongProtocols() async throws {
+    @Test func clientsOfOtherProtocols() async throws {
         let secure = try await ExampleServer(isSecure: true)
         let plain = try await Command(
             "curl", "-sS", "--max-time", "10", "http://localhost:\(secure.port)/"
@@ -76,7 +76,7 @@ import Testing
 
     /// Without free descriptors the server neither ends nor spins: present clients are served, and waiting ones are accepted when a
     /// client disconnects.
-    @Test func descriptorsRunOut() async throws {
+    @Test func aServerWithoutFreeDescriptors() async throws {
         let server = try await ExampleServer(descriptors: 48)
         let pairs = try (0..<80).map { _ in
             let pair = StreamPair(address: .ip(.v4(.loopback), port: server.port))
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// SIGTERM: requests in progress are finished, and then the server exits.
-    @Test func anOrderlyEnd() async throws {
+    @Test func sigtermEndsTheServerGracefully() async throws {
         let server = try await ExampleServer()
         let idle = StreamPair(address: .ip(.v4(.loopback), port: server.port))
         let busy = StreamPair(address: .ip(.v4(.loopback), port: server.port))

@@ -213,7 +213,7 @@ struct ChunkedBodyScorer: Scorer {
                 }
                 result.leftover += piece.count - position
             }
-            let isLineComplete = isLine && (decoder.payloadAhead > 0 || decoder.isPayloadComplete)
+            let isLineComplete = isLine && (decoder.expectedPayloadCount > 0 || decoder.isPayloadComplete)
             if decoder.isComplete || isLineComplete || endsBeforeTrailers && decoder.isPayloadComplete {
                 result.verdict = "accept"
             }

@@ -29,7 +29,7 @@ extension FuzzTarget {
             precondition(replies(bytes, inPiecesOf: size) == whole, "pieces of \(size) bytes: another result")
         }
         for reply in whole {
-            _ = (reply.passivePort, reply.extendedPassivePort, "\(reply)", reply.text, DirectoryReply.path(reply))
+            _ = (reply.passivePort, reply.extendedPassivePort, "\(reply)", reply.text, reply.quotedPath)
             _ = FTPFeatures(reply)
         }
         for isPassive in [true, false] { converse(whole, isPassive: isPassive) }
@@ -57,7 +57,7 @@ extension FuzzTarget {
 
     /// Passes the replies to a machine that logs in and then runs one job of each kind.
     private static func converse(_ replies: [FTPReply], isPassive: Bool) {
-        var login = FTPMachine.Login(user: [0x61], password: [0x62])
+        var login = FTPLogin(user: [0x61], password: [0x62])
         login.control = .preferred
         login.data = .preferred
         login.isPassive = isPassive

@@ -49,7 +49,7 @@ extension FuzzTarget {
             switch machine.next(now: now) {
             case .send(let transmission):
                 precondition((try? DNSMessage(wire: transmission.bytes)) != nil, "our own packet must decode")
-                precondition(transmission.bytes.count <= MulticastRules.largestPayload, "our own packet is too long")
+                precondition(transmission.bytes.count <= MulticastRules.maximumPayload, "our own packet is too long")
             case .report: break
             case .wait: return
             }

@@ -53,7 +53,7 @@ struct ConnectCommand: AsyncParsableCommand {
             }
         }
         if !tls, starttls == nil { try connection.requireNoTLS("add --tls or --starttls PROTOCOL") }
-        if let timeout, !(timeout > 0) { throw ValidationError("--timeout must be a number of seconds above 0.") }
+        try TimeLimit.check(timeout)
     }
 
     /// The host and port of the target.

@@ -22,6 +22,10 @@ struct DiscoveryOptions: ParsableArguments {
     @Flag(help: "Print one JSON object per line.")
     var json = false
 
+    func validate() throws {
+        try TimeLimit.check(timeout)
+    }
+
     /// Starts the engine; Ctrl-C and SIGTERM shut it down.
     func start() -> DiscoveryEngine {
         // The embedded engine rejects an unknown interface itself.
@@ -43,14 +47,14 @@ struct DiscoveryOptions: ParsableArguments {
             source.resume()
         }
         return switch engine {
-        case .auto: .automatic(or: embedded)
+        case .auto: .automatic(fallback: embedded)
         case .daemon: .daemon
         case .embedded: .embedded(embedded)
         }
     }
 
     var deadline: ContinuousClock.Instant? {
-        timeout.map { .now + .milliseconds(Int(min(max($0, 0), 1e9) * 1000)) }
+        timeout.map { .now + .seconds($0) }
     }
 
     /// Prints each element of a feed until the deadline.
@@ -115,6 +119,6 @@ struct NameServerOptions: ParsableArguments {
         if options.engine == .daemon {
             throw ValidationError("--server cannot be combined with --engine daemon, which has its own name servers.")
         }
-        return options.start().asking(try ResolverConfiguration(askingOnly: server))
+        return options.start().usingNameServers(of: try ResolverConfiguration(askingOnly: server))
     }
 }

@@ -135,7 +135,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
             case .chosen: offer["outcome"] = "chosen"
             case .notNeeded: offer["outcome"] = "not needed"
             case .unknown: offer["outcome"] = "unknown"
-            case .leftOut: offer["outcome"] = "left out"
+            case .notAllowed: offer["outcome"] = "left out"
             case .banned: offer["outcome"] = "banned"
             case .needsEncryption: offer["outcome"] = "needs encryption"
             case .weaker: offer["outcome"] = "weaker"

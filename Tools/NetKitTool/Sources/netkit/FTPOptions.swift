@@ -112,7 +112,7 @@ struct FTPTarget: ParsableArguments {
     @OptionGroup(title: "FTP") var ftp: FTPOptions
 
     func validate() throws {
-        if let timeout, !(timeout > 0) { throw ValidationError("--timeout must be a number of seconds above 0.") }
+        try TimeLimit.check(timeout)
     }
 
     /// Runs a verb and reports its result: with `--json` as an object, and a failure always as a sentence.

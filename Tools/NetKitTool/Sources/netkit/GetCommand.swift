@@ -85,7 +85,7 @@ struct GetCommand: AsyncParsableCommand {
         if resume, output == nil, !recursive {
             throw ValidationError("--resume requires -o FILE, the partial file.")
         }
-        if let timeout, !(timeout > 0) { throw ValidationError("--timeout must be a number of seconds above 0.") }
+        try TimeLimit.check(timeout)
         if head, data != nil { throw ValidationError("--head sends no body and cannot be combined with -d.") }
         let address = try address()
         if FTPOptions.isFTP(url), !httpOptions.isEmpty {

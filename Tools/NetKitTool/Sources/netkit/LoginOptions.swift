@@ -150,7 +150,9 @@ struct LoginOptions: ParsableArguments {
         let entries = authentication.explain().entries
         let schemes = entries.map(\.scheme).joined(separator: ", ")
         if entries.isEmpty { return "requires a login, but offers no scheme" }
-        if entries.allSatisfy({ $0.outcome == .leftOut }) { return "offers only \(schemes), which \(option) excludes" }
+        if entries.allSatisfy({ $0.outcome == .notAllowed }) {
+            return "offers only \(schemes), which \(option) excludes"
+        }
         if entries.allSatisfy({ $0.outcome == .unknown }) {
             return "offers only \(schemes), which netkit does not support"
         }

@@ -59,7 +59,7 @@ struct ResolveCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        if !(timeout > 0) { throw ValidationError("--timeout must be a number of seconds above 0.") }
+        try TimeLimit.check(timeout)
     }
 
     func run() async throws {

@@ -28,7 +28,11 @@ import Testing
             ["ls", "--tls", "preferred", "--cacert", "/nowhere/x", "-u", "a:b", "ftp://h.invalid/"], 64,
             "--cacert requires TLS, which --tls preferred does not"
         ),
-        (["resolve", "--timeout", "0", "localhost"], 64, "--timeout must be a number of seconds above 0."),
+        (["resolve", "--timeout", "0", "localhost"], 64, "--timeout must be a number of seconds above 0, and"),
+        (["get", "--timeout", "1e300", "http://h.invalid/"], 64, "and at most 1000000000."),
+        (["ls", "--timeout", "nan", "ftp://h.invalid/"], 64, "and at most 1000000000."),
+        (["browse", "--timeout=-1", "_x._tcp"], 64, "and at most 1000000000."),
+        (["connect", "--timeout", "inf", "h.invalid:1"], 64, "and at most 1000000000."),
         (
             ["resolve", "--json", "h.invalid"], 6,
             #""error":{"code":8,"domain":"netDB","sentence":"no such host: h.invalid"}"#

@@ -25,7 +25,7 @@ import Testing
         func get(_ url: String, _ options: String...) async throws -> String {
             let run = try await Tool.run(["get", "-L", url] + options)
             #expect(run.status == 0, "\(run.text)")
-            return run.text
+            return run.output
         }
         #expect(
             try await get(
@@ -50,7 +50,7 @@ import Testing
         let run = try await Tool.run([
             "get", "-x", "http://127.0.0.1:\(nearest.port)", "-x", "http://far.invalid:3128", "http://h.invalid/",
         ])
-        #expect(run.status == 0 && run.text == "chain", "\(run.text)")
+        #expect(run.status == 0 && run.output == "chain", "\(run.text)")
         try await nearest.finished()
     }
 }

@@ -6,8 +6,13 @@ enum Tool {
     /// The result of a run.
     struct Run {
         var status: Int32
-        /// Standard output, then standard error; on a terminal, its contents.
-        var text: String
+        /// Standard output; on a terminal, all that it shows.
+        var output: String
+        /// Standard error.
+        var errors: String
+
+        /// Standard output, then standard error.
+        var text: String { output + errors }
     }
 
     /// The path of the program, which is built beside these tests.
@@ -22,7 +27,7 @@ enum Tool {
         var command = Command(Program("setsid", package: "util-linux"), ["--wait", path] + arguments)
         command.environment = environment
         let result = try await command.run()
-        return Run(status: result.status, text: result.text + result.errors)
+        return Run(status: result.status, output: result.text, errors: result.errors)
     }
 
     /// Runs a shell command, in which `$netkit` is the program.
@@ -30,7 +35,7 @@ enum Tool {
         var command = Command(Program("sh", package: "dash"), ["-c", line])
         command.environment = ["netkit": path]
         let result = try await command.run()
-        return Run(status: result.status, text: result.text + result.errors)
+        return Run(status: result.status, output: result.text, errors: result.errors)
     }
 
     /// Runs netkit on a terminal: waits for each question in turn, and types the line.
@@ -42,7 +47,7 @@ enum Tool {
             Program("python3"), ["-c", terminal, String(decoding: pairs, as: UTF8.self), path] + arguments)
         command.environment = environment
         let result = try await command.run()
-        return Run(status: result.status, text: result.text + result.errors)
+        return Run(status: result.status, output: result.text, errors: result.errors)
     }
 
     private static let terminal = """

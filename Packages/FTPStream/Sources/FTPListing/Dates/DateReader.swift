@@ -1,6 +1,6 @@
-/// Reads numbers that are dates and times.
+/// Parses the dates and times in listings.
 enum DateReader {
-    /// The hour and the minute, and the second if it was told.
+    /// A time of day. The second is nil if the line does not contain it.
     typealias Clock = (hour: Int, minute: Int, second: Int?)
 
     /// `9:05`, `09:05`, `09:05:07`, `09:05:07.123`, `02:42PM`.
@@ -25,11 +25,11 @@ enum DateReader {
         return (hour, minute, second)
     }
 
-    /// Three numbers with a separator: `2004-06-23`, `05-26-95`, `04/03/24`, `26.05.1995`.
+    /// A date of three numbers with a separator: `2004-06-23`, `05-26-95`, `04/03/24`, `26.05.1995`.
     struct Triple {
         var numbers: (Int, Int, Int)
         var separator: UInt8
-        /// The first number has four digits.
+        /// Whether the first number has four digits.
         var beginsWithYear: Bool
     }
 
@@ -48,12 +48,13 @@ enum DateReader {
             numbers: (first, second, third), separator: UInt8(ascii: separator), beginsWithYear: width == 4)
     }
 
-    /// A year of two digits is of 1970 to 2069.
+    /// The full year: a year of two digits is in 1970 to 2069.
     static func fullYear(_ year: Int) -> Int {
         year >= 100 ? year : year < 70 ? 2000 + year : 1900 + year
     }
 
-    /// Year first, or month before day as Americans write; day before month with dots, or where nothing else can be.
+    /// The date of three numbers: the year first if it has four digits; the day first with dots, or if the first number cannot
+    /// be a month; otherwise the month first, as in the United States.
     static func date(_ triple: Triple, time: Clock?) -> ListingDate? {
         let (a, b, c) = triple.numbers
         if triple.beginsWithYear { return date(a, b, c, time) }
@@ -67,7 +68,7 @@ enum DateReader {
             second: time?.second ?? 0, precision: time == nil ? .day : time?.second == nil ? .minute : .second)
     }
 
-    /// `+0200`, `-0730`: seconds ahead of UTC.
+    /// The offset from UTC in seconds: `+0200`, `-0730`.
     static func offset(_ field: ArraySlice<UInt8>) -> Int? {
         var scan = FieldScanner(field)
         let isBehind = scan.take("-")
@@ -77,17 +78,84 @@ enum DateReader {
         let seconds = (number / 100 * 60 + number % 100) * 60
         return isBehind ? -seconds : seconds
     }
+}
 
-    /// `20150813175250`, with a fraction or not: RFC 3659 §2.3, in UTC.
-    static func stamp(_ field: ArraySlice<UInt8>) -> ListingDate? {
-        var scan = FieldScanner(field)
-        guard let year = scan.take(digits: 4), let month = scan.take(digits: 2), let day = scan.take(digits: 2),
-            let hour = scan.take(digits: 2), let minute = scan.take(digits: 2), let second = scan.take(digits: 2)
+// MARK: - Dates of several fields
+
+extension DateReader {
+    /// A date in the fields of a line.
+    struct Found {
+        var date: ListingDate
+        /// The index of its last field.
+        var lastField: Int
+    }
+
+    /// The date that begins at a field, in any form that `ls` prints.
+    static func listDate(_ line: ListingLine, at field: Int, _ years: YearInference) -> Found? {
+        let (first, second) = (line[field], line[field + 1])
+        if second.isEmpty { return nil }
+        // Numbers are checked first, because the search for a month's name is slow.
+        if let day = day(second), let month = MonthNames.month(first) {
+            return timeOrYear(line, at: field + 2, month: month, day: day, years)
+        }
+        if let day = day(first), let month = MonthNames.month(second) {
+            return timeOrYear(line, at: field + 2, month: month, day: day, years)
+        }
+        guard let clock = time(second) else { return nil }
+        if let triple = triple(first) {
+            guard var date = date(triple, time: clock) else { return nil }
+            guard clock.second != nil, let offset = offset(line[field + 2]) else {
+                return Found(date: date, lastField: field + 1)
+            }
+            date.zone = .offset(offset)
+            return Found(date: date, lastField: field + 2)
+        }
+        // The ISO style of `ls` omits the year: 05-21 12:00.
+        var scan = FieldScanner(first)
+        guard let month = scan.number(digits: 2...2), scan.take("-"), let day = scan.number(digits: 2...2),
+            scan.isAtEnd, let date = years.date(month: month, day: day, hour: clock.hour, minute: clock.minute)
         else { return nil }
-        if scan.take(".") { scan.skipDigits() }
-        guard scan.isAtEnd else { return nil }
-        return ListingDate(
-            year: year, month: month, day: day, hour: hour, minute: minute, second: second, precision: .second,
-            zone: .utc)
+        return Found(date: date, lastField: field + 1)
+    }
+
+    private static func timeOrYear(
+        _ line: ListingLine, at field: Int, month: Int, day: Int, _ years: YearInference
+    ) -> Found? {
+        let value = line[field]
+        if let clock = time(value) {
+            if clock.second != nil, let year = year(line[field + 1]) {
+                return date(year, month, day, clock).map { Found(date: $0, lastField: field + 1) }
+            }
+            return years.date(month: month, day: day, hour: clock.hour, minute: clock.minute)
+                .map { Found(date: $0, lastField: field) }
+        }
+        guard let year = year(value) else { return nil }
+        return date(year, month, day, nil).map { Found(date: $0, lastField: field) }
+    }
+
+    /// `8-JUN-2009`, `18-Mar-02`.
+    static func dashed(_ field: ArraySlice<UInt8>, time clock: Clock?) -> ListingDate? {
+        var scan = FieldScanner(field)
+        guard let day = scan.number(digits: 1...2), scan.take("-"), let word = scan.take(upTo: "-") else { return nil }
+        let width = scan.digitCount
+        guard width != 3, let year = scan.number(digits: 2...4), scan.isAtEnd, let month = MonthNames.month(word)
+        else { return nil }
+        return date(fullYear(year), month, day, clock)
+    }
+
+    /// `5`, `05`, `15.`, `15日`.
+    private static func day(_ field: ArraySlice<UInt8>) -> Int? {
+        var scan = FieldScanner(field)
+        guard let day = scan.number(digits: 1...2), (1...31).contains(day) else { return nil }
+        if scan.isAtEnd { return day }
+        let rest = scan.rest
+        return rest.isText(".") || rest.isText(",") || rest.isText("日") || rest.isText("일") ? day : nil
+    }
+
+    /// `2009`, `2009年`.
+    private static func year(_ field: ArraySlice<UInt8>) -> Int? {
+        var scan = FieldScanner(field)
+        guard let year = scan.number(digits: 4...4), year >= 1900 else { return nil }
+        return scan.isAtEnd || scan.rest.isText("年") || scan.rest.isText("년") ? year : nil
     }
 }

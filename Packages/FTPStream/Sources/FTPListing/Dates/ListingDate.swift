@@ -1,22 +1,22 @@
-/// A date as a listing tells it, with what it does not tell.
+/// A date in a listing, with its precision and time zone.
 public struct ListingDate: Sendable, Hashable {
-    /// How much of the date was told.
+    /// The smallest unit of the date that the listing contains.
     public enum Precision: Sendable, Hashable, Comparable {
-        /// The day; the time is midnight.
+        /// The day. The time is midnight.
         case day
-        /// Hour and minute, too.
+        /// The minute.
         case minute
-        /// To the second.
+        /// The second.
         case second
     }
 
-    /// Whose clock it is by.
+    /// The time zone of a date.
     public enum Zone: Sendable, Hashable {
-        /// UTC, by the format's definition (MLSD, EPLF).
+        /// UTC, as the format defines (MLSD, EPLF).
         case utc
-        /// So many seconds ahead of UTC, as the line says.
+        /// An offset from UTC in seconds, positive to the east, which the line contains.
         case offset(Int)
-        /// The server's own, which the listing does not tell.
+        /// The server's time zone, which the listing does not contain.
         case unknown
     }
 
@@ -32,15 +32,15 @@ public struct ListingDate: Sendable, Hashable {
     public var minute = 0
     /// 0 to 60.
     public var second = 0
-    /// How much of the date was told.
+    /// The smallest unit of the date that the listing contains.
     public var precision: Precision
-    /// Whose clock it is by.
+    /// The time zone.
     public var zone = Zone.unknown
 
-    /// The line had no year; it was chosen so that the date is of the last twelve months.
+    /// Whether the line had no year, and the year was chosen so that the date is in the last twelve months.
     public var isYearGuessed = false
 
-    /// A date that exists; nil for the 30th of February.
+    /// Creates a date; nil if it does not exist, such as the 30th of February.
     public init?(
         year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, precision: Precision,
         zone: Zone = .unknown
@@ -54,9 +54,9 @@ public struct ListingDate: Sendable, Hashable {
         self.zone = zone
     }
 
-    /// Seconds since 1970 UTC.
+    /// Returns the time in seconds since 1970 UTC.
     ///
-    /// - Parameter offset: how far the server's clock is ahead of UTC, in seconds, if the listing does not tell.
+    /// - Parameter offset: the offset of the server's clock from UTC in seconds, used if the listing does not contain the zone.
     public func secondsSince1970(assuming offset: Int = 0) -> Int64 {
         let ahead =
             switch zone {
@@ -67,7 +67,7 @@ public struct ListingDate: Sendable, Hashable {
         return Self.dayNumber(year, month, day) * 86_400 + Int64(hour * 3600 + minute * 60 + second - ahead)
     }
 
-    /// The date of a time in seconds since 1970; nil beyond the year 9999.
+    /// Creates the date of a time in seconds since 1970; nil outside the years 1 to 9999.
     init?(secondsSince1970 time: Int64) {
         guard (-62_135_596_800...253_402_300_799).contains(time) else { return nil }
         let days = time >= 0 ? time / 86_400 : (time - 86_399) / 86_400
@@ -86,6 +86,19 @@ public struct ListingDate: Sendable, Hashable {
             second: rest % 60, precision: .second, zone: .utc)
     }
 
+    /// Creates the date of a timestamp such as `20150813175250`, with or without a fraction (RFC 3659 §2.3), in UTC.
+    package init?(timestamp: ArraySlice<UInt8>) {
+        var scan = FieldScanner(timestamp)
+        guard let year = scan.take(digits: 4), let month = scan.take(digits: 2), let day = scan.take(digits: 2),
+            let hour = scan.take(digits: 2), let minute = scan.take(digits: 2), let second = scan.take(digits: 2)
+        else { return nil }
+        if scan.take(".") { scan.skipDigits() }
+        guard scan.isAtEnd else { return nil }
+        self.init(
+            year: year, month: month, day: day, hour: hour, minute: minute, second: second, precision: .second,
+            zone: .utc)
+    }
+
     private static func days(in month: Int, of year: Int) -> Int {
         switch month {
         case 2: year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400)) ? 29 : 28
@@ -94,7 +107,7 @@ public struct ListingDate: Sendable, Hashable {
         }
     }
 
-    /// Days since 1970-01-01.
+    /// The number of days since 1970-01-01.
     private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
         let y = Int64(month <= 2 ? year - 1 : year)
         let era = (y >= 0 ? y : y - 399) / 400
@@ -102,5 +115,34 @@ public struct ListingDate: Sendable, Hashable {
         let shifted = Int64(month > 2 ? month - 3 : month + 9)
         let dayOfYear = (153 * shifted + 2) / 5 + Int64(day) - 1
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+}
+
+/// Infers the year of a date without one, which `ls` prints for dates in the last twelve months.
+struct YearInference: Sendable {
+    private let latest: Int64
+    private let thisYear: Int?
+
+    init(_ options: ListingOptions) {
+        // Clamped so that the sums below cannot overflow.
+        let bound: Int64 = 1 << 40
+        let now = min(max(options.now, -bound), bound) + min(max(options.serverOffset, -bound), bound)
+        latest = now + min(max(options.futureTolerance, 0), bound)
+        thisYear = ListingDate(secondsSince1970: now)?.year
+    }
+
+    func date(month: Int, day: Int, hour: Int, minute: Int) -> ListingDate? {
+        guard let thisYear else { return nil }
+        // The last 29 February may be eight years ago (1896 to 1904).
+        for yearsBack in -1...8 {
+            guard
+                var date = ListingDate(
+                    year: thisYear - yearsBack, month: month, day: day, hour: hour, minute: minute, precision: .minute),
+                date.secondsSince1970() <= latest
+            else { continue }
+            date.isYearGuessed = true
+            return date
+        }
+        return nil
     }
 }

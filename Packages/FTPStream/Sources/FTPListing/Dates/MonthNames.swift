@@ -1,8 +1,8 @@
-/// Names of months as servers abbreviate them, in the languages that `ls` speaks.
+/// The names and abbreviations of months in the languages of `ls`.
 ///
-/// Where two languages mean different months by one word, the word is left out, or taken as the larger number of people do.
+/// A word that means different months in two languages is omitted, or has the meaning in the language with more speakers.
 enum MonthNames {
-    /// The month of a word, 1 to 12; nil if it is none.
+    /// The month that a word names, 1 to 12; nil if it is not a month.
     static func month(_ field: ArraySlice<UInt8>) -> Int? {
         guard (2...24).contains(field.count) else { return nil }
         if field.count == 3, let month = english(field) { return month }
@@ -16,7 +16,7 @@ enum MonthNames {
         return table[lower] ?? numbered(lower)
     }
 
-    /// The common case, without making a string.
+    /// The common case, without creating a string.
     private static func english(_ field: ArraySlice<UInt8>) -> Int? {
         var key: UInt32 = 0
         for byte in field { key = key << 8 | UInt32(byte | 0x20) }
@@ -64,4 +64,48 @@ enum MonthNames {
         }
         return table
     }()
+}
+
+/// Words in the single-byte encodings that servers used before UTF-8.
+enum Cyrillic {
+    /// The possible readings of a word in lower case: as Latin-1, KOI8-R, Windows-1251 and ISO 8859-5.
+    static func readings(of word: ArraySlice<UInt8>) -> [String] {
+        [latin1, koi8, windows, iso].map { letter in
+            var text = ""
+            for byte in word { text.unicodeScalars.append(letter(byte)) }
+            return text.lowercased()
+        }
+    }
+
+    private static func latin1(_ byte: UInt8) -> Unicode.Scalar { Unicode.Scalar(byte) }
+
+    /// KOI8-R orders its letters like the Latin letters with a similar sound.
+    private static let koi8Order = Array("юабцдефгхийклмнопярстужвьызшэщчъ".unicodeScalars)
+
+    private static func koi8(_ byte: UInt8) -> Unicode.Scalar {
+        byte >= 0xC0 ? koi8Order[Int(byte & 0x1F)] : Unicode.Scalar(byte)
+    }
+
+    private static func windows(_ byte: UInt8) -> Unicode.Scalar {
+        switch byte {
+        case 0xC0...0xFF: cyrillic(Int(byte) - 0xC0)
+        case 0xB3: "і"
+        case 0xBF: "ї"
+        default: Unicode.Scalar(byte)
+        }
+    }
+
+    private static func iso(_ byte: UInt8) -> Unicode.Scalar {
+        switch byte {
+        case 0xB0...0xEF: cyrillic(Int(byte) - 0xB0)
+        case 0xF6: "і"
+        case 0xF7: "ї"
+        default: Unicode.Scalar(byte)
+        }
+    }
+
+    /// A letter of the Russian alphabet: 0 is capital A (U+0410), 63 is small Ya (U+044F).
+    private static func cyrillic(_ index: Int) -> Unicode.Scalar {
+        Unicode.Scalar(UInt16(0x410 + index)) ?? "?"
+    }
 }

@@ -1,7 +1,7 @@
-/// `type=file;size=951;modify=20150813175250; name`: RFC 3659 §7.
+/// The machine-readable format of MLSD and MLST (RFC 3659 §7): `type=file;size=951;modify=20150813175250; name`.
 enum FactsFormat {
     static func parse(_ line: ListingLine) -> ListingEntry? {
-        // The first "; " ends the facts; a blank within a fact is more than the RFC allows, and met with in link targets.
+        // The first "; " ends the facts. A space within a fact is not allowed by the RFC, but occurs in link targets.
         let bytes = line.bytes
         var end = 0
         while end + 1 < bytes.count, bytes[end] != UInt8(ascii: ";") || bytes[end + 1] != 0x20 { end += 1 }
@@ -9,8 +9,8 @@ enum FactsFormat {
         var entry = ListingEntry(nameBytes: Array(bytes[(end + 2)...]), format: .facts)
         if entry.nameBytes[...].isBlank { return nil }
         entry.factBytes = Array(bytes[..<end])
-        var owner = Told(by: ["unix.ownername", "unix.owner", "unix.uid"])
-        var group = Told(by: ["unix.groupname", "unix.group", "unix.gid"])
+        var owner = FirstFact(of: ["unix.ownername", "unix.owner", "unix.uid"])
+        var group = FirstFact(of: ["unix.groupname", "unix.group", "unix.gid"])
         for fact in Facts(bytes[..<end]) {
             guard !fact.name.isEmpty, take(fact, into: &entry) else { return nil }
             owner.take(fact)
@@ -21,13 +21,13 @@ enum FactsFormat {
         return entry
     }
 
-    /// What may be told by facts of several names: the first of the names counts.
-    private struct Told {
+    /// The value of a property that several facts may contain: the first name in the list takes precedence.
+    private struct FirstFact {
         let names: [StaticString]
         private(set) var value: ArraySlice<UInt8>?
         private var rank = Int.max
 
-        init(by names: [StaticString]) {
+        init(of names: [StaticString]) {
             self.names = names
         }
 
@@ -37,7 +37,9 @@ enum FactsFormat {
         }
     }
 
-    /// False if the value is not what the fact must have.
+    /// Sets the property of a fact.
+    ///
+    /// - Returns: Whether the value is valid.
     private static func take(_ fact: Facts.Fact, into entry: inout ListingEntry) -> Bool {
         let (name, value) = (fact.name, fact.value)
         if name.isWord("type") {
@@ -46,7 +48,7 @@ enum FactsFormat {
             guard let size = value.number else { return false }
             if name.isWord("size") { entry.size = size }
         } else if name.isWord("modify") {
-            guard let date = DateReader.stamp(value) else { return false }
+            guard let date = ListingDate(timestamp: value) else { return false }
             entry.date = date
         } else if name.isWord("unix.mode") {
             entry.mode = mode(value)
@@ -54,7 +56,7 @@ enum FactsFormat {
         return true
     }
 
-    /// Octal; pyftpdlib writes it as Python does, `0o644`. What is none costs the mode, not the entry.
+    /// An octal mode; pyftpdlib sends it in Python's form, `0o644`. An invalid mode is ignored; the entry remains valid.
     private static func mode(_ value: ArraySlice<UInt8>) -> UInt16? {
         let digits = value.starts(with: "0o".utf8) ? value.dropFirst(2) : value
         guard (1...7).contains(digits.count) else { return nil }
@@ -96,5 +98,57 @@ enum FactsFormat {
         } else if value.beginsWithWord("blk") {
             entry.kind = .blockDevice
         }
+    }
+}
+
+/// The facts of a line in order, `name=value` separated by semicolons (RFC 3659 §7.2).
+struct Facts: Sequence, IteratorProtocol {
+    /// A fact. It is invalid if the name is empty.
+    struct Fact {
+        let name: ArraySlice<UInt8>
+        let value: ArraySlice<UInt8>
+    }
+
+    private var scan: FieldScanner
+    private var isAtEnd = false
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        scan = FieldScanner(bytes)
+    }
+
+    mutating func next() -> Fact? {
+        if isAtEnd { return nil }
+        let fact = scan.take(upTo: ";")
+        isAtEnd = fact == nil
+        let text = fact ?? scan.rest
+        guard let equals = text.firstIndex(of: UInt8(ascii: "=")) else { return Fact(name: [], value: text) }
+        return Fact(name: text[..<equals].trimmed, value: text[(equals + 1)...])
+    }
+}
+
+/// Easily Parsed LIST Format: `+i8388621.29609,m824255902,/,<TAB>dev`
+enum EPLFFormat {
+    static func parse(_ line: ListingLine) -> ListingEntry? {
+        guard line.bytes.first == UInt8(ascii: "+"), let tab = line.bytes.firstIndex(of: 0x09), tab + 1 < line.count
+        else { return nil }
+        var entry = ListingEntry(nameBytes: Array(line.bytes[(tab + 1)...]), format: .eplf)
+        for fact in line.bytes[1..<tab].split(separator: UInt8(ascii: ",")) {
+            let value = fact.dropFirst()
+            switch fact.first {
+            case UInt8(ascii: "/"): entry.kind = .directory
+            case UInt8(ascii: "r"): entry.kind = .file
+            case UInt8(ascii: "s"): entry.size = value.number
+            case UInt8(ascii: "m"):
+                entry.date = value.number.flatMap { Int64(exactly: $0) }.flatMap { ListingDate(secondsSince1970: $0) }
+            case UInt8(ascii: "u") where value.first == UInt8(ascii: "p"):
+                var mode: UInt16 = 0
+                for digit in value.dropFirst().prefix(5) where (0x30...0x37).contains(digit) {
+                    mode = mode << 3 | UInt16(digit - 0x30)
+                }
+                entry.mode = mode & 0o7777
+            default: break
+            }
+        }
+        return entry
     }
 }

@@ -1,13 +1,13 @@
-/// `ls -l`, and what imitates it.
+/// The format of `ls -l` and its variants.
 ///
 /// ```
 /// drwxr-xr-x   2 john smith     group         4096 Mar  2 15:13 a name
 /// ```
 ///
-/// The columns before the size are many or few, and owners may have blanks. So the date is looked for first: it is the first
-/// one with a number before it, which is the size.
+/// The number of columns before the size varies, and owners may contain spaces. Therefore the date is searched first: it is the
+/// first one that follows a number, which is the size.
 enum UnixFormat {
-    static func parse(_ line: ListingLine, _ years: YearGuess) -> ListingEntry? {
+    static func parse(_ line: ListingLine, _ years: YearInference) -> ListingEntry? {
         guard line.fields.count >= 5, let permissions = UnixPermissions(line[0]) else { return nil }
         guard var entry = parse(line, columns: 1, permissions.kind, years) else { return nil }
         entry.mode = permissions.mode
@@ -19,9 +19,9 @@ enum UnixFormat {
         return entry
     }
 
-    /// Reads from the columns after the permissions on.
+    /// Parses the line from the columns after the permissions.
     static func parse(
-        _ line: ListingLine, columns first: Int, _ kind: ListingKind, _ years: YearGuess
+        _ line: ListingLine, columns first: Int, _ kind: ListingKind, _ years: YearInference
     ) -> ListingEntry? {
         guard let (sizeField, found) = findDate(line, from: first, years), let name = name(line, after: found)
         else { return nil }
@@ -30,7 +30,7 @@ enum UnixFormat {
         var end = sizeField
         switch kind {
         case .characterDevice, .blockDevice:
-            // Major and minor number in the place of the size: "0, 27".
+            // Major and minor numbers instead of the size: "0, 27".
             if end > first, line[end - 1].last == UInt8(ascii: ",") { end -= 1 }
         case .directory, .link, .fifo, .socket: break
         case .file, .unknown: entry.size = line[sizeField].number
@@ -40,8 +40,10 @@ enum UnixFormat {
         return entry.nameBytes[...].isBlank ? nil : entry
     }
 
-    private static func findDate(_ line: ListingLine, from first: Int, _ years: YearGuess) -> (Int, DateReader.Found)? {
-        // A size that ran into the group before it ("ftpadmin153198592") is the second choice: it is then unknown.
+    private static func findDate(
+        _ line: ListingLine, from first: Int, _ years: YearInference
+    ) -> (Int, DateReader.Found)? {
+        // A size without a space after the group ("ftpadmin153198592") is the second choice; the size is then unknown.
         for isStrict in [true, false] {
             for field in first..<max(first, line.fields.count - 2) {
                 let size = line[field]
@@ -54,11 +56,12 @@ enum UnixFormat {
         return nil
     }
 
-    /// One blank ends the date; all others belong to the name.
+    /// The name after the date. One blank separates them; all others belong to the name.
     private static func name(_ line: ListingLine, after found: DateReader.Found) -> ArraySlice<UInt8>? {
         let date = line.fields[found.lastField]
         var start = date.upperBound + 1
-        // A year in a column of five, where a time has its colon: flush left ("Mar  1 2003  x") it has one more blank.
+        // The column of the time is five characters wide. A year that is aligned left in it ("Mar  1 2003  x") has one more
+        // blank.
         if found.date.precision == .day, date.lowerBound - line.fields[found.lastField - 1].upperBound == 1,
             start < line.count, ListingLine.isBlank(line.bytes[start])
         {
@@ -73,7 +76,7 @@ enum UnixFormat {
         if let first = columns.first, line[first].number != nil {
             let links = line[first].number
             columns = columns.dropFirst().startIndex..<columns.upperBound
-            // Mac servers give the sizes of both forks, then their sum.
+            // Mac servers list the sizes of both forks, then their sum.
             if columns.count == 1, let links, let other = line[columns.lowerBound].number, let size = entry.size,
                 links.addingReportingOverflow(other) == (size, false), links > 0 || other == size, size > 0
             {
@@ -92,20 +95,78 @@ enum UnixFormat {
         }
     }
 
-    /// "name -> target": if several arrows are there, the one behind which the target is as long as the size says.
+    /// Splits "name -> target". If there are several arrows, the target is the text whose length equals the size.
     private static func splitLink(_ entry: inout ListingEntry, size: UInt64?) {
         let bytes = entry.nameBytes
         let arrow = Array(" -> ".utf8)
-        var places: [Int] = []
-        var place = 0
-        while place + arrow.count <= bytes.count {
-            if bytes[place..<(place + arrow.count)].elementsEqual(arrow) { places.append(place) }
-            place += 1
+        var arrows: [Int] = []
+        var index = 0
+        while index + arrow.count <= bytes.count {
+            if bytes[index..<(index + arrow.count)].elementsEqual(arrow) { arrows.append(index) }
+            index += 1
         }
-        let fitting = places.first { place in size == UInt64(bytes.count - place - arrow.count) }
-        guard let split = fitting ?? places.first, split > 0 else { return }
+        let matching = arrows.first { index in size == UInt64(bytes.count - index - arrow.count) }
+        guard let split = matching ?? arrows.first, split > 0 else { return }
         entry.nameBytes = Array(bytes[..<split])
         entry.linkTargetBytes = Array(bytes[(split + arrow.count)...])
         entry.place = ListingPlace(entry.nameBytes)
+    }
+}
+
+/// The first field of `ls -l`, such as `drwxr-sr-x+`: the type, nine letters, and a mark of an ACL or SELinux context.
+struct UnixPermissions {
+    let kind: ListingKind
+    /// Nil for the flags of Connect:Enterprise, which are not permissions.
+    let mode: UInt16?
+    /// Whether the field has the flags of a Connect:Enterprise mailbox: `-C--E-----FTP`.
+    let isEnterprise: Bool
+
+    init?(_ field: ArraySlice<UInt8>) {
+        guard field.count >= 10, let first = field.first, let kind = Self.kind(first) else { return nil }
+        self.kind = kind
+        let letters = field.dropFirst().prefix(9)
+        let rest = field.dropFirst(10)
+        if let mode = Self.mode(letters), rest.isEmpty || rest.isText("+") || rest.isText(".") || rest.isText("@") {
+            self.mode = mode
+            isEnterprise = false
+        } else {
+            let isFlag = { (byte: UInt8) in byte == UInt8(ascii: "-") || (0x41...0x5A).contains(byte) }
+            guard rest.isText("FTP"), letters.allSatisfy(isFlag) else { return nil }
+            mode = nil
+            isEnterprise = true
+        }
+    }
+
+    private static func kind(_ letter: UInt8) -> ListingKind? {
+        switch letter {
+        case UInt8(ascii: "-"): .file
+        case UInt8(ascii: "d"): .directory
+        case UInt8(ascii: "l"): .link
+        case UInt8(ascii: "c"): .characterDevice
+        case UInt8(ascii: "b"): .blockDevice
+        case UInt8(ascii: "p"): .fifo
+        case UInt8(ascii: "s"): .socket
+        case UInt8(ascii: "D"), UInt8(ascii: "P"): .unknown  // Solaris doors and event ports
+        default: nil
+        }
+    }
+
+    /// The bits of nine letters; nil if a letter is not valid at its position.
+    private static func mode(_ letters: ArraySlice<UInt8>) -> UInt16? {
+        var mode: UInt16 = 0
+        for (index, letter) in letters.enumerated() {
+            let bit: UInt16 = 0o400 >> UInt16(index)
+            switch (index % 3, letter) {
+            case (_, UInt8(ascii: "-")): break
+            case (0, UInt8(ascii: "r")), (1, UInt8(ascii: "w")), (2, UInt8(ascii: "x")): mode |= bit
+            case (2, UInt8(ascii: "s")) where index < 8: mode |= bit | (index == 2 ? 0o4000 : 0o2000)
+            case (2, UInt8(ascii: "S")) where index < 8: mode |= index == 2 ? 0o4000 : 0o2000
+            case (2, UInt8(ascii: "l")), (2, UInt8(ascii: "L")): if index == 5 { mode |= 0o2000 } else { return nil }
+            case (2, UInt8(ascii: "t")) where index == 8: mode |= bit | 0o1000
+            case (2, UInt8(ascii: "T")) where index == 8: mode |= 0o1000
+            default: return nil
+            }
+        }
+        return mode
     }
 }

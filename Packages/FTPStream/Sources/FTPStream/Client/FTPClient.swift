@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import StreamKit
 
-/// Everything one does on an FTP server: list, fetch, store, make, rename, remove.
+/// A client of an FTP server: lists directories, downloads, uploads, renames and removes files, and sends other commands.
 ///
 /// ```swift
 /// let client = try FTPClient(URL(string: "ftps://ann@ftp.example.org/")!)
@@ -12,53 +12,57 @@ public import StreamKit
 /// try await client.rename("new.txt", to: "old.txt")
 /// ```
 ///
-/// It has no session of its own: each call takes an idle one from its pool or logs in, so calls may overlap, and a server that
-/// ends an idle session is not noticed. Paths are as ``FTPPath`` says; the URL's own path is not used. What a server refuses is
-/// thrown with its reply: `StreamError.underlying` is an ``FTPError``.
+/// Each call takes an idle session from the client's pool, or logs in. Calls may therefore overlap, and an idle session that the
+/// server has ended is replaced. For the form of paths see ``FTPPath``; the path of the URL is not used. If the server refuses a
+/// command, the call throws an error whose `StreamError.underlying` is an ``FTPError`` with the reply.
 public final class FTPClient: Sendable {
     private let location: FTPLocation
     private let settings: Locked<FTPSettings>
     private let loop: EventLoop
 
-    /// A client for a server: scheme, host, port and user of the URL count.
+    /// Creates a client for the server of a URL, with its scheme, host, port, user name and password.
     ///
-    /// - Throws: as `ReadStream.init(ftpURL:loop:)`.
+    /// - Throws: As `ReadStream.init(ftpURL:loop:)`.
     public init(_ url: URL, loop: EventLoop = .shared) throws(StreamError) {
-        location = try FTPConversation.converting { () throws(FTPError) in try FTPLocation(url) }
+        location = try StreamError.converting { () throws(FTPError) in try FTPLocation(url) }
         self.loop = loop
         var settings = FTPSettings()
         settings.pool = FTPSessionPool()
         self.settings = Locked(settings)
     }
 
-    /// Sets a property of the streams that are made from now on.
+    /// Sets a property of the streams that are created from now on.
     ///
-    /// - Throws: `EINVAL` for one that `ftpClient` does not honour, and `FTPError.Code.badArgument` for text
-    ///   that no command can carry.
+    /// - Throws: `EINVAL` for a property that `ftpClient` does not honour; `FTPError.Code.badArgument` for text that a command
+    ///   cannot contain.
     public func set<Value>(_ property: StreamProperty<Value>, to value: Value?) throws(StreamError) {
         if let refusal = StreamKind.ftpClient.refusal(of: property) { throw refusal }
         try FTPSettings.check(value, named: property.name)
         settings.withLock { $0.set(value, named: property.name) }
     }
 
-    /// Where its idle sessions are; its own unless set otherwise.
+    /// The pool of the client's idle sessions: a separate one, unless `ftpPool` is set.
     public var pool: FTPSessionPool { settings.withLock { $0.pool } ?? .shared }
 
     // MARK: Streams
 
-    /// A stream of a file, from `offset` on; nil for what `ftpTransferOffset` says, which is 0 by default.
+    /// A stream that reads a file.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - offset: the position in the file, in bytes. Nil for the value of `ftpTransferOffset`, which is 0 by default.
     public func reader(_ path: FTPPath, offset: UInt64? = nil) -> ReadStream {
         var settings = settings.withLock { $0 }
         if let offset { settings.set(offset, named: StreamProperty<UInt64>.ftpTransferOffset.name) }
         return read(.reading(path.bytes, at: location, isASCII: false, settings, loop: loop))
     }
 
-    /// A stream into a file; see `WriteStream.init(ftpURL:loop:)` for its end.
+    /// A stream that writes a file. To complete the upload, call `finish()`; see `WriteStream.init(ftpURL:loop:)`.
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - offset: where to write; what the file has before that stays. Nil for what `ftpAppends` and
-    ///     `ftpTransferOffset` say: by default, the file is replaced.
+    ///   - offset: the position in the file, in bytes; the contents before it remain. Nil for the values of `ftpAppends` and
+    ///     `ftpTransferOffset`: by default, the file is replaced.
     public func writer(_ path: FTPPath, offset: UInt64? = nil) -> WriteStream {
         var settings = settings.withLock { $0 }
         if let offset {
@@ -68,7 +72,7 @@ public final class FTPClient: Sendable {
         return write(.writing(path.bytes, at: location, isASCII: false, settings, loop: loop))
     }
 
-    /// A stream that adds to the end of a file (APPE).
+    /// A stream that appends to a file (APPE).
     public func appender(_ path: FTPPath) -> WriteStream {
         var settings = settings.withLock { $0 }
         settings.set(true, named: StreamProperty<Bool>.ftpAppends.name)
@@ -76,19 +80,19 @@ public final class FTPClient: Sendable {
         return write(.writing(path.bytes, at: location, isASCII: false, settings, loop: loop))
     }
 
-    /// A stream of a directory's listing, as it comes.
+    /// A stream of a directory listing in the server's format.
     public func lister(_ path: FTPPath = "") -> ReadStream {
         read(.listing(path.bytes, at: location, settings.withLock { $0 }, loop: loop))
     }
 
-    // MARK: Questions and changes
+    // MARK: Queries and changes
 
-    /// What is in a directory, without the directory itself and the one above, all at once.
+    /// Returns the entries of a directory, without the directory itself and its parent.
     ///
-    /// The entries of a large directory are better read one by one (``entries(_:)``), which takes no more memory than one.
+    /// For large directories use ``entries(_:)``, which keeps only one entry in memory.
     ///
-    /// - Throws: what the server refuses, a listing with a line beyond all measure, and one of more than ``listingLimit`` bytes or
-    ///   whose entries take more than ``listMemoryLimit``.
+    /// - Throws: The server's refusal; an error if a line is longer than `ListingOptions.lineLimit`, the listing has more than
+    ///   ``listingLimit`` bytes, or the entries take more than ``listMemoryLimit``.
     public nonisolated(nonsending) func list(_ path: FTPPath = "") async throws(StreamError) -> [ListingEntry] {
         try await list(path, memory: FTPClient.listMemoryLimit, bytes: FTPClient.listingLimit)
     }
@@ -99,7 +103,7 @@ public final class FTPClient: Sendable {
         var entries: [ListingEntry] = []
         var used = 0
         for try await entry in FTPEntries(client: self, path: path, byteLimit: listingLimit) {
-            // While the array grows, there are two of it.
+            // While the array grows, two copies of it exist.
             used += entry.memorySize + MemoryLayout<ListingEntry>.stride
             guard used <= memoryLimit else {
                 throw StreamError(domain: .ftp, code: 200, .tooManyEntries(memoryLimit))
@@ -109,11 +113,11 @@ public final class FTPClient: Sendable {
         return entries
     }
 
-    /// What is in a directory, as it comes: for directories of any size.
+    /// The entries of a directory as a sequence, for directories of any size.
     public func entries(_ path: FTPPath = "") -> FTPEntries { FTPEntries(client: self, path: path, byteLimit: nil) }
 
-    /// The most memory that ``list(_:)`` fills with entries, in bytes: 32 MiB, for about 50,000 entries with many facts or 80,000
-    /// with few. ``entries(_:)`` keeps none of them.
+    /// The most memory for the entries of ``list(_:)``, in bytes: 32 MiB, about 50,000 entries with many facts or 80,000 with
+    /// few. ``entries(_:)`` does not keep entries.
     public static let listMemoryLimit = 32 << 20
 
     /// The most bytes of a listing that ``list(_:)`` reads: 64 MiB. ``entries(_:)`` reads listings of any length.
@@ -124,12 +128,12 @@ public final class FTPClient: Sendable {
         return ListingOptions(now: now, format: listing == .names ? .names : nil)
     }
 
-    /// Makes a directory, whose parent exists.
+    /// Creates a directory. Its parent must exist.
     public nonisolated(nonsending) func makeDirectory(_ path: FTPPath) async throws(StreamError) {
         try await run([("MKD", path.bytes)])
     }
 
-    /// Removes a directory, which must be empty.
+    /// Removes an empty directory.
     public nonisolated(nonsending) func removeDirectory(_ path: FTPPath) async throws(StreamError) {
         try await run([("RMD", path.bytes)])
     }
@@ -139,40 +143,40 @@ public final class FTPClient: Sendable {
         try await run([("DELE", path.bytes)])
     }
 
-    /// Gives a file or directory another name, or place.
+    /// Renames or moves a file or directory.
     public nonisolated(nonsending) func rename(_ path: FTPPath, to other: FTPPath) async throws(StreamError) {
         try await run([("RNFR", path.bytes), ("RNTO", other.bytes)])
     }
 
-    /// How many bytes a file has (SIZE, RFC 3659 §4).
+    /// The size of a file in bytes (SIZE, RFC 3659 §4).
     public nonisolated(nonsending) func size(of path: FTPPath) async throws(StreamError) -> UInt64 {
         let stream = try await run(.size(path.bytes))
-        guard let size = stream[.ftpResourceSize] else { throw StreamError(domain: .ftp, code: 200, .noAnswer("SIZE")) }
+        guard let size = stream[.ftpResourceSize] else {
+            throw StreamError(domain: .ftp, code: 200, .invalidReply("SIZE"))
+        }
         return size
     }
 
-    /// When a file was changed (MDTM, RFC 3659 §3), in UTC.
+    /// The time at which a file was last changed (MDTM, RFC 3659 §3), in UTC.
     public nonisolated(nonsending) func modificationDate(of path: FTPPath) async throws(StreamError) -> ListingDate {
         let reply = try await run([("MDTM", path.bytes)])
-        // The format is that of the fact, so its reader is asked.
-        let line = Array("modify=".utf8) + (reply?.lines.last?[...].trimmed ?? []) + Array("; x".utf8)
-        guard let entries = try? ListingParser.entries(of: line, ListingOptions(now: 0, format: .facts)),
-            let date = entries.first?.date
-        else { throw StreamError(domain: .ftp, code: 200, .noAnswer("MDTM")) }
+        guard let line = reply?.lines.last, let date = ListingDate(timestamp: line[...].trimmed) else {
+            throw StreamError(domain: .ftp, code: 200, .invalidReply("MDTM"))
+        }
         return date
     }
 
-    /// Sets the permission bits of a file (SITE CHMOD), on servers that know it.
+    /// Sets the permission bits of a file (SITE CHMOD), on servers that support it.
     public nonisolated(nonsending) func setMode(_ mode: UInt16, of path: FTPPath) async throws(StreamError) {
         let digits = String(mode & 0o7777, radix: 8)
         try await run([("SITE", Array("CHMOD \(digits) ".utf8) + path.bytes)])
     }
 
-    /// Sends a command that moves no data, and gives the reply, also if it is a refusal.
+    /// Sends a command that transfers no data, and returns the reply, even a refusal.
     ///
-    /// It has no effect on other calls: a session on which a command may have changed the user, the directory, the type or anything
-    /// else that a session keeps (all but questions such as STAT and SIZE, and changes of files such as DELE) is closed
-    /// afterwards.
+    /// The command has no effect on other calls: unless it is known to leave the session unchanged (queries such as STAT and
+    /// SIZE, changes of files such as DELE), the session is closed afterwards, because the user, directory or type may have
+    /// changed.
     public nonisolated(nonsending) func command(_ command: FTPCommand) async throws(StreamError) -> FTPReply {
         let stream = try await run(.raw(command))
         guard let reply = stream[.ftpLastReply] else { throw .closed }
@@ -183,7 +187,7 @@ public final class FTPClient: Sendable {
 
     private func read(_ exchange: FTPExchange) -> ReadStream {
         let stream = ReadStream(transport: exchange)
-        // Cannot fail: it is settable always.
+        // Cannot fail: the property can be set at any time.
         try? stream.set(.readLimit, to: settings.withLock { $0.all[.readLimit] })
         return stream
     }
@@ -194,13 +198,13 @@ public final class FTPClient: Sendable {
         return stream
     }
 
-    /// The stream with the limit of this library, for reads that the library performs, unless the client was given one.
+    /// Sets the library's time limit, for streams that the library reads itself, unless the client has one.
     func limited(_ stream: ReadStream) -> ReadStream {
         try? stream.set(.readLimit, to: settings.withLock { $0.all[.readLimit] } ?? FTPTimeLimits.idleData)
         return stream
     }
 
-    /// The stream with the limit of this library, for writes that the library performs, unless the client was given one.
+    /// Sets the library's time limit, for streams that the library writes itself, unless the client has one.
     func limited(_ stream: WriteStream) -> WriteStream {
         try? stream.set(.writeLimit, to: settings.withLock { $0.all[.writeLimit] } ?? FTPTimeLimits.idleData)
         return stream
@@ -213,7 +217,7 @@ public final class FTPClient: Sendable {
         var encoded: [FTPCommand] = []
         for (verb, argument) in commands {
             encoded.append(
-                try FTPConversation.converting { () throws(FTPError) in try FTPCommand(verb, bytes: argument) })
+                try StreamError.converting { () throws(FTPError) in try FTPCommand(verb, bytes: argument) })
         }
         return try await run(.commands(encoded))[.ftpLastReply]
     }
@@ -241,7 +245,49 @@ extension Sentence {
             "\(limit)")
     }
 
-    fileprivate static func noAnswer(_ command: String) -> Sentence {
+    fileprivate static func invalidReply(_ command: String) -> Sentence {
         Sentence("ftp.noAnswer", "The server's reply to %1 cannot be parsed.", command)
+    }
+}
+
+/// The name of a file or directory on a server, as the bytes that go over the wire.
+///
+/// Relative to the login directory unless it begins with a slash. A string literal is encoded as UTF-8. For names from a
+/// listing use the received bytes: `folder.appending(entry.nameBytes)`.
+public struct FTPPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The bytes.
+    public var bytes: [UInt8]
+
+    /// Creates a path of bytes.
+    public init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Creates a path of text, encoded as UTF-8.
+    public init(_ text: String) {
+        bytes = Array(text.utf8)
+    }
+
+    /// Creates a path of text, encoded as UTF-8.
+    public init(stringLiteral text: String) {
+        self.init(text)
+    }
+
+    /// The path of an entry in this directory.
+    public func appending(_ name: [UInt8]) -> FTPPath {
+        if bytes.isEmpty { return FTPPath(bytes: name) }
+        return FTPPath(bytes: bytes.last == UInt8(ascii: "/") ? bytes + name : bytes + [UInt8(ascii: "/")] + name)
+    }
+
+    /// The path as text: UTF-8, otherwise Latin-1.
+    public var description: String { ListingEntry(nameBytes: bytes).name }
+}
+
+extension FTPPath {
+    /// Creates the path of an FTP URL: relative to the login directory, unless it begins with `%2F`.
+    ///
+    /// - Throws: As `ReadStream.init(ftpURL:loop:)`.
+    public init(_ url: URL) throws(StreamError) {
+        bytes = try StreamError.converting { () throws(FTPError) in try FTPLocation(url).path }
     }
 }

@@ -1,7 +1,7 @@
 internal import Glibc
 public import StreamKit
 
-/// What is in a directory, one entry after the other, as the listing comes.
+/// The entries of a directory as a sequence, parsed while the listing is received.
 ///
 /// ```swift
 /// for try await entry in client.entries("pub") where entry.kind == .file {
@@ -9,27 +9,27 @@ public import StreamKit
 /// }
 /// ```
 ///
-/// The directory itself and the one above are left out. Each iteration lists the directory anew, on a session of its own while
-/// it lasts; leaving it early gives the listing up.
+/// The directory itself and its parent are omitted. Each iteration lists the directory again and uses one session until it ends;
+/// leaving it early aborts the listing.
 public struct FTPEntries: AsyncSequence, Sendable {
-    /// An entry.
+    /// The type of the entries.
     public typealias Element = ListingEntry
-    /// What the server refuses, and a listing with a line beyond all measure.
+    /// The type of the errors: the server's refusal, or a line longer than `ListingOptions.lineLimit`.
     public typealias Failure = StreamError
 
     let client: FTPClient
     let path: FTPPath
-    /// The most bytes of the listing; nil for any number.
+    /// The most bytes of the listing; nil for no limit.
     let byteLimit: Int?
 
-    /// Begins; the listing is asked for with the first entry.
+    /// Creates an iterator, which requests the listing when it returns the first entry.
     public func makeAsyncIterator() -> Iterator {
         Iterator(client.limited(client.lister(path)), client.listingOptions(now: Int64(time(nil))), byteLimit)
     }
 
     /// The entries of one listing.
     public struct Iterator: AsyncIteratorProtocol {
-        private let stream: ReadStream
+        let stream: ReadStream
         private var parser: ListingParser
         private var rest: [UInt8] = []
         private var used = 0
@@ -44,20 +44,20 @@ public struct FTPEntries: AsyncSequence, Sendable {
             parser = ListingParser(options)
         }
 
-        /// The next entry; nil at the end.
+        /// Returns the next entry; nil at the end.
         public mutating func next() async throws(StreamError) -> ListingEntry? {
             try await next(isolation: nil)
         }
 
-        /// The next entry; nil at the end.
+        /// Returns the next entry; nil at the end.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(StreamError) -> ListingEntry? {
             do {
                 while !isAtEnd {
-                    if let entry = try parsed() { return entry }
+                    if let entry = try parseReceived() { return entry }
                     if hasBegun {
-                        // A listing that has lines and no entries must not keep the caller's thread.
+                        // A listing of lines that are no entries must not occupy the caller's thread.
                         await Task.yield()
                     } else {
                         hasBegun = true
@@ -96,8 +96,8 @@ public struct FTPEntries: AsyncSequence, Sendable {
             return error
         }
 
-        /// The next entry of what is there already.
-        private mutating func parsed() throws(ListingError) -> ListingEntry? {
+        /// The next entry among the received bytes; nil if more bytes are needed.
+        private mutating func parseReceived() throws(ListingError) -> ListingEntry? {
             let rest = rest
             while used < rest.count {
                 let step = try parser.parse(rest.span.bytes.extracting(droppingFirst: used))

@@ -1,67 +1,71 @@
 internal import StreamKit
 
-/// One job over a session: from connecting to the server's last word.
+/// One job over a session, from connecting to the final reply.
 ///
-/// Theory of operation. Every member takes one or more steps and never waits; `Interest` says what to wait for, at ``place``.
-/// ``FTPMachine`` decides; this carries bytes between it and the two connections. A failure of the data connection is told only
-/// after the server was asked why: its reply is the better reason.
+/// Theory of operation. Every member takes one or more steps and never waits; a returned `Interest` says what to wait for, at
+/// ``waitPoint``. ``FTPMachine`` decides; the conversation performs its actions on the control and data connections. A failure
+/// of the data connection is reported only after the server's reply was awaited, because the reply usually names the cause.
 struct FTPConversation: Sendable {
-    /// How far ``advance()`` came.
+    /// The result of ``advance()``.
     enum Progress: Sendable {
-        /// Wait for this at ``FTPConversation/place``.
+        /// Wait for this at ``FTPConversation/waitPoint``.
         case blocked(Interest)
-        /// The data connection is there, or on its way: move the data, then call ``FTPConversation/finishTransfer(_:)``.
+        /// The data connection is open or opening: transfer the data, then call ``FTPConversation/finishTransfer(_:)``.
         case transferring
-        /// The job is done.
+        /// The job is complete.
         case done
     }
 
-    enum Phase: Sendable {
+    private enum Phase: Sendable {
         case idle
-        case talking(FTPMachine.Action)
+        /// The action of the machine to perform next.
+        case performing(FTPMachine.Action)
         case transferring
-        /// The data connection failed with this, and the server's word is awaited.
+        /// The data connection failed with this error, and the server's reply is awaited.
         case failing(StreamError)
         case done
     }
 
-    let location: FTPLocation
-    let job: FTPJob
-    let settings: FTPSettings
-    let loop: EventLoop
-    let key: FTPSessionKey
-    var phase = Phase.idle
-    var mustBeNew = false
+    private let location: FTPLocation
+    private let job: FTPJob
+    private let settings: FTPSettings
+    private let loop: EventLoop
+    private let key: FTPSessionKey
+    private var phase = Phase.idle
+    private var needsNewSession = false
 
     /// Where to wait.
-    var place: WaitPoint {
-        didSet { alarm.place.withLock { $0 = place } }
+    private(set) var waitPoint: WaitPoint {
+        didSet { timerTarget.waitPoint.withLock { $0 = waitPoint } }
     }
-    let alarm: FTPAlarm
-    var control: FTPControl?
-    var data: StreamPair?
-    /// The data connection of an upload over TLS that has said its farewell.
-    var lingering: FTPFarewell?
-    var listener: Socket?
-    /// When the server must have answered.
-    var deadline: (Moment, LoopTimer)?
-    /// When the next sign of life is due.
-    var nextSign: LoopTimer?
-    /// The job itself has begun: what came before was the log-in.
-    var hasBegunJob = false
-    var report = ConnectionReport()
-    var tlsInformation: TLSInformation?
-    var dataTLSInformation: TLSInformation?
-    var resourceSize: UInt64?
-    var lastReply: FTPReply?
-    /// Performed once the lock of the ``FTPExchange`` has been released.
+    private let timerTarget: FTPTimerTarget
+    private(set) var control: FTPControl?
+    private(set) var data: StreamPair?
+    /// The data connection of an upload over TLS after its close_notify was sent.
+    private var lingering: FTPLingeringClose?
+    private(set) var listener: Socket?
+    /// The time limit of the current command.
+    private(set) var deadline: (instant: Moment, timer: LoopTimer)?
+    /// The timer of the next NOOP.
+    private var keepAliveTimer: LoopTimer?
+    /// Whether the job has begun: before, the session logs in.
+    private var hasBegunJob = false
+
+    private(set) var report = ConnectionReport()
+    private(set) var tlsInformation: TLSInformation?
+    private(set) var dataTLSInformation: TLSInformation?
+    private(set) var resourceSize: UInt64?
+    private(set) var lastReply: FTPReply?
+
+    /// Performed after the lock of the ``FTPExchange`` has been released.
     var deferred = Deferred<FTPDeferredAction>()
     /// The log of the connections, suspended under that lock; nil without a logger.
     let log: DeferredLog?
 
+    /// - Parameter onKeepAlive: called when ``sendKeepAlive()`` is due.
     init(
         _ location: FTPLocation, _ job: FTPJob, _ settings: FTPSettings, loop: EventLoop,
-        signal: @escaping @Sendable () -> Void
+        onKeepAlive: @escaping @Sendable () -> Void
     ) throws(StreamError) {
         self.location = location
         self.job = job
@@ -70,74 +74,74 @@ struct FTPConversation: Sendable {
         log?.install(in: &settings.properties)
         self.settings = settings
         self.loop = loop
-        place = WaitPoint(loop: loop)
-        alarm = FTPAlarm(place, signal: signal)
-        key = try Self.converting { () throws(FTPError) in try settings.key(for: location, loop: loop) }
+        waitPoint = WaitPoint(loop: loop)
+        timerTarget = FTPTimerTarget(waitPoint, onKeepAlive: onKeepAlive)
+        key = try StreamError.converting { () throws(FTPError) in try settings.key(for: location, loop: loop) }
     }
 
-    var pool: FTPSessionPool { settings.pool ?? .shared }
+    private var pool: FTPSessionPool { settings.pool ?? .shared }
 
     var isDone: Bool { if case .done = phase { true } else { false } }
 
-    /// The reply that is due, for messages; nil before the control connection is open.
+    /// The outstanding reply, for messages; nil before the control connection is open.
     private var awaitedReply: String? {
         guard let control, control.pair.input.status != .opening else { return nil }
         return control.machine.awaitedReply
     }
 
-    /// Goes on until data can be moved, the job is done, or something must be waited for.
+    /// Proceeds until data can be transferred, the job is complete, or it must wait.
     mutating func advance() throws(StreamError) -> Progress {
         while true {
             do throws(StreamError) {
-                if isLate {
+                if hasTimedOut {
                     if case .failing(let error) = phase { throw error }
-                    // A data connection that did not come about is why the server says nothing.
+                    // If the data connection failed to open, that is why the server does not reply.
                     throw data?.input.error
                         ?? StreamError(.timedOut(awaiting: awaitedReply, after: settings.replyLimit))
                 }
                 switch phase {
                 case .idle: try beginSession()
-                case .talking(let action):
+                case .performing(let action):
                     guard let progress = try perform(action) else { continue }
-                    // The alarm may have rung where we no longer wait.
-                    if case .blocked = progress, isLate { continue }
+                    // The timer may have signalled the previous wait point.
+                    if case .blocked = progress, hasTimedOut { continue }
                     return progress
                 case .transferring: return .transferring
                 case .failing(let error):
-                    if let interest = try awaitReason(for: error), !isLate { return .blocked(interest) }
+                    if let interest = try awaitCause(of: error), !hasTimedOut { return .blocked(interest) }
                 case .done: return .done
                 }
             } catch {
-                noteFacts()
-                if try !startAgain(after: error) { throw error }
+                updateInformation()
+                if try !retryOnNewSession(after: error) { throw error }
             }
         }
     }
 
-    /// All data has been moved, or the data connection has failed with `error`.
+    /// Ends the transfer: all data was transferred, or the data connection failed with `error`.
     mutating func finishTransfer(_ error: StreamError? = nil) throws(StreamError) {
         guard case .transferring = phase, let control else { return }
         dataTLSInformation = data?[.tlsInformation]
         if error == nil, case .store = job, dataTLSInformation != nil {
-            lingering = data.map { FTPFarewell($0, loop: loop) }
+            lingering = data.map { FTPLingeringClose($0, loop: loop) }
             data = nil
         } else {
             closeData()
         }
-        stopSigns()
+        stopKeepAlive()
         let action = control.machine.didTransfer()
-        phase = error.map { .failing($0) } ?? .talking(action)
+        phase = error.map { .failing($0) } ?? .performing(action)
         if error != nil, action == .ready { throw error ?? .closed }
-        startClock()
+        startReplyTimer()
     }
 
-    /// Says good-bye: a session in the midst of a transfer is asked to abort it, by and by, and then kept.
+    /// Ends the conversation. A transfer that is running is aborted in the background, and its session is kept.
     mutating func close() {
-        stopClock()
-        stopSigns()
+        stopReplyTimer()
+        stopKeepAlive()
         let wasTransferring: Bool = if case .transferring = phase { true } else { false }
         closeData()
-        noteFacts()
+        updateInformation()
         detachWaiters()
         guard let control = control.take() else { return }
         phase = .done
@@ -145,42 +149,278 @@ struct FTPConversation: Sendable {
         deferred.add(.recover(control, isAborting: true, pool, loop))
     }
 
-    /// Closes the data connection and the socket that waits for one.
-    mutating func closeData() {
+    /// Closes the data connection and the socket that listens for one.
+    private mutating func closeData() {
         if let lingering = lingering.take() { deferred.add(.stopLingering(lingering)) }
         if let listener = listener.take() { deferred.add(.invalidate(listener)) }
         if let data = data.take() { deferred.add(.close(data)) }
     }
+
+    /// Waits at the data connection.
+    mutating func waitForData(_ half: WaitPoint.Half) {
+        if let data { waitPoint = half == .reader ? data.input.waitPoint : data.output.waitPoint }
+    }
+
+    // MARK: Sessions
+
+    private mutating func beginSession() throws(StreamError) {
+        if settings.keepsConnection, !needsNewSession,
+            let control = pool.take(key, dispose: { deferred.add(.end($0)) })
+        {
+            self.control = control
+            try beginJob(control)
+        } else {
+            let control = try FTPControl(connectingFor: key, settings.properties, loop: loop)
+            self.control = control
+            phase = .performing(control.machine.begin())
+        }
+        startReplyTimer()
+    }
+
+    private mutating func beginJob(_ control: FTPControl) throws(StreamError) {
+        hasBegunJob = true
+        phase = .performing(
+            try StreamError.converting { () throws(FTPError) in
+                try control.machine.begin(job, isIPv6: control.isIPv6)
+            })
+    }
+
+    /// Repeats the job on a new session if `error` shows that a kept session was dead, which only its use reveals.
+    ///
+    /// - Returns: Whether the job is repeated. Otherwise the session is released.
+    private mutating func retryOnNewSession(after error: StreamError) throws(StreamError) -> Bool {
+        // An invalid command (EINVAL) would fail on a new session as well, and a time limit (ETIMEDOUT) is over.
+        let isLost =
+            (error.underlying as? FTPError).map { $0.code == .connectionLost }
+            ?? (error.domain == .posix && error.code != 110)
+        if let control, control.isReused, control.machine.lastReply == nil, isLost, !needsNewSession {
+            deferred.add(.end(control))
+            closeData()
+            self.control = nil
+            needsNewSession = true
+            hasBegunJob = false
+            phase = .idle
+            return true
+        }
+        // A session remains usable after a refusal.
+        release()
+        return false
+    }
+
+    /// Returns the session to the pool, or ends it.
+    private mutating func release() {
+        stopReplyTimer()
+        stopKeepAlive()
+        closeData()
+        phase = .done
+        detachWaiters()
+        guard let control = control.take() else { return }
+        if settings.keepsConnection, control.isIdle {
+            deferred.add(.keep(control, pool))
+        } else if settings.keepsConnection, control.machine.isUsable, control.machine.unansweredKeepAlives > 0 {
+            deferred.add(.recover(control, isAborting: false, pool, loop))
+        } else {
+            deferred.add(.end(control))
+        }
+    }
+
+    /// Moves all waiters of this conversation to a new wait point: they are signalled, check again, and wait there.
+    ///
+    /// Invariant: when the control connection goes to the pool or to ``FTPRecovery``, no watcher of this conversation is parked
+    /// at its wait point. There is room for one; one that stayed would prevent the next job's from being parked.
+    private mutating func detachWaiters() {
+        let (old, control) = (waitPoint, control)
+        waitPoint = WaitPoint(loop: loop)
+        let points = [old, control?.pair.input.waitPoint, control?.pair.output.waitPoint, waitPoint]
+        deferred.add(.signal(points.compactMap(\.self)))
+    }
+
+    private mutating func updateInformation() {
+        guard let control else { return }
+        lastReply = control.machine.lastReply ?? lastReply
+        resourceSize = control.machine.resourceSize ?? resourceSize
+        tlsInformation = control.pair[.tlsInformation] ?? control.clearedTLS ?? tlsInformation
+        report = control.pair.report.steps.isEmpty ? (control.lower?.report ?? report) : control.pair.report
+    }
+
+    // MARK: Actions of the machine
+
+    /// Performs an action.
+    ///
+    /// - Returns: Why it must wait; nil to continue.
+    private mutating func perform(_ action: FTPMachine.Action) throws(StreamError) -> Progress? {
+        guard let control else { throw .closed }
+        switch action {
+        case .send(let command):
+            control.setOutgoing(command)
+            startReplyTimer()
+            phase = .performing(.awaitReply)
+        case .awaitReply:
+            if let interest = try receiveReply(control) { return .blocked(interest) }
+        case .startTLS:
+            try control.startTLS()
+            try advanceMachine { (machine) throws(FTPError) in try machine.didStartTLS() }
+        case .endTLS:
+            if let interest = try control.tryEndTLS() {
+                waitPoint = control.pair.input.waitPoint
+                return .blocked(interest)
+            }
+            try advanceMachine { (machine) throws(FTPError) in machine.didEndTLS() }
+        case .connect(let port):
+            let pair = try control.dataPair(to: port, settings.properties, loop: loop)
+            data = pair
+            try pair.open()
+            try advanceMachine { (machine) throws(FTPError) in try machine.didConnect() }
+        case .listen:
+            guard !control.isProxied else { throw StreamError(.activeThroughProxy) }
+            guard let ip = control.localAddress else {
+                throw StreamError(.connectionLost(before: "reply to the setup of the transfer"))
+            }
+            let socket = try Socket(listeningAt: .ip(ip, port: 0), backlog: 1, loop: loop)
+            listener = socket
+            guard let address = socket.localAddress else { throw .closed }
+            try advanceMachine { (machine) throws(FTPError) in try machine.didListen(at: address) }
+        case .transfer:
+            updateInformation()
+            if data == nil, let interest = try accept(control) { return .blocked(interest) }
+            stopReplyTimer()
+            startKeepAlive()
+            phase = .transferring
+        case .ready:
+            updateInformation()
+            if hasBegunJob {
+                release()
+            } else {
+                control.machine.forgetLoginReply()
+                try beginJob(control)
+            }
+        }
+        return nil
+    }
+
+    /// Reports an event to the machine; its action is performed next.
+    private mutating func advanceMachine(
+        _ event: (inout FTPMachine) throws(FTPError) -> FTPMachine.Action
+    ) throws(StreamError) {
+        guard let control else { throw .closed }
+        phase = .performing(try StreamError.converting { () throws(FTPError) in try event(&control.machine) })
+    }
+
+    /// Sends the outgoing command and receives a reply.
+    ///
+    /// - Returns: What to wait for; nil if a reply was received.
+    private mutating func receiveReply(_ control: FTPControl) throws(StreamError) -> Interest? {
+        guard try control.trySend() else {
+            waitPoint = control.pair.output.waitPoint
+            return [.readable, .writable]
+        }
+        guard let reply = try control.tryReceive() else {
+            waitPoint = control.pair.input.waitPoint
+            return .readable
+        }
+        lastReply = reply
+        try advanceMachine { (machine) throws(FTPError) in try machine.receive(reply) }
+        return nil
+    }
+
+    /// Waits for the server's reply after the data connection failed with `error`.
+    ///
+    /// - Returns: What to wait for; nil to continue.
+    /// - Throws: The server's refusal; `error` if the server does not refuse the transfer.
+    private mutating func awaitCause(of error: StreamError) throws(StreamError) -> Interest? {
+        guard let control else { throw error }
+        do throws(StreamError) {
+            if let interest = try receiveReply(control) { return interest }
+        } catch let cause where (cause.underlying as? FTPError)?.code != .refused {
+            throw error
+        }
+        guard case .performing(.ready) = phase else {
+            phase = .failing(error)
+            return nil
+        }
+        throw error  // the server confirmed the transfer, although it failed on this side
+    }
+
+    /// Accepts the server's data connection; connections from other hosts are closed.
+    ///
+    /// - Parameter limit: the most connections that are closed in this turn of the loop.
+    mutating func accept(
+        _ control: FTPControl, rejecting limit: Int = foreignConnectionLimit
+    ) throws(StreamError) -> Interest? {
+        guard let listener else { throw .closed }
+        let peer = control.peer
+        for _ in 0..<limit {
+            guard let socket = try listener.tryAccept() else {
+                waitPoint = listener.waitPoint
+                return .readable
+            }
+            guard let other = socket.peerAddress?.ipAddress, other == peer else {
+                deferred.add(.invalidate(socket))
+                continue
+            }
+            let pair = try socket.makeStreams()
+            if let configuration = control.dataConfiguration { try pair.set(.tls, to: configuration) }
+            try pair.open()
+            data = pair
+            deferred.add(.invalidate(listener))
+            self.listener = nil
+            return nil
+        }
+        waitPoint = listener.waitPoint
+        waitPoint.signalNextTurn(.readable)  // more may be pending, and no edge would report them
+        return .readable
+    }
+
+    /// The most connections from other hosts that are closed in one turn of the loop.
+    static let foreignConnectionLimit = 16
+
+    // MARK: Timers
+
+    /// Starts the time limit of one command: until its last reply, regardless of preliminary replies and received bytes.
+    private mutating func startReplyTimer() {
+        stopReplyTimer()
+        guard settings.replyLimit > .zero else { return }
+        let instant = Moment.now + settings.replyLimit
+        deadline = (instant, loop.schedule(at: instant) { [timerTarget] in timerTarget.endWait() })
+    }
+
+    private var hasTimedOut: Bool { deadline.map { Moment.now >= $0.instant } ?? false }
+
+    private mutating func stopReplyTimer() {
+        deadline.take()?.timer.cancel()
+    }
+
+    private mutating func startKeepAlive() {
+        guard settings.keepAlive > .zero else { return }
+        keepAliveTimer = loop.schedule(at: .now + settings.keepAlive) { [timerTarget] in timerTarget.onKeepAlive() }
+    }
+
+    private mutating func stopKeepAlive() {
+        keepAliveTimer.take()?.cancel()
+    }
+
+    /// Sends a NOOP if a transfer is running. Errors are ignored, because they appear at the end of the transfer.
+    mutating func sendKeepAlive() {
+        guard case .transferring = phase, let control, control.isFullySent else { return }
+        stopKeepAlive()
+        startKeepAlive()
+        guard let command = try? control.machine.keepAlive() else { return }
+        control.sendAvailable(command)
+    }
 }
 
-/// What a conversation has to close, to give back and to signal: performed without the lock of the ``FTPExchange``, since each of these
-/// may run code that takes the lock.
-enum FTPDeferredAction: Sendable {
-    /// Signals these points: their waiters have to look again.
-    case signal([WaitPoint])
-    /// Closes a data connection.
-    case close(StreamPair)
-    /// Closes a socket that waits for the data connection, or a data connection from another host.
-    case invalidate(Socket)
-    /// Ends the wait for the rest of what the server sends on a data connection.
-    case stopLingering(FTPFarewell)
-    /// Ends a session.
-    case end(FTPControl)
-    /// Gives a session to a pool.
-    case keep(FTPControl, FTPSessionPool)
-    /// Waits for the replies that a session still owes, then gives it to a pool.
-    case recover(FTPControl, isAborting: Bool, FTPSessionPool, EventLoop)
+/// What the timers of a conversation act on: the conversation itself is a value and cannot be referenced.
+private final class FTPTimerTarget: Sendable {
+    let waitPoint: Locked<WaitPoint>
+    let onKeepAlive: @Sendable () -> Void
 
-    func perform() {
-        switch self {
-        case .signal(let points): for point in points { point.signal([.readable, .writable]) }
-        case .close(let pair): pair.close()
-        case .invalidate(let socket): socket.invalidate()
-        case .stopLingering(let farewell): farewell.end()
-        case .end(let control): control.close()
-        case .keep(let control, let pool): pool.put(control)
-        case .recover(let control, let isAborting, let pool, let loop):
-            FTPRecovery.run(control, isAborting: isAborting, pool: pool, loop: loop)
-        }
+    init(_ waitPoint: WaitPoint, onKeepAlive: @escaping @Sendable () -> Void) {
+        self.waitPoint = Locked(waitPoint)
+        self.onKeepAlive = onKeepAlive
+    }
+
+    /// Ends a wait at the current wait point; the waiter then checks the time limit.
+    func endWait() {
+        waitPoint.withLock { $0 }.signal([.readable, .writable])
     }
 }

@@ -1,20 +1,20 @@
 internal import StreamKit
 
-/// Idle sessions, logged in, kept for the next job of the same user at the same server.
+/// A pool of idle sessions, logged in, for the next job of the same user at the same server.
 ///
-/// The one used last is taken first, after a look whether the server has closed it. A session is only shared by who would log in
-/// in just the same way: user, password, account, TLS and its settings, proxy.
+/// The session used last is taken first, unless the server has closed it. Jobs share a session only if all properties of the
+/// session are equal: user, password, account, TLS and its configuration, proxy.
 public final class FTPSessionPool: Sendable {
-    /// How many sessions are kept, and for how long.
+    /// The number of sessions that are kept, and the time for which they are kept.
     public struct Limits: Sendable, Hashable {
-        /// Idle sessions of one user at one server.
+        /// The most idle sessions of one user at one server.
         public var perServer: Int
-        /// Idle sessions in all; the one idle for longest goes first.
+        /// The most idle sessions in total. The session that was idle for the longest time is closed first.
         public var total: Int
-        /// How long one stays idle.
+        /// The time after which an idle session is closed.
         public var idle: Duration
 
-        /// Makes limits; by default 4 at a server, 32 in all, 60 s.
+        /// Creates limits. Default: 4 sessions at one server, 32 in total, 60 s.
         public init(perServer: Int = 4, total: Int = 32, idle: Duration = .seconds(60)) {
             self.perServer = perServer
             self.total = total
@@ -22,10 +22,10 @@ public final class FTPSessionPool: Sendable {
         }
     }
 
-    /// The pool that streams use unless told otherwise.
+    /// The pool of streams without one of their own (`ftpPool`).
     public static let shared = FTPSessionPool()
 
-    /// What is kept.
+    /// The limits of the pool.
     public let limits: Limits
 
     private struct Entry {
@@ -34,24 +34,24 @@ public final class FTPSessionPool: Sendable {
     }
 
     private struct State {
-        /// The one idle for longest first.
+        /// Ordered by the time since which they are idle, the longest first.
         var idle: [Entry] = []
         var sweep: LoopTimer?
     }
 
     private let state = Locked(State())
 
-    /// A pool of its own, so that nothing is shared with others.
+    /// Creates a pool, which shares no sessions with other pools.
     public init(limits: Limits = Limits()) {
         self.limits = limits
     }
 
     deinit { drain() }
 
-    /// How many sessions are idle now.
+    /// The number of idle sessions.
     public var idleCount: Int { state.withLock { $0.idle.count } }
 
-    /// Closes every idle session now.
+    /// Closes all idle sessions.
     public func drain() {
         let (entries, sweep) = state.withLock { state in
             defer { state.idle = [] }
@@ -61,9 +61,9 @@ public final class FTPSessionPool: Sendable {
         for entry in entries { entry.control.close() }
     }
 
-    /// Returns an idle session for `key`, checked; nil if there is none.
+    /// Takes an idle session for `key` that is still open; nil if there is none.
     ///
-    /// - Parameter dispose: closes a session that cannot be used any more, at once or later.
+    /// - Parameter dispose: closes a session that is no longer usable, at once or later.
     func take(_ key: FTPSessionKey, dispose: (FTPControl) -> Void) -> FTPControl? {
         while true {
             let entry = state.withLock { state in
@@ -75,7 +75,7 @@ public final class FTPSessionPool: Sendable {
         }
     }
 
-    /// Keeps a session that has done its job.
+    /// Keeps a session whose job is complete.
     func put(_ control: FTPControl) {
         control.isReused = true
         let dropped = state.withLock { state -> [Entry] in
@@ -97,7 +97,7 @@ public final class FTPSessionPool: Sendable {
         state.sweep = EventLoop.shared.schedule(at: .now + limits.idle) { [weak self] in self?.sweep() }
     }
 
-    /// Closes what has been idle for too long.
+    /// Closes the sessions that have been idle for too long.
     private func sweep() {
         let expired = state.withLock { state -> ArraySlice<Entry> in
             let oldest = ContinuousClock.now - limits.idle

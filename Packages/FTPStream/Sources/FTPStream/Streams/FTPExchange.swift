@@ -1,14 +1,14 @@
 internal import FoundationEssentials
 internal import StreamKit
 
-/// A job over FTP as the transport of a stream: what is read or written is the data connection.
+/// A job over FTP as the transport of a stream, which reads from or writes to the data connection.
 ///
-/// All state is one ``FTPConversation`` behind a lock; moving, looking and closing may come from different threads.
+/// All state is one ``FTPConversation`` under a lock; different threads may transfer, check and close.
 ///
-/// Invariant: under the lock nothing is closed, given to a pool, signalled or logged, since each of these may run code that takes the
-/// lock. The conversation collects such work in `deferred`, which is performed once the lock has been released.
+/// Invariant: under the lock nothing is closed, returned to a pool, signalled or logged, because each of these may run code
+/// that takes the lock. The conversation collects such work in `deferred`, which is performed after the lock has been released.
 final class FTPExchange: StreamTransport {
-    /// What a job is made of when the stream is opened: only then are all properties known.
+    /// Creates the job when the stream is opened, because only then all properties are known.
     typealias Plan = @Sendable (FTPSettings) throws(StreamError) -> FTPJob
 
     private struct State {
@@ -18,9 +18,9 @@ final class FTPExchange: StreamTransport {
         var isClosed = false
     }
 
-    /// The conversation in a place of its own, where it is changed without being moved.
+    /// The conversation on the heap, where it can be changed without being moved.
     private final class Running: @unchecked Sendable {
-        // Unchecked: reached through the state only, inside the lock.
+        // Unchecked: it is only accessed through the state, under the lock.
         var conversation: FTPConversation
 
         init(_ conversation: FTPConversation) {
@@ -32,7 +32,8 @@ final class FTPExchange: StreamTransport {
     private let location: FTPLocation
     private let plan: Plan
     let loop: EventLoop
-    private let point: WaitPoint
+    /// The wait point before the stream is opened.
+    private let idlePoint: WaitPoint
     private let state: Locked<State>
 
     init(
@@ -43,17 +44,17 @@ final class FTPExchange: StreamTransport {
         self.location = location
         self.plan = plan
         self.loop = loop
-        point = WaitPoint(loop: loop)
+        idlePoint = WaitPoint(loop: loop)
         state = Locked(State(settings: settings))
     }
 
     var waitPoint: WaitPoint {
-        state.withLock { $0.running?.conversation.place } ?? point
+        state.withLock { $0.running?.conversation.waitPoint } ?? idlePoint
     }
 
     func tryOpen() throws(StreamError) -> OpenAttempt {
         try step { (conversation) throws(StreamError) in
-            // Open means that the transfer has begun, or that there is nothing to transfer and all is done.
+            // The stream is open when the transfer has begun, or when a job without a transfer is complete.
             if case .blocked(let interest) = try conversation.advance() { return .wouldBlock(interest) }
             return .opened
         }
@@ -106,12 +107,12 @@ final class FTPExchange: StreamTransport {
         }
     }
 
-    /// Tries something on the data connection of an upload; nil from `body` means that there is no room.
+    /// Performs `body` on the data connection of an upload. `body` returns nil if the connection accepts no bytes now.
     private func upload(_ body: (StreamPair) throws(StreamError) -> Attempt?) throws(StreamError) -> Attempt {
         try transfer { (conversation, data) throws(StreamError) in
             if let attempt = try body(data) { return attempt }
-            // A server that has had enough says so on the other connection.
-            guard conversation.hasLastWord() else {
+            // A server that accepts no more data sends its reply on the control connection.
+            guard conversation.control?.hasEndedTransfer() == true else {
                 conversation.waitForData(.writer)
                 return .wouldBlock(.writable)
             }
@@ -120,8 +121,8 @@ final class FTPExchange: StreamTransport {
         }
     }
 
-    /// Tries something on the data connection once there is one; nil from `body` means that it has finished the transfer, and
-    /// what it throws finishes it too. Then the server's last word counts.
+    /// Performs `body` on the data connection when it is open. `body` returns nil if it has finished the transfer; an error
+    /// finishes it, too. The server's final reply then decides the result.
     private func transfer(
         _ body: (inout FTPConversation, StreamPair) throws(StreamError) -> Attempt?
     ) throws(StreamError) -> Attempt {
@@ -142,21 +143,21 @@ final class FTPExchange: StreamTransport {
         }
     }
 
-    /// Gives a sign of life on the control connection; called by the clock.
-    private func signal() {
+    /// Sends a NOOP on the control connection; called by a timer.
+    private func sendKeepAlive() {
         use { state in
-            if !state.isClosed, state.failure == nil { state.running?.conversation.signal() }
+            if !state.isClosed, state.failure == nil { state.running?.conversation.sendKeepAlive() }
         }
     }
 
-    // MARK: The end
+    // MARK: State
 
     func close() {
         use { state in
             state.isClosed = true
             state.running?.conversation.close()
         }
-        point.signal([.readable, .writable])
+        idlePoint.signal([.readable, .writable])
     }
 
     /// Uses the state under the lock, releases the lock, and performs the deferred actions.
@@ -182,7 +183,7 @@ final class FTPExchange: StreamTransport {
         }
     }
 
-    /// Takes steps of the conversation under the lock; what is thrown is the end of it.
+    /// Performs `body` on the conversation under the lock. An error ends the conversation.
     private func step<Outcome: Sendable>(
         _ body: (inout FTPConversation) throws(StreamError) -> Outcome
     ) throws(StreamError) -> Outcome {
@@ -193,7 +194,9 @@ final class FTPExchange: StreamTransport {
                 if state.running == nil {
                     let job = try plan(state.settings)
                     state.running = Running(
-                        try FTPConversation(location, job, state.settings, loop: loop) { [weak self] in self?.signal() }
+                        try FTPConversation(location, job, state.settings, loop: loop) { [weak self] in
+                            self?.sendKeepAlive()
+                        }
                     )
                 }
                 guard let running = state.running else { throw .closed }
@@ -214,7 +217,7 @@ extension FTPExchange {
         state.withLock { state in
             let conversation = state.running?.conversation
             switch name {
-            // The stream's own.
+            // Properties of the stream itself.
             case StreamProperty<Duration>.readLimit.name, StreamProperty<Duration>.writeLimit.name: return nil
             case StreamProperty<UInt64>.ftpResourceSize.name: return conversation?.resourceSize
             case StreamProperty<Bool>.ftpUsesPassiveMode.name: return state.settings.isPassive
@@ -226,7 +229,7 @@ extension FTPExchange {
             case StreamProperty<Int32>.nativeDescriptor.name, StreamProperty<SocketAddress>.remoteAddress.name,
                 StreamProperty<SocketAddress>.localAddress.name:
                 guard let control = conversation?.control else { return state.settings.all.value(named: name) }
-                let pair = control.plain ?? control.pair
+                let pair = control.lower ?? control.pair
                 if name == StreamProperty<Int32>.nativeDescriptor.name { return pair[.nativeDescriptor] }
                 return name == StreamProperty<SocketAddress>.remoteAddress.name
                     ? pair[.remoteAddress] : pair[.localAddress]

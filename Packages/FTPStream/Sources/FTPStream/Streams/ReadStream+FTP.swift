@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import StreamKit
 
 extension ReadStream {
-    /// A stream of a file on an FTP server, or of a directory's listing.
+    /// Creates a stream of a file or of a directory listing on an FTP server.
     ///
     /// ```swift
     /// let stream = try ReadStream(ftpURL: URL(string: "ftp://ftp.example.org/pub/notes.txt")!)
@@ -11,16 +11,19 @@ extension ReadStream {
     /// for try await chunk in stream.chunks() { … }
     /// ```
     ///
-    /// A URL that ends in a slash is a directory: the bytes are those of MLSD or LIST, for ``FTPListing/ListingParser``. A path is
-    /// relative to the directory of the log-in, unless it begins with `%2F`. Files are binary; `;type=a` takes them as the
-    /// server's text, line ends as they come. The stream is open when the transfer begins. It ends only after the server
-    /// has confirmed the transfer; a data connection that was cut short is an error. `ftps` is FTP over TLS.
+    /// A URL that ends in a slash names a directory: the stream returns the output of MLSD or LIST, for
+    /// ``FTPListing/ListingParser``. A path is relative to the login directory, unless it begins with `%2F`. Files are
+    /// transferred in binary mode; `;type=a` selects text mode, with line ends as received. The scheme `ftps` selects FTP over
+    /// TLS.
     ///
-    /// All `ftp…` properties are set before `open()`. Replaces `CFReadStreamCreateWithFTPURL`.
+    /// The stream is open when the transfer begins. It ends only after the server has confirmed the transfer; a data connection
+    /// that ends early is an error.
     ///
-    /// - Throws: an error whose `StreamError.underlying` is an ``FTPError`` with code ``FTPError/Code/badURL``.
+    /// All `ftp…` properties must be set before `open()`. Replaces `CFReadStreamCreateWithFTPURL`.
+    ///
+    /// - Throws: An error whose `StreamError.underlying` is an ``FTPError`` with code ``FTPError/Code/badURL``.
     public convenience init(ftpURL url: URL, loop: EventLoop = .shared) throws(StreamError) {
-        let location = try FTPConversation.converting { () throws(FTPError) in try FTPLocation(url) }
+        let location = try StreamError.converting { () throws(FTPError) in try FTPLocation(url) }
         let exchange: FTPExchange =
             location.isDirectory
             ? .listing(location.path, at: location, loop: loop)
@@ -30,24 +33,25 @@ extension ReadStream {
 }
 
 extension WriteStream {
-    /// A stream into a file on an FTP server; with a URL that ends in a slash, one that makes that directory.
+    /// Creates a stream that writes a file on an FTP server, or creates a directory if the URL ends in a slash.
     ///
     /// ```swift
     /// let stream = try WriteStream(ftpURL: URL(string: "ftp://ann@ftp.example.org/notes.txt")!)
     /// try stream.set(.ftpPassword, to: password)
     /// try stream.open()
     /// try await stream.writeAll(bytes)
-    /// try await stream.finish()        // waits for the server to say that it has everything
+    /// try await stream.finish()        // waits until the server confirms that it has everything
     /// stream.close()
     /// ```
     ///
-    /// `finish()` throws what the server finds wrong at the very end (a full disk). Closing without it gives the upload up. A
-    /// directory is made by opening; its parent must exist; the stream is then at its end. Replaces
-    /// `CFWriteStreamCreateWithFTPURL`, whose close does not wait for the server's last word.
+    /// `finish()` throws if the server refuses the upload at the very end, for example because the disk is full. Closing
+    /// without `finish()` aborts the upload. A directory is created when the stream opens, and the stream is then at its end;
+    /// the parent directory must exist. Replaces `CFWriteStreamCreateWithFTPURL`, which does not wait for the server's final
+    /// reply when it is closed.
     ///
-    /// - Throws: as `ReadStream.init(ftpURL:loop:)`; a type other than `a` and `i` is refused.
+    /// - Throws: As `ReadStream.init(ftpURL:loop:)`; a type other than `a` and `i` is refused.
     public convenience init(ftpURL url: URL, loop: EventLoop = .shared) throws(StreamError) {
-        let location = try FTPConversation.converting { () throws(FTPError) in
+        let location = try StreamError.converting { () throws(FTPError) in
             let location = try FTPLocation(url)
             if location.type == "d" { throw .badURL("a listing cannot be written.") }
             if location.path.isEmpty { throw .badURL("it does not name a file or directory.") }
@@ -56,7 +60,7 @@ extension WriteStream {
         if location.isDirectory {
             let exchange = FTPExchange(.madeFTPDirectory, location, loop: loop) { (_) throws(StreamError) in
                 .commands([
-                    try FTPConversation.converting { () throws(FTPError) in
+                    try StreamError.converting { () throws(FTPError) in
                         try FTPCommand("MKD", bytes: location.path)
                     }
                 ])
@@ -70,7 +74,8 @@ extension WriteStream {
     }
 }
 
-/// The three transfers, as the properties say when the stream is opened.
+// MARK: - Transfers
+
 extension FTPExchange {
     static func reading(
         _ path: [UInt8], at location: FTPLocation, isASCII: Bool, _ settings: FTPSettings = FTPSettings(),

@@ -1,18 +1,19 @@
+internal import FoundationEssentials
 internal import Glibc
 internal import StreamKit
 
-/// A file of a tree on this machine, read or written from beginning to end. Never one behind a link, never a device.
+/// A local file of a tree, read or written sequentially. Links are not followed, and special files are refused.
 struct LocalFile: ~Copyable {
     private let descriptor: Int32
     private let path: String
-    /// Where reading or writing began.
+    /// The position at which reading or writing began.
     let offset: UInt64
 
-    /// Opens a file to write; it is made if it is not there.
+    /// Opens a file for writing, or creates it.
     ///
-    /// - Parameter keeping: how much of it stays; what follows goes.
+    /// - Parameter offset: the number of bytes that remain; the file is truncated after them.
     init(writing path: String, keeping offset: UInt64) throws(StreamError) {
-        // Without O_NONBLOCK a pipe of that name would hold us for ever.
+        // Without O_NONBLOCK, opening a named pipe would wait for its other end.
         let flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         descriptor = open(path, flags, 0o666)
         self.path = path
@@ -23,7 +24,7 @@ struct LocalFile: ~Copyable {
         else { throw StreamError(posix: errno == 0 ? EINVAL : errno, .cannotWrite(path)) }
     }
 
-    /// Opens a file to read.
+    /// Opens a file for reading.
     init(reading path: String, from offset: UInt64) throws(StreamError) {
         descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         self.path = path
@@ -50,7 +51,7 @@ struct LocalFile: ~Copyable {
         }
     }
 
-    /// The next bytes; 0 at the end.
+    /// Reads the next bytes; returns 0 at the end.
     func read(into buffer: inout [UInt8]) throws(StreamError) -> Int {
         while true {
             let count = buffer.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
@@ -60,7 +61,7 @@ struct LocalFile: ~Copyable {
         }
     }
 
-    /// How long a file is; nil if there is none, or something else of that name.
+    /// The size of a file in bytes; nil if it does not exist or is not a regular file.
     static func size(of path: String) -> UInt64? {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -81,5 +82,41 @@ extension Sentence {
 
     fileprivate static func cannotRead(_ path: String) -> Sentence {
         Sentence("ftp.fileUnread", "The file %1 cannot be read, or is a link or special file.", path)
+    }
+}
+
+/// The local folders of a tree. Nothing is written outside of them: names are single path components, and links are not followed.
+enum LocalFolder {
+    /// Creates a folder, unless it exists. A link to a folder is refused, except for the root of the tree.
+    static func make(_ path: String, isRoot: Bool) throws(StreamError) {
+        if mkdir(path, 0o777) == 0 { return }
+        let number = errno
+        var status = stat()
+        let found = isRoot ? stat(path, &status) : lstat(path, &status)
+        guard number == EEXIST, found == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw StreamError(
+                posix: number == EEXIST ? ENOTDIR : number,
+                Sentence("ftp.folder", "The folder %1 cannot be created, or is not a folder.", path))
+        }
+    }
+
+    /// The entries of a folder, sorted by name. Links are not followed.
+    static func contents(of path: String) throws(StreamError) -> [(name: String, kind: ListingKind)] {
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+        } catch {
+            throw StreamError(
+                posix: ENOENT, Sentence("ftp.folderUnread", "The folder %1 cannot be read.", path), underlying: error)
+        }
+        return names.map { name in
+            var status = stat()
+            guard lstat(path + "/" + name, &status) == 0 else { return (name, .unknown) }
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: return (name, .file)
+            case S_IFDIR: return (name, .directory)
+            default: return (name, .unknown)
+            }
+        }
     }
 }

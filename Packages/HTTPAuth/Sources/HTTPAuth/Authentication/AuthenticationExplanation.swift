@@ -26,7 +26,7 @@ public struct AuthenticationExplanation: Hashable, Sendable {
         /// Neither the policy nor this package knows a scheme of this name.
         case unknown
         /// The package knows the scheme, but ``AuthenticationPolicy/methods`` does not contain it.
-        case leftOut
+        case notAllowed
         /// ``AuthenticationPolicy/banned`` contains the scheme.
         case banned
         /// The policy allows the scheme on encrypted connections only.
@@ -70,7 +70,7 @@ extension AuthenticationExplanation.Outcome: CustomStringConvertible {
         case .chosen: "chosen"
         case .notNeeded: "not needed, a preferred scheme was chosen"
         case .unknown: "skipped, unknown scheme"
-        case .leftOut: "skipped, not among the allowed schemes"
+        case .notAllowed: "skipped, not among the allowed schemes"
         case .banned: "skipped, banned by the policy"
         case .needsEncryption: "skipped, the policy requires an encrypted connection"
         case .weaker: "skipped, weaker than an earlier login or offer"
@@ -82,13 +82,13 @@ extension AuthenticationExplanation.Outcome: CustomStringConvertible {
 
 /// The meaning of a response for authentication, and the next action.
 public enum AuthenticationVerdict: Hashable, Sendable {
-    /// Apply a credential and send the request again. The previous credential was not rejected: this is the next leg of
-    /// the exchange, the server requires a fresh nonce, or the request carried no credential.
+    /// Apply a credential and send the request again: the request carried no credential, the scheme needs another
+    /// round, the server requires a fresh nonce, or the next scheme is tried.
     case apply
     /// The credential was rejected. Create a new object and apply another credential.
     case refused
-    /// The response asks for authentication in another realm than this object's. Create another object for that realm.
-    case otherSpace
+    /// The response asks for authentication in a realm other than this object's. Create another object for that realm.
+    case otherRealm
     /// Authentication failed; see ``HTTPAuthentication/error``.
     case failed
     /// Authentication is complete. The response is the server's answer to this user.

@@ -6,10 +6,10 @@ struct AuthenticationMachine {
     /// The server or proxy, without a realm.
     let peer: ProtectionSpace
     let policy: AuthenticationPolicy
-    /// The forms of earlier logins; a credential is not used in a weaker form.
+    /// The forms of earlier offers and logins. A credential is not used in a weaker form.
     let memory: AuthenticationMemory
 
-    /// The reason why the conversation is not valid; nil if it is.
+    /// The reason why authentication cannot continue; nil if it can.
     private(set) var error: HTTPAuthError?
 
     /// The offers of the most recent challenges, in order.
@@ -20,9 +20,11 @@ struct AuthenticationMachine {
     private var current: Conversation?
     /// Schemes that failed and are not tried again.
     private var failed: [AuthenticationMethod: HTTPAuthError] = [:]
-    /// The number of challenges that answered the value sent last. All requests to the server share this machine, so a
-    /// challenge that answers an earlier value does not count: it does not mean that the server keeps asking.
+    /// The number of rounds since the last acceptance: challenges in response to the field value that was newest then.
+    /// Concurrent requests share this machine, so a challenge in response to an older value is not counted: it does not
+    /// show that the server keeps asking.
     private var rounds = 0
+    /// The newest field value.
     private var lastSent: [UInt8]?
     /// The strongest form that was sent. This conversation never becomes weaker, even if the memory has dropped the
     /// server's record.
@@ -96,8 +98,9 @@ struct AuthenticationMachine {
         let candidates = same.filter(isOfCurrentRealm)
         let best = candidates.map(method.rank).max()
         guard let challenge = candidates.first(where: { method.rank($0) == best }) else {
-            if !same.isEmpty { return .otherSpace }
-            // The server no longer offers the scheme, whether it saw our credential or not. Its new offers count.
+            if !same.isEmpty { return .otherRealm }
+            // The server no longer offers the scheme, so a scheme is chosen from its new offers. The old one has failed
+            // only if the challenged request carried our credential.
             failed[method] = isOurCredential ? HTTPAuthError(.credentialRefused, scheme: method.name) : nil
             return choose(found)
         }
@@ -146,8 +149,8 @@ struct AuthenticationMachine {
 
     /// Starts the first usable scheme, in the policy's order.
     ///
-    /// The first challenges may be weaker than what the server offered to other objects, because the user can still be
-    /// asked. Later ones may not: the credential was chosen for the first offer.
+    /// The first challenges may be weaker than earlier offers in ``memory``, because the user can still be asked. Later
+    /// challenges may not: the credential was chosen for the first offer.
     private mutating func choose(_ found: ChallengeParser.Result) -> AuthenticationVerdict {
         let login = current?.login
         current = nil
@@ -172,7 +175,7 @@ struct AuthenticationMachine {
         of method: AuthenticationMethod?, _ challenge: Challenge, _ login: LoginIdentity?
     ) -> AuthenticationExplanation.Outcome {
         guard let method else {
-            return AuthenticationPolicy().methods.contains { challenge.is($0.name) } ? .leftOut : .unknown
+            return AuthenticationPolicy().methods.contains { challenge.is($0.name) } ? .notAllowed : .unknown
         }
         if policy.banned.contains(method) { return .banned }
         if policy.encryptedOnly.contains(method), !peer.isEncrypted { return .needsEncryption }
@@ -184,7 +187,7 @@ struct AuthenticationMachine {
 
     // MARK: Forms
 
-    /// Returns why a form must not be used without asking the user; nil if it may be used.
+    /// Returns the reason why a form must not be used without asking the user; nil if it may be used.
     private func objection(
         to form: AuthenticationForm, of method: AuthenticationMethod, in space: ProtectionSpace,
         for login: LoginIdentity?
@@ -202,8 +205,8 @@ struct AuthenticationMachine {
         return objection(to: method.form(offer.challenge, peer), of: method, in: space, for: login)
     }
 
-    /// Returns why a credential must not be used with the current scheme without asking the user; nil if it may be
-    /// used.
+    /// Returns the reason why a credential must not be used with the current scheme without asking the user; nil if it
+    /// may be used.
     func objection(to credential: Credential?) -> HTTPAuthError? {
         guard let current else { return nil }
         return objection(
@@ -228,8 +231,8 @@ struct AuthenticationMachine {
                 _ = try scheme.receive(offers[index].challenge, answering: nil)
                 let form = method.form(offers[index].challenge, peer)
                 current = Conversation(method: method, offer: index, form: form, scheme: scheme)
-                // A scheme without a password may prove unusable on this machine, so it is recorded only when it is
-                // used.
+                // A scheme without a password (Kerberos) may turn out to be unusable on this machine, so it is recorded
+                // only when it is used.
                 if scheme.traits.requiresUserNameAndPassword { memory.recordOffer(form, in: space) }
                 offers[index].outcome = .chosen
                 error = nil
@@ -264,8 +267,8 @@ struct AuthenticationMachine {
 
     // MARK: Steps
 
-    /// Returns what to put on a request. If the scheme cannot start, the next one is started, which can change
-    /// ``space``.
+    /// Returns the step for the next request: a field value, no field, or blocking work. If the scheme cannot start,
+    /// the next one is started, which can change ``space``.
     mutating func respond(
         to input: AuthenticationInput, with credential: Credential?
     ) throws(HTTPAuthError) -> AuthenticationStep {

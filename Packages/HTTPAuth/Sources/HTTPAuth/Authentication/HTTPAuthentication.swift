@@ -15,9 +15,9 @@ public import HTTPMessage
 /// let answer = try await send(request)
 /// switch try authentication.update(with: answer, to: request) {
 /// case .accepted: use(answer)
-/// case .apply: break          // apply and send again: NTLM's next leg, or a fresh nonce
+/// case .apply: break          // apply and send again: NTLM's next round, or a fresh nonce
 /// case .refused: break        // ask for another password, and begin with a new object
-/// case .otherSpace, .failed: break
+/// case .otherRealm, .failed: break
 /// }
 /// ```
 ///
@@ -88,7 +88,7 @@ public final class HTTPAuthentication: Sendable {
     /// The server has not identified itself at that point. Use this only for a server whose certificate was checked,
     /// and with a scheme that reveals little. Digest does not work this way.
     public init(
-        unasked method: AuthenticationMethod, to place: ProtectionSpace, policy: AuthenticationPolicy = .init(),
+        preemptive method: AuthenticationMethod, to place: ProtectionSpace, policy: AuthenticationPolicy = .init(),
         workLimit: Duration = .seconds(30), memory: AuthenticationMemory = AuthenticationMemory()
     ) {
         self.place = place.with(realm: nil)

@@ -30,7 +30,8 @@ extension HTTPRequest {
             authentication = asked
         } else {
             authentication = HTTPAuthentication(
-                unasked: method ?? .basic, to: ProtectionSpace(role, of: role == .origin ? url : nil), policy: policy)
+                preemptive: method ?? .basic, to: ProtectionSpace(role, of: role == .origin ? url : nil), policy: policy
+            )
         }
         guard !authentication.isConnectionBound else {
             throw HTTPAuthError(

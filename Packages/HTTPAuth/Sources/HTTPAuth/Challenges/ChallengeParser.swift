@@ -93,8 +93,8 @@ public struct ChallengeParser: Sendable {
 }
 
 extension Challenge {
-    /// The name of the first parameter that occurs twice. RFC 9110 §11.2 allows each once only; it is undefined which
-    /// one counts.
+    /// The name of the first parameter that occurs twice. RFC 9110 §11.2 allows each only once, and does not define
+    /// which of two values counts.
     fileprivate var repeatedParameter: String? {
         var seen: Set<String> = []
         return parameters.first { !seen.insert($0.name.lowercased()).inserted }?.name
@@ -118,7 +118,7 @@ public struct ChallengeLeniency: OptionSet, Hashable, Sendable {
     /// space and cannot contain a quote.
     public static let unquotedText = ChallengeLeniency(rawValue: 1 << 1)
 
-    /// Only what the grammar allows.
+    /// No deviations: only what the grammar allows.
     public static let strict: ChallengeLeniency = []
 
     /// The deviations that browsers and curl accept from servers.

@@ -17,8 +17,8 @@ enum Base64 {
         return result
     }
 
-    /// Decodes text; nil if it is not valid base 64. Padding may be missing, because some servers omit it, but it must
-    /// not be wrong, and the unused bits must be zero.
+    /// Decodes text; nil if it is not valid base 64. Padding may be missing, because some servers omit it. Padding of
+    /// the wrong length and unused bits that are not zero are rejected.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var result: [UInt8] = []
         var word: UInt32 = 0
@@ -77,7 +77,7 @@ enum Hexadecimal {
     }
 }
 
-/// The field syntax of NTLM and Negotiate: the scheme's name and a token in base 64 (RFC 4559 section 4.1).
+/// The field syntax of NTLM and Negotiate: the scheme's name and a token in base 64 (RFC 4559 §4).
 enum TokenField {
     /// Returns the value of a field that carries `token`.
     static func value(_ scheme: String, _ token: [UInt8]) -> [UInt8] {

@@ -1,14 +1,16 @@
-/// The options of NTLM. The defaults work unless the server's administrator says otherwise.
+/// The options of NTLM. The defaults work unless the domain restricts accounts to certain workstations, or knows the
+/// service by another name than `HTTP/` and its host.
 ///
 /// ```swift
 /// policy.methods = [.ntlm(NTLMOptions(workstation: "PC-17"))]
 /// ```
 public struct NTLMOptions: Hashable, Sendable {
-    /// The name of this machine to send to the server; empty by default. Some domains restrict accounts to named
-    /// machines.
+    /// The name of this machine, as sent to the server; empty by default. Some domains restrict an account to a list of
+    /// workstations.
     public var workstation: String
 
-    /// The service of the login, which the server may check; nil means `HTTP/` and the host of the URL.
+    /// The name of the service to log in to (its SPN), which the server may check; nil means `HTTP/` followed by the
+    /// URL's host.
     public var serviceName: String?
 
     /// Creates options.
@@ -119,7 +121,7 @@ struct NTLMScheme: AuthenticationScheme {
     }
 
     mutating func finish(_ acceptance: Acceptance) throws(HTTPAuthError) {
-        // Any status counts: the server processed the request without asking again.
+        // Whatever the status, the server processed the request without another challenge.
         if case .answered = state { state = .authenticated }
     }
 

@@ -16,14 +16,15 @@ struct GSSStatus {
 
     var needsMore: Bool { !isError && major & netkit_GSS_S_CONTINUE_NEEDED != 0 }
 
-    /// Throws if the call failed. `what` describes the operation in a few words.
+    /// Throws if the call failed. `what` names the operation, for the message.
     func check(_ what: String) throws(HTTPAuthError) {
         if isError { throw .negotiate(code, "\(what): \(text)") }
     }
 
     /// The error code for the status.
     private var code: HTTPAuthError.Code {
-        // The Kerberos error is more specific. The GSSAPI routine error decides if the Kerberos error is a general one.
+        // The minor status, a Kerberos error, is more specific. The GSSAPI routine error decides only if that error is
+        // not one of these.
         switch Int(Int32(bitPattern: minor)) {
         case KRB5KRB_AP_ERR_TKT_EXPIRED, KRB5KDC_ERR_NAME_EXP, KRB5KRB_AP_ERR_TKT_NYV: return .ticketExpired
         case KRB5KRB_AP_ERR_SKEW, KRB5_KDCREP_SKEW, KRB5KDC_ERR_NEVER_VALID: return .clockSkew
@@ -48,7 +49,7 @@ struct GSSStatus {
         }
     }
 
-    /// The library's message: that of Kerberos or, if it has none, that of GSSAPI.
+    /// The library's message for the Kerberos error or, if there is none, for the GSSAPI error.
     private var text: String {
         let messages = minor == 0 ? [] : GSSStatus.displayStatus(minor, GSS_C_MECH_CODE, netkit_gss_mech_krb5())
         return (messages.isEmpty ? GSSStatus.displayStatus(major, GSS_C_GSS_CODE, nil) : messages).joined(

@@ -12,7 +12,7 @@
 ///   respond(to:with:) → send           the field of the next request
 ///                     → work → resume(with:) → send
 /// receive(challenge, answering: sent)  another 401 or 407, to a request with this scheme's field
-///                    → continues       the next leg of the exchange (NTLM, Negotiate): call respond again
+///                    → continues       the next round of the exchange (NTLM, Negotiate): call respond again
 ///                    → fresh           like a first challenge (Digest, stale=true): call respond again
 ///                    → refused         the credential was rejected
 /// finish(acceptance)                   any other status: the server's proof is checked
@@ -25,8 +25,8 @@
 /// ``HTTPAuthentication/explain()``. To use your own scheme, create an ``AuthenticationMethod`` for it and add that to
 /// a policy.
 public protocol AuthenticationScheme: Sendable {
-    /// The current traits of the conversation. They can change: Digest requires ordered requests once the server counts
-    /// them.
+    /// The current traits of the conversation. They can change: Digest requires ordered requests once a challenge makes
+    /// the server count them.
     var traits: SchemeTraits { get }
 
     /// The realm of the challenge; nil for schemes without realms.
@@ -50,8 +50,10 @@ public protocol AuthenticationScheme: Sendable {
         _ challenge: Challenge, answering sent: [UInt8]?
     ) throws(HTTPAuthError) -> ChallengeVerdict
 
-    /// Returns what to put on the next request. `credential` is nil if ``SchemeTraits/requiresUserNameAndPassword`` is
-    /// false. The driver has checked that it belongs to `input.space`.
+    /// Returns the step for the next request: a field value, no field, or work to do first.
+    ///
+    /// `credential` may be nil only if ``SchemeTraits/requiresUserNameAndPassword`` is false. The driver has checked
+    /// that it belongs to `input.space`.
     mutating func respond(
         to input: AuthenticationInput, with credential: Credential?
     ) throws(HTTPAuthError) -> AuthenticationStep
@@ -89,7 +91,7 @@ extension AuthenticationScheme {
 public enum ChallengeVerdict: Hashable, Sendable {
     /// A first challenge, or equivalent to one: apply a credential. The current one was not rejected.
     case fresh
-    /// The next leg of the exchange: respond with the same credential.
+    /// The next round of the exchange: respond with the same credential.
     case continues
     /// The credential was rejected.
     case refused
@@ -143,7 +145,7 @@ public struct SchemeTraits: Hashable, Sendable {
     /// Whether a user name and a password are required. False if the system knows the user (Kerberos).
     public var requiresUserNameAndPassword: Bool
 
-    /// Whether a Windows domain belongs to the user name.
+    /// Whether the login uses a Windows domain in addition to the user name.
     public var requiresAccountDomain: Bool
 
     /// Whether the request with the most recent field value is certain to receive another challenge, whatever else it

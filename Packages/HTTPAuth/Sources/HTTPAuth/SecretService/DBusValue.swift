@@ -2,7 +2,7 @@
 ///
 /// Byte arrays have their own case, because in the messages of this package they hold secrets.
 indirect enum DBusValue: Hashable {
-    /// A number of fixed size, as its bits.
+    /// A number or another type of fixed size, as its bits.
     case number(DBusType.Number, UInt64)
     case string(String)
     case path(String)
@@ -147,8 +147,9 @@ indirect enum DBusType: Hashable, Sendable {
 }
 
 extension DBusType {
-    /// The maximum length of a signature in bytes, and the maximum nesting depth of its types.
+    /// The maximum length of a signature, in bytes.
     static let signatureLimit = 255
+    /// The maximum nesting depth of a signature's types.
     static let depthLimit = 32
 
     /// Parses a signature.

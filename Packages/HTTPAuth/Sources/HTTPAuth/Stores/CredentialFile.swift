@@ -14,7 +14,7 @@
 public final class CredentialFile: CredentialStore {
     /// The key of the file.
     public enum Key: Hashable, Sendable {
-        /// A pass-phrase. Deriving the key takes about a tenth of a second for each file, so that guessing is slow.
+        /// A pass-phrase. Deriving the key takes about a tenth of a second, which makes guessing slow.
         case passphrase(Secret)
         /// At least 32 random bytes, from a key file or a hardware token.
         case bytes(Secret)
@@ -30,7 +30,7 @@ public final class CredentialFile: CredentialStore {
     public static let lockLimit = Duration.seconds(10)
 
     private let key: Key
-    /// The keys derived from the pass-phrase and salt, cached because the derivation is deliberately slow.
+    /// The keys derived from ``key`` and the file's salt, cached because deriving them from a pass-phrase is slow.
     private let derived = Locked<SealedBox.Keys?>(nil)
 
     /// Creates a store. The file may be missing; the first ``save(_:)`` creates it.
@@ -42,12 +42,12 @@ public final class CredentialFile: CredentialStore {
     /// "encrypted file" followed by the path.
     public var name: String { "encrypted file \(path)" }
 
-    /// Decrypts the file, if it exists.
+    /// Verifies that the file can be decrypted, if it exists.
     ///
     /// - Throws: The errors of ``find(_:)``.
     public func check() throws(HTTPAuthError) { _ = try read() }
 
-    /// Returns the most recently saved matching credential.
+    /// Returns the most recently saved matching credential; nil if none matches or the file does not exist.
     ///
     /// - Throws: ``HTTPAuthError/Code/storeLocked`` if the key is wrong; ``HTTPAuthError/Code/storeMalformed`` if the
     ///   file was damaged or modified; ``HTTPAuthError/Code/storeNotPrivate`` or

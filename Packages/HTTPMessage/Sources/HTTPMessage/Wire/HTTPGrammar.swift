@@ -162,8 +162,8 @@ enum HTTPGrammar {
                 i &+= 16
                 continue
             }
-            // Bytes below 0x20 and 0x7F. Bytes above 0x7F are allowed. A carry from 0xFF makes a following 0x7E look like
-            // 0x7F, so the byte found is checked again.
+            // Finds bytes below 0x20 and 0x7F; bytes above 0x7F are allowed. A carry from 0xFF makes a following 0x7E
+            // look like 0x7F, so the byte found is checked again.
             let foundInA = lowA & ~a & 0x8080_8080_8080_8080
             let foundInB = lowB & ~b & 0x8080_8080_8080_8080
             if foundInA != 0 {
@@ -187,7 +187,7 @@ enum HTTPGrammar {
         var i = start
         while i &+ 8 <= end {
             let x = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: i, as: UInt64.self))
-            // Bytes up to 0x20 and from 0x7F.
+            // Finds bytes up to 0x20 and from 0x7F.
             let found =
                 ((x &- 0x2121_2121_2121_2121) & ~x | (x &+ 0x0101_0101_0101_0101) | x) & 0x8080_8080_8080_8080
             if found != 0 { return i &+ (found.trailingZeroBitCount &>> 3) }

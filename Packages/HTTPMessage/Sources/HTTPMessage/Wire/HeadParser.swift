@@ -48,7 +48,7 @@ public struct HeadParser {
     public var byteCount: Int? { state.stage == .complete ? state.scan : nil }
 
     /// The flags of ``leniency`` that the head has required so far. Empty if the head conforms to RFC 9112.
-    public var departures: HTTPLeniency { state.departures }
+    public var toleratedDeviations: HTTPLeniency { state.toleratedDeviations }
 
     /// The maximum length of a head whose memory is kept for reuse.
     ///
@@ -179,7 +179,7 @@ extension HeadParser {
         var fieldsStart = 0
         var fieldsEnd = 0
         /// The leniencies that the head has required.
-        var departures = HTTPLeniency.strict
+        var toleratedDeviations = HTTPLeniency.strict
     }
 
     @inline(__always)
@@ -213,13 +213,13 @@ extension HeadParser {
         let count = state.fieldCount
         let storage = reusableStorage(slots: count, bytes: size)
         let slots = buffer.slots
-        let (fieldsStart, fieldsEnd, departures) = (
-            state.fieldsStart - start, state.fieldsEnd - start, state.departures
+        let (fieldsStart, fieldsEnd, toleratedDeviations) = (
+            state.fieldsStart - start, state.fieldsEnd - start, state.toleratedDeviations
         )
         bytes.withUnsafeBytes { bytes in
             storage.fill(
                 copying: UnsafeRawBufferPointer(rebasing: bytes[start..<start + size]), slots: slots, count: count,
-                fieldsStart: fieldsStart, fieldsEnd: fieldsEnd, departures: departures)
+                fieldsStart: fieldsStart, fieldsEnd: fieldsEnd, toleratedDeviations: toleratedDeviations)
         }
         if start > 0 {
             let slots = storage.slots
@@ -269,7 +269,7 @@ extension HeadParser {
         }
         if !found, state.startLine.version >= .http11 {
             guard leniency.contains(.missingHost) else { throw HTTPMessageError(.missingHost) }
-            state.departures.insert(.missingHost)
+            state.toleratedDeviations.insert(.missingHost)
         }
     }
 }

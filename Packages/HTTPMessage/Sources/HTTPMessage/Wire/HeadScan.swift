@@ -33,7 +33,8 @@ extension HeadParser {
         /// Returns the start of the next line if a line ends at `offset`, or nil if the bytes run out.
         @inline(__always)
         func lineEnd(
-            at offset: Int, line: Int, otherwise code: HTTPMessageError.Code, recording departures: inout HTTPLeniency
+            at offset: Int, line: Int, otherwise code: HTTPMessageError.Code,
+            recording toleratedDeviations: inout HTTPLeniency
         ) throws(HTTPMessageError) -> Int? {
             if byte(offset) == HTTPGrammar.cr {
                 if offset &+ 1 >= end { return nil }
@@ -42,22 +43,23 @@ extension HeadParser {
                     return offset &+ 2
                 }
             }
-            return try lenientLineEnd(at: offset, line: line, otherwise: code, recording: &departures)
+            return try lenientLineEnd(at: offset, line: line, otherwise: code, recording: &toleratedDeviations)
         }
 
         @inline(never)
         private func lenientLineEnd(
-            at offset: Int, line: Int, otherwise code: HTTPMessageError.Code, recording departures: inout HTTPLeniency
+            at offset: Int, line: Int, otherwise code: HTTPMessageError.Code,
+            recording toleratedDeviations: inout HTTPLeniency
         ) throws(HTTPMessageError) -> Int? {
             switch byte(offset) {
             case HTTPGrammar.lf:
                 guard leniency.contains(.bareLineFeed) else { throw failure(.bareLineFeed, at: offset, line: line) }
-                departures.insert(.bareLineFeed)
+                toleratedDeviations.insert(.bareLineFeed)
             case HTTPGrammar.cr:
                 guard leniency.contains(.bareCarriageReturn) else {
                     throw failure(.bareCarriageReturn, at: offset, line: line)
                 }
-                departures.insert(.bareCarriageReturn)
+                toleratedDeviations.insert(.bareCarriageReturn)
             default:
                 throw failure(code, at: offset, line: line)
             }
@@ -90,9 +92,11 @@ extension HeadParser {
                         valueStart = i
                         stage = .fieldValue
                     } else {
-                        switch try afterName(line: line, at: i, isFirst: count == 0, recording: &state.departures) {
+                        switch try afterName(
+                            line: line, at: i, isFirst: count == 0, recording: &state.toleratedDeviations)
+                        {
                         case .value(let start):
-                            state.departures.insert(.whitespaceBeforeColon)
+                            state.toleratedDeviations.insert(.whitespaceBeforeColon)
                             nameEnd = i
                             i = start
                             valueStart = start
@@ -117,13 +121,13 @@ extension HeadParser {
                 i = HTTPGrammar.endOfValue(base, from: i, to: end)
                 if i >= end { break scan }
                 if leniency.contains(.controlCharactersInValues), isToleratedControl(byte(i)) {
-                    state.departures.insert(.controlCharactersInValues)
+                    state.toleratedDeviations.insert(.controlCharactersInValues)
                     i += 1
                     continue
                 }
                 guard
                     let next = try lineEnd(
-                        at: i, line: line, otherwise: .invalidFieldValue, recording: &state.departures)
+                        at: i, line: line, otherwise: .invalidFieldValue, recording: &state.toleratedDeviations)
                 else { break scan }
 
                 if stage == .fold {
@@ -131,7 +135,7 @@ extension HeadParser {
                     var valueEnd = i
                     while valueEnd > line, HTTPGrammar.isSpaceOrTab(byte(valueEnd &- 1)) { valueEnd &-= 1 }
                     if valueEnd > line { slots[count - 1].valueEnd = UInt32(truncatingIfNeeded: valueEnd) }
-                    state.departures.insert(.foldedLines)
+                    state.toleratedDeviations.insert(.foldedLines)
                 } else {
                     if count >= fieldLimit { throw HTTPMessageError(.tooManyFields, offset: line) }
                     if count == capacity {
@@ -214,12 +218,13 @@ extension HeadParser {
         /// Examines a line whose name does not end in a colon: the empty line, a fold, a deviation or an error.
         @inline(never)
         private func afterName(
-            line: Int, at i: Int, isFirst: Bool, recording departures: inout HTTPLeniency
+            line: Int, at i: Int, isFirst: Bool, recording toleratedDeviations: inout HTTPLeniency
         ) throws(HTTPMessageError) -> AfterName {
             switch byte(i) {
             case HTTPGrammar.cr where i == line, HTTPGrammar.lf where i == line:
                 guard
-                    let next = try lineEnd(at: i, line: line, otherwise: .invalidFieldName, recording: &departures)
+                    let next = try lineEnd(
+                        at: i, line: line, otherwise: .invalidFieldName, recording: &toleratedDeviations)
                 else { return .needMore }
                 return .endOfHead(next: next)
             case HTTPGrammar.cr, HTTPGrammar.lf:

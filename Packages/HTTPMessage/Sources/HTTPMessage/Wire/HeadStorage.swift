@@ -7,7 +7,7 @@
 ///
 /// Field lines are contiguous: a line extends from its own slot's name to the next slot's name. Parsed lines are kept as
 /// received; lines that are set are stored as `Name: value CR LF`. If parsed lines deviate from the strict syntax,
-/// ``Layout/departures`` records it, and the bytes are rewritten before they are sent.
+/// ``Layout/toleratedDeviations`` records it, and the bytes are rewritten before they are sent.
 ///
 /// A storage is changed only while a single value refers to it (`isKnownUniquelyReferenced` in ``HTTPFields``).
 final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
@@ -19,15 +19,15 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         var fieldsEnd: Int
         var byteCount: Int
         /// The leniencies that parsing the bytes required.
-        var departures: HTTPLeniency
+        var toleratedDeviations: HTTPLeniency
 
         /// Whether a value may contain the line endings of folded lines.
         @inline(__always)
-        var hasFolds: Bool { departures.contains(.foldedLines) }
+        var hasFolds: Bool { toleratedDeviations.contains(.foldedLines) }
 
         /// Whether the bytes conform to the strict syntax of RFC 9112 and can be sent unchanged.
         @inline(__always)
-        var isStrict: Bool { departures.isDisjoint(with: .syntax) }
+        var isStrict: Bool { toleratedDeviations.isDisjoint(with: .syntax) }
 
         /// The size of the tail in bytes: slots and bytes together.
         @inline(__always)
@@ -43,7 +43,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         return storage
     }
 
-    /// Whether ``fill(copying:slots:count:fieldsStart:fieldsEnd:departures:)`` can store this many slots and bytes.
+    /// Whether ``fill(copying:slots:count:fieldsStart:fieldsEnd:toleratedDeviations:)`` can store this many slots and bytes.
     @inline(__always)
     func hasCapacity(slots: Int, bytes: Int) -> Bool {
         slots &* MemoryLayout<FieldSlot>.stride &+ bytes <= layout.size
@@ -55,13 +55,14 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
     @inline(__always)
     func fill(
         copying bytes: UnsafeRawBufferPointer, slots: UnsafePointer<FieldSlot>, count: Int, fieldsStart: Int,
-        fieldsEnd: Int, departures: HTTPLeniency
+        fieldsEnd: Int, toleratedDeviations: HTTPLeniency
     ) {
         withUnsafeMutablePointers { layout, tail in
             let size = layout.pointee.size
             layout.pointee = Layout(
                 slotCapacity: count, byteCapacity: size &- count &* MemoryLayout<FieldSlot>.stride, fieldCount: count,
-                fieldsStart: fieldsStart, fieldsEnd: fieldsEnd, byteCount: bytes.count, departures: departures)
+                fieldsStart: fieldsStart, fieldsEnd: fieldsEnd, byteCount: bytes.count,
+                toleratedDeviations: toleratedDeviations)
             tail.update(from: slots, count: count)
             if let base = bytes.baseAddress {
                 UnsafeMutableRawPointer(tail + count).copyMemory(from: base, byteCount: bytes.count)
@@ -75,7 +76,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         let buffer = HeadStorage.create(minimumCapacity: slotCapacity &+ (byteCapacity &+ stride &- 1) / stride) { _ in
             Layout(
                 slotCapacity: slotCapacity, byteCapacity: byteCapacity, fieldCount: 0, fieldsStart: 0, fieldsEnd: 0,
-                byteCount: 0, departures: .strict)
+                byteCount: 0, toleratedDeviations: .strict)
         }
         return unsafeDowncast(buffer, to: HeadStorage.self)
     }
@@ -92,7 +93,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         copy.layout.fieldsStart = layout.fieldsStart
         copy.layout.fieldsEnd = layout.fieldsEnd
         copy.layout.byteCount = layout.byteCount
-        copy.layout.departures = layout.departures
+        copy.layout.toleratedDeviations = layout.toleratedDeviations
         copy.slots.update(from: self.slots, count: layout.fieldCount)
         copy.bytes.update(from: self.bytes, count: layout.byteCount)
         return copy

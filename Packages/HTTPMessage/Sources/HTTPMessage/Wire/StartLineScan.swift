@@ -21,12 +21,12 @@ extension HeadParser.Scan {
         }
         if state.stage == .target {
             if leniency.contains(.extraSpacesInStartLine), i == state.valueStart {
-                i = skipSpaces(from: i, recording: &state.departures)
+                i = skipSpaces(from: i, recording: &state.toleratedDeviations)
                 state.valueStart = i
             }
             i = HTTPGrammar.endOfTarget(base, from: i, to: end)
             while i < end, byte(i) >= 0x80, leniency.contains(.nonASCIITarget) {
-                state.departures.insert(.nonASCIITarget)
+                state.toleratedDeviations.insert(.nonASCIITarget)
                 i = HTTPGrammar.endOfTarget(base, from: i + 1, to: end)
             }
             if i >= end { return try suspend(&state, i) }
@@ -40,15 +40,16 @@ extension HeadParser.Scan {
             state.stage = .version
         }
         if leniency.contains(.extraSpacesInStartLine), i == state.valueStart {
-            i = skipSpaces(from: i, recording: &state.departures)
+            i = skipSpaces(from: i, recording: &state.toleratedDeviations)
             state.valueStart = i
         }
-        guard let version = try version(at: i, line: line, recording: &state.departures), i &+ 8 < end,
-            let next = try lineEnd(at: i &+ 8, line: line, otherwise: .malformedVersion, recording: &state.departures)
+        guard let version = try version(at: i, line: line, recording: &state.toleratedDeviations), i &+ 8 < end,
+            let next = try lineEnd(
+                at: i &+ 8, line: line, otherwise: .malformedVersion, recording: &state.toleratedDeviations)
         else { return try suspend(&state, i) }
         state.startLine.version = version
         state.startLine.line = .init(line, i &+ 8)
-        try checkTarget(state.startLine, line: line, recording: &state.departures)
+        try checkTarget(state.startLine, line: line, recording: &state.toleratedDeviations)
         endStartLine(&state, next)
     }
 
@@ -75,7 +76,9 @@ extension HeadParser.Scan {
         }
         if state.stage == .status {
             i = state.valueStart
-            if leniency.contains(.extraSpacesInStartLine) { i = skipSpaces(from: i, recording: &state.departures) }
+            if leniency.contains(.extraSpacesInStartLine) {
+                i = skipSpaces(from: i, recording: &state.toleratedDeviations)
+            }
             guard let status = try status(at: i, line: line), i &+ 3 < end else {
                 return try suspend(&state, state.valueStart)
             }
@@ -83,7 +86,7 @@ extension HeadParser.Scan {
             if byte(i) == HTTPGrammar.space {
                 i &+= 1
                 if leniency.contains(.extraSpacesInStartLine) {
-                    i = skipSpaces(from: i, recording: &state.departures)
+                    i = skipSpaces(from: i, recording: &state.toleratedDeviations)
                     if i >= end { return try suspend(&state, state.valueStart) }
                 }
             } else if byte(i) != HTTPGrammar.cr, byte(i) != HTTPGrammar.lf {
@@ -95,12 +98,13 @@ extension HeadParser.Scan {
         }
         i = HTTPGrammar.endOfValue(base, from: i, to: end)
         while i < end, leniency.contains(.controlCharactersInValues), isToleratedControl(byte(i)) {
-            state.departures.insert(.controlCharactersInValues)
+            state.toleratedDeviations.insert(.controlCharactersInValues)
             i = HTTPGrammar.endOfValue(base, from: i + 1, to: end)
         }
         if i >= end { return try suspend(&state, i) }
         guard
-            let next = try lineEnd(at: i, line: line, otherwise: .invalidReasonPhrase, recording: &state.departures)
+            let next = try lineEnd(
+                at: i, line: line, otherwise: .invalidReasonPhrase, recording: &state.toleratedDeviations)
         else {
             return try suspend(&state, i)
         }
@@ -119,10 +123,10 @@ extension HeadParser.Scan {
 
     /// Skips the tolerated spaces after the required one. Returns the offset of the next byte.
     @inline(never)
-    private func skipSpaces(from start: Int, recording departures: inout HTTPLeniency) -> Int {
+    private func skipSpaces(from start: Int, recording toleratedDeviations: inout HTTPLeniency) -> Int {
         var i = start
         while i < end, byte(i) == HTTPGrammar.space { i += 1 }
-        if i > start { departures.insert(.extraSpacesInStartLine) }
+        if i > start { toleratedDeviations.insert(.extraSpacesInStartLine) }
         return i
     }
 
@@ -143,7 +147,8 @@ extension HeadParser.Scan {
             }
             guard
                 let next = try lineEnd(
-                    at: state.scan, line: state.scan, otherwise: .malformedStartLine, recording: &state.departures)
+                    at: state.scan, line: state.scan, otherwise: .malformedStartLine,
+                    recording: &state.toleratedDeviations)
             else { return false }
             if state.emptyLines >= limit { throw HTTPMessageError(.tooManyEmptyLines, offset: state.scan) }
             state.emptyLines += 1
@@ -155,19 +160,19 @@ extension HeadParser.Scan {
     /// Parses `HTTP/digit.digit` (RFC 9112 §2.3). Returns nil if the bytes run out.
     @inline(__always)
     private func version(
-        at i: Int, line: Int, recording departures: inout HTTPLeniency
+        at i: Int, line: Int, recording toleratedDeviations: inout HTTPLeniency
     ) throws(HTTPMessageError) -> HTTPVersion? {
         if i &+ 8 <= end {
             let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: i, as: UInt64.self))
             if word == 0x312E_312F_5054_5448 { return .http11 }  // "HTTP/1.1"
             if word == 0x302E_312F_5054_5448 { return .http10 }
         }
-        return try uncommonVersion(at: i, line: line, recording: &departures)
+        return try uncommonVersion(at: i, line: line, recording: &toleratedDeviations)
     }
 
     @inline(never)
     private func uncommonVersion(
-        at i: Int, line: Int, recording departures: inout HTTPLeniency
+        at i: Int, line: Int, recording toleratedDeviations: inout HTTPLeniency
     ) throws(HTTPMessageError) -> HTTPVersion? {
         let pattern: StaticString = "HTTP/0.0"
         for k in 0..<8 {
@@ -179,7 +184,7 @@ extension HeadParser.Scan {
         let version = HTTPVersion(unchecked: byte(i + 5) - UInt8(ascii: "0"), byte(i + 7) - UInt8(ascii: "0"))
         if version == .http10 || version == .http11 { return version }
         guard leniency.contains(.anyVersion) else { throw failure(.unsupportedVersion, at: i + 5, line: line) }
-        departures.insert(.anyVersion)
+        toleratedDeviations.insert(.anyVersion)
         return version
     }
 
@@ -202,11 +207,11 @@ extension HeadParser.Scan {
                 state.fieldsEnd = 0
                 state.stage = .complete
                 // The empty lines before it belong to its body, so their deviations do not count.
-                state.departures = .headerlessResponse
+                state.toleratedDeviations = .headerlessResponse
                 return nil
             }
         }
-        let version = try version(at: line, line: line, recording: &state.departures)
+        let version = try version(at: line, line: line, recording: &state.toleratedDeviations)
         if version == nil { try suspend(&state, line) }
         return version
     }
@@ -227,7 +232,7 @@ extension HeadParser.Scan {
     /// Checks that the target has a form that the method allows (RFC 9112 §3.2).
     @inline(__always)
     private func checkTarget(
-        _ startLine: StartLine, line: Int, recording departures: inout HTTPLeniency
+        _ startLine: StartLine, line: Int, recording toleratedDeviations: inout HTTPLeniency
     ) throws(HTTPMessageError) {
         if byte(Int(startLine.second.start)) == UInt8(ascii: "/"), startLine.first.range.count != 7 { return }
         let method = UnsafeRawBufferPointer(rebasing: buffer[startLine.first.range])
@@ -236,7 +241,7 @@ extension HeadParser.Scan {
         guard leniency.contains(.anyTargetForm) else {
             throw failure(.invalidTarget, at: Int(startLine.second.start), line: line)
         }
-        departures.insert(.anyTargetForm)
+        toleratedDeviations.insert(.anyTargetForm)
     }
 
     private var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: end) }

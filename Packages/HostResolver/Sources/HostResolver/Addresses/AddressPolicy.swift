@@ -1,7 +1,7 @@
 /// The policy table that ranks addresses by prefix (RFC 6724 §2.1), as modified by gai.conf(5).
 public struct AddressPolicy: Hashable, Sendable {
-    /// The largest text that is read, in bytes; the rest is ignored.
-    public static let largestText = 64 * 1024
+    /// The maximum number of bytes of a text that are parsed; the rest is ignored.
+    public static let maximumTextSize = 64 * 1024
 
     private struct Row: Hashable {
         let prefix: IPPrefix
@@ -42,7 +42,7 @@ public struct AddressPolicy: Hashable, Sendable {
         self = .standard
         var labels: [Row] = []
         var precedences: [Row] = []
-        for line in String(decoding: text.utf8.prefix(Self.largestText), as: UTF8.self).split(
+        for line in String(decoding: text.utf8.prefix(Self.maximumTextSize), as: UTF8.self).split(
             whereSeparator: \.isNewline)
         {
             let words = line.prefix { $0 != "#" }.split(whereSeparator: \.isWhitespace)
@@ -77,7 +77,8 @@ public struct AddressPolicy: Hashable, Sendable {
     }
 }
 
-/// A range of IPv6 addresses, `address/length`. IPv4 addresses are matched in mapped form.
+/// A range of IPv6 addresses, `address/length`. IPv4 addresses are matched in their IPv4-mapped form,
+/// `::ffff:192.0.2.1`.
 private struct IPPrefix: Hashable, Sendable {
     let bits: UInt128
     let length: Int
@@ -87,7 +88,7 @@ private struct IPPrefix: Hashable, Sendable {
         self.bits = bits & Self.mask(length)
     }
 
-    /// Parses a prefix such as `2001:db8::/32`; nil if the text is not one.
+    /// Parses a prefix such as `2001:db8::/32`; nil if the text is not a prefix.
     init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let address = IPv6Address(String(parts[0])), address.zone == nil,

@@ -30,7 +30,7 @@ public struct IPv6Address: Hashable, Sendable {
     public static let any = IPv6Address(rawValue: 0)
 
     /// The longest valid zone, in bytes. Interface names in Linux have at most 15.
-    public static let longestZone = 15
+    public static let maximumZoneLength = 15
 
     /// Creates an address from its number, without a zone.
     public init(rawValue: UInt128) {
@@ -43,11 +43,11 @@ public struct IPv6Address: Hashable, Sendable {
         self.zone = zone
     }
 
-    /// Creates an address with a zone; nil if the zone is invalid: empty, longer than ``longestZone`` bytes, or with
+    /// Creates an address with a zone; nil if the zone is invalid: empty, longer than ``maximumZoneLength`` bytes, or with
     /// bytes that interface names cannot have.
     public init?(rawValue: UInt128, zone: String?) {
         if let zone {
-            guard !zone.isEmpty, zone.utf8.count <= Self.longestZone,
+            guard !zone.isEmpty, zone.utf8.count <= Self.maximumZoneLength,
                 zone.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "%") })
             else { return nil }
         }

@@ -15,7 +15,7 @@ public enum SocketAddress: Hashable, Sendable {
     case other([UInt8])
 
     /// The largest valid `sockaddr`, in bytes: the size of `sockaddr_storage`.
-    public static let largestSize = 128
+    public static let maximumSize = 128
 
     /// Creates an address from a `sockaddr` that the kernel or a C library filled in.
     ///
@@ -23,7 +23,7 @@ public enum SocketAddress: Hashable, Sendable {
     /// interface's name, or with the number itself if there is no such interface.
     ///
     /// - Throws: ``ResolverError/Code-swift.struct/invalidAddress`` if there are too few bytes for the family, or more
-    ///   than ``largestSize``.
+    ///   than ``maximumSize``.
     public init(sockaddr bytes: UnsafeRawBufferPointer) throws(ResolverError) {
         guard let address = Self(decoding: bytes) else { throw ResolverError(.invalidAddress) }
         self = address
@@ -74,7 +74,7 @@ public enum SocketAddress: Hashable, Sendable {
             return try Self.withRebound(&c, size: size, body)
         case .other(let bytes):
             var c = sockaddr_storage()
-            let size = min(bytes.count, Self.largestSize)
+            let size = min(bytes.count, Self.maximumSize)
             withUnsafeMutableBytes(of: &c) { $0.copyBytes(from: bytes.prefix(size)) }
             return try Self.withRebound(&c, size: size, body)
         }
@@ -138,7 +138,7 @@ extension SocketAddress: CustomStringConvertible {
 extension SocketAddress {
     /// Does the work of ``init(sockaddr:)-(UnsafeRawBufferPointer)``; nil where that throws.
     init?(decoding bytes: UnsafeRawBufferPointer) {
-        guard bytes.count >= 2, bytes.count <= Self.largestSize else { return nil }
+        guard bytes.count >= 2, bytes.count <= Self.maximumSize else { return nil }
         switch CInt(bytes.loadUnaligned(as: sa_family_t.self)) {
         case AF_INET:
             guard bytes.count >= MemoryLayout<sockaddr_in>.size else { return nil }
@@ -178,7 +178,7 @@ extension SocketAddress {
 /// ```
 public struct UnixSocketAddress: Hashable, Sendable {
     /// The longest path or abstract name, in bytes: `sun_path` has 108, of which one is for the NUL.
-    public static let longestName = 107
+    public static let maximumNameLength = 107
 
     /// The bytes of `sun_path`: empty if unnamed, a NUL and the name if abstract, otherwise the path without its final
     /// NUL.
@@ -187,10 +187,10 @@ public struct UnixSocketAddress: Hashable, Sendable {
     /// Creates the address of a socket in the file system.
     ///
     /// - Throws: ``ResolverError/Code-swift.struct/invalidAddress`` if the path is empty, contains a NUL or is longer
-    ///   than ``longestName``.
+    ///   than ``maximumNameLength``.
     public init(path: String) throws(ResolverError) {
         let bytes = Array(path.utf8)
-        guard !bytes.isEmpty, !bytes.contains(0), bytes.count <= Self.longestName else {
+        guard !bytes.isEmpty, !bytes.contains(0), bytes.count <= Self.maximumNameLength else {
             throw ResolverError(.invalidAddress, name: path)
         }
         self.bytes = bytes
@@ -199,9 +199,9 @@ public struct UnixSocketAddress: Hashable, Sendable {
     /// Creates the address of a socket in Linux's abstract name space, which leaves no file behind.
     ///
     /// - Throws: ``ResolverError/Code-swift.struct/invalidAddress`` if the name is empty or longer than
-    ///   ``longestName``.
+    ///   ``maximumNameLength``.
     public init(abstractName: String) throws(ResolverError) {
-        guard !abstractName.isEmpty, abstractName.utf8.count <= Self.longestName else {
+        guard !abstractName.isEmpty, abstractName.utf8.count <= Self.maximumNameLength else {
             throw ResolverError(.invalidAddress, name: abstractName)
         }
         bytes = [0] + Array(abstractName.utf8)
@@ -253,7 +253,7 @@ enum InterfaceZone {
 extension SocketAddress {
     /// The local address of a socket; nil if the kernel reports none.
     static func local(of descriptor: CInt) -> SocketAddress? {
-        withUnsafeTemporaryAllocation(byteCount: largestSize, alignment: 8) { buffer in
+        withUnsafeTemporaryAllocation(byteCount: maximumSize, alignment: 8) { buffer in
             var length = socklen_t(buffer.count)
             let pointer = buffer.baseAddress!.assumingMemoryBound(to: sockaddr.self)
             guard getsockname(descriptor, pointer, &length) == 0 else { return nil }

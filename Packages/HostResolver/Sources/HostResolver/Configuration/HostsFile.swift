@@ -6,10 +6,11 @@
 /// hosts.names(of: IPAddress("192.0.2.7")!)          // ["www.example.org", "www"]
 /// ```
 ///
-/// Parsing never fails: lines without an address, and invalid names, are skipped.
+/// Parsing never fails: lines that do not begin with an address are skipped, and so are invalid names.
 public struct HostsFile: Hashable, Sendable {
-    /// The largest text that is read, in bytes; the rest is ignored. Block lists can have some megabytes.
-    public static let largestText = 16 * 1024 * 1024
+    /// The maximum number of bytes of a file that are parsed; the rest is ignored. Files used as block lists can be
+    /// several megabytes long.
+    public static let maximumTextSize = 16 * 1024 * 1024
 
     private var addressesByName: [String: [IPAddress]] = [:]
     private var namesByAddress: [IPAddress: [String]] = [:]
@@ -20,7 +21,7 @@ public struct HostsFile: Hashable, Sendable {
     }
 
     init(bytes: [UInt8]) {
-        for line in bytes.prefix(Self.largestText).split(separator: UInt8(ascii: "\n")) {
+        for line in bytes.prefix(Self.maximumTextSize).split(separator: UInt8(ascii: "\n")) {
             let words = line.prefix { $0 != UInt8(ascii: "#") }.split { $0 == 0x20 || (0x09...0x0D).contains($0) }
             guard let first = words.first, let address = IPAddress(String(decoding: first, as: UTF8.self)) else {
                 continue
@@ -29,12 +30,12 @@ public struct HostsFile: Hashable, Sendable {
         }
     }
 
-    /// Returns the addresses of a name, in the order of the file; empty if the file does not have the name.
+    /// Returns the addresses of a name, in the order of the file; empty if the file does not contain the name.
     public func addresses(of name: String) -> [IPAddress] {
         addressesByName[Self.key(name)] ?? []
     }
 
-    /// Returns the names of an address, the canonical name first; empty if the file does not have the address.
+    /// Returns the names of an address, the canonical name first; empty if the file does not contain the address.
     public func names(of address: IPAddress) -> [String] {
         namesByAddress[address] ?? []
     }

@@ -8,11 +8,11 @@
 /// Parsing never fails: as in the C library, invalid lines are skipped and values are clamped to its limits.
 public struct ResolverConfiguration: Hashable, Sendable {
     /// The maximum number of servers; the C library has 3.
-    public static let mostServers = 8
+    public static let maximumServers = 8
     /// The maximum number of search domains.
-    public static let mostSearchDomains = 32
+    public static let maximumSearchDomains = 32
     /// The largest text that is read, in bytes; the rest is ignored.
-    public static let largestText = 64 * 1024
+    public static let maximumTextSize = 64 * 1024
 
     /// The servers, in the order of the queries. If the file names no server, the one on this machine.
     public var servers: [SocketAddress]
@@ -30,7 +30,7 @@ public struct ResolverConfiguration: Hashable, Sendable {
     public var rotatesServers = false
     /// Whether queries use EDNS (RFC 6891), so that answers over 512 bytes need no TCP. A server that rejects EDNS is
     /// queried again without it.
-    public var usesExtensions = true
+    public var usesEDNS = true
     /// Whether to trust the servers' claim that they validated signatures (`trust-ad`). Otherwise answers never report
     /// it.
     public var trustsAuthenticatedData = false
@@ -48,14 +48,14 @@ public struct ResolverConfiguration: Hashable, Sendable {
     /// Parses the text of a `resolv.conf`.
     ///
     /// - Parameters:
-    ///   - text: The text of the file, of which at most ``largestText`` bytes are read.
+    ///   - text: The text of the file, of which at most ``maximumTextSize`` bytes are read.
     ///   - hostName: This machine's name. Its domain is the search list if the file has none.
     ///   - localDomain: The environment variable `LOCALDOMAIN`, which replaces the search list.
     ///   - options: The environment variable `RES_OPTIONS`, which overrides the options of the file.
     public init(parsing text: String, hostName: String? = nil, localDomain: String? = nil, options: String? = nil) {
         self.init(servers: [])
         var hasSearch = false
-        for line in String(decoding: text.utf8.prefix(Self.largestText), as: UTF8.self).split(
+        for line in String(decoding: text.utf8.prefix(Self.maximumTextSize), as: UTF8.self).split(
             whereSeparator: \.isNewline)
         {
             if line.first == "#" || line.first == ";" { continue }
@@ -84,7 +84,7 @@ public struct ResolverConfiguration: Hashable, Sendable {
     }
 
     private mutating func addServer(_ text: String) {
-        guard servers.count < Self.mostServers, let address = IPAddress(text) else { return }
+        guard servers.count < Self.maximumServers, let address = IPAddress(text) else { return }
         servers.append(.ip(address, port: 53))
     }
 
@@ -93,7 +93,7 @@ public struct ResolverConfiguration: Hashable, Sendable {
     private mutating func setSearch(_ domains: ArraySlice<Substring>) {
         search = []
         for domain in domains {
-            guard search.count < Self.mostSearchDomains, let name = DNSName(String(domain)), name != .root else {
+            guard search.count < Self.maximumSearchDomains, let name = DNSName(String(domain)), name != .root else {
                 continue
             }
             if !search.contains(name) { search.append(name) }
@@ -109,7 +109,7 @@ public struct ResolverConfiguration: Hashable, Sendable {
             case "timeout": if let value, value >= 1 { timeout = .seconds(min(value, 30)) }
             case "attempts": if let value, value >= 1 { attempts = min(value, 5) }
             case "rotate": rotatesServers = true
-            case "edns0": usesExtensions = true
+            case "edns0": usesEDNS = true
             case "trust-ad": trustsAuthenticatedData = true
             case "use-vc": usesTCPOnly = true
             case "no-tld-query": skipsTopLevelQueries = true

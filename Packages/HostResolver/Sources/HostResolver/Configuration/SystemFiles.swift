@@ -3,18 +3,19 @@ internal import Glibc
 
 /// The current contents of the machine's name resolution files.
 enum SystemFiles {
-    private static let resolvConf = WatchedFile("/etc/resolv.conf", largestSize: ResolverConfiguration.largestText) {
+    private static let resolvConf = WatchedFile("/etc/resolv.conf", maximumSize: ResolverConfiguration.maximumTextSize)
+    {
         bytes in
         ResolverConfiguration(
             parsing: String(decoding: bytes, as: UTF8.self), hostName: hostName,
             localDomain: environment("LOCALDOMAIN"), options: environment("RES_OPTIONS"))
     }
 
-    private static let hostsFile = WatchedFile("/etc/hosts", largestSize: HostsFile.largestText) {
+    private static let hostsFile = WatchedFile("/etc/hosts", maximumSize: HostsFile.maximumTextSize) {
         HostsFile(bytes: $0)
     }
 
-    private static let gaiConf = WatchedFile("/etc/gai.conf", largestSize: AddressPolicy.largestText) {
+    private static let gaiConf = WatchedFile("/etc/gai.conf", maximumSize: AddressPolicy.maximumTextSize) {
         AddressPolicy(parsing: String(decoding: $0, as: UTF8.self))
     }
 
@@ -62,14 +63,14 @@ private final class WatchedFile<Value: Sendable>: Sendable {
     }
 
     private let path: String
-    private let largestSize: Int
+    private let maximumSize: Int
     private let parse: @Sendable ([UInt8]) -> Value
     private let cached: Locked<(stamp: Stamp?, value: Value)?>
 
-    /// Creates a cache of `path`. `parse` gets the file's first `largestSize` bytes, or none if it cannot be read.
-    init(_ path: String, largestSize: Int, parse: @escaping @Sendable ([UInt8]) -> Value) {
+    /// Creates a cache of `path`. `parse` gets the file's first `maximumSize` bytes, or none if it cannot be read.
+    init(_ path: String, maximumSize: Int, parse: @escaping @Sendable ([UInt8]) -> Value) {
         self.path = path
-        self.largestSize = largestSize
+        self.maximumSize = maximumSize
         self.parse = parse
         cached = Locked(nil)
     }
@@ -97,8 +98,8 @@ private final class WatchedFile<Value: Sendable>: Sendable {
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 64 * 1024)
-        while bytes.count < largestSize {
-            let count = read(descriptor, &piece, min(piece.count, largestSize - bytes.count))
+        while bytes.count < maximumSize {
+            let count = read(descriptor, &piece, min(piece.count, maximumSize - bytes.count))
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { break }
             bytes += piece[..<count]

@@ -3,10 +3,10 @@ internal import EventLoops
 /// The addresses of a host as they arrive, from ``Resolver/addressBatches(of:until:)``.
 ///
 /// The sequence ends after the last batch, and throws ``ResolverError`` if no address was found. Batches are buffered
-/// until they are read; there are at most two. Cancelling the task makes the iteration throw
-/// ``ResolverError/Code-swift.struct/cancelled``.
+/// until they are read; the resolvers of this module send one for each address family. Cancelling the task makes the
+/// iteration throw ``ResolverError/Code-swift.struct/cancelled``.
 public struct AddressBatches: AsyncSequence, Sendable {
-    /// Some addresses, and the families that they complete.
+    /// A batch of addresses, with the families for which the lookup is then complete.
     public typealias Element = AddressBatch
     /// The error that iterating throws.
     public typealias Failure = ResolverError
@@ -22,7 +22,7 @@ public struct AddressBatches: AsyncSequence, Sendable {
     /// An iterator over the batches of one lookup. Releasing it cancels the lookup.
     public struct Iterator: AsyncIteratorProtocol {
         private let batches = Mailbox<AddressBatch>(limit: .max)
-        /// The error of the lookup, nil if it succeeded; provided before the batches end.
+        /// The error of the lookup, or nil if it succeeded. Provided before ``batches`` is finished.
         private let failure = OneShot<ResolverError?>()
         private let lookup: Subscription
         private let name: String
@@ -55,7 +55,7 @@ public struct AddressBatches: AsyncSequence, Sendable {
 
         private nonisolated(nonsending) func nextBatch() async throws(ResolverError) -> AddressBatch? {
             do throws(WaitError) {
-                // Batches that have arrived do not delay a cancellation.
+                // A cancelled task throws at once, even if batches have arrived.
                 guard !Task.isCancelled else { throw .cancelled }
                 if let batch = try await batches.next() { return batch }
             } catch {

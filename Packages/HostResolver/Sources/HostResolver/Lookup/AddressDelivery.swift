@@ -1,12 +1,12 @@
 internal import EventLoops
 
-/// A serializer for one lookup: it combines the answers of one or two families, which arrive on several threads, into
-/// one sequence of events that do not overlap.
+/// Combines the answers to one lookup into a sequence of events. The answers for the two address families arrive on
+/// several threads; the handler is called for one event at a time.
 final class AddressDelivery: Sendable {
     typealias Handler = @Sendable (AddressEvent) -> Void
 
     private struct State {
-        /// Nil after the end. Released then, because it may hold the token, which holds this object.
+        /// Nil after the end. It is released then, because it may retain the token, which retains this object.
         var handler: Handler?
         var missing: AddressFamilies
         var hasAddresses = false
@@ -45,13 +45,14 @@ final class AddressDelivery: Sendable {
         deliver()
     }
 
-    /// Ends the sequence without an event; true if `finished` had not been delivered.
+    /// Ends the sequence without a further event. Returns whether `finished` had not been delivered yet.
     func close() -> Bool {
         state.withLock { $0.handler.take() } != nil
     }
 
     private func deliver() {
-        // The first thread delivers the events of all, so that events neither overlap nor change their order.
+        // The thread that begins to deliver also delivers events that other threads add meanwhile, so that events
+        // neither overlap nor change their order.
         var isMine = false
         while true {
             let next = state.withLock { state -> (event: AddressEvent, handler: Handler)? in

@@ -137,7 +137,7 @@ extension HostLookupCore {
     ) -> LookupToken {
         switch kind {
         case .names:
-            let subject = host.address.map(NameSubject.address) ?? .host(host)
+            let subject = host.address.map(NameQuery.address) ?? .host(host)
             return resolver.startNames(of: subject, until: deadline) { handler($0.map { HostFinding(names: $0) }) }
         case .reachability where known != nil:
             // Nil if the lookup was cancelled before.

@@ -115,8 +115,16 @@ struct UniqueAddresses {
     mutating func append(_ addresses: some Sequence<IPAddress>, upTo limit: Int = .max) {
         for address in addresses {
             guard all.count < limit else { return }
-            if known.insert(address).inserted { all.append(address) }
+            append(address)
         }
+    }
+
+    /// Appends an address; returns whether it is new.
+    @discardableResult
+    mutating func append(_ address: IPAddress) -> Bool {
+        guard known.insert(address).inserted else { return false }
+        all.append(address)
+        return true
     }
 }
 
@@ -128,7 +136,7 @@ struct UniqueAddresses {
 public protocol ReverseResolver: Sendable {
     /// Starts a lookup and returns at once. `handler` is called once, by the rules of ``Resolver/start(_:_:)``.
     func startNames(
-        of subject: NameSubject, until deadline: ContinuousClock.Instant?,
+        of subject: NameQuery, until deadline: ContinuousClock.Instant?,
         _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
     ) -> LookupToken
 }
@@ -138,7 +146,7 @@ extension ReverseResolver {
     ///
     /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/cancelled`` if the task is cancelled.
     public nonisolated(nonsending) func names(
-        of subject: NameSubject, until deadline: ContinuousClock.Instant? = nil
+        of subject: NameQuery, until deadline: ContinuousClock.Instant? = nil
     ) async throws(ResolverError) -> [String] {
         try await waitForLookup(name: subject.description) { startNames(of: subject, until: deadline, $0) }
     }
@@ -148,7 +156,7 @@ extension ReverseResolver {
     /// - Throws: ``ResolverError``.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func names(
-        of subject: NameSubject, until deadline: ContinuousClock.Instant? = nil
+        of subject: NameQuery, until deadline: ContinuousClock.Instant? = nil
     ) throws(ResolverError) -> [String] {
         try waitForLookup(name: subject.description) { startNames(of: subject, until: deadline, $0) }
     }
@@ -220,14 +228,14 @@ public struct AddressBatch: Hashable, Sendable {
 }
 
 /// The subject of a lookup of names.
-public enum NameSubject: Hashable, Sendable {
+public enum NameQuery: Hashable, Sendable {
     /// An address: a reverse lookup finds its names.
     case address(IPAddress)
     /// A host name: the lookup finds its canonical name.
     case host(HostName)
 }
 
-extension NameSubject: CustomStringConvertible {
+extension NameQuery: CustomStringConvertible {
     /// The address or the name as text.
     public var description: String {
         switch self {

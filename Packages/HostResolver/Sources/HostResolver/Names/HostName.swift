@@ -14,11 +14,11 @@ internal import Glibc
 /// complete IPv4 address: `127.1` and `0x7f000001`, which older functions accept as addresses, are rejected.
 public struct HostName: Hashable, Sendable {
     /// The longest ``ascii`` form, in bytes, without the final dot (RFC 1035 §2.3.4).
-    public static let longestName = 253
+    public static let maximumNameLength = 253
     /// The longest label, in bytes (RFC 1035 §2.3.4).
-    public static let longestLabel = 63
+    public static let maximumLabelLength = 63
     /// The longest input, in bytes, before conversion to ASCII.
-    public static let longestText = 1024
+    public static let maximumTextLength = 1024
 
     /// The form for resolvers: ASCII, lower case, international labels as A-labels (RFC 5890 §2.3.2.1), without the
     /// final dot. The text form if the host is an address.
@@ -38,8 +38,8 @@ public struct HostName: Hashable, Sendable {
             self.init(address)
             return
         }
-        guard text.utf8.count <= Self.longestText else {
-            throw ResolverError(.invalidName, name: text, detail: "longer than \(Self.longestText) bytes")
+        guard text.utf8.count <= Self.maximumTextLength else {
+            throw ResolverError(.invalidName, name: text, detail: "longer than \(Self.maximumTextLength) bytes")
         }
         var name = text
         if !text.utf8.allSatisfy({ $0 < 0x80 }) {
@@ -87,13 +87,13 @@ extension HostName {
     /// The reason why an ASCII name, without its final dot, is invalid; nil if it is valid.
     private static func fault(in name: UnsafeBufferPointer<UInt8>, _ hasCapitals: inout Bool) -> String? {
         if name.isEmpty { return "empty" }
-        if name.count > longestName { return "longer than \(longestName) bytes" }
+        if name.count > maximumNameLength { return "longer than \(maximumNameLength) bytes" }
         var label = name[...]
         while true {
             let end = label.firstIndex(of: UInt8(ascii: ".")) ?? name.endIndex
             label = label[..<end]
             if label.isEmpty { return "an empty label" }
-            if label.count > longestLabel { return "a label longer than \(longestLabel) bytes" }
+            if label.count > maximumLabelLength { return "a label longer than \(maximumLabelLength) bytes" }
             for byte in label {
                 if !isNameByte(byte) { return "a character that is not allowed in host names" }
                 if (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) { hasCapitals = true }

@@ -1,7 +1,7 @@
 /// A message of the kernel's netlink protocol (netlink(7)), in this machine's byte order.
 struct NetlinkMessage: Hashable {
     /// The largest datagram that is received, in bytes.
-    static let largestDatagram = 65_536
+    static let maximumDatagramSize = 65_536
 
     var type: UInt16
     var flags: UInt16

@@ -7,13 +7,13 @@ internal import Glibc
 /// for interface in network.interfaces where !interface.hasCarrier { print(interface.name, "is unplugged") }
 /// ```
 ///
-/// Reading it queries the kernel (rtnetlink(7)). That sends no packet, never blocks and needs no privileges.
+/// ``current()`` queries the kernel (rtnetlink(7)). The query sends no packet, never blocks and needs no privileges.
 public struct NetworkSnapshot: Hashable, Sendable {
     /// The interfaces, sorted by index.
     public var interfaces: [NetworkInterface]
     /// The default routes of the main table, sorted by metric: the preferred route of each family comes first.
     public var defaultRoutes: [Route]
-    /// The neighbour table: the machines on the same links that the kernel knows.
+    /// The neighbour table: the hosts on the same links that the kernel knows.
     public var neighbors: [Neighbor]
 
     /// Creates a snapshot.
@@ -34,14 +34,15 @@ public struct NetworkSnapshot: Hashable, Sendable {
         return snapshot
     }
 
-    /// The time since boot without suspension, which is the clock of the kernel's address times.
+    /// The time since boot, not counting suspension. The kernel measures the lifetimes of addresses with this clock.
     private static var upTime: Duration {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
         return .seconds(now.tv_sec) + .nanoseconds(now.tv_nsec)
     }
 
-    /// Adds the kernel's answers to the snapshot. Links must precede their addresses.
+    /// Adds the kernel's answers to the snapshot. The message about an interface must precede those about its
+    /// addresses.
     mutating func receive(_ messages: [NetlinkMessage], upTime: Duration = .zero) {
         var routes: [(metric: UInt32, Route)] = []
         for message in messages {
@@ -64,7 +65,7 @@ public struct NetworkSnapshot: Hashable, Sendable {
     }
 }
 
-/// An entry of the kernel's neighbour table: another machine on a link (ARP, or RFC 4861 §5.1).
+/// An entry of the kernel's neighbour table: another host on a link (ARP, or RFC 4861 §5.1).
 public struct Neighbor: Hashable, Sendable {
     /// The kernel's view of a neighbour's reachability.
     public enum State: Hashable, Sendable {
@@ -96,8 +97,8 @@ public struct Neighbor: Hashable, Sendable {
 extension Neighbor {
     private static let headerSize = 12  // struct ndmsg
 
-    /// Parses a neighbour message of the kernel; nil for other messages, and for entries that are not machines
-    /// (multicast, broadcast).
+    /// Parses a neighbour message of the kernel; nil for other messages, and for entries that are not hosts (multicast,
+    /// broadcast).
     init?(_ message: NetlinkMessage) {
         guard message.type == RouteNetlink.newNeighbor, message.payload.count >= Neighbor.headerSize else { return nil }
         let header = message.payload[...]

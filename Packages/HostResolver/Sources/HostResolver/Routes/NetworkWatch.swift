@@ -47,11 +47,11 @@ struct NetworkWatch {
 
 /// A debouncer: it combines changes in quick succession into one report. A link that comes up causes dozens.
 ///
-/// A report is due after a quiet time without changes, or ``longestFactor`` quiet times after the first change, so that
+/// A report is due after a quiet time without changes, or ``maximumFactor`` quiet times after the first change, so that
 /// a network that changes all the time is reported as well.
 struct ChangeDebounceMachine {
     /// The maximum delay of a report, in quiet times.
-    static let longestFactor = 10
+    static let maximumFactor = 10
 
     private let quietTime: Duration
     private var change: NetworkChange = []
@@ -69,7 +69,7 @@ struct ChangeDebounceMachine {
     mutating func record(_ change: NetworkChange, now: ContinuousClock.Instant) {
         guard !change.isEmpty else { return }
         self.change.formUnion(change)
-        let latest = latest ?? now + quietTime * Self.longestFactor
+        let latest = latest ?? now + quietTime * Self.maximumFactor
         self.latest = latest
         due = min(now + quietTime, latest)
     }

@@ -33,7 +33,8 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
     /// The host is on a link of this machine, without a router in between.
     public static let isDirect = ReachabilityFlags(rawValue: 1 << 17)
 
-    /// Creates the flags for a route; empty for nil, and for a route that carries no packets.
+    /// Creates the flags for a route; empty for nil, and for a route on which the kernel sends nothing (refused, or on
+    /// a link without a carrier).
     public init(_ route: Route?) {
         guard let route, !route.isDead else {
             self = []

@@ -4,7 +4,7 @@ internal import Glibc
 /// Queries of the kernel's routing tables over netlink (rtnetlink(7)).
 enum RouteSocket {
     /// The maximum number of messages of one kind. A machine with more routes or neighbours is described in part.
-    private static let mostMessages = 100_000
+    private static let maximumMessages = 100_000
 
     /// Returns the route to an address, with the state of its link; nil if there is none.
     static func route(to address: IPAddress) throws(ResolverError) -> Route? {
@@ -111,7 +111,7 @@ enum RouteSocket {
     ///
     /// Other processes can send to a netlink socket, so datagrams from ports other than 0, the kernel's, are dropped.
     private static func receive(_ descriptor: CInt) -> [UInt8]? {
-        var buffer = [UInt8](repeating: 0, count: NetlinkMessage.largestDatagram)
+        var buffer = [UInt8](repeating: 0, count: NetlinkMessage.maximumDatagramSize)
         while true {
             var source = [UInt8](repeating: 0, count: 12)
             var length = socklen_t(source.count)
@@ -143,7 +143,7 @@ enum RouteSocket {
             throw ResolverError(errno: errno)
         }
         var all: [NetlinkMessage] = []
-        while all.count < mostMessages {
+        while all.count < maximumMessages {
             guard let datagram = receive(descriptor) else { throw ResolverError(errno: errno) }
             for message in NetlinkMessage.messages(in: datagram) where message.sequence == UInt32(type) {
                 if message.type == RouteNetlink.done { return all }

@@ -5,7 +5,7 @@ struct SystemCalls: Sendable {
     /// Returns the addresses of a name in the requested families.
     var addresses: @Sendable (_ name: String, AddressFamilies) -> Result<[IPAddress], ResolverError>
     /// Returns the names of an address, or the canonical name of a name; the canonical name first.
-    var names: @Sendable (NameSubject) -> Result<[String], ResolverError>
+    var names: @Sendable (NameQuery) -> Result<[String], ResolverError>
     /// Returns the families in which this machine has an address other than loopback. It is called at every lookup and
     /// must be cheap.
     var configuredFamilies: @Sendable () -> AddressFamilies
@@ -25,21 +25,29 @@ struct SystemCalls: Sendable {
             }
         // Without AI_ADDRCONFIG, which costs more than the rest of the call. ConfiguredFamilies replaces it.
         return withAddressInfo(of: name, family: family, flags: 0) { list in
-            var addresses: [IPAddress] = []
-            var next: UnsafeMutablePointer<addrinfo>? = list
-            while let info = next?.pointee {
-                next = info.ai_next
-                let bytes = UnsafeRawBufferPointer(start: info.ai_addr, count: Int(info.ai_addrlen))
-                guard let address = SocketAddress(decoding: bytes)?.ipAddress, !addresses.contains(address) else {
-                    continue
-                }
-                addresses.append(address)
-            }
+            let addresses = Self.addresses(in: list)
             return addresses.isEmpty ? .failure(ResolverError(.noData, name: name)) : .success(addresses)
         }
     }
 
-    private static func names(of subject: NameSubject) -> Result<[String], ResolverError> {
+    /// The addresses of a list, in its order and without duplicates; at most ``WireResolver/addressLimit`` of each
+    /// family, because an answer over TCP can hold thousands.
+    static func addresses(in list: UnsafeMutablePointer<addrinfo>) -> [IPAddress] {
+        var found = UniqueAddresses()
+        var counts: [CInt: Int] = [:]
+        var next: UnsafeMutablePointer<addrinfo>? = list
+        while let info = next?.pointee {
+            next = info.ai_next
+            let bytes = UnsafeRawBufferPointer(start: info.ai_addr, count: Int(info.ai_addrlen))
+            guard counts[info.ai_family, default: 0] < WireResolver.addressLimit,
+                let address = SocketAddress(decoding: bytes)?.ipAddress, found.append(address)
+            else { continue }
+            counts[info.ai_family, default: 0] += 1
+        }
+        return found.all
+    }
+
+    private static func names(of subject: NameQuery) -> Result<[String], ResolverError> {
         switch subject {
         case .address(let address):
             return HostEntry.names(of: address)
@@ -76,14 +84,14 @@ struct SystemCalls: Sendable {
 /// Reverse lookups through the C library. They use `gethostbyaddr_r`, because `getnameinfo` drops the aliases.
 enum HostEntry {
     /// The largest buffer for one answer, in bytes.
-    private static let largestBuffer = 64 * 1024
+    private static let maximumBufferSize = 64 * 1024
 
     /// Returns the names of an address, the canonical name first, without those that are invalid host names.
     static func names(of address: IPAddress) -> Result<[String], ResolverError> {
         var octets = address.octets
         let family = octets.count == 4 ? AF_INET : AF_INET6
         var size = 1024
-        while size <= largestBuffer {
+        while size <= maximumBufferSize {
             var buffer = [CChar](repeating: 0, count: size)
             var entry = hostent()
             var result: UnsafeMutablePointer<hostent>?
@@ -102,7 +110,8 @@ enum HostEntry {
         }
         return .failure(
             ResolverError(
-                .malformedAnswer, name: address.description, detail: "the answer is larger than \(largestBuffer) bytes")
+                .malformedAnswer, name: address.description,
+                detail: "the answer is larger than \(maximumBufferSize) bytes")
         )
     }
 

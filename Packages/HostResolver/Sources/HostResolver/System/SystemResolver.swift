@@ -15,7 +15,8 @@ internal import EventLoops
 /// Names in `.invalid` and `.onion` are looked up in the hosts file only (RFC 6761 §6.4, RFC 7686 §2).
 ///
 /// If both families are requested, a family of which this machine has no address is omitted, as with `AI_ADDRCONFIG`.
-/// It is not omitted if the host has no other addresses, or if the machine has only loopback addresses.
+/// It is not omitted if the host has no other addresses, or if the machine has only loopback addresses. A lookup returns
+/// at most ``WireResolver/addressLimit`` addresses of each family.
 public final class SystemResolver: Resolver, ReverseResolver {
     /// The shared resolver of this process.
     public static let shared = SystemResolver()
@@ -24,7 +25,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
     public static let threadLimit = 16
     /// The maximum number of lookups that wait for a thread. More are rejected with
     /// ``ResolverError/Code-swift.struct/busy``.
-    public static let longestLine = 4096
+    public static let maximumWaitingLookups = 4096
     /// The time after which an idle thread ends: 10 s.
     public static let idleTime: Duration = .seconds(10)
     /// The time limit of a lookup of names without a deadline: 5 s. Reverse lookups of private addresses often hang,
@@ -39,11 +40,11 @@ public final class SystemResolver: Resolver, ReverseResolver {
     private let calls: SystemCalls
     private let reverseLimit: Duration
     private let lookups: LookupFlights<Question, [IPAddress]>
-    private let reverse: LookupFlights<NameSubject, [String]>
+    private let reverse: LookupFlights<NameQuery, [String]>
 
     convenience init() {
         let threads = BlockingThreads(
-            limit: Self.threadLimit, queueLimit: Self.longestLine, idleTime: Self.idleTime)
+            limit: Self.threadLimit, queueLimit: Self.maximumWaitingLookups, idleTime: Self.idleTime)
         self.init(calls: .libc, threads: threads)
     }
 
@@ -98,7 +99,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
 
     /// Starts a reverse lookup, or a lookup of a canonical name, by the rules of ``Resolver/start(_:_:)``.
     public func startNames(
-        of subject: NameSubject, until deadline: ContinuousClock.Instant?,
+        of subject: NameQuery, until deadline: ContinuousClock.Instant?,
         _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
     ) -> LookupToken {
         reverse.ask(subject, until: deadline ?? .now + reverseLimit) { result in

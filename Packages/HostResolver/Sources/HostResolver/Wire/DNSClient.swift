@@ -5,6 +5,7 @@ internal import Synchronization
 final class DNSClient: Sendable {
     private let fixedConfiguration: ResolverConfiguration?
     private let cache: Locked<DNSCache>
+    /// The number of queries so far. It selects the first server if the configuration rotates the servers.
     private let turn = Atomic<Int>(0)
 
     init(configuration: ResolverConfiguration?, cacheLimit: Int) {
@@ -20,7 +21,7 @@ final class DNSClient: Sendable {
         cache.withLock { $0.flush() }
     }
 
-    /// Returns the answer to a question.
+    /// Returns the answer to a question, from the cache or the servers. Follows aliases with further queries.
     nonisolated(nonsending) func answer(to question: DNSQuestion) async -> Result<DNSAnswer, ResolverError> {
         if let known = cache.withLock({ $0.answer(to: question, now: .now) }) { return known }
         let configuration = configuration
@@ -55,10 +56,10 @@ final class DNSClient: Sendable {
 /// The cache reads no clock: the current time is an argument. It stores each answer under its question only, so
 /// additional records that a server volunteers never become answers.
 struct DNSCache: Sendable {
-    /// The longest time for which an answer is cached, whatever its time to live: 24 hours.
-    static let longestTime: Duration = .seconds(86_400)
+    /// The longest time for which an answer is cached, even if its time to live is longer: 24 hours.
+    static let maximumTime: Duration = .seconds(86_400)
     /// The longest time for which a negative answer is cached: one hour (RFC 2308 §5 recommends one to three hours).
-    static let longestNegativeTime: Duration = .seconds(3600)
+    static let maximumNegativeTime: Duration = .seconds(3600)
 
     /// The counters of a cache.
     typealias Statistics = WireResolver.CacheStatistics
@@ -102,10 +103,10 @@ struct DNSCache: Sendable {
         let time: Duration
         switch answer {
         case .success(let answer):
-            time = min(.seconds(answer.timeToLive), Self.longestTime)
+            time = min(.seconds(answer.timeToLive), Self.maximumTime)
         case .failure(let error):
             guard error.code == .hostNotFound || error.code == .noData, let negativeTime else { return }
-            time = min(.seconds(negativeTime), Self.longestNegativeTime)
+            time = min(.seconds(negativeTime), Self.maximumNegativeTime)
         }
         guard limit > 0, time > .zero else { return }
         if entries.count >= limit, entries[question] == nil { makeRoom(now: now) }

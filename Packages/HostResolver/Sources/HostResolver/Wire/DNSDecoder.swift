@@ -1,7 +1,7 @@
 /// A decoder of one message from untrusted bytes.
 struct DNSDecoder {
     /// The maximum number of compression pointers in a name. Honest servers need few; long chains only waste time.
-    static let mostPointers = 32
+    static let maximumPointers = 32
 
     /// Whether a record with invalid data is skipped. Otherwise it makes the whole message invalid.
     var skipsUnreadable = false
@@ -135,8 +135,8 @@ struct DNSDecoder {
             case 1...63:
                 let end = cursor + 1 + length
                 guard end <= bytes.count else { throw fault("truncated label") }
-                guard wire.count + length + 2 <= DNSName.longestWireForm else {
-                    throw fault("name longer than \(DNSName.longestWireForm) bytes")
+                guard wire.count + length + 2 <= DNSName.maximumWireLength else {
+                    throw fault("name longer than \(DNSName.maximumWireLength) bytes")
                 }
                 wire += bytes[cursor..<end]
                 cursor = end
@@ -146,8 +146,8 @@ struct DNSDecoder {
                 if pointers == 0 { position = cursor + 2 }
                 pointers += 1
                 guard target < segmentStart else { throw fault("compression pointer that does not point backwards") }
-                guard pointers <= Self.mostPointers else {
-                    throw fault("more than \(Self.mostPointers) compression pointers in a name")
+                guard pointers <= Self.maximumPointers else {
+                    throw fault("more than \(Self.maximumPointers) compression pointers in a name")
                 }
                 (cursor, segmentStart) = (target, target)
             default:

@@ -7,7 +7,7 @@ struct DNSEncoder {
     var compressesEverything = false
 
     mutating func encode(_ message: DNSMessage) throws(ResolverError) -> [UInt8] {
-        try encode(message, fitting: DNSMessage.largestSize, least: .max).bytes
+        try encode(message, fitting: DNSMessage.maximumSize, least: .max).bytes
     }
 
     /// Encodes the header, the questions, the first `least` records, and as many of the further records as fit into `size`
@@ -38,7 +38,7 @@ struct DNSEncoder {
                 recordCount += 1
             }
         }
-        guard bytes.count <= DNSMessage.largestSize else { throw tooLarge }
+        guard bytes.count <= DNSMessage.maximumSize else { throw tooLarge }
         for (index, count) in counts.enumerated() {
             guard let count = UInt16(exactly: count) else { throw tooLarge }
             bytes[4 + 2 * index] = UInt8(count >> 8)
@@ -133,6 +133,6 @@ struct DNSEncoder {
     }
 
     private var tooLarge: ResolverError {
-        ResolverError(.malformedAnswer, detail: "the message is larger than \(DNSMessage.largestSize) bytes")
+        ResolverError(.malformedAnswer, detail: "the message is larger than \(DNSMessage.maximumSize) bytes")
     }
 }

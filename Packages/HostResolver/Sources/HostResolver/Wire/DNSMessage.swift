@@ -9,7 +9,7 @@
 /// must match its length, and no byte beyond the end is read.
 public struct DNSMessage: Hashable, Sendable {
     /// The largest message, in bytes (RFC 1035 §4.2.2).
-    public static let largestSize = 65_535
+    public static let maximumSize = 65_535
 
     /// The ID and the flags.
     public var header: DNSHeader
@@ -68,7 +68,7 @@ public struct DNSMessage: Hashable, Sendable {
 
     /// Returns the wire form, with names compressed where RFC 1035 §4.1.4 and RFC 3597 §4 allow it.
     ///
-    /// - Throws: ``ResolverError/Code-swift.struct/malformedAnswer`` if the message is larger than ``largestSize``, or
+    /// - Throws: ``ResolverError/Code-swift.struct/malformedAnswer`` if the message is larger than ``maximumSize``, or
     ///   a text in it longer than 255 bytes.
     public func wireForm() throws(ResolverError) -> [UInt8] {
         var encoder = DNSEncoder()

@@ -7,7 +7,7 @@
 /// ```
 public struct DNSName: Sendable {
     /// The longest wire form, in bytes, including the length bytes and the root (RFC 1035 §2.3.4).
-    public static let longestWireForm = 255
+    public static let maximumWireLength = 255
 
     /// The uncompressed wire form: each label after its length, then a zero.
     let wire: [UInt8]
@@ -24,7 +24,7 @@ public struct DNSName: Sendable {
     public init?(labels: some Sequence<[UInt8]>) {
         var wire: [UInt8] = []
         for label in labels {
-            guard (1...63).contains(label.count), wire.count + label.count + 2 <= Self.longestWireForm else {
+            guard (1...63).contains(label.count), wire.count + label.count + 2 <= Self.maximumWireLength else {
                 return nil
             }
             wire.append(UInt8(label.count))
@@ -44,7 +44,7 @@ public struct DNSName: Sendable {
         var labels: [[UInt8]] = [[]]
         var bytes = Array(text.utf8)[...]
         // The text of a valid name has at most four bytes for each byte of the name.
-        guard bytes.count <= 4 * Self.longestWireForm else { return nil }
+        guard bytes.count <= 4 * Self.maximumWireLength else { return nil }
         while let byte = bytes.popFirst() {
             switch byte {
             case UInt8(ascii: "."):
@@ -98,7 +98,7 @@ public struct DNSName: Sendable {
     /// Returns this name followed by `suffix`; nil if that is too long.
     func appending(_ suffix: DNSName) -> DNSName? {
         let joined = wire.dropLast() + suffix.wire
-        return joined.count <= Self.longestWireForm ? DNSName(wire: Array(joined)) : nil
+        return joined.count <= Self.maximumWireLength ? DNSName(wire: Array(joined)) : nil
     }
 
     /// Returns a byte in lower case, for comparisons. Length bytes are below 64 and therefore unaffected.

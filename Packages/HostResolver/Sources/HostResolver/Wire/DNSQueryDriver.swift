@@ -57,7 +57,7 @@ struct DNSExchange {
     static let mailboxLimit = 64
 
     /// The largest datagram that is received, in bytes. Queries allow servers ``DNSQueryMachine/payloadSize`` at most.
-    private static let largestDatagram = 4096
+    private static let maximumDatagramSize = 4096
 
     let transmission: DNSQueryMachine.Transmission
     let mailbox: Mailbox<Event>
@@ -91,7 +91,7 @@ struct DNSExchange {
         guard Self.send(transmission.bytes[...], on: point.descriptor) == transmission.bytes.count else {
             return fail(.unreachable)
         }
-        var buffer = [UInt8](repeating: 0, count: Self.largestDatagram)
+        var buffer = [UInt8](repeating: 0, count: Self.maximumDatagramSize)
         while !Task.isCancelled {
             let count = recv(point.descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
             if count >= 0 {
@@ -142,7 +142,7 @@ struct DNSExchange {
     }
 
     /// Whether the exchange continues after a wait. If the kernel cannot watch the socket, posts a failure.
-    private func hasWoken(_ wake: Wake) -> Bool {
+    func hasWoken(_ wake: Wake) -> Bool {
         switch wake {
         case .ready, .timedOut: return true
         case .cancelled, .closed: return false

@@ -79,12 +79,12 @@ struct DNSQueryMachine {
     init(_ question: DNSQuestion, configuration: ResolverConfiguration, firstServer: Int = 0) {
         self.question = question
         self.configuration = configuration
-        let servers = configuration.servers.prefix(ResolverConfiguration.mostServers)
+        let servers = configuration.servers.prefix(ResolverConfiguration.maximumServers)
         let shift = configuration.rotatesServers && !servers.isEmpty ? abs(firstServer % servers.count) : 0
         let round = Array(servers.dropFirst(shift) + servers.prefix(shift))
         turns = (0..<max(configuration.attempts, 1)).flatMap { _ in round }
         transport = configuration.usesTCPOnly ? .tcp : .udp
-        withExtensions = configuration.usesExtensions
+        withExtensions = configuration.usesEDNS
         if turns.isEmpty { result = .failure(ResolverError(.noServers, name: question.name.description)) }
     }
 
@@ -226,7 +226,7 @@ extension DNSQueryMachine {
             return
         }
         transport = configuration.usesTCPOnly ? .tcp : .udp
-        withExtensions = configuration.usesExtensions && !serversWithoutExtensions.contains(turns[turn])
+        withExtensions = configuration.usesEDNS && !serversWithoutExtensions.contains(turns[turn])
         mustSend = true
     }
 

@@ -119,7 +119,7 @@ struct AddressSearch: Sendable {
 /// A ``WireResolver``'s lookup of names.
 struct NameSearch: Sendable {
     let resolver: WireResolver
-    let subject: NameSubject
+    let subject: NameQuery
     let hosts: HostsFile
     let deadline: ContinuousClock.Instant
 

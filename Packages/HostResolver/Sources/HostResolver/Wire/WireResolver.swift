@@ -133,7 +133,7 @@ public final class WireResolver: Resolver, ReverseResolver {
 
     /// Starts a reverse lookup, or a lookup of a canonical name, by the rules of ``Resolver/start(_:_:)``.
     public func startNames(
-        of subject: NameSubject, until deadline: ContinuousClock.Instant?,
+        of subject: NameQuery, until deadline: ContinuousClock.Instant?,
         _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
     ) -> LookupToken {
         let search = NameSearch(

@@ -23,7 +23,7 @@ struct Exchange: Sendable {
     var isInspecting = false
 
     /// The peer of a TLS handshake.
-    private enum Peer { case target, proxy }
+    enum Peer { case target, proxy }
 
     func run(at address: SocketAddress) async -> ExchangeOutcome {
         guard case .http(var path, let isWhole) = target.service else { return await perform(address, nil) }
@@ -67,7 +67,7 @@ struct Exchange: Sendable {
 
     /// The TLS configuration for a peer. Only this function decides which peer receives the client certificate: one that it is
     /// configured for and whose own certificate is verified first.
-    private func tls(with peer: Peer) -> TLSConfiguration {
+    func tls(with peer: Peer) -> TLSConfiguration {
         var tls: TLSConfiguration
         switch peer {
         case .target: tls = target.ownTLS ?? options.tls
@@ -216,7 +216,7 @@ struct Exchange: Sendable {
         var parser = HeadParser(.response, leniency: .client)
         var buffer = [UInt8](repeating: 0, count: 4096)
         // One limit for the whole head: a server must not delay it byte by byte, or with interim responses without end.
-        let end = min(deadline, .now + options.answerLimit)
+        let end = min(deadline, .now + options.responseLimit)
         var interim = 0
         while true {
             var final: HTTPResponse?
@@ -264,7 +264,7 @@ struct Exchange: Sendable {
     private func greeting(from input: ReadStream, after first: [UInt8]) async -> ExchangeOutcome {
         var bytes = first
         var buffer = [UInt8](repeating: 0, count: 512)
-        let end = min(deadline, .now + options.answerLimit)
+        let end = min(deadline, .now + options.responseLimit)
         do throws(StreamError) {
             while bytes.count < Exchange.maxGreetingLength {
                 if bytes.count >= 4 {

@@ -58,7 +58,7 @@ struct ProbeRunner: Sendable {
         }
     }
 
-    /// Queries one name server for both types of addresses of exactly this name, without search domains.
+    /// Queries one name server for the A and AAAA records of exactly this name, without search domains and hosts file.
     private func ask(
         _ server: SocketAddress, _ name: String, _ transport: NameTransport, _ deadline: ContinuousClock.Instant
     ) async -> NameServerAnswer {
@@ -83,7 +83,7 @@ struct ProbeRunner: Sendable {
         }
     }
 
-    /// Connects and closes the connection again. Returns the error, or nil if it succeeded.
+    /// Opens a connection and closes it. Returns the error, or nil if the connection was established.
     private func connect(_ address: SocketAddress, _ deadline: ContinuousClock.Instant) async -> StreamError? {
         let left = ContinuousClock.now.duration(to: deadline)
         guard left > .zero else { return StreamError(posix: ETIMEDOUT) }
@@ -101,7 +101,8 @@ struct ProbeRunner: Sendable {
 }
 
 extension NameServerAnswer {
-    /// Combines the answers for both address families.
+    /// Combines the answers for both address families. An address from either family is a success. Otherwise the first
+    /// of these failures that applies is used: the more specific ones come first.
     init(_ four: Result<[IPAddress], ResolverError>, _ six: Result<[IPAddress], ResolverError>) {
         var found: [IPAddress] = []
         var failures: [ResolverError] = []
@@ -117,6 +118,7 @@ extension NameServerAnswer {
         } else if failures.contains(where: { $0.code == .hostNotFound }) {
             self = .noSuchName
         } else if outcomes.contains(.connectionFailed) {
+            // TCP is used only after a truncated answer over UDP, or if the probe asks for it.
             self = .truncated
         } else if failures.allSatisfy({ $0.code == .noData }) {
             self = .noAddress

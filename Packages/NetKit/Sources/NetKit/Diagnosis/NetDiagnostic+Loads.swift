@@ -4,7 +4,7 @@ public import NetDiag
 public import StreamKit
 
 extension NetDiagnostic {
-    /// For an HTTP or FTP stream that failed, or ended otherwise than one hoped.
+    /// Makes a diagnosis of an HTTP or FTP stream that failed, or that ended unexpectedly.
     ///
     /// ```swift
     /// let stream = try ReadStream(httpURL: url)
@@ -14,24 +14,24 @@ extension NetDiagnostic {
     /// }
     /// ```
     ///
-    /// What the stream knows is not tried again: the connections in its report, the proxy's and the server's answers, the
-    /// numbers of its error. Changes nothing about it, and may be called while its error is being delivered.
+    /// Facts that the stream knows are not measured again: the connections in its report, the responses of proxy and server, and
+    /// the numbers of its error. Does not change the stream, and may be called while its error is being delivered.
     ///
     /// - Parameters:
-    ///   - stream: the load, in whatever state.
-    ///   - url: what it was to load; if redirects were followed, where they led counts.
-    /// - Throws: `EINVAL` for a URL without a host or a port that can be told.
+    ///   - stream: the load, in any state.
+    ///   - url: the URL of the load; if redirects were followed, the URL of the last one is used instead.
+    /// - Throws: `EINVAL` for a URL without a host or with an invalid port.
     public convenience init(load stream: ReadStream, of url: URL, options: Options = Options()) throws(StreamError) {
         let refusal = stream[.httpProxyResponse].flatMap { (200..<300).contains($0.status.code) ? nil : $0 }
         let url = stream[.httpFinalURL] ?? url
-        // Why a proxy script cannot be loaded, the way to its server tells, which the load knows nothing of.
+        // A proxy script that cannot be loaded is diagnosed by the route to its server, which the load has not recorded.
         if let settings = stream[.httpProxySettings], stream.error?.sentence.key == "script.load" {
             var options = options
             options.proxies = settings
             try self.init(url: url, options: options)
             return
         }
-        // Settings that do not say a way have failed the load, which its error tells.
+        // Settings without a route for the URL have failed the load, and its error reports that.
         var routes = stream[.proxies] ?? []
         if routes.isEmpty { routes = (try? stream[.httpProxySettings]?.routes(for: url)) ?? [] }
         try self.init(
@@ -39,9 +39,9 @@ extension NetDiagnostic {
             isFromProxy: refusal != nil, routes: routes, options: options)
     }
 
-    /// For an FTP upload that failed.
+    /// Makes a diagnosis of an FTP upload that failed.
     ///
-    /// - Throws: `EINVAL` for a URL without a host or a port that can be told.
+    /// - Throws: `EINVAL` for a URL without a host or with an invalid port.
     public convenience init(load stream: WriteStream, of url: URL, options: Options = Options()) throws(StreamError) {
         try self.init(
             url: url, report: stream.report, error: stream.error, routes: stream[.proxies] ?? [], options: options)

@@ -1,6 +1,8 @@
+internal import EventLoops
+internal import HTTPMessage
 public import StreamKit
 
-/// What a request sends besides its head.
+/// The body of a request, from memory or from a stream.
 ///
 /// ```swift
 /// let upload = HTTPBody.stream(length: size) { ReadStream(path: "film.mkv") }
@@ -16,22 +18,23 @@ public struct HTTPBody: Sendable {
     let source: Source
     let length: Int64?
 
-    /// Bytes in memory.
+    /// A body of bytes in memory.
     public static func bytes(_ bytes: [UInt8]) -> HTTPBody {
         HTTPBody(source: .bytes(bytes), length: Int64(bytes.count))
     }
 
-    /// What a stream gives, made anew each time the body has to be sent: after a redirect, or on a second connection.
+    /// A body read from a stream. A new stream is made each time the body has to be sent: after a redirect, or on a second
+    /// connection.
     ///
     /// - Parameters:
-    ///   - length: how many bytes it gives; nil to send it in chunks. A stream that ends early fails the load, one that
-    ///     goes on is cut.
-    ///   - open: makes the stream, unopened; it is opened, drained and closed here.
+    ///   - length: the number of bytes to send; nil to send the body in chunks. If the stream ends early, the load fails; bytes
+    ///     beyond the length are not sent.
+    ///   - open: returns the unopened stream; the load opens, reads and closes it.
     public static func stream(length: Int64?, _ open: @escaping @Sendable () -> ReadStream) -> HTTPBody {
         HTTPBody(source: .repeatable(open), length: length)
     }
 
-    /// What a stream gives, once: where the body would be needed again, the load fails instead.
+    /// A body read from a stream that can be read only once. If the body has to be sent again, the load fails.
     ///
     /// Replaces the body of `CFReadStreamCreateForStreamedHTTPRequest`.
     public static func stream(once stream: ReadStream, length: Int64? = nil) -> HTTPBody {
@@ -40,5 +43,204 @@ public struct HTTPBody: Sendable {
 
     var isRepeatable: Bool {
         if case .once = source { false } else { true }
+    }
+}
+
+/// Reads a request's body from its stream and frames it, one bounded piece at a time.
+struct BodyUpload: Sendable {
+    /// The outcome of a step.
+    enum Progress: Sendable {
+        /// The stream was made and opened.
+        case opened
+        /// This many bytes are ready to be sent.
+        case piece(Int)
+        /// The stream has no bytes now. Wait at ``BodyUpload/waitPoint``.
+        case blocked
+        /// The whole body has been read.
+        case done
+    }
+
+    private let make: @Sendable () -> ReadStream
+    /// The stream, which the load closes, also at its end; nil until the first step.
+    private(set) var source: ReadStream?
+    /// The point at which to wait for the stream, after ``Progress/blocked``.
+    private(set) var waitPoint: WaitPoint?
+    /// The length that was announced; nil for chunks.
+    private let length: Int64?
+    /// For chunks: the payload before it is framed.
+    private var payload: [UInt8] = []
+    private(set) var isComplete = false
+    /// The number of body bytes read.
+    private(set) var taken: Int64 = 0
+
+    /// - Parameters:
+    ///   - length: the number of bytes to send; nil to send chunks.
+    ///   - make: returns the unopened stream.
+    init(length: Int64?, _ make: @escaping @Sendable () -> ReadStream) {
+        self.length = length
+        self.make = make
+    }
+
+    /// Makes the stream, or replaces the contents of `outgoing` with the next framed piece.
+    ///
+    /// - Throws: the stream's error; an error if the stream ends before the announced length.
+    mutating func next(into outgoing: inout [UInt8]) throws(StreamError) -> Progress {
+        if isComplete { return .done }
+        guard let source else {
+            let made = make()
+            source = made
+            try made.open()
+            return .opened
+        }
+        if let length {
+            // Bytes beyond the announced length are not sent.
+            if taken == length { return finish() }
+            let room = Int(min(Int64(ReadStream.chunkSize), length - taken))
+            guard let count = try BodyUpload.read(source, room, into: &outgoing) else { return block(source) }
+            if count == 0 { throw .bodyTooShort(taken, of: length) }
+            taken += Int64(count)
+            isComplete = taken == length
+            return .piece(count)
+        }
+        let count = try BodyUpload.read(source, ReadStream.chunkSize, into: &payload)
+        guard let count else { return block(source) }
+        taken += Int64(count)
+        outgoing.removeAll(keepingCapacity: true)
+        if count > 0 {
+            ChunkedEncoder.write(payload.span.bytes.extracting(..<count), into: &outgoing)
+        } else {
+            do throws(HTTPMessageError) {
+                try ChunkedEncoder.writeEnd(into: &outgoing)
+            } catch {
+                throw StreamError(error)
+            }
+            _ = finish()
+        }
+        return .piece(outgoing.count)
+    }
+
+    private static func read(
+        _ source: ReadStream, _ room: Int, into bytes: inout [UInt8]
+    ) throws(StreamError) -> Int? {
+        if bytes.count < room { bytes = [UInt8](repeating: 0, count: ReadStream.chunkSize) }
+        var span = bytes.mutableSpan
+        var memory = span.mutableBytes
+        return try memory.withPart(0..<room) { (part) throws(StreamError) in try source.tryRead(into: &part) }
+    }
+
+    private mutating func block(_ source: ReadStream) -> Progress {
+        waitPoint = source.waitPoint
+        return .blocked
+    }
+
+    private mutating func finish() -> Progress {
+        isComplete = true
+        return .done
+    }
+}
+
+/// Performs the steps of an upload without the load's lock: the stream of the body and the closure that makes it are code of the
+/// application, and may use the stream of the load.
+///
+/// Under the load's lock, the ``RequestSender`` requests a step and takes its result, or stops the upload; without that lock, the
+/// ``LoadWaitPoint`` calls ``run()`` in between. The upload itself is moved out of the state meanwhile, so no lock is held in
+/// ``run()``.
+final class BodyFetch: Sendable {
+    struct Result: Sendable {
+        /// The bytes to send, with ``BodyUpload/Progress/piece(_:)``; otherwise memory for the next piece.
+        var bytes: [UInt8]
+        var progress: Swift.Result<BodyUpload.Progress, StreamError>
+        /// The total number of body bytes read.
+        var taken: Int64
+        /// Whether the whole body has been read.
+        var isComplete: Bool
+    }
+
+    private enum State: Sendable {
+        case idle(BodyUpload)
+        case requested(BodyUpload, memory: [UInt8])
+        case running
+        case finished(BodyUpload, Result)
+        case stopped
+    }
+
+    private let state: Locked<State>
+
+    init(_ upload: BodyUpload) {
+        state = Locked(.idle(upload))
+    }
+
+    /// Requests a step. The next piece reuses `memory`.
+    func request(reusing memory: [UInt8]) {
+        state.withLock { state in
+            if case .idle(let upload) = state { state = .requested(upload, memory: memory) }
+        }
+    }
+
+    /// Whether a step is pending: from ``request(reusing:)`` until the step has ended.
+    var isUnderway: Bool {
+        state.withLock { state in
+            switch state {
+            case .requested, .running: true
+            case .idle, .finished, .stopped: false
+            }
+        }
+    }
+
+    /// Performs the requested step, unless the upload has been stopped. Closes the stream of an upload that is stopped during the
+    /// step.
+    func run() {
+        guard var (upload, bytes) = beginRun() else { return }
+        let progress: Swift.Result<BodyUpload.Progress, StreamError>
+        do throws(StreamError) {
+            progress = .success(try upload.next(into: &bytes))
+        } catch {
+            progress = .failure(error)
+        }
+        let result = Result(bytes: bytes, progress: progress, taken: upload.taken, isComplete: upload.isComplete)
+        let isStopped = state.withLock { state in
+            guard case .running = state else { return true }
+            state = .finished(upload, result)
+            return false
+        }
+        if isStopped { upload.source?.close() }
+    }
+
+    // A separate function, so that no second reference makes a write to the memory copy it.
+    private func beginRun() -> (BodyUpload, [UInt8])? {
+        state.withLock { state in
+            guard case .requested(let upload, let memory) = state else { return nil }
+            state = .running
+            return (upload, memory)
+        }
+    }
+
+    /// Returns the result of the last step, once.
+    func takeResult() -> Result? {
+        state.withLock { state in
+            guard case .finished(let upload, let result) = state else { return nil }
+            state = .idle(upload)
+            return result
+        }
+    }
+
+    /// The point at which to wait for the stream, after ``BodyUpload/Progress/blocked``.
+    var waitPoint: WaitPoint? {
+        state.withLock { state in
+            if case .idle(let upload) = state { upload.waitPoint } else { nil }
+        }
+    }
+
+    /// Ends the upload; no further step is performed.
+    ///
+    /// - Returns: the stream, which the caller closes; nil without a stream, or if ``run()`` will close it.
+    func stop() -> ReadStream? {
+        state.withLock { state in
+            defer { state = .stopped }
+            switch state {
+            case .idle(let upload), .requested(let upload, _), .finished(let upload, _): return upload.source
+            case .running, .stopped: return nil
+            }
+        }
     }
 }

@@ -1,33 +1,34 @@
 internal import EventLoops
 internal import FoundationEssentials
+internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
-/// One connection to a server, and what has been received on it.
+/// One connection to a server, with the bytes received on it.
 final class HTTPConnection: @unchecked Sendable {
-    // Unchecked: it has one owner at a time, who uses it inside a lock: the load that took or made it, or the pool; or the
-    // thread to which the load has lent it. So no two accesses can overlap, and looking for that at each of them would
-    // cost more than many of them do.
+    // Unchecked: it has one owner at a time, which uses it inside a lock: the load that took or made it, or the pool; or the
+    // thread to which the load has lent it. No two accesses can overlap, and a check at each access would cost more than many
+    // of them do.
 
-    /// 16 KiB: a head and a small body in one read; large bodies are read past it.
+    /// 16 KiB: room for a head and a small body in one read. Large bodies are read past the buffer.
     static let bufferSize = 16 * 1024
 
     let pair: StreamPair
     let key: HTTPConnectionKey
-    /// The proxy where it ends, if it does not lead to the origin itself.
+    /// The proxy at which the connection ends; nil if it leads to the origin itself.
     let proxy: HTTPProxy?
     @exclusivity(unchecked) var buffer = ReceiveBuffer(capacity: HTTPConnection.bufferSize)
-    /// At the start of a head.
+    /// The parser of the next head.
     @exclusivity(unchecked) private var parser: HeadParser
-    /// Of the head that was found.
+    /// The length of the head that was found.
     @exclusivity(unchecked) private var headLength = 0
-    /// How many requests it has carried before this one.
+    /// The number of requests that the connection carried before the current one.
     @exclusivity(unchecked) var requests = 0
-    /// When something was last received.
+    /// The instant of the last read.
     @exclusivity(unchecked) private(set) var lastRead = Moment.now
-    /// That read gave all that the socket had; known of plain TCP only.
+    /// Whether the last read emptied the socket; known for plain TCP only.
     @exclusivity(unchecked) var isDrained = false
-    /// When the last one ended.
+    /// The instant at which the last request ended.
     @exclusivity(unchecked) var idleSince = Moment.now
 
     init(pair: StreamPair, key: HTTPConnectionKey, limits: HTTPLimits, proxy: HTTPProxy? = nil) {
@@ -37,13 +38,13 @@ final class HTTPConnection: @unchecked Sendable {
         parser = HeadParser(.response, limits: limits, leniency: .client)
     }
 
-    /// Makes it ready for another request, whose answer may be as large as this.
+    /// Prepares the connection for another request, whose response has these limits.
     func accept(_ limits: HTTPLimits) {
         if parser.limits == limits { return parser.reset() }
         parser = HeadParser(.response, limits: limits, leniency: .client)
     }
 
-    /// Looks for a head at the front of the buffer; false for more bytes.
+    /// Looks for a head at the front of the buffer. Returns false if more bytes are needed.
     func findHead() throws(StreamError) -> Bool {
         do throws(HTTPMessageError) {
             let progress = try buffer.withBytes { (bytes) throws(HTTPMessageError) in try parser.parse(bytes) }
@@ -55,7 +56,7 @@ final class HTTPConnection: @unchecked Sendable {
         }
     }
 
-    /// Takes the head that was found out of the buffer, as what this URL answers.
+    /// Removes the head that was found from the buffer and returns it, as the response to `url`.
     func takeHead(from url: URL?) throws(StreamError) -> HTTPResponse {
         do throws(HTTPMessageError) {
             var head = try buffer.withBytes { (bytes) throws(HTTPMessageError) in
@@ -70,7 +71,8 @@ final class HTTPConnection: @unchecked Sendable {
         }
     }
 
-    /// Reads more into the buffer: how many bytes, 0 at the end, nil if there are none now; with `waits` it waits for some.
+    /// Reads into the buffer. Returns the number of bytes, 0 at the end, or nil if there are none now; with `waits`, waits for
+    /// some.
     func fill(waits: Bool = false) throws(StreamError) -> Int? {
         let count = try buffer.fill(from: pair.input, waits: waits)
         lastRead = .now
@@ -78,10 +80,10 @@ final class HTTPConnection: @unchecked Sendable {
         return count
     }
 
-    /// Waits on the calling thread until there is something to read, in the buffer with `fills`.
+    /// Waits on the calling thread until there is input. With `fills`, the input is read into the buffer.
     ///
-    /// - Returns: what the wait ended with, if not with something to read. A failure of the connection is met again by the
-    ///   next try to read; one of the wait alone, such as for lack of descriptors, is not.
+    /// - Returns: the error of the wait, if any. The next read reports a failure of the connection again, but not one of the wait
+    ///   alone, such as a lack of descriptors.
     func waitForInput(fills: Bool) -> StreamError? {
         do throws(StreamError) {
             if fills { _ = try fill(waits: true) } else { try pair.input.ready() }
@@ -91,17 +93,118 @@ final class HTTPConnection: @unchecked Sendable {
         }
     }
 
-    /// True if it has carried a request before, and the server may have given it up meanwhile.
+    /// Whether the connection has carried a request before, so that the server may have closed it meanwhile.
     var isReused: Bool { requests > 0 }
 
-    /// True if it can carry another request: open, quiet, nothing left over.
+    /// Whether the connection can carry another request: it is open and no unexpected bytes have arrived.
     ///
-    /// What a server sends unasked, an end or an answer to nothing, must not be taken for the answer to the next request.
-    /// So the socket is looked at, which costs a system call; but not if a read has emptied it within the time `trust`
+    /// Bytes that a server sends without a request, or the end of the connection, must not be taken for the response to the next
+    /// request. The socket is therefore checked, which costs a system call, unless a read has emptied it within the time `trust`
     /// before `now`.
     func isIdle(_ now: Moment, trusting trust: Duration = .zero) -> Bool {
         guard buffer.isEmpty, pair.output.status == .open, pair.input.status == .open else { return false }
         if isDrained, lastRead.duration(to: now) < trust { return true }
         return !pair.input.hasBytesAvailable
+    }
+}
+
+/// The values that must be equal for two requests to share a connection.
+///
+/// These are the endpoint and the options of the connection: the loop, and every property that distinguishes connections
+/// (`ConnectionShape`: TLS, proxies, the local address, …).
+///
+/// A connection that ends at a proxy serves all `http` origins, since each request names its origin to the proxy. A login that
+/// belongs to the connection then takes place once, and not once per origin.
+struct HTTPConnectionKey: Hashable, Sendable {
+    /// The endpoint: the origin, or the proxy that takes requests for any origin.
+    let origin: HTTPOrigin
+    /// The caller's own fields of a login that may belong to the connection.
+    private let ownLogin: Secret?
+    private let loop: ObjectIdentifier
+    /// The options that differ from the default; nil for the default, which then costs nothing.
+    private let options: Options?
+
+    init(_ origin: HTTPOrigin, _ properties: StreamProperties, loop: EventLoop, ownLogin: Secret? = nil) {
+        self.origin = properties.isEmpty ? origin : HTTPConnectionKey.end(of: properties[.proxies] ?? [], to: origin)
+        self.ownLogin = ownLogin
+        self.loop = ObjectIdentifier(loop)
+        options = properties.isEmpty ? nil : Options(properties, isSecure: origin.isSecure)
+    }
+
+    /// The endpoint of routes to an origin: the proxy of the first one, if each route ends at a proxy that takes requests.
+    private static func end(of routes: [ProxyRoute], to origin: HTTPOrigin) -> HTTPOrigin {
+        let ends = routes.map { $0.hops.last as? HTTPProxy }
+        guard !origin.isSecure, let proxy = ends.first ?? nil, !ends.contains(nil) else { return origin }
+        return HTTPOrigin(proxy)
+    }
+
+    /// Whether a proxy of the route received this login.
+    func uses(_ login: KnownAuthentication) -> Bool {
+        options?.proxies.contains { $0.hops.contains { ($0 as? HTTPProxy)?.login === login } } ?? false
+    }
+
+    /// Whether the connection leads over plain TCP directly to the origin.
+    var isPlain: Bool { options == nil && !origin.isSecure }
+
+    /// The caller's TLS configuration.
+    var tls: TLSConfiguration? { options?.tls }
+
+    static func == (left: HTTPConnectionKey, right: HTTPConnectionKey) -> Bool {
+        left.loop == right.loop && left.origin == right.origin && left.ownLogin == right.ownLogin
+            && (left.options === right.options || left.options == right.options)
+    }
+
+    /// Hashes the origin only: hashing a TLS configuration with its certificates would cost more than comparing the few keys that
+    /// differ only there.
+    func hash(into hasher: inout Hasher) {
+        origin.hash(into: &hasher)
+    }
+}
+
+extension HTTPConnectionKey {
+    /// The options that differ from the default. A class, because it is kept in several objects and a TLS configuration is large.
+    private final class Options: Equatable, Sendable {
+        let tls: TLSConfiguration?
+        let proxies: [ProxyRoute]
+        private let shape: ConnectionShape
+
+        /// Returns nil if no property distinguishes the connection from the default.
+        init?(_ properties: StreamProperties, isSecure: Bool) {
+            var properties = properties
+            if !isSecure { properties[.tls] = nil }  // the scheme decides about TLS
+            tls = properties[.tls]
+            proxies = properties[.proxies] ?? []
+            if !proxies.isEmpty { properties[.socksProxy] = nil }  // proxies take precedence
+            shape = ConnectionShape(of: properties, in: .connection)
+            if shape.isUsual { return nil }
+        }
+
+        static func == (left: Options, right: Options) -> Bool { left.shape == right.shape }
+    }
+}
+
+extension HTTPRequest {
+    /// The fields of a login made by the caller, if the login may belong to the whole connection; nil without such a login. Only
+    /// a request with the same fields, which is therefore the same user's, may follow on that connection.
+    ///
+    /// NTLM and Negotiate belong to the connection, and schemes with similar names (`Nego2`, `Negotiate-x`) are treated like
+    /// them: a false match costs a connection, but a missed one gives another user this user's rights. Comparing the scheme alone
+    /// would not suffice, since two users of one program may both use NTLM.
+    ///
+    /// A login of several legs has another field on each leg. A caller that makes these fields needs a separate pool:
+    /// ``HTTPConnectionPool/init(limits:ofOneUser:)``.
+    var connectionLogin: Secret? {
+        if fields.isEmpty { return nil }
+        var isBound = false
+        var text = ""
+        for name in [HTTPFieldName.authorization, .proxyAuthorization] {
+            // Each of several fields: a server may accept any of them.
+            for value in fields.values(for: name) {
+                let scheme = value.prefix { $0 != " " && $0 != "\t" }.lowercased()
+                if ["ntlm", "nego", "kerberos"].contains(where: scheme.hasPrefix) { isBound = true }
+                text += "\(name): \(value)\n"
+            }
+        }
+        return isBound ? Secret(text) : nil
     }
 }

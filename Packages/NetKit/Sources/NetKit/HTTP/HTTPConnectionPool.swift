@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import StreamKit
 
-/// Idle connections, kept for the next request to the same origin made in the same way.
+/// A pool of idle connections, which further requests with the same origin and options use.
 ///
 /// ```swift
 /// let pool = HTTPConnectionPool(limits: .init(perOrigin: 4, total: 32, idle: .seconds(15)))
@@ -10,20 +10,20 @@ internal import StreamKit
 /// pool.drain()
 /// ```
 ///
-/// The connection used last is taken first. Before it is used it is looked at: one that the server has closed, or sent
-/// anything on, is dropped. The look is spared a request that can be sent twice if the last answer came in plain TCP within
-/// the last 50 µs.
+/// The connection used last is taken first. Before a connection is used it is checked: one that the server has closed, or on
+/// which it has sent anything, is dropped. The check is skipped for a request that may be sent twice, if the last response
+/// arrived over plain TCP within the last 50 µs.
 public final class HTTPConnectionPool: Sendable {
-    /// How many connections are kept, and for how long.
+    /// The number of connections that are kept, and for how long.
     public struct Limits: Sendable, Hashable {
         /// Idle connections to one origin, or to one proxy that takes requests for many.
         public var perOrigin: Int
-        /// Idle connections in all; the one idle for longest goes first.
+        /// Idle connections in total; the one idle for the longest time is closed first.
         public var total: Int
-        /// How long one stays idle.
+        /// The time for which a connection is kept idle.
         public var idle: Duration
 
-        /// Makes limits; by default 6 for an origin, 64 in all, 30 s.
+        /// Makes limits; by default 6 per origin, 64 in total, 30 s.
         public init(perOrigin: Int = 6, total: Int = 64, idle: Duration = .seconds(30)) {
             self.perOrigin = perOrigin
             self.total = total
@@ -31,39 +31,39 @@ public final class HTTPConnectionPool: Sendable {
         }
     }
 
-    /// The pool that streams use unless told otherwise.
+    /// The pool that streams use unless `StreamProperty.httpPool` is set.
     public static let shared = HTTPConnectionPool()
 
-    /// What is kept.
+    /// The limits of the pool.
     public let limits: Limits
 
     private let idleConnections: IdleConnections
 
-    /// A pool of its own, so that nothing is shared with others.
+    /// Makes a separate pool, which shares nothing with others.
     ///
     /// - Parameters:
-    ///   - limits: How many connections are kept, and for how long.
-    ///   - ofOneUser: Whether all requests of the pool are one user's. Then a connection is used again whatever the field
-    ///     `Authorization` or `Proxy-Authorization` says: what NTLM and Negotiate need when their fields are made by hand,
-    ///     as they differ from leg to leg. In a pool of several users (the default), a connection on which such a field was
-    ///     sent carries only requests with the same one.
+    ///   - limits: The number of connections that are kept, and for how long.
+    ///   - ofOneUser: Whether all requests of the pool belong to one user. Connections are then reused regardless of the fields
+    ///     `Authorization` and `Proxy-Authorization`. NTLM and Negotiate require this when the caller makes their fields, which
+    ///     differ from leg to leg. In a pool of several users (the default), a connection on which such a field was sent carries
+    ///     only requests with the same field.
     public init(limits: Limits = Limits(), ofOneUser: Bool = false) {
         self.limits = limits
         isOfOneLogin = ofOneUser
         idleConnections = IdleConnections(limits)
     }
 
-    /// The pool of the one connection that belongs to a login.
+    /// Makes the pool of the one connection that belongs to a login.
     init(ofLogin: Void) {
         limits = Limits(perOrigin: 1, total: 1)
         isOfOneLogin = true
         idleConnections = IdleConnections(limits)
     }
 
-    /// Nobody else's requests go over its connections.
+    /// Whether all requests of the pool belong to one login.
     let isOfOneLogin: Bool
 
-    /// How many connections are idle now.
+    /// The number of connections that are idle now.
     public var idleCount: Int { idleConnections.state.withLock { $0.idle.count } }
 
     /// Closes every idle connection now.
@@ -76,7 +76,7 @@ public final class HTTPConnectionPool: Sendable {
         for connection in connections { connection.pair.close() }
     }
 
-    /// Closes the idle connections that proxies let through for this login.
+    /// Closes the idle connections on which a proxy accepted this login.
     func drop(of login: KnownAuthentication) {
         let dropped = idleConnections.state.withLock { state -> [HTTPConnection] in
             let dropped = state.idle.filter { $0.key.uses(login) }
@@ -86,7 +86,7 @@ public final class HTTPConnectionPool: Sendable {
         for connection in dropped { connection.pair.close() }
     }
 
-    /// Gives all idle connections to another pool.
+    /// Moves all idle connections to another pool.
     func handOver(to other: HTTPConnectionPool) {
         let connections = idleConnections.state.withLock { state in
             defer { state.idle = [] }
@@ -95,17 +95,19 @@ public final class HTTPConnectionPool: Sendable {
         for connection in connections { other.put(connection) }
     }
 
-    /// How long after a read that emptied it a connection is taken to be quiet, for a request that can be sent twice.
+    /// The time after a read that emptied a connection during which the connection counts as quiet, for a request that may be
+    /// sent twice.
     ///
-    /// No longer than bytes are on their way from a server that is near: what it sends unasked can be that late in any case,
-    /// and no look sees it then. If the server has ended the connection meanwhile, the request is sent again on a new one.
+    /// It is no longer than the transit time of bytes from a near server: bytes that the server sends unexpectedly can be that
+    /// late in any case, and no check sees them. If the server has ended the connection meanwhile, the request is sent again on a
+    /// new one.
     static let trust = Duration.microseconds(50)
 
-    /// An idle connection for `key`, looked at unless it is trusted; nil if there is none.
+    /// Returns an idle connection for `key`, checked unless it is trusted; nil if there is none.
     ///
     /// - Parameters:
-    ///   - trust: for how long after a read that emptied it a look can be spared; see ``trust``.
-    ///   - dispose: given each connection that turns out to be of no use, which it closes, now or later.
+    ///   - trust: the time after a read that emptied the connection during which the check is skipped; see ``trust``.
+    ///   - dispose: called with each connection that is unusable, to close it now or later.
     func take(
         _ key: HTTPConnectionKey, at now: Moment = .now, trusting trust: Duration = .zero,
         dispose: (HTTPConnection) -> Void
@@ -122,7 +124,7 @@ public final class HTTPConnectionPool: Sendable {
         }
     }
 
-    /// Keeps a connection that has carried a request to its end.
+    /// Adds a connection that has carried a request to its end.
     func put(_ connection: HTTPConnection) {
         connection.buffer.shrink()
         connection.idleSince = .now
@@ -132,11 +134,11 @@ public final class HTTPConnectionPool: Sendable {
 
 /// The idle connections of a pool, and the timer that closes them.
 ///
-/// The timer refers to this object weakly, not to the pool: each strong reference to an object with a weak one costs more, and each
-/// load has a reference to its pool.
+/// The timer refers to this object weakly, not to the pool: each strong reference to an object with a weak one costs more, and
+/// each load has a reference to its pool.
 private final class IdleConnections: Sendable {
     struct State {
-        /// The one idle for longest first. So few that looking through them costs less than a table.
+        /// Ordered by idle time, the longest first. They are so few that a linear search costs less than a table.
         var idle: [HTTPConnection] = []
         var sweep: LoopTimer?
     }
@@ -173,7 +175,7 @@ private final class IdleConnections: Sendable {
         state.sweep = EventLoop.shared.schedule(at: .now + limits.idle) { [weak self] in self?.sweep() }
     }
 
-    /// Closes what has been idle for too long.
+    /// Closes the connections that have been idle for too long.
     private func sweep() {
         let expired = state.withLock { state -> ArraySlice<HTTPConnection> in
             let now = Moment.now

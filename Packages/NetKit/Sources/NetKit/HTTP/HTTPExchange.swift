@@ -1,24 +1,81 @@
-internal import EventLoops
-internal import FoundationEssentials
+public import EventLoops
+public import FoundationEssentials
 internal import HTTPAuth
-internal import HTTPMessage
-internal import StreamKit
+public import HTTPMessage
+public import StreamKit
 
-/// A load as the transport of a stream: what is read is the body of the answer.
+extension ReadStream {
+    /// Makes a stream that sends a request when opened, and reads the body of the response.
+    ///
+    /// ```swift
+    /// let stream = ReadStream(request: try HTTPRequest(method: .get, url: url))
+    /// try stream.open()
+    /// let response = try await stream.response()
+    /// print(response.statusLine)
+    /// for try await chunk in stream.chunks() { … }
+    /// ```
+    ///
+    /// `https` enables TLS, with `StreamProperty.tls` if it is set. With an `http` URL, that property applies to redirects to
+    /// `https`; unless redirects are followed, opening throws `EINVAL`, since TLS would never be used. The stream adds to the
+    /// request only `Host`, `Content-Length` or `Transfer-Encoding`, `Connection`, and `User-Agent` if it has none. A 401 or a
+    /// 404 is a response, not an error. `HTTPRequest.body` of the request is sent unless `body` is given.
+    ///
+    /// An `ftp` URL requires an HTTP proxy that supports FTP. The proxy sees everything, including user and password of the URL,
+    /// which are sent as Basic credentials. `ReadStream(ftpURL:)` uses FTP itself.
+    ///
+    /// All `http…` properties are set before `open()`. Replaces `CFReadStreamCreateForHTTPRequest` and
+    /// `CFReadStreamCreateForStreamedHTTPRequest`.
+    public convenience init(request: HTTPRequest, body: HTTPBody? = nil, loop: EventLoop = .shared) {
+        self.init(transport: HTTPExchange(consume request, body: consume body, loop: loop))
+    }
+
+    /// Makes a stream that reads the body of the response to a GET request for a URL.
+    ///
+    /// - Throws: an error of domain `StreamErrorDomain.http` with code -3 for a URL that cannot be requested.
+    public convenience init(httpURL url: URL, loop: EventLoop = .shared) throws(StreamError) {
+        _ = try HTTPOrigin(loading: url)
+        do throws(HTTPMessageError) {
+            self.init(request: try HTTPRequest(method: .get, url: url), loop: loop)
+        } catch {
+            throw StreamError(error)
+        }
+    }
+
+    /// Returns the head of the response, waiting for it if necessary.
+    ///
+    /// - Throws: the error of the load; `StreamError.notOpen` before `open()`.
+    public nonisolated(nonsending) func response() async throws(StreamError) -> HTTPResponse {
+        if let response = self[.httpResponse] { return response }
+        try await ready()
+        guard let response = self[.httpResponse] else { throw error ?? .closed }
+        return response
+    }
+
+    /// Returns the head of the response, blocking the calling thread until it has arrived.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func response() throws(StreamError) -> HTTPResponse {
+        if let response = self[.httpResponse] { return response }
+        try ready()
+        guard let response = self[.httpResponse] else { throw error ?? .closed }
+        return response
+    }
+}
+
+/// A load as the transport of a stream, which reads the body of the response.
 ///
-/// All state is one ``HTTPLoad`` inside a ``LoadPoint``; reading, looking and closing may come from different threads.
+/// All state is one ``HTTPLoad`` inside a ``LoadWaitPoint``; reading, peeking and closing may happen on different threads.
 final class HTTPExchange: StreamTransport {
-    private let point: LoadPoint
+    private let point: LoadWaitPoint
     var kind: StreamKind { .http }
 
     init(_ request: consuming HTTPRequest, body: consuming HTTPBody?, loop: EventLoop) {
         if case nil = body, let bytes = request.body { body = .bytes(bytes) }
-        point = LoadPoint(HTTPLoad(consume request, body: consume body, loop: loop), loop: loop)
+        point = LoadWaitPoint(HTTPLoad(consume request, body: consume body, loop: loop), loop: loop)
     }
 
     deinit { point.end() }
 
-    /// What to send, in place of what it was made with; before it is opened.
+    /// Replaces the request. Has no effect once the stream has been opened.
     func send(_ request: HTTPRequest, body: HTTPBody?) {
         point.withLoad { (load, hasBegun) in
             if !hasBegun { load.send(request, body: body) }
@@ -31,7 +88,7 @@ final class HTTPExchange: StreamTransport {
 
     func tryOpen() throws(StreamError) -> OpenAttempt {
         try point.step { (load) throws(StreamError) in
-            // Open means that transmission has begun; the answer is waited for by reading.
+            // Open means that transmission has begun; reading waits for the response.
             switch try load.begin() {
             case .done: .opened
             case .blocked(let interest): .wouldBlock(interest)
@@ -42,7 +99,7 @@ final class HTTPExchange: StreamTransport {
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         try point.step { (load) throws(StreamError) in
-            // On the loop, what has come since is told of by an edge. Elsewhere somebody may be polling.
+            // On the loop, an edge reports bytes that have arrived since. A caller elsewhere may be polling.
             if load.hasJustSent, !point.loop.isCurrent { load.hasJustSent = false }
             return try load.read(into: &buffer)
         }
@@ -56,7 +113,7 @@ final class HTTPExchange: StreamTransport {
                 load.isConnectionLent = false
                 let attempt = try load.read(into: &buffer)
                 guard case .wouldBlock? = attempt else { return attempt }
-                // A wait that failed although the connection has not is no wait; another one would fail as well.
+                // The wait failed although the connection did not: another wait would fail as well.
                 if let failed, load.connection === failed.connection { throw failed.error }
                 lent = load.lendConnection()
                 return attempt
@@ -94,7 +151,7 @@ extension HTTPExchange {
             case StreamProperty<AuthenticationVerdict>.httpTunnelVerdict.name: load.proxies?.verdict
             case StreamProperty<[HTTPResponse]>.httpInterimResponses.name: hasBegun ? load.interim : nil
             case StreamProperty<HTTPFields>.httpTrailers.name: hasBegun ? load.trailers : nil
-            case StreamProperty<HTTPFields>.httpDroppedTrailers.name: hasBegun ? load.decoder.droppedTrailers : nil
+            case StreamProperty<HTTPFields>.httpDroppedTrailers.name: hasBegun ? load.droppedTrailers : nil
             case StreamProperty<URL>.httpFinalURL.name: load.url
             case StreamProperty<HTTPRequest>.httpFinalRequest.name: load.finalRequest ?? load.request
             case StreamProperty<Int64>.httpBodyBytesSent.name: load.bodyBytesSent

@@ -4,96 +4,87 @@ internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
-/// One load: from the request to the end of the body, over as many connections and redirects as it takes.
+/// One load: from the request to the end of the response body, over any number of connections and redirects.
 ///
-/// Theory of operation. Every member takes one or more steps and never waits; ``block`` says what to wait for. Closing,
-/// giving back and calls of the application's code are collected in ``deferred``. Protocol decisions are made elsewhere, in types that do no I/O:
-/// ``RequestPreparation`` (what is sent), `HeadParser`, `BodyFraming` and `BodyDecoder` (what is received), ``RedirectPolicy``
-/// (where next). This one only carries bytes between them and the connection.
+/// Theory of operation. Each member takes one or more steps and never waits; ``block`` holds what to wait for. Closing, returning
+/// connections to a pool, and calls of the application's code are collected in ``deferred``. Protocol decisions are made by types
+/// that do no I/O: ``RequestPreparation`` (the bytes to send), `HeadParser`, `BodyFraming` and `BodyDecoder` (the bytes
+/// received), and ``RedirectPolicy`` (the next request). The load carries bytes between them and the connection.
 ///
-/// Sending and receiving overlap: a server may answer before it has read the whole request, and one that answers while it
-/// reads would wait for ever for a client that stops. So whoever waits to receive sends on meanwhile, unless the answer
-/// was a refusal.
+/// Sending and receiving overlap. A server may respond before it has read the whole request, and a server that writes its
+/// response while it reads would block forever if the client stopped sending. A load that waits for the response therefore
+/// continues to send, unless the response was a refusal.
 struct HTTPLoad: ~Copyable, Sendable {
-    enum Phase: Sendable {
+    private enum Phase: Sendable {
+        /// The next request has not begun.
         case idle
-        /// Nothing of the answer has come.
+        /// The request is being sent; no byte of the response has arrived.
         case sending
-        /// What is left to send, such as a body that waits for a 100 (Continue), goes out meanwhile.
+        /// The head of the response is being received. The rest of the request, such as a body that waits for 100 (Continue), is
+        /// sent meanwhile.
         case receivingHead
-        /// The body of a redirect is thrown away, to use the connection again.
+        /// The body of a redirect is read and dropped, so that the connection can be used again.
         case discarding
         case receivingBody
         case done
     }
 
-    /// How much of a redirect's body is read for the sake of the connection.
-    static let discardLimit: Int64 = 64 * 1024
+    /// The most bytes of a redirect's body that are read in order to keep its connection.
+    private static let discardLimit: Int64 = 64 * 1024
 
-    /// How much of a coded body one step decodes in vain before others have their turn.
+    /// The most bytes of a coded body that one step decodes without output before other work of the loop runs.
     static let turnBudget = 64 * 1024
 
-    /// What a call of the decoder counts against ``turnBudget``, beside the bytes it takes.
-    static let decodeCost = 64
-
-    /// How many pieces of a body one step sends before other work of the loop has its turn: 1 MiB.
+    /// The most pieces of a body that one step sends before other work of the loop runs: 1 MiB.
     static let piecesPerTurn = 16
 
-    /// Not changed any more once the load has begun.
-    var settings = Settings()
+    /// Constant once the load has begun.
+    var settings = LoadSettings()
     let loop: EventLoop
-    /// The caller's request, or the one a redirect made of it.
+    /// The current request: the caller's, or that of the last redirect.
     private(set) var request: HTTPRequest
-    private(set) var method: HTTPMethod
+    private var method: HTTPMethod
     private(set) var url: URL?
-    /// Nil before the first connection.
-    private(set) var origin: HTTPOrigin?
+    /// The origin of the current request. Nil before the first connection.
+    private var origin: HTTPOrigin?
     private var body: HTTPBody?
-    /// A body that can be read only once has been used.
-    private(set) var hasSpentBody = false
+    /// Whether a body that can be read only once has been used.
+    private var hasSpentBody = false
     /// Nil until a response leads to another request.
     private var redirection: RedirectState?
-    var mustBeNew = false
-    /// Nil until there is something to know of proxies.
-    var proxies: ProxyProgress?
+    /// Whether the request needs a new connection, because the idle one was dead.
+    private var mustBeNew = false
+    /// State of the proxies. Nil for a load without proxies.
+    private(set) var proxies: ProxyProgress?
 
-    var phase = Phase.idle
-    /// What the last step ended with; nil if it did not end in a wait.
+    private var phase = Phase.idle
+    /// The wait in which the last step ended; nil if it did not end in a wait.
     var block: Block?
-    /// Performed once the load's lock has been released; see ``LoadPoint``.
+    /// Actions to perform once the load's lock has been released; see ``LoadWaitPoint``.
     var deferred = DeferredActions()
-    /// When the load must have ended.
-    var totalDeadline: Moment?
-    /// When the head of the answer must have come, unless more of the request goes out.
-    var responseDeadline: Moment?
-    /// When the rest of a redirect's body is not waited for any more.
-    var discardDeadline: Moment?
+    private(set) var clock = LoadClock()
     var log = LoadLog()
-    var connection: HTTPConnection?
-    var sender: RequestSender?
+    private(set) var connection: HTTPConnection?
+    private var sender: RequestSender?
     private var sentHead: [UInt8] = []
     private var lastTLS: LastTLS?
-    /// When a body that waits for a 100 (Continue) goes out without.
-    var leaveDeadline: Moment?
-    /// While the connection takes nothing of the request, and the time for that is limited.
-    var stall: WriteStall?
 
-    /// At least a byte of the answer has come.
-    var hasReceived = false
-    /// The request has gone out just now: its answer cannot be there yet. Who waits in any case need not try first.
+    /// Whether at least one byte of the response has arrived.
+    private var hasReceived = false
+    /// Whether the request was sent just now, so its response cannot have arrived. A caller that would wait anyway need not try a
+    /// read first.
     var hasJustSent = false
-    /// Sending the present request had to wait for the connection.
-    var hasBlockedSending = false
-    /// How many pieces of the body were sent since the load waited last.
-    var piecesInTurn = 0
-    /// A thread waits for the connection's input; see ``lendConnection()``.
+    /// Whether sending the current request had to wait for the connection.
+    private var hasBlockedSending = false
+    /// The number of body pieces sent since the last wait.
+    private var piecesInTurn = 0
+    /// Whether a thread waits for the connection's input; see ``lendConnection()``.
     var isConnectionLent = false
-    var response: HTTPResponse?
-    /// After this answer the connection can carry another request, as far as the head says.
-    var isReusable = false
-    var interim: [HTTPResponse] = []
-    var decoder = BodyDecoder(.none)
-    var contentDecoder: ContentDecoder?
+    private(set) var response: HTTPResponse?
+    /// Whether the connection can carry another request after this response, according to the head.
+    private var isReusable = false
+    private(set) var interim: [HTTPResponse] = []
+    private var responseBody = ResponseBody()
 
     init(_ request: consuming HTTPRequest, body: consuming HTTPBody?, loop: EventLoop) {
         method = request.method
@@ -103,7 +94,7 @@ struct HTTPLoad: ~Copyable, Sendable {
         self.loop = loop
     }
 
-    /// Takes another request, before anything has begun.
+    /// Replaces the request. Requires that the load has not begun.
     mutating func send(_ request: HTTPRequest, body: HTTPBody?) {
         method = request.method
         url = request.url
@@ -111,11 +102,11 @@ struct HTTPLoad: ~Copyable, Sendable {
         self.body = body
     }
 
-    // MARK: What can be told
+    // MARK: Observing
 
-    // Getters that look at the sender are mutating: it cannot be copied, and `sender?` would consume it otherwise.
+    // Getters that read the sender are mutating: it cannot be copied, and `sender?` would consume it otherwise.
 
-    /// True once the request is on its way.
+    /// Whether the request is being or has been sent.
     var hasBegun: Bool {
         mutating get {
             switch phase {
@@ -126,52 +117,48 @@ struct HTTPLoad: ~Copyable, Sendable {
         }
     }
 
-    /// True once the body has been read to its end.
+    /// Whether the body has been read to its end.
     var isOver: Bool {
         if case .done = phase { true } else { false }
     }
 
-    /// The head of the answer that counts: not of a redirect that is being followed.
+    /// The head of the final response; nil for a redirect that is being followed.
     var finalResponse: HTTPResponse? { redirection?.next == nil ? response : nil }
 
-    /// The request as it was sent last.
+    /// The request as it was last sent.
     var finalRequest: HTTPRequest? {
         guard let url, !sentHead.isEmpty else { return nil }
         return RequestPreparation.request(from: sentHead, for: url)
     }
 
-    /// What TLS agreed on, on the connection used last.
+    /// The TLS parameters of the connection used last.
     var tlsInformation: TLSInformation? {
-        // With a proxy it is not the origin's.
+        // The TLS of a connection that ends at a proxy is not the origin's.
         connection?.proxy == nil ? connection?.pair[.tlsInformation] ?? lastTLS?.information : lastTLS?.information
     }
 
-    /// What binds authentication to the connection used last.
+    /// The channel binding of the connection used last.
     var serverEndPointBinding: [UInt8]? {
         connection?.proxy == nil
             ? connection?.pair[.serverEndPointBinding] ?? lastTLS?.serverEndPoint : lastTLS?.serverEndPoint
     }
 
     var bodyBytesSent: Int64 { mutating get { sender?.bodyBytesSent ?? 0 } }
-    var trailers: HTTPFields { decoder.trailers }
+    var trailers: HTTPFields { responseBody.trailers }
+    var droppedTrailers: HTTPFields { responseBody.droppedTrailers }
 
-    /// The length of what is read, as the head tells it; nil if it does not.
+    /// The length of the body as read, if the head declares it; nil otherwise.
     var bodyLength: Int64? {
-        guard finalResponse != nil else { return nil }
-        switch decoder.framing {
-        case .none: return 0
-        case .length(let length): return contentDecoder == nil ? length : nil
-        case .chunked, .untilClose, .tunnel: return nil
-        }
+        finalResponse == nil ? nil : responseBody.length
     }
 
-    /// What the load is busy with, for messages.
-    var step: String {
+    /// The current activity, for messages.
+    private var step: String {
         mutating get {
             switch phase {
             case .idle: proxies?.decision == nil ? "connecting" : "waiting for the proxy script"
             case .sending: connection?.pair.output.status == .opening ? openingStep : "sending the request"
-            case .receivingHead where sender?.isAwaitingLeave == true: "waiting for 100 (Continue)"
+            case .receivingHead where sender?.isAwaitingContinue == true: "waiting for 100 (Continue)"
             case .receivingHead: "waiting for the response"
             case .discarding, .receivingBody, .done: "receiving the body"
             }
@@ -181,51 +168,464 @@ struct HTTPLoad: ~Copyable, Sendable {
     private var openingStep: String {
         switch connection?.pair.report.steps.last(where: { $0.outcome == .underway })?.kind {
         case .lookup(let name): "looking up \(name)"
-        case .proxy(let kind, let place): "connecting through the \(kind) proxy \(place)"
+        case .proxy(let kind, let address): "connecting through the \(kind) proxy \(address)"
         case .tls: "waiting for the TLS handshake"
         case .connect, .request, nil: "connecting"
         }
     }
 }
 
+// MARK: - Up to the body
+
+extension HTTPLoad {
+    /// The outcome of several steps.
+    enum Progress {
+        /// The load has reached the requested state.
+        case done
+        /// The load has to wait; see ``block``.
+        case blocked(Interest)
+        /// The ``deferred`` actions have to be performed first: the next step may need their results.
+        case again
+    }
+
+    /// Takes steps until the request is being sent, or a wait is necessary.
+    mutating func begin() throws(StreamError) -> Progress {
+        while !hasBegun {
+            if let interest = try advance(), !hasBegun { return blockedUnlessFetching(interest) }
+            if !deferred.isEmpty { return .again }
+        }
+        return .done
+    }
+
+    /// Takes steps until the head of the final response has been received, or a wait is necessary.
+    @inline(__always)
+    private mutating func advanceToBody() throws(StreamError) -> Progress {
+        while !isAtBody {
+            if let interest = try advance() { return blockedUnlessFetching(interest) }
+            if !deferred.isEmpty, !isAtBody { return .again }
+        }
+        return .done
+    }
+
+    /// A wait for a fetch that this same step requested ends as soon as the fetch has been performed.
+    private func blockedUnlessFetching(_ interest: Interest) -> Progress {
+        deferred.fetch == nil ? .blocked(interest) : .again
+    }
+
+    private var isAtBody: Bool {
+        switch phase {
+        case .idle, .sending, .receivingHead, .discarding: false
+        case .receivingBody, .done: true
+        }
+    }
+
+    /// Takes one step. Returns nil if another step may follow.
+    private mutating func advance() throws(StreamError) -> Interest? {
+        switch phase {
+        case .idle:
+            if let interest = try awaitDecision() { return interest }
+            try beginHop()
+            return nil
+        case .sending: return try send()
+        case .receivingHead: return try receiveHead()
+        case .discarding: return try discard()
+        case .receivingBody, .done: return nil
+        }
+    }
+
+    // MARK: Sending
+
+    /// The outcome of sending as much as possible.
+    private enum Sending {
+        case done
+        case awaitsContinue
+        case blocked(Interest)
+        /// The server has sent bytes: read them before sending more.
+        case answered
+        case failed(StreamError)
+    }
+
+    private mutating func sendMore() throws(StreamError) -> Sending {
+        guard let connection else { throw .closed }
+        while true {
+            guard let progress = try sender?.advance(connection.pair.output) else { throw .closed }
+            if clock.isStalled { clock.endStall(unlessAt: sender?.taken) }
+            switch progress {
+            case .done:
+                stopSending()
+                restartResponseClock()
+                return .done
+            case .awaitsContinue: return .awaitsContinue
+            case .failed(let error): return hasInput ? .answered : .failed(error)
+            case .sentPiece:
+                restartResponseClock()
+                if hasInput { return .answered }
+            case .connectionBlocks:
+                hasBlockedSending = true
+                piecesInTurn = 0
+                if hasInput { return .answered }
+                try recordStall()
+                return .blocked(waiting(.connection([.readable, .writable])))
+            case .sourceBlocks:
+                piecesInTurn = 0
+                return hasInput ? .answered : .blocked(waiting(.source))
+            case .needsFetch:
+                if piecesInTurn == HTTPLoad.piecesPerTurn {
+                    piecesInTurn = 0
+                    return .blocked(waiting(.turn))
+                }
+                piecesInTurn += 1
+                deferred.fetch = sender?.beginFetch()
+                return .blocked(waiting(.fetch))
+            case .isFetching:
+                return hasInput ? .answered : .blocked(waiting(.fetch))
+            }
+        }
+    }
+
+    /// The connection accepts no bytes. Throws if that has lasted longer than `StreamProperty.writeLimit`.
+    private mutating func recordStall() throws(StreamError) {
+        guard clock.isStalled || !settings.properties.isEmpty, let limit = settings.properties[.writeLimit],
+            limit > .zero, let taken = sender?.taken
+        else { return }
+        if clock.isOverdue(stalledAt: taken, limit) { throw .timedOut(step, after: limit) }
+    }
+
+    /// Whether a read from the connection would not wait.
+    private var hasInput: Bool { connection?.pair.input.hasBytesAvailable == true }
+
+    private mutating func send() throws(StreamError) -> Interest? {
+        switch try sendMore() {
+        case .blocked(let interest): return interest
+        case .failed(let error): try retry(after: error)
+        case .answered: phase = .receivingHead
+        case .done:
+            phase = .receivingHead
+            // After a wait for the connection, the event that ended it may also have announced an early response.
+            hasJustSent = !hasBlockedSending
+        case .awaitsContinue:
+            phase = .receivingHead
+            clock.continueDeadline = .now + settings.continueLimit
+        }
+        return nil
+    }
+
+    /// Continues to send when no bytes can be read. Returns nil if another read may succeed.
+    private mutating func interestWhileReceiving() throws(StreamError) -> Interest? {
+        if let deadline = clock.continueDeadline, Moment.now >= deadline { releaseBody() }
+        guard sender?.isDone == false, sender?.isAwaitingContinue == false else {
+            return waiting(.connection(.readable))
+        }
+        switch try sendMore() {
+        case .done, .awaitsContinue: return waiting(.connection(.readable))
+        case .blocked(let interest): return interest
+        case .answered: return nil
+        case .failed:
+            stopSending()  // the response that arrived before is valid
+            return nil
+        }
+    }
+
+    // MARK: Receiving
+
+    private mutating func receiveHead() throws(StreamError) -> Interest? {
+        guard let connection else { throw .closed }
+        while true {
+            if !connection.buffer.isEmpty {
+                hasReceived = true
+                if try parseHead(connection) { return nil }
+            }
+            if hasJustSent {
+                hasJustSent = false
+                return waiting(.connection(.readable))
+            }
+            let count: Int?
+            do throws(StreamError) {
+                count = try connection.fill()
+            } catch {
+                try retry(after: error)
+                return nil
+            }
+            switch count {
+            case nil:
+                if let interest = try interestWhileReceiving() { return interest }
+            case 0?:
+                try retry(
+                    after: .connectionLost(hasReceived ? "in the middle of the head" : "without a response"))
+                return nil
+            default:
+                break
+            }
+        }
+    }
+
+    /// Parses the buffered bytes. Returns true if a head was processed, false if more bytes are needed.
+    private mutating func parseHead(_ connection: HTTPConnection) throws(StreamError) -> Bool {
+        guard try connection.findHead() else { return false }
+        try receive(connection.takeHead(from: url))
+        return true
+    }
+
+    private mutating func receive(_ head: consuming HTTPResponse) throws(StreamError) {
+        let code = head.status.code
+        if code < 200, code != 101 { return try receiveInterim(consume head) }
+        let framing: BodyFraming
+        do throws(HTTPMessageError) {
+            framing = try BodyFraming.of(head, to: method, leniency: .client)
+        } catch {
+            throw StreamError(error)
+        }
+        try rejectUnrequested(head, framing)
+        clock.endWaitForHead()
+        log.answered(head, at: connection?.lastRead ?? .now)
+        recordAnsweringProxy()
+        responseBody = ResponseBody(framing, limits: settings.limits)
+        isReusable = settings.keepsConnection && framing.endsByItself && head.isPersistent
+        // A server that refuses a large request may not have read it; squid 5.7 then never reads the next request.
+        if code >= 400, bodyBytesSent > Int64(RequestSender.smallBody) { isReusable = false }
+        response = consume head
+        if try leadsToAnotherRequest() {
+            stopSending()
+            phase = .discarding
+            return
+        }
+        // A server that refuses a request does not need the rest of it (RFC 9112 §9.5).
+        if code >= 300 || sender?.isAwaitingContinue == true { stopSending() }
+        if settings.decodesContent, let response {
+            responseBody.decodeContent(of: response, limit: settings.decodedLimit)
+        }
+        phase = .receivingBody
+        if responseBody.isComplete { releaseConnection() }
+    }
+
+    /// Handles a 1xx response, which precedes the final one (RFC 9110 §15.2). Only a 100 allows the body to be sent.
+    private mutating func receiveInterim(_ head: consuming HTTPResponse) throws(StreamError) {
+        let code = head.status.code
+        interim.append(consume head)
+        guard interim.count <= HTTPLimits.interimResponses else {
+            throw .tooManyInterim(HTTPLimits.interimResponses)
+        }
+        if code == 100 { releaseBody() }
+    }
+
+    /// Rejects a response in a form that only the request may choose, and a stream's request never does: another protocol
+    /// (RFC 9110 §15.2.2), or a transfer coding besides chunked (RFC 9112 §7.4), whose bytes would be taken for the body.
+    private func rejectUnrequested(_ head: borrowing HTTPResponse, _ framing: BodyFraming) throws(StreamError) {
+        if framing == .tunnel { throw .switchedProtocols(head.fields[.upgrade] ?? "another protocol") }
+        guard framing == .chunked || framing == .untilClose, let coding = head.fields[.transferEncoding] else { return }
+        let names = coding.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }
+        guard names.allSatisfy({ $0 == "chunked" || $0 == "identity" }) else { throw .transferCoded(coding) }
+    }
+}
+
+// MARK: - The body of the response
+
+extension HTTPLoad {
+    /// Advances to the body, and reads payload into `target`. Returns nil to be called again after the ``deferred`` actions.
+    mutating func read(into target: inout MutableRawSpan) throws(StreamError) -> Attempt? {
+        switch try advanceToBody() {
+        case .done: nilIfFetching(try readBody(into: &target))
+        case .blocked(let interest): .wouldBlock(interest)
+        case .again: nil
+        }
+    }
+
+    /// Returns what a read would, without reading. Returns nil to be called again after the ``deferred`` actions.
+    mutating func peek() throws(StreamError) -> Attempt? {
+        switch try advanceToBody() {
+        case .done: nilIfFetching(try peekBody())
+        case .blocked(let interest): .wouldBlock(interest)
+        case .again: nil
+        }
+    }
+
+    /// A wait for a fetch that this same step requested ends as soon as the fetch has been performed.
+    private func nilIfFetching(_ attempt: Attempt) -> Attempt? {
+        if deferred.fetch != nil, case .wouldBlock = attempt { nil } else { attempt }
+    }
+
+    /// Lends the connection to the caller, if the only thing to do now is to wait for its input. Until the caller resets
+    /// ``isConnectionLent``, only the caller may use the input and the buffer.
+    mutating func lendConnection() -> (connection: HTTPConnection, fills: Bool)? {
+        guard let block, block.deadline == nil, block.reason == .connection(.readable), let connection else {
+            return nil
+        }
+        isConnectionLent = true
+        // Payload is read directly into the caller's memory, not into the buffer.
+        if case .receivingBody = phase, !responseBody.isCoded, responseBody.expectedPayloadCount > 0 {
+            return (connection, false)
+        }
+        return (connection, true)
+    }
+
+    private mutating func readBody(into target: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        if !responseBody.isCoded { return try readPayload(into: &target) }
+        let attempt = try prepareDecoded()
+        guard case .moved = attempt else { return attempt }
+        return .moved(responseBody.readDecoded(into: &target))
+    }
+
+    private mutating func peekBody() throws(StreamError) -> Attempt {
+        if responseBody.isCoded { return try prepareDecoded() }
+        while true {
+            guard let connection, !responseBody.isComplete else { return .ended }
+            switch try responseBody.next(connection, upTo: 0) {
+            case .end, .payload:
+                releaseConnection()
+                return .ended
+            case .needMore where responseBody.expectedPayloadCount > 0 && !connection.buffer.isEmpty:
+                return .moved(Int(min(responseBody.expectedPayloadCount, Int64(connection.buffer.count))))
+            case .needMore:
+                if let attempt = try fill(connection) { return attempt }
+            }
+        }
+    }
+
+    private mutating func readPayload(into target: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        while true {
+            guard let connection, !responseBody.isComplete else { return .ended }
+            if connection.buffer.isEmpty, responseBody.expectedPayloadCount > 0, target.byteCount >= 1024 {
+                if let attempt = try receivePayload(connection, into: &target) { return attempt }
+                continue
+            }
+            switch try responseBody.next(connection, upTo: target.byteCount) {
+            case .payload(let range):
+                connection.buffer.copy(range, into: &target)
+                connection.buffer.remove(range.upperBound)
+                if responseBody.isComplete { releaseConnection() }
+                return .moved(range.count)
+            case .end:
+                releaseConnection()
+                return .ended
+            case .needMore:
+                if let attempt = try fill(connection) { return attempt }
+            }
+        }
+    }
+
+    /// Reads payload directly into the caller's memory. Returns nil to try again.
+    private mutating func receivePayload(
+        _ connection: HTTPConnection, into target: inout MutableRawSpan
+    ) throws(StreamError) -> Attempt? {
+        let part = 0..<Int(min(responseBody.expectedPayloadCount, Int64(target.byteCount)))
+        let read = try target.withPart(part) { (part) throws(StreamError) in
+            try connection.pair.input.tryRead(into: &part)
+        }
+        // The read may have left bytes behind the body in the socket.
+        connection.isDrained = false
+        guard let count = read else { return try blocked() }
+        if count == 0 { return try receiveEnd() }
+        try responseBody.advance(count)
+        if responseBody.isComplete { releaseConnection() }
+        return .moved(count)
+    }
+
+    /// Reads into the buffer. Returns nil to try again.
+    private mutating func fill(_ connection: HTTPConnection) throws(StreamError) -> Attempt? {
+        guard let count = try connection.fill() else { return try blocked() }
+        return count == 0 ? try receiveEnd() : nil
+    }
+
+    private mutating func blocked() throws(StreamError) -> Attempt? {
+        try interestWhileReceiving().map { .wouldBlock($0) }
+    }
+
+    /// Handles the end of the connection. Returns nil if it is the proper end of the body.
+    private mutating func receiveEnd() throws(StreamError) -> Attempt? {
+        try responseBody.receiveEnd()
+        if !responseBody.isCoded { releaseConnection() }
+        return nil
+    }
+
+    // MARK: Decoded bodies
+
+    /// Decodes until there are bytes to read, or the turn's budget is used up: a server can send any amount of data that
+    /// decodes to nothing.
+    private mutating func prepareDecoded() throws(StreamError) -> Attempt {
+        var budget = HTTPLoad.turnBudget
+        while true {
+            if responseBody.hasDecodedBytes { return .moved(1) }
+            guard let connection, !responseBody.isComplete else {
+                try responseBody.finishDecoding()
+                if responseBody.hasDecodedBytes { continue }
+                releaseConnection()
+                return .ended
+            }
+            // The framing's own bytes first, then all buffered payload at once.
+            _ = try responseBody.next(connection, upTo: 0)
+            let ahead = Int(min(responseBody.expectedPayloadCount, Int64(connection.buffer.count)))
+            if ahead > 0 {
+                if budget <= 0 { return .wouldBlock(waiting(.turn)) }
+                budget -= try responseBody.decode(ahead, of: connection)
+            } else if !responseBody.isComplete, let attempt = try fill(connection) {
+                return attempt
+            }
+        }
+    }
+
+    // MARK: Bodies of redirects
+
+    /// Reads and drops a redirect's body, then begins the next request.
+    private mutating func discard() throws(StreamError) -> Interest? {
+        let deadline = clock.discardDeadline ?? .now + settings.discardLimit
+        clock.discardDeadline = deadline
+        if settings.keepsConnection, responseBody.endsByItself, .now < deadline {
+            var scrap = [UInt8](repeating: 0, count: 4096)
+            var span = scrap.mutableSpan
+            var bytes = span.mutableBytes
+            do throws(StreamError) {
+                while responseBody.payloadCount < HTTPLoad.discardLimit, connection != nil {
+                    let attempt = try readPayload(into: &bytes)
+                    if case .wouldBlock(let interest) = attempt { return interest }
+                    if case .ended = attempt { releaseConnection() }
+                }
+            } catch {
+                // The redirect is known; a failure of its body does not matter.
+            }
+        }
+        clock.discardDeadline = nil
+        try followHop()
+        return nil
+    }
+}
+
 // MARK: - From connection to connection
 
 extension HTTPLoad {
-    /// Ends it at once.
+    /// Ends the load at once.
     mutating func close() {
         if isOver, proxies == nil { return }  // nothing is left to release
-        leaveDeadline = nil
-        stall = nil
+        clock.endRequest()
         if let decision = proxies?.decision { deferred.add(.cancelDecision(decision)) }
         stopSending()
         dropConnection()
         log.abandon()
     }
 
-    /// Prepares the request, finds or opens a connection.
-    mutating func beginHop() throws(StreamError) {
+    /// Prepares the request, and finds or opens a connection for it.
+    private mutating func beginHop() throws(StreamError) {
         guard let url else { throw .badURL("the request has none.") }
         let now = Moment.now
         let origin = if let origin { origin } else { try HTTPOrigin(loading: url) }
         self.origin = origin
-        let route = try customRoute(to: origin, url)
+        let custom = try customRoute(to: origin, url)
         let ownLogin = settings.pool?.isOfOneLogin == true ? nil : request.connectionLogin
         let key = HTTPConnectionKey(
-            origin, route?.properties ?? StreamProperties(), loop: loop, ownLogin: ownLogin)
+            origin, custom?.properties ?? StreamProperties(), loop: loop, ownLogin: ownLogin)
         let idle = takeIdle(key, at: now)
         if idle == nil, settings.needsIdleConnection { throw .connectionGone }
-        let head = try prepareHead(of: url, to: origin, route, idle)
+        let head = try prepareHead(of: url, to: origin, custom, idle)
         sentHead = head.bytes
         if log.deferred == nil { log.deferred = DeferredLog(settings.properties) }
         log.beginRequest(method, url, at: now)
-        connection = if let idle { idle } else { try open(key, route) }
-        sender = RequestSender(head.bytes, body: body, length: head.bodyLength, asksLeave: head.asksLeave, loop: loop)
+        connection = if let idle { idle } else { try open(key, custom) }
+        sender = RequestSender(
+            head.bytes, body: body, length: head.bodyLength, expectsContinue: head.expectsContinue, loop: loop)
         if body != nil {
             sender?.begin()
-            noteSpentBody()
+            recordSpentBody()
         }
-        leaveDeadline = nil
-        stall = nil
+        clock.endRequest()
         hasReceived = false
         hasBlockedSending = false
         piecesInTurn = 0
@@ -233,18 +633,18 @@ extension HTTPLoad {
         restartResponseClock()
     }
 
-    /// The properties and the route of a connection that is not made by default.
+    /// The properties and the route of a connection that differs from the default.
     private final class CustomRoute {
         let properties: StreamProperties
-        let approach: HTTPApproach
+        let route: HTTPRoute
 
-        init(_ properties: StreamProperties, _ approach: HTTPApproach) {
+        init(_ properties: StreamProperties, _ route: HTTPRoute) {
             self.properties = properties
-            self.approach = approach
+            self.route = route
         }
     }
 
-    /// Returns nil for the default, which costs nothing then.
+    /// Returns nil for the default, which then costs nothing.
     private mutating func customRoute(to origin: HTTPOrigin, _ url: URL) throws(StreamError) -> CustomRoute? {
         if settings.namesNoProxy, proxies == nil { return nil }
         var properties = try connectionProperties(for: url)
@@ -252,12 +652,12 @@ extension HTTPLoad {
         if let named = redirection?.namedOrigin, origin != named, let tls = properties[.tls] {
             properties[.tls] = settings.crossOrigin.tls(tls)
         }
-        return CustomRoute(properties, takeApproach(to: origin, properties))
+        return CustomRoute(properties, takeRoute(to: origin, properties))
     }
 
     private mutating func takeIdle(_ key: HTTPConnectionKey, at now: Moment) -> HTTPConnection? {
         guard settings.keepsConnection, !mustBeNew else { return nil }
-        // A request that can be sent twice may meet a connection that has ended just now; see ``retry(after:)``.
+        // A request that may be sent twice can use a connection that has just ended; see ``retry(after:)``.
         let mayRepeat = method.isIdempotent && body?.isRepeatable != false && !settings.needsIdleConnection
         let idle = (settings.pool ?? .shared).take(
             key, at: now, trusting: mayRepeat ? HTTPConnectionPool.trust : .zero
@@ -266,83 +666,85 @@ extension HTTPLoad {
         return idle
     }
 
-    // Mutating, although it changes nothing: a borrowed load would be copied for the call.
+    // Mutating although it changes nothing: a borrowed load would be copied for the call.
     private mutating func prepareHead(
-        of url: URL, to origin: HTTPOrigin, _ route: CustomRoute?, _ idle: HTTPConnection?
+        of url: URL, to origin: HTTPOrigin, _ custom: CustomRoute?, _ idle: HTTPConnection?
     ) throws(StreamError) -> RequestPreparation.Head {
         let preparation = RequestPreparation(
             keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent)
-        if route == nil, !origin.isFTP, request.fields.isEmpty {
+        if custom == nil, !origin.isFTP, request.fields.isEmpty {
             return try preparation.prepare(request, method, to: origin, body: body)
         }
-        let proxy = if let idle { idle.proxy } else { route?.approach.proxy }
+        let proxy = if let idle { idle.proxy } else { custom?.route.proxy }
         if origin.isFTP, proxy == nil { throw .ftpNeedsProxy }
         let known: AuthenticationBody = body == nil ? .bytes(request.body ?? []) : .unknown
-        let form = try HTTPApproach.form(
+        let form = try HTTPRoute.form(
             request, of: url, for: proxy, owner: proxies?.owner, settings.proxyLogins, body: known)
         if proxy?.ownLogin != nil { proxies?.signed = request.fields.contains(.proxyAuthorization) ? nil : form }
         return try preparation.prepare(form, method, to: origin, body: body)
     }
 
-    private mutating func open(_ key: HTTPConnectionKey, _ route: CustomRoute?) throws(StreamError) -> HTTPConnection {
-        var properties = route?.properties ?? StreamProperties()
-        let approach = route?.approach ?? HTTPApproach()
-        properties[.proxies] = approach.routes
-        properties[.tls] = approach.proxy?.tls
+    private mutating func open(_ key: HTTPConnectionKey, _ custom: CustomRoute?) throws(StreamError) -> HTTPConnection {
+        var properties = custom?.properties ?? StreamProperties()
+        let route = custom?.route ?? HTTPRoute()
+        properties[.proxies] = route.routes
+        properties[.tls] = route.proxy?.tls
         if key.origin.isSecure {
             var tls = key.tls ?? TLSConfiguration()
             if tls.applicationProtocols.isEmpty { tls.applicationProtocols = ["http/1.1"] }
             properties[.tls] = tls
         }
-        properties[.writeLimit] = nil  // the load has the limit
+        properties[.writeLimit] = nil  // the load enforces the limit itself
         log.deferred?.install(in: &properties)
-        let (host, port) = approach.proxy.map { ($0.host, $0.port) } ?? (key.origin.host, key.origin.port)
+        let (host, port) = route.proxy.map { ($0.host, $0.port) } ?? (key.origin.host, key.origin.port)
         let pair = StreamPair(host: host, port: port, properties: properties, loop: loop)
         log.beginConnection(pair)
         try pair.open()
-        return HTTPConnection(pair: pair, key: key, limits: settings.limits, proxy: approach.proxy)
+        return HTTPConnection(pair: pair, key: key, limits: settings.limits, proxy: route.proxy)
     }
 
-    /// A connection from the pool may have died unseen: the request is sent once more, on a new one, where that is safe.
+    /// Sends the request once more on a new connection, if a pooled connection turns out to be dead and a repetition is safe.
     ///
-    /// Safe means that the server cannot have begun on it, or that doing it twice is the same as once (RFC 9110 §9.2.2).
-    mutating func retry(after error: StreamError) throws(StreamError) {
+    /// It is safe if the server cannot have begun to process the request, or if the method is idempotent (RFC 9110 §9.2.2).
+    ///
+    /// - Throws: `error`, if the request cannot be repeated.
+    private mutating func retry(after error: StreamError) throws(StreamError) {
         if try answerForProxy(error) { return }
         log.failed(error)
-        if takeNextApproach(after: error) { return }
+        if takeNextRoute(after: error) { return }
         let mayRepeat = sender?.hasBegun != true || method.isIdempotent
         guard connection?.isReused == true, !mustBeNew, !hasReceived, mayRepeat, !hasSpentBody else { throw error }
         stopSending()
         if settings.needsIdleConnection { throw .connectionGone }
         dropConnection()
-        log.tell(.sendsAgain)
+        log.emit(.sendsAgain)
         mustBeNew = true
         phase = .idle
     }
 
-    /// Follows the redirect whose head has come.
-    mutating func followHop() throws(StreamError) {
+    /// Begins the request of the redirect whose head has arrived.
+    private mutating func followHop() throws(StreamError) {
         dropConnection()
         guard let redirection, let hop = redirection.next.take() else { throw .closed }
         request = hop.request
         method = request.method
         url = hop.url
         let repeats = proxies?.repeats ?? false
-        log.tell(repeats ? .sendsAgain : .followsRedirect(hop.url))
+        log.emit(repeats ? .sendsAgain : .followsRedirect(hop.url))
         if redirection.namedOrigin == nil { redirection.namedOrigin = origin }
         origin = hop.origin
         if !hop.keepsBody { body = nil }
         mustBeNew = false
-        if repeats { proxies?.repeats = false } else { proxies?.turnToNextURL() }
+        if repeats { proxies?.repeats = false } else { proxies?.resetForNextURL() }
         if let response { log.keepStatusLine(of: response) }
         response = nil
         interim = []
         phase = .idle
     }
 
-    /// Returns whether the response leads to another request, which ``followHop()`` then begins.
-    mutating func leadsOn() throws(StreamError) -> Bool {
-        guard proxies != nil || settings.followsRedirects || sender?.isAwaitingLeave == true, let response,
+    /// Whether the response leads to another request. ``followHop()`` then begins it.
+    private mutating func leadsToAnotherRequest() throws(StreamError) -> Bool {
+        guard proxies != nil || settings.followsRedirects || sender?.isAwaitingContinue == true, let response,
             let next = try hop(after: response)
         else { return false }
         let redirection = redirection ?? RedirectState()
@@ -355,8 +757,8 @@ extension HTTPLoad {
         if let hop = hopWithLogin(after: head) { return hop }
         guard settings.followsRedirects || head.status.code == 417, let url, let origin else { return nil }
         var hop: RedirectPolicy.Hop?
-        if head.status.code == 417, sender?.isAwaitingLeave == true {
-            // The server knows no expectations: once more, without (RFC 9110 §10.1.1).
+        if head.status.code == 417, sender?.isAwaitingContinue == true {
+            // The server does not support expectations: repeat without one (RFC 9110 §10.1.1).
             var plain = request
             plain.fields.remove(.expect)
             hop = RedirectPolicy.Hop(request: plain, url: url, origin: origin, keepsBody: true)
@@ -370,8 +772,8 @@ extension HTTPLoad {
         return hop
     }
 
-    /// The body has been read: the connection goes to the pool, or away.
-    mutating func letGo() {
+    /// Ends the use of the connection after the body: returns it to the pool, or closes it.
+    private mutating func releaseConnection() {
         guard let connection else { return }
         phase = .done
         if connection.key.origin.isSecure {
@@ -388,42 +790,238 @@ extension HTTPLoad {
         deferred.add(.keep(connection, settings.pool ?? .shared))
     }
 
-    /// Sends a body that has waited for a 100 (Continue).
-    mutating func giveLeave() {
-        leaveDeadline = nil
-        sender?.giveLeave()
-        noteSpentBody()
+    /// Allows the sender to send a body that waited for 100 (Continue).
+    private mutating func releaseBody() {
+        clock.continueDeadline = nil
+        sender?.releaseBody()
+        recordSpentBody()
     }
 
-    private mutating func noteSpentBody() {
+    private mutating func recordSpentBody() {
         if sender?.hasSpentBody == true { hasSpentBody = true }
     }
 
-    /// True while a call opens or reads the stream of the request's body, without the load's lock.
+    /// Whether a call opens or reads the stream of the request's body, without the load's lock.
     var isFetching: Bool { mutating get { sender?.isFetching ?? false } }
 
     /// Ends the wait for a ``DeferredActions/fetch`` that has been performed.
     mutating func endFetch() {
-        // The time that the body's stream takes is not the server's.
+        // The time that the body's stream takes does not count for the server.
         restartResponseClock()
         if block?.reason == .fetch { block = nil }
     }
 
-    /// Sends no more, and closes the body's stream.
-    mutating func stopSending() {
+    /// Stops sending, and closes the body's stream.
+    private mutating func stopSending() {
         if let source = sender?.stop() { deferred.add(.closeBody(source)) }
     }
 
-    mutating func dropConnection() {
+    private mutating func dropConnection() {
         rememberProxy()
         if let pair = connection?.pair { deferred.add(.close(pair)) }
         connection = nil
     }
 }
 
+// MARK: - Proxies
+
+extension HTTPLoad {
+    /// The last proxy's response to the request for a tunnel.
+    var tunnelResponse: HTTPResponse? { connection?.pair[.httpProxyResponse] ?? proxies?.response }
+
+    /// Returns the object for the state of the proxies, made on first use.
+    private mutating func proxyProgress() -> ProxyProgress {
+        let progress = proxies ?? ProxyProgress()
+        proxies = progress
+        return progress
+    }
+
+    /// Keeps the proxy's response, since the load is about to give up the connection.
+    private mutating func rememberProxy() {
+        guard let proxies, !proxies.candidates.isEmpty, let connection else { return }
+        proxies.response = connection.pair[.httpProxyResponse] ?? proxies.response
+    }
+
+    /// Keeps the proxy that sent or forwarded the response.
+    private mutating func recordAnsweringProxy() {
+        guard let connection, let proxy = connection.proxy else {
+            proxies?.answering = nil
+            return
+        }
+        let progress = proxyProgress()
+        progress.answering = proxy
+        if proxy.tls != nil { progress.binding = connection.pair[.serverEndPointBinding] }
+    }
+
+    /// The properties of a connection for this URL: the caller's, with the routes of the proxy settings, and with the caller's
+    /// credentials for a proxy, so that no other user's request finds the connection.
+    private mutating func connectionProperties(for url: URL) throws(StreamError) -> StreamProperties {
+        if settings.namesNoProxy { return settings.properties }
+        var routes = settings.properties[.proxies] ?? []
+        if let known = settings.usedProxySettings {
+            routes =
+                if let decision = proxies?.decision { try decision.routes() ?? [] } else { try known.routes(for: url) }
+        }
+        if routes.isEmpty || routes == [.direct] { return settings.properties }
+        var properties = settings.properties
+        proxyProgress().owner = HTTPRoute.owner(of: request, in: routes)
+        let known = try HTTPRoute.routes(routes, for: request)
+        let isSecure = url.scheme?.lowercased() == "https"
+        properties[.proxies] = settings.proxyLogins?.logins(in: known, toSecure: isSecure) ?? known
+        properties[.socksProxy] = nil
+        return properties
+    }
+
+    /// Starts the proxy script for the URL, if a script decides. Returns what to wait for until it has decided.
+    private mutating func awaitDecision() throws(StreamError) -> Interest? {
+        if settings.namesNoProxy { return nil }
+        guard let url, let known = settings.usedProxySettings else { return nil }
+        if proxies?.decision == nil {
+            guard case .script? = known.choices(for: url).first else { return nil }
+            proxyProgress().decision = ProxyDecision(known, for: url, loop: loop)
+        }
+        guard let decision = proxies?.decision, try decision.routes() == nil else { return nil }
+        return waiting(.decision)
+    }
+
+    /// Returns the route to try now.
+    private mutating func takeRoute(to origin: HTTPOrigin, _ properties: StreamProperties) -> HTTPRoute {
+        if let first = proxies?.candidates.first { return first }
+        guard !properties.isEmpty, let routes = properties[.proxies], !routes.isEmpty else { return HTTPRoute() }
+        let candidates = HTTPRoute.all(to: origin, through: routes)[...]
+        proxyProgress().candidates = candidates
+        return candidates.first ?? HTTPRoute()
+    }
+
+    /// Returns the same request again, if the proxy that received it requires a login that its own account can provide. Returns
+    /// nil in all other cases: the response is then final.
+    private mutating func hopWithLogin(after head: HTTPResponse) -> RedirectPolicy.Hop? {
+        guard let proxies, let proxy = connection?.proxy, let login = proxy.ownLogin, let signed = proxies.signed
+        else { return nil }
+        let isAnother = login.judge(head, to: signed, from: proxy.space)
+        guard isAnother, !hasSpentBody, proxies.logins < ProxyAccountLogin.maximumRounds, let url, let origin else {
+            return nil
+        }
+        proxies.logins += 1
+        proxies.repeats = true
+        return RedirectPolicy.Hop(request: request, url: url, origin: origin, keepsBody: true)
+    }
+
+    /// Changes to the next route if the current one failed (HM-095). Returns false if there is none, or if a peer on the route
+    /// has responded.
+    private mutating func takeNextRoute(after error: StreamError) -> Bool {
+        let isUnreachable = [.posix, .netDB, .ssl].contains(error.domain) && error != .cancelled && error != .closed
+        guard let proxies, proxies.candidates.count > 1, isUnreachable, connection?.isReused == false, !hasReceived,
+            !hasSpentBody,
+            sender?.hasBegun != true
+        else { return false }
+        proxies.candidates.removeFirst()
+        log.emit(.triesNextProxy)
+        stopSending()
+        dropConnection()
+        phase = .idle
+        return true
+    }
+
+    /// Handles the refusal of a tunnel. A proxy that requires a login is treated like a server that does (HM-094): its 407 is the
+    /// response, see ``HTTPProxyRefusal/loginResponse``. Any other refusal is a failure.
+    private mutating func answerForProxy(_ error: StreamError) throws(StreamError) -> Bool {
+        guard let refusal = error.underlying as? HTTPProxyRefusal else { return false }
+        let progress = proxyProgress()
+        progress.response = refusal.response
+        progress.answering = refusal.source
+        progress.verdict = refusal.verdict
+        guard let head = refusal.loginResponse else { return false }
+        log.answered(head)
+        response = head
+        isReusable = false
+        responseBody = ResponseBody()
+        stopSending()
+        phase = .receivingBody
+        releaseConnection()
+        return true
+    }
+}
+
+// MARK: - Waiting
+
+extension HTTPLoad {
+    /// The wait in which a step ended.
+    struct Block: Equatable, Sendable {
+        enum Reason: Equatable, Sendable {
+            /// A proxy script is being evaluated.
+            case decision
+            /// The connection is not ready for this interest.
+            case connection(Interest)
+            /// The stream of the request's body has no bytes now, and the server has not responded.
+            case source
+            /// Another call opens or reads the stream of the request's body, without the load's lock.
+            case fetch
+            /// The step has used up its ``HTTPLoad/turnBudget``: other work of the loop comes first.
+            case turn
+        }
+
+        var reason: Reason
+        /// The instant at which the wait ends in any case.
+        var deadline: Moment?
+    }
+
+    /// Ends a step in a wait. Returns what the stream's caller waits for.
+    private mutating func waiting(_ reason: Block.Reason) -> Interest {
+        block = Block(reason: reason, deadline: clock.deadline(of: reason))
+        if case .connection(let interest) = reason { return interest }
+        return .readable
+    }
+
+    /// The wait points of a block; none if a step only ended its turn.
+    ///
+    /// Mutating although it changes nothing: a borrowed load would be copied for the call.
+    mutating func waitPoints(of block: Block) -> (WaitPoint.Place?, WaitPoint.Place?) {
+        switch block.reason {
+        case .decision:
+            return (proxies?.decision.map { .init($0.point, .reader, for: .readable) }, nil)
+        case .connection(let interest):
+            return (connection.map { .init($0.pair.input.waitPoint, .reader, for: interest) }, nil)
+        case .source:
+            guard let connection, let source = sender?.sourcePoint else { return (nil, nil) }
+            return (
+                .init(connection.pair.input.waitPoint, .reader, for: .readable),
+                .init(source, .reader, for: .readable)
+            )
+        case .turn, .fetch:
+            return (nil, nil)
+        }
+    }
+
+    // MARK: Time limits
+
+    /// Starts the total time limit.
+    mutating func beginClock() {
+        if let limit = settings.totalLimit, limit > .zero { clock.totalDeadline = .now + limit }
+    }
+
+    /// Restarts the time limit of the response head, unless the head has arrived.
+    @inline(__always)
+    private mutating func restartResponseClock() {
+        if let limit = settings.responseLimit, response == nil { clock.responseDeadline = .now + limit }
+    }
+
+    /// - Throws: a time-out, if a time limit has passed.
+    @inline(__always)
+    mutating func checkTime() throws(StreamError) {
+        guard clock.totalDeadline != nil || clock.responseDeadline != nil, !isOver else { return }
+        let now = Moment.now
+        if let deadline = clock.totalDeadline, now >= deadline { throw .timedOut(step, after: settings.totalLimit) }
+        if let reason = block?.reason, reason == .source || reason == .fetch { return restartResponseClock() }
+        if let deadline = clock.responseDeadline, now >= deadline {
+            throw .timedOut(step, after: settings.responseLimit)
+        }
+    }
+}
+
 // MARK: - State outside the load
 
-// A load is moved and destroyed with each of its fields. These are needed by few loads, so they are objects of their own.
+// A load is moved and destroyed with each of its fields. Few loads need the following ones, so they are separate objects.
 
 extension HTTPLoad {
     /// The redirects of a load.
@@ -437,7 +1035,7 @@ extension HTTPLoad {
         var next: RedirectPolicy.Hop?
     }
 
-    /// The result of TLS on the last connection, which the load no longer has.
+    /// The TLS results of the last connection, which the load no longer has.
     private final class LastTLS: Sendable {
         let information: TLSInformation?
         let serverEndPoint: [UInt8]?

@@ -2,32 +2,32 @@ public import FoundationEssentials
 internal import HostResolver
 internal import StreamKit
 
-/// Scheme, host and port of a URL: who answers it (RFC 9110 §4.3.1). What belongs to one origin is not sent to another.
+/// The origin of a URL: scheme, host and port (RFC 9110 §4.3.1). Data of one origin are not sent to another.
 public struct HTTPOrigin: Hashable, Sendable {
     /// `http` or `https`.
     public var scheme: String { isFTP ? "ftp" : isSecure ? "https" : "http" }
     /// The host's name in ASCII and lower case, or its address; IPv6 without brackets.
     public let host: String
-    /// The port, 80 or 443 if the URL names none.
+    /// The port; 80 or 443 if the URL names none.
     public let port: UInt16
-    /// The port was written in the URL.
-    let namesPort: Bool
+    /// Whether the URL names the port.
+    private let namesPort: Bool
 
-    /// True for `https`.
+    /// Whether the scheme is `https`.
     public let isSecure: Bool
 
-    /// An FTP server, which an HTTP proxy fetches from.
+    /// Whether the URL is an `ftp` URL, which an HTTP proxy loads.
     let isFTP: Bool
 
-    /// The origin of a URL.
+    /// Makes the origin of a URL.
     ///
-    /// - Throws: an error of domain `StreamKit/StreamErrorDomain/http` with code -3 for a scheme that is not HTTP, or for
-    ///   a missing or impossible host.
+    /// - Throws: an error of domain `StreamKit/StreamErrorDomain/http` with code -3 for a scheme other than HTTP, or for a
+    ///   missing or invalid host.
     public init(_ url: URL) throws(StreamError) {
         try self.init(url, takesFTP: false)
     }
 
-    /// The origin of a URL that is to be loaded, which an HTTP proxy can do for `ftp`, too.
+    /// Makes the origin of a URL to load, which may also be an `ftp` URL for an HTTP proxy.
     init(loading url: URL) throws(StreamError) {
         try self.init(url, takesFTP: true)
     }
@@ -63,20 +63,20 @@ public struct HTTPOrigin: Hashable, Sendable {
         self.port = port
     }
 
-    /// Who takes the requests for all `http` origins that go this way.
+    /// Makes the endpoint of requests for all `http` origins that use this proxy.
     init(_ proxy: HTTPProxy) {
         host = proxy.host
         port = proxy.port
         (isSecure, isFTP, namesPort) = (false, false, true)
     }
 
-    /// Writes what the `Host` field says: the port only if the URL names one (RFC 9110 §7.2).
+    /// Writes the value of the `Host` field: the port only if the URL names one (RFC 9110 §7.2).
     func writeHost(to lines: inout LineWriter) {
         var host = host
         host.withUTF8 { name in
             guard name.contains(UInt8(ascii: ":")) else { return lines.write(UnsafeRawBufferPointer(name)) }
             lines.write("[")
-            // A zone means something on this machine only.
+            // A zone identifier is meaningful on this machine only.
             for byte in name.prefix(while: { $0 != UInt8(ascii: "%") }) { lines.write(byte) }
             lines.write("]")
         }
@@ -85,7 +85,7 @@ public struct HTTPOrigin: Hashable, Sendable {
         lines.write(decimal: UInt64(port))
     }
 
-    /// Compares scheme, host and port, written or not.
+    /// Compares scheme, host and port. An explicit default port equals an implicit one.
     public static func == (left: HTTPOrigin, right: HTTPOrigin) -> Bool {
         left.isSecure == right.isSecure && left.isFTP == right.isFTP && left.port == right.port
             && left.host == right.host
@@ -96,5 +96,116 @@ public struct HTTPOrigin: Hashable, Sendable {
         hasher.combine(isSecure)
         hasher.combine(host)
         hasher.combine(port)
+    }
+}
+
+/// Scheme, host and port of a URL in plain form: `http` or `https`, a host of lower-case ASCII or an IPv4 address in its usual
+/// form, an optional port, no user.
+///
+/// Nearly all URLs have this form. Their authority is read from the bytes here, without the full parser, which handles every
+/// other URL. Nothing is accepted here that the full parser rejects.
+struct PlainAuthority {
+    let isSecure: Bool
+    let host: String
+    let port: UInt16?
+
+    init?(_ url: URL) {
+        var text = url.absoluteString
+        guard let plain = text.withUTF8({ PlainAuthority($0) }) else { return nil }
+        self = plain
+    }
+
+    private init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+        var position = 4
+        guard bytes.count > 10, bytes[0] == 0x68, bytes[1] == 0x74, bytes[2] == 0x74, bytes[3] == 0x70 else {
+            return nil
+        }
+        isSecure = bytes[4] == UInt8(ascii: "s")
+        if isSecure { position += 1 }
+        guard bytes[position] == UInt8(ascii: ":"), bytes[position + 1] == UInt8(ascii: "/"),
+            bytes[position + 2] == UInt8(ascii: "/")
+        else { return nil }
+        position += 3
+
+        let start = position
+        while position < bytes.count, PlainAuthority.isHostByte(bytes[position]) { position += 1 }
+        let name = UnsafeBufferPointer(rebasing: bytes[start..<position])
+        guard let first = name.first,
+            first < 0x3a ? PlainAuthority.isAddress(name) || PlainAuthority.isName(name) : PlainAuthority.isName(name)
+        else { return nil }
+        host = String(decoding: name, as: UTF8.self)
+
+        var number: UInt16?
+        if position < bytes.count, bytes[position] == UInt8(ascii: ":") {
+            position += 1
+            var value: UInt = 0
+            while position < bytes.count, case let digit = bytes[position] &- 0x30, digit < 10 {
+                value = value &* 10 &+ UInt(digit)
+                // A port does not begin with 0.
+                guard value > 0, value <= 65535 else { return nil }
+                position += 1
+            }
+            guard value > 0 else { return nil }
+            number = UInt16(value)
+        }
+        port = number
+        if position == bytes.count { return }
+        switch bytes[position] {
+        case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): return
+        default: return nil
+        }
+    }
+
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x61...0x7a, 0x30...0x39, 0x2d, 0x2e: true
+        default: false
+        }
+    }
+
+    /// Whether the name consists of labels of letters, digits and inner hyphens. The last label must begin with a letter, so that
+    /// the name cannot be a form of an IPv4 address.
+    private static func isName(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard name.count <= 253 else { return false }
+        var labelStart = 0
+        var index = 0
+        while true {
+            if index == name.count || name[index] == 0x2e {
+                guard index > labelStart, index - labelStart <= 63, name[labelStart] != 0x2d, name[index - 1] != 0x2d
+                else { return false }
+                if index == name.count { return name[labelStart] >= 0x61 }
+                labelStart = index + 1
+            }
+            index += 1
+        }
+    }
+
+    /// Whether the name consists of four numbers without leading zeros.
+    private static func isAddress(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        var dots = 0
+        var digits = 0
+        var value: UInt = 0
+        for byte in name {
+            if byte == 0x2e {
+                guard digits > 0 else { return false }
+                (dots, digits, value) = (dots &+ 1, 0, 0)
+                continue
+            }
+            let digit = byte &- 0x30
+            guard digit < 10, digits == 0 || value > 0 else { return false }
+            value = value &* 10 &+ UInt(digit)
+            digits &+= 1
+            guard value < 256 else { return false }
+        }
+        return dots == 3 && digits > 0
+    }
+}
+
+extension URL {
+    /// The URL without user, password and fragment, for reports and errors.
+    var publicText: String {
+        guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "" }
+        (parts.user, parts.password, parts.fragment) = (nil, nil, nil)
+        return parts.string ?? ""
     }
 }

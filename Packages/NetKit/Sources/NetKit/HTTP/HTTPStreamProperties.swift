@@ -2,58 +2,59 @@ public import FoundationEssentials
 public import HTTPMessage
 public import StreamKit
 
-/// What HTTP streams can be told before they are opened.
+/// Properties of HTTP streams that are set before the stream is opened.
 extension StreamProperty where Value == Bool {
-    /// Follow redirects. Default false: a 3xx is then an answer like others.
+    /// Whether redirects are followed. Default false: a 3xx is then a response like others.
     ///
-    /// 301 and 302 turn a POST into a GET, 303 anything but HEAD into a GET; 307 and 308 keep method and body (RFC 9110
-    /// §15.4). What goes along to another origin is up to ``StreamProperty/httpCrossOriginPolicy``; https never leads to
-    /// http. At most ``RedirectPolicy/limit``. Replaces `kCFStreamPropertyHTTPShouldAutoredirect`.
+    /// 301 and 302 turn a POST into a GET, and 303 any method except HEAD; 307 and 308 keep method and body (RFC 9110 §15.4).
+    /// ``StreamProperty/httpCrossOriginPolicy`` determines what is sent to another origin; a redirect from https to http is an
+    /// error. At most ``RedirectPolicy/limit`` redirects are followed. Replaces `kCFStreamPropertyHTTPShouldAutoredirect`.
     public static var httpFollowsRedirects: Self {
         .init(setting: "NetKit.http.followsRedirects", access: .beforeOpen, default: false)
     }
 
-    /// Use an idle connection if there is one, and keep this one for others afterwards. Default false.
+    /// Whether an idle connection is used if there is one, and the connection is kept for other requests afterwards. Default
+    /// false.
     ///
     /// Replaces `kCFStreamPropertyHTTPAttemptPersistentConnection`.
     public static var httpKeepsConnection: Self {
         .init(setting: "NetKit.http.keepsConnection", access: .beforeOpen, default: false)
     }
 
-    /// Ask for gzip and deflate, and give the decoded body. Default false: the body is as the server encoded it.
+    /// Whether gzip and deflate are requested and the body is decoded. Default false: the body is as the server encoded it.
     public static var httpDecodesContent: Self {
         .init(setting: "NetKit.http.decodesContent", access: .beforeOpen, default: false)
     }
 }
 
 extension StreamProperty where Value == CrossOriginPolicy {
-    /// What a redirect takes along to another origin: fields, a body, the client's certificate, relaxed checks of TLS. Default:
-    /// fields that hold no secret, and nothing else.
+    /// What a redirect sends to another origin: fields, a body, the client's certificate, relaxed TLS checks. Default: fields
+    /// that contain no secret, and nothing else.
     public static var httpCrossOriginPolicy: Self {
         .init(setting: "NetKit.http.crossOriginPolicy", access: .beforeOpen, default: CrossOriginPolicy())
     }
 }
 
 extension StreamProperty where Value == Duration {
-    /// The longest that a load may take from `open()` to the end of the body. Default none.
+    /// The time limit from `open()` to the end of the body. Default nil: no limit.
     ///
-    /// A load of an ``HTTPSession`` has it once for all its attempts and redirects, with the time that the user takes to answer a
-    /// prompt; the property of its stream says what was left for the last attempt.
+    /// For a load of an ``HTTPSession`` it covers all attempts and redirects, including the time that the user takes to answer a
+    /// prompt; the property of the load's stream holds the time that was left for the last attempt.
     public static var httpTotalLimit: Self { .init(setting: "NetKit.http.totalLimit", access: .beforeOpen) }
 
-    /// The longest wait for the head of the answer, counted anew whenever more of the request has gone out. Default none: the
-    /// wait is the caller's own. ``HTTPSession`` sets it to ``HTTPSession/Configuration/responseLimit``.
+    /// The time limit of the wait for the response head, restarted whenever more of the request has been sent. Default nil: no
+    /// limit. ``HTTPSession`` sets it to ``HTTPSession/Configuration/responseLimit``.
     ///
-    /// Time in which the stream of the request's body has nothing does not count, and interim answers do not count anew.
+    /// Time in which the stream of the request's body has no bytes does not count. Interim responses do not restart the limit.
     public static var httpResponseLimit: Self { .init(setting: "NetKit.http.responseLimit", access: .beforeOpen) }
 
-    /// The longest time spent on the body of a redirect that is followed, to use its connection again. Default 5 s; then the
+    /// The time limit for reading the body of a redirect that is followed, in order to keep its connection. Default 5 s; then the
     /// connection is closed. At most 64 KiB are read.
     public static var httpDiscardLimit: Self {
         .init(setting: "NetKit.http.discardLimit", access: .beforeOpen, default: .seconds(5))
     }
 
-    /// How long to wait for a 100 (Continue) before sending the body anyway, if the request says `Expect: 100-continue`.
+    /// The time to wait for 100 (Continue) before the body is sent anyway, if the request contains `Expect: 100-continue`.
     /// Default 1 s.
     public static var httpContinueLimit: Self {
         .init(setting: "NetKit.http.continueLimit", access: .beforeOpen, default: .seconds(1))
@@ -61,60 +62,120 @@ extension StreamProperty where Value == Duration {
 }
 
 extension StreamProperty where Value == Int64 {
-    /// The most bytes that a decoded body may have. Default 1 GiB; see ``StreamProperty/httpDecodesContent``.
+    /// The maximum size of a decoded body in bytes. Default 1 GiB; see ``StreamProperty/httpDecodesContent``.
     public static var httpDecodedLimit: Self {
         .init(setting: "NetKit.http.decodedLimit", access: .beforeOpen, default: 1 << 30)
     }
 
-    /// How many bytes of the request's body have been sent.
+    /// The number of bytes of the request's body that have been sent.
     ///
     /// Replaces `kCFStreamPropertyHTTPRequestBytesWrittenCount`.
     public static var httpBodyBytesSent: Self { .init(setting: "NetKit.http.bodyBytesSent", access: .readOnly) }
 
-    /// How many bytes the body of the answer will have, as far as the server says; nil while unknown.
+    /// The length of the response body in bytes, if the server declares it; nil while unknown.
     public static var httpBodyLength: Self { .init(setting: "NetKit.http.bodyLength", access: .readOnly) }
 }
 
 extension StreamProperty where Value == HTTPLimits {
-    /// What is accepted of the server's heads, trailers and chunks.
+    /// The limits for the server's heads, trailers and chunks.
     public static var httpLimits: Self { .init(setting: "NetKit.http.limits", access: .beforeOpen, default: .default) }
 }
 
 extension StreamProperty where Value == HTTPConnectionPool {
-    /// Where idle connections are kept. Default ``HTTPConnectionPool/shared``.
+    /// The pool of idle connections. Default ``HTTPConnectionPool/shared``.
     public static var httpPool: Self { .init(setting: "NetKit.http.pool", access: .beforeOpen) }
 }
 
 extension StreamProperty where Value == HTTPResponse {
-    /// The head of the answer, without its body; nil until it has arrived. It stays after the end and after close.
+    /// The head of the response, without its body; nil until it has arrived. It remains available after the end and after close.
     ///
-    /// A 407 with which a proxy refused a tunnel is that proxy's word: `httpAnsweringProxy` names the proxy, the response has no
-    /// URL, and no field that would set a cookie or a policy for the origin.
+    /// A 407 with which a proxy refused a tunnel comes from that proxy: `httpAnsweringProxy` names the proxy, and the response
+    /// has no URL, and no field that would set a cookie or a policy for the origin.
     ///
     /// Replaces `kCFStreamPropertyHTTPResponseHeader`.
     public static var httpResponse: Self { .init(setting: "NetKit.http.response", access: .readOnly) }
 }
 
 extension StreamProperty where Value == [HTTPResponse] {
-    /// The interim answers (1xx) that came before the final one, at most ``HTTPLimits/interimResponses``.
+    /// The interim responses (1xx) that preceded the final one, at most ``HTTPLimits/interimResponses``.
     public static var httpInterimResponses: Self { .init(setting: "NetKit.http.interimResponses", access: .readOnly) }
 }
 
 extension StreamProperty where Value == HTTPFields {
-    /// The fields after a chunked body, once it has ended; none that frames, routes or authenticates the message.
+    /// The fields after a chunked body, once the body has ended; without those that frame, route or authenticate a message.
     public static var httpTrailers: Self { .init(setting: "NetKit.http.trailers", access: .readOnly) }
 
-    /// The fields that were taken out of the trailers because they must not be trailers (RFC 9110 §6.5.1). A server that sends
-    /// them is broken, or hopes that they are believed.
+    /// The fields that were removed from the trailers because they are not allowed there (RFC 9110 §6.5.1). A server that sends
+    /// them is faulty or malicious.
     public static var httpDroppedTrailers: Self { .init(setting: "NetKit.http.droppedTrailers", access: .readOnly) }
 }
 
 extension StreamProperty where Value == URL {
-    /// The URL that answered last, after redirects. Replaces `kCFStreamPropertyHTTPFinalURL`.
+    /// The URL of the last request, after redirects. Replaces `kCFStreamPropertyHTTPFinalURL`.
     public static var httpFinalURL: Self { .init(setting: "NetKit.http.finalURL", access: .readOnly) }
 }
 
 extension StreamProperty where Value == HTTPRequest {
-    /// The request as it was sent last: after redirects, with all fields. Replaces `kCFStreamPropertyHTTPFinalRequest`.
+    /// The request as it was last sent: after redirects, with all fields. Replaces `kCFStreamPropertyHTTPFinalRequest`.
     public static var httpFinalRequest: Self { .init(setting: "NetKit.http.finalRequest", access: .readOnly) }
+}
+
+extension StreamProperty where Value == HTTPResponse {
+    /// The last HTTP proxy's response to the request for a tunnel: a 2xx, or a refusal with its body. Nil without a tunnel.
+    ///
+    /// Also available if the refusal prevented the stream from opening. Replaces `kCFStreamPropertyCONNECTResponse`.
+    public static var httpProxyResponse: Self { .init(setting: "NetKit.http.proxyResponse", access: .readOnly) }
+}
+
+extension StreamProperty where Value == ProxySettings {
+    /// Settings that determine the proxies, for the URL of the request and of each redirect that is followed.
+    ///
+    /// If a script decides, it is loaded and run first, once for each URL. Nil (default): only the proxies of
+    /// `StreamProperty.proxies`, which take precedence if both are set. Replaces the dictionary of `kCFStreamPropertyHTTPProxy`.
+    public static var httpProxySettings: Self { .init(setting: "NetKit.http.proxySettings", access: .beforeOpen) }
+}
+
+extension StreamProperty where Value == HTTPProxy {
+    /// The proxy that received the request and returned the response, or that refused a tunnel with 407. Nil if the response
+    /// comes from the origin, even if it is a 407.
+    public static var httpAnsweringProxy: Self { .init(setting: "NetKit.http.answeringProxy", access: .readOnly) }
+}
+
+/// The stream kinds of NetKit.
+extension StreamKind {
+    /// `ReadStream(request:body:)`: the rows of `StreamPropertyTable.connection` reach each connection that the load uses.
+    public static let http = StreamKind(
+        "an HTTP request",
+        StreamPropertyTable.connection
+            .using(.httpContinueLimit)
+            .using(.httpCrossOriginPolicy)
+            .using(.httpDecodedLimit)
+            .using(.httpDiscardLimit)
+            .using(.httpDecodesContent)
+            .using(.httpFollowsRedirects)
+            .using(.httpKeepsConnection)
+            .using(.httpLimits)
+            .using(.httpNeedsIdleConnection)
+            .using(.httpPool)
+            .using(.httpProxyLogins)
+            .using(.httpProxySettings)
+            .using(.httpResponseLimit)
+            .using(.httpTotalLimit)
+            .telling(.httpAnsweringProxy)
+            .telling(.httpBodyBytesSent)
+            .telling(.httpBodyLength)
+            .telling(.httpDroppedTrailers)
+            .telling(.httpFinalRequest)
+            .telling(.httpFinalURL)
+            .telling(.httpInterimResponses)
+            .telling(.httpProxyBinding)
+            .telling(.httpProxyResponse)
+            .telling(.httpResponse)
+            .telling(.httpTrailers)
+            .telling(.httpTunnelVerdict)
+            .telling(.serverEndPointBinding)
+            .telling(.urlDemandsTLS))
+
+    /// All kinds of this package.
+    public static let ofNetKit: [StreamKind] = [.http]
 }

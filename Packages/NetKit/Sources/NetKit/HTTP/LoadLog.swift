@@ -3,13 +3,17 @@ internal import FoundationEssentials
 internal import HTTPMessage
 internal import StreamKit
 
-/// What a load did, for its `ConnectionReport`: the steps of each connection it opened, and its requests.
+#if Logging
+internal import Logging
+#endif
+
+/// The history of a load for its `ConnectionReport`: the steps of each connection that it opened, and its requests.
 ///
-/// Kept as values; words are made of them only when somebody asks.
+/// Kept as values; text is made of them only on request.
 struct LoadLog: Sendable {
     private enum Outcome: Sendable {
         case underway
-        /// Nil while the load has the answer.
+        /// The status line is nil while the load still has the response.
         case answered(statusLine: String?)
         case failed(StreamError)
         case abandoned
@@ -25,19 +29,19 @@ struct LoadLog: Sendable {
         var isUnderway: Bool { end == nil }
     }
 
-    /// Of the first request, which is the moment of opening.
+    /// The start of the first request, which is the instant of opening.
     private var start: Moment?
-    /// The request that counts; those before it, which led to it by redirects and retries.
+    /// The current request. ``earlier`` holds those that led to it by redirects and retries.
     private var request: RequestStep?
     private var earlier: [RequestStep] = []
     private var finished: [ConnectionReport.Step] = []
     private var current: (pair: StreamPair, offset: Duration)?
-    /// The application's logger, called without the load's lock; nil if there is none.
+    /// The application's logger, called without the load's lock; nil without a logger.
     var deferred: DeferredLog?
 
-    /// Everything so far, by time.
+    /// The report of everything so far, in order of time.
     ///
-    /// - Parameter answer: the answer that the load has now.
+    /// - Parameter answer: the response that the load has now.
     func report(_ answer: HTTPResponse?) -> ConnectionReport {
         let requests = request.map { earlier + [$0] } ?? []
         let steps = finished + currentSteps + requests.map { step($0, answer) }
@@ -49,7 +53,7 @@ struct LoadLog: Sendable {
         current = (pair, start?.duration(to: .now) ?? .zero)
     }
 
-    /// Takes over the connection's own steps; the connection itself goes its way.
+    /// Keeps the steps of the current connection, which the load is about to give up.
     mutating func endConnection() {
         if current == nil { return }
         finished += currentSteps
@@ -61,7 +65,7 @@ struct LoadLog: Sendable {
         request = RequestStep(method: method, url: url, start: now)
     }
 
-    /// The load has the answer from now on.
+    /// Ends the request with its response, which the load holds from now on.
     mutating func answered(_ response: HTTPResponse, at moment: Moment = .now) {
         endRequest(.answered(statusLine: nil), at: moment, response)
     }
@@ -73,7 +77,7 @@ struct LoadLog: Sendable {
 
     mutating func failed(_ error: StreamError) { endRequest(.failed(error), at: .now) }
 
-    /// The load was given up.
+    /// Ends the request without a result: the load was closed.
     mutating func abandon() {
         endRequest(.abandoned, at: .now)
         endConnection()
@@ -83,11 +87,11 @@ struct LoadLog: Sendable {
         _ outcome: Outcome, at moment: @autoclosure () -> Moment, _ answer: @autoclosure () -> HTTPResponse? = nil
     ) {
         guard request?.isUnderway == true else { return }
-        // In place: a copy of what is kept costs more than this.
+        // In place: a copy of the stored request would cost more than the change.
         request?.end = moment()
         request?.outcome = outcome
         #if Logging
-        if let request { tell(step(request, answer())) }
+        if let request { emit(step(request, answer())) }
         #endif
     }
 
@@ -114,3 +118,45 @@ struct LoadLog: Sendable {
         }
     }
 }
+
+/// A decision of a load between two requests, which no step of its report contains.
+enum LoadEvent {
+    /// A kept connection was dead.
+    case sendsAgain
+    case triesNextProxy
+    case followsRedirect(URL)
+}
+
+// Without the trait `Logging` these functions do nothing and cost nothing.
+
+extension LoadLog {
+    /// Logs the event with the load's logger.
+    @inline(__always)
+    func emit(_ event: LoadEvent) {
+        #if Logging
+        let logger = deferred?.logger
+        switch event {
+        case .sendsAgain: logger?.info("Sending the request again: the kept connection was closed")
+        case .triesNextProxy: logger?.info("Trying the next proxy")
+        case .followsRedirect(let url): logger?.debug("Redirected", metadata: ["target": "\(url.loggedText)"])
+        }
+        #endif
+    }
+
+    /// Logs the end of a request with the load's logger.
+    @inline(__always)
+    func emit(_ step: @autoclosure () -> ConnectionReport.Step) {
+        #if Logging
+        if let logger = deferred?.logger { step().log(to: logger) }
+        #endif
+    }
+}
+
+#if Logging
+extension URL {
+    /// The URL without user, password, query and fragment, for logs.
+    fileprivate var loggedText: String {
+        publicText.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).first.map(String.init) ?? ""
+    }
+}
+#endif

@@ -1,6 +1,6 @@
 internal import StreamKit
 
-/// Bytes that were received and not yet used, in one array that is reused.
+/// Bytes that were received and not yet consumed, in one array that is reused.
 struct ReceiveBuffer: Sendable {
     private var bytes: [UInt8]
     private(set) var start = 0
@@ -13,22 +13,22 @@ struct ReceiveBuffer: Sendable {
     }
 
     var isEmpty: Bool { start == end }
-    /// The last read into it left room: it was given all that there was.
+    /// Whether the last read did not fill the array, which means that it emptied the socket.
     var hasRoom: Bool { end < bytes.count }
     var count: Int { end - start }
 
-    /// Looks at the bytes.
+    /// Calls `body` with the bytes.
     func withBytes<Result, Failure: Error>(_ body: (RawSpan) throws(Failure) -> Result) throws(Failure) -> Result {
         try body(bytes.span.bytes.extracting(start..<end))
     }
 
-    /// Forgets bytes at the front.
+    /// Removes bytes from the front.
     mutating func remove(_ count: Int) {
         start += count
         if start == end { (start, end) = (0, 0) }
     }
 
-    /// Copies bytes from `range`, counted from the front, into a target that has room for them.
+    /// Copies the bytes of `range`, counted from the front, into a target that has room for them.
     func copy(_ range: Range<Int>, into target: inout MutableRawSpan) {
         target.withUnsafeMutableBytes { target in
             bytes.withUnsafeBytes { source in
@@ -38,9 +38,10 @@ struct ReceiveBuffer: Sendable {
         }
     }
 
-    /// Reads more from `stream`: how many bytes, 0 at the end, nil if there are none now; with `waits` it waits for some.
+    /// Reads from `stream`. Returns the number of bytes, 0 at the end, or nil if there are none now; with `waits`, waits for
+    /// some.
     ///
-    /// The buffer grows while what it holds cannot be used; the limits for heads bound that.
+    /// The buffer grows while its contents cannot be consumed; the limits for heads bound that growth.
     mutating func fill(from stream: ReadStream, waits: Bool = false) throws(StreamError) -> Int? {
         if end == bytes.count {
             if start > 0 {
@@ -62,9 +63,9 @@ struct ReceiveBuffer: Sendable {
         return count
     }
 
-    /// Reads more from `stream`, waiting for some as a task: how many bytes, 0 at the end.
+    /// Reads from `stream`, suspending until bytes arrive. Returns their number, 0 at the end.
     nonisolated(nonsending) mutating func fill(from stream: ReadStream) async throws(StreamError) -> Int {
-        // With nothing in it, the whole of it is read into; what little else there is, with a try and a wait.
+        // If the buffer is empty, the whole array is filled; otherwise a try and a wait fill the free part.
         if start == end {
             (start, end) = (0, 0)
             end = try await stream.read(into: &bytes)
@@ -76,14 +77,25 @@ struct ReceiveBuffer: Sendable {
         }
     }
 
-    /// Whether the first line that is not empty ends within so many bytes.
+    /// Whether the first line that is not empty ends within `limit` bytes.
     func hasLine(within limit: Int) -> Bool {
         let isLineEnd = { (byte: UInt8) in byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") }
         return bytes[start..<end].drop(while: isLineEnd).prefix(limit + 1).contains(where: isLineEnd)
     }
 
-    /// Gives memory back that a large head has taken.
+    /// Releases memory that a large head has taken.
     mutating func shrink() {
         if bytes.count > initialCapacity { self = ReceiveBuffer(capacity: initialCapacity) }
+    }
+}
+
+extension MutableRawSpan {
+    /// Calls `body` with a part of the memory.
+    mutating func withPart<Result, Failure: Error>(
+        _ range: Range<Int>, _ body: (inout MutableRawSpan) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // The standard library's name in Swift 6.3; the name without the underscore is deprecated there.
+        var part = _mutatingExtracting(range)
+        return try body(&part)
     }
 }

@@ -1,10 +1,10 @@
 internal import FoundationEssentials
-internal import HTTPMessage
+public import HTTPMessage
 internal import StreamKit
 
-/// Where a redirect leads and with what request: RFC 9110 §15.4, and what keeps secrets at home.
+/// Determines the request that follows a redirect (RFC 9110 §15.4), without secrets for other origins.
 public struct RedirectPolicy: Sendable {
-    /// How many redirects are followed for one load.
+    /// The maximum number of redirects that one load follows.
     public static let limit = 20
 
     private var seen: Set<String> = []
@@ -12,7 +12,7 @@ public struct RedirectPolicy: Sendable {
 
     init() {}
 
-    /// One step on the way.
+    /// The request that follows a redirect.
     struct Hop {
         var request: HTTPRequest
         var url: URL
@@ -20,13 +20,13 @@ public struct RedirectPolicy: Sendable {
         var keepsBody: Bool
     }
 
-    /// The next request, or nil if the answer is no redirect that can be followed.
+    /// Returns the next request, or nil if the response is not a redirect that can be followed.
     ///
     /// - Parameters:
     ///   - hasBody: whether the request has a body, apart from `request`.
-    ///   - crossOrigin: what goes along to another origin.
-    /// - Throws: for a loop, for too many, for https that leads to http, for a body that must not go to another origin, and
-    ///   for a URL that is none.
+    ///   - crossOrigin: determines what is sent to another origin.
+    /// - Throws: an error for a loop, for too many redirects, for a redirect from https to http, for a body that must not be sent
+    ///   to another origin, and for an invalid URL.
     mutating func next(
         after response: HTTPResponse, to request: HTTPRequest, at url: URL, of old: HTTPOrigin, hasBody: Bool,
         _ crossOrigin: CrossOriginPolicy
@@ -74,7 +74,7 @@ public struct RedirectPolicy: Sendable {
         }
     }
 
-    /// A reference without a fragment takes over the old one (RFC 9110 §10.2.2).
+    /// Resolves a reference. One without a fragment inherits the fragment of `url` (RFC 9110 §10.2.2).
     private func resolve(_ location: String, against url: URL) -> URL? {
         guard let target = URL(string: location, relativeTo: url)?.absoluteURL else { return nil }
         guard target.fragment == nil, let fragment = url.fragment else { return target }
@@ -83,5 +83,83 @@ public struct RedirectPolicy: Sendable {
 
     private static func key(_ method: HTTPMethod, _ url: URL) -> String {
         "\(method) \(url.absoluteString.prefix { $0 != "#" })"
+    }
+}
+
+/// The parts of a request that a redirect may take to another origin.
+///
+/// The target of a redirect is chosen by the server, so anything that goes along is given to a host of the server's choice. By
+/// default that is nothing that could be a secret: ``safeFields``, and no body.
+///
+/// ```swift
+/// var policy = CrossOriginPolicy()
+/// policy.fields = ["X-Request-ID"]
+/// try stream.set(.httpCrossOriginPolicy, to: policy)
+/// ```
+///
+/// By default the client's certificate is not used with other origins (``sendsIdentity``), and relaxed TLS checks for the first
+/// origin do not extend to them (``keepsTrust``). Both settings apply to every origin except the one that the application named.
+///
+/// For fields and body, the policy applies from the first redirect to another origin: a part that was removed there is not sent
+/// again, even if a further redirect leads back.
+public struct CrossOriginPolicy: Sendable, Hashable {
+    /// Request fields that are sent to other origins, in addition to ``safeFields``. Default empty.
+    ///
+    /// A field named here is sent wherever a redirect leads, including `Authorization` and `Cookie`.
+    public var fields: Set<HTTPFieldName>
+
+    /// Whether a 307 or 308 may carry the request's body to another origin. Default false: the load fails instead.
+    public var sendsBody: Bool
+
+    /// Whether the client's certificate is used with other origins. Default false: a server there that requests one gets none.
+    public var sendsIdentity: Bool
+
+    /// Whether relaxed TLS verification extends to other origins. Default false: other origins are verified in full and by their
+    /// own names, regardless of `TLSConfiguration.verification`, the `insecure…` switches, `peerName` and `serverNameIndication`.
+    ///
+    /// Roots, pins and a custom rule apply to all origins.
+    public var keepsTrust: Bool
+
+    /// Makes a policy.
+    public init(
+        fields: Set<HTTPFieldName> = [], sendsBody: Bool = false, sendsIdentity: Bool = false, keepsTrust: Bool = false
+    ) {
+        self.fields = fields
+        self.sendsBody = sendsBody
+        self.sendsIdentity = sendsIdentity
+        self.keepsTrust = keepsTrust
+    }
+
+    /// The fields that are always sent: what the client accepts and what it is, the requested part and version of the resource,
+    /// and the type of the body.
+    public static let safeFields: Set<HTTPFieldName> = [
+        .accept, "Accept-Charset", .acceptEncoding, .acceptLanguage, .cacheControl, "Content-Disposition",
+        .contentEncoding, "Content-Language", .contentLength, .contentRange, .contentType, .date, .expect, .ifMatch,
+        .ifModifiedSince, .ifNoneMatch, .ifRange, "If-Unmodified-Since", "Pragma", .range, .te, .transferEncoding,
+        .userAgent,
+    ]
+
+    /// A TLS configuration, reduced for an origin that the application did not name.
+    func tls(_ own: TLSConfiguration) -> TLSConfiguration {
+        var tls = own
+        if !sendsIdentity { tls.identity = nil }
+        if !keepsTrust {
+            tls.verification = .full
+            tls.insecureAllowsExpiredCertificates = false
+            tls.insecureAllowsExpiredRoots = false
+            tls.insecureAllowsAnyRoot = false
+            tls.peerName = nil
+            if case .name = tls.serverNameIndication { tls.serverNameIndication = .peerName }
+        }
+        return tls
+    }
+
+    /// The fields of a request that may be sent to another origin.
+    func fields(of all: HTTPFields) throws(HTTPMessageError) -> HTTPFields {
+        var kept = HTTPFields()
+        for field in all where CrossOriginPolicy.safeFields.contains(field.name) || fields.contains(field.name) {
+            try kept.append(rawValue: field.rawValue, for: field.name)
+        }
+        return kept
     }
 }

@@ -2,39 +2,39 @@ internal import FoundationEssentials
 internal import HTTPMessage
 internal import StreamKit
 
-/// What a stream adds to a request before sending it, and nothing else (RFC 9110 §7.2, §8.6; RFC 9112 §6).
+/// The fields that a stream adds to a request before sending it (RFC 9110 §7.2, §8.6; RFC 9112 §6).
 ///
-/// Works on bytes: the caller's lines go out in strict form, the stream's own around them.
+/// Works on bytes: the caller's lines are sent in strict form, with the stream's own around them.
 struct RequestPreparation {
-    /// A request ready to be sent.
+    /// A request that is ready to be sent.
     struct Head {
         /// Request line, fields and the empty line.
         var bytes: [UInt8]
         /// The length announced for the body; nil for chunks, and without a body.
         var bodyLength: Int64?
-        /// The body is to wait for a 100 (Continue).
-        var asksLeave: Bool
+        /// Whether the body waits for 100 (Continue).
+        var expectsContinue: Bool
     }
 
-    /// The name and version sent where the caller names no `User-Agent`.
+    /// The value of `User-Agent`, if the caller sets none.
     static var userAgent: StaticString { "NetKit/0.1" }
 
-    /// Fields that only the stream knows; the caller's own are replaced.
+    /// Fields that only the stream can determine; the caller's own are replaced.
     private static let ownFields: [HTTPFieldName] = [.host, .connection, .contentLength, .transferEncoding]
 
     var keepsConnection: Bool
     var decodesContent: Bool
 
-    /// The request as it goes over the wire; its body is sent apart.
+    /// Returns the head as it is sent; the body is sent separately.
     ///
-    /// - Throws: an error of domain HTTP with code -3 for a body of unknown length in HTTP/1.0, which knows no chunks.
+    /// - Throws: an error of domain HTTP with code -3 for a body of unknown length in HTTP/1.0, which has no chunks.
     func prepare(
         _ request: HTTPRequest, _ method: HTTPMethod, to origin: HTTPOrigin, body: HTTPBody?
     ) throws(StreamError) -> Head {
         let length = body.flatMap { $0.length ?? RequestPreparation.statedLength(request.fields) }
         if body != nil, length == nil, request.version < .http11 { throw .lengthNeeded }
 
-        var head = Head(bytes: [], bodyLength: length, asksLeave: false)
+        var head = Head(bytes: [], bodyLength: length, expectsContinue: false)
         head.bytes.reserveCapacity(512)
         let fields = request.fields
         let isBare = fields.isEmpty
@@ -60,12 +60,12 @@ struct RequestPreparation {
             }
             lines.write("\r\n")
         }
-        head.asksLeave =
+        head.expectsContinue =
             body != nil && request.version >= .http11 && fields[.expect]?.lowercased() == "100-continue"
         return head
     }
 
-    /// Right behind the request line, where RFC 9112 §3.2 likes to see it.
+    /// Inserts `Host` directly after the request line, as RFC 9112 §3.2 recommends.
     private func insertHost(of origin: HTTPOrigin, into head: inout [UInt8], isBare: Bool) {
         var fields: [UInt8] = []
         if !isBare, let lineEnd = head.firstIndex(of: 10) {
@@ -91,7 +91,7 @@ struct RequestPreparation {
             }
             return
         }
-        // Methods that define a body say that it is empty; others say nothing (RFC 9110 §8.6).
+        // Methods that define a body declare that it is empty; others send no length (RFC 9110 §8.6).
         switch method {
         case .get: break
         case .post, .put, .patch: lines.write("Content-Length: 0\r\n")
@@ -99,10 +99,10 @@ struct RequestPreparation {
         }
     }
 
-    /// The request in HTTP/1.x, without what the stream says itself.
+    /// The request in HTTP/1.x, without the fields that the stream sets itself.
     private static func plain(_ request: HTTPRequest) throws(StreamError) -> HTTPRequest {
         do throws(HTTPMessageError) {
-            // A stream speaks HTTP/1.1, whatever newer version the message was made for.
+            // A stream uses HTTP/1.1, even if the message was made for a newer version.
             var plain = try HTTPRequest(
                 method: request.method, target: request.target, version: min(request.version, .http11))
             plain.fields = request.fields
@@ -113,7 +113,7 @@ struct RequestPreparation {
         }
     }
 
-    /// The length that the caller has put into a streamed request's own `Content-Length`, which is trusted.
+    /// The length in the caller's own `Content-Length` of a streamed request, which is trusted.
     private static func statedLength(_ fields: HTTPFields) -> Int64? {
         guard let value = fields[.contentLength], value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
@@ -121,7 +121,7 @@ struct RequestPreparation {
         return Int64(value)
     }
 
-    /// What was sent, as a value again.
+    /// Parses the head that was sent.
     static func request(from head: [UInt8], for url: URL) -> HTTPRequest? {
         var limits = HTTPLimits.default
         limits.lineLength = .max
@@ -136,6 +136,66 @@ struct RequestPreparation {
             return request
         } catch {
             return nil
+        }
+    }
+}
+
+/// Writes field lines into a buffer, so that they are appended to a head in one operation.
+struct LineWriter: ~Copyable {
+    private let memory: UnsafeMutableRawBufferPointer
+    fileprivate private(set) var count = 0
+
+    fileprivate init(_ memory: UnsafeMutableRawBufferPointer) {
+        self.memory = memory
+    }
+
+    @inline(__always)
+    mutating func write(_ text: StaticString) {
+        write(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    @inline(__always)
+    mutating func write(_ byte: UInt8) {
+        precondition(count < memory.count)
+        memory[count] = byte
+        count &+= 1
+    }
+
+    @inline(__always)
+    mutating func write(_ bytes: UnsafeRawBufferPointer) {
+        precondition(bytes.count <= memory.count &- count)
+        if let start = bytes.baseAddress {
+            memory.baseAddress?.advanced(by: count).copyMemory(from: start, byteCount: bytes.count)
+        }
+        count &+= bytes.count
+    }
+
+    mutating func write(decimal number: UInt64) {
+        var end = count &+ 1
+        var rest = number
+        while rest >= 10 {
+            rest /= 10
+            end &+= 1
+        }
+        precondition(end <= memory.count)
+        count = end
+        rest = number
+        repeat {
+            end &-= 1
+            memory[end] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        } while rest > 0
+    }
+}
+
+extension [UInt8] {
+    /// Appends lines of at most `capacity` bytes.
+    @inline(__always)
+    fileprivate mutating func appendLines(upTo capacity: Int, _ write: (inout LineWriter) -> Void) {
+        withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 1) { memory in
+            var lines = LineWriter(memory)
+            write(&lines)
+            append(contentsOf: UnsafeRawBufferPointer(rebasing: memory[..<lines.count]))
         }
     }
 }

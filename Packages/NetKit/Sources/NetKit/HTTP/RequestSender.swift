@@ -2,15 +2,15 @@ internal import EventLoops
 internal import HTTPMessage
 internal import StreamKit
 
-/// Sends one request over one connection: the head, then the body, as far as they go without waiting.
+/// Sends one request over one connection: the head, then the body, as far as possible without waiting.
 struct RequestSender: ~Copyable, Sendable {
     /// The outcome of a step.
     enum Progress {
         /// Everything was sent.
         case done
-        /// A piece of a streamed body was sent; there is more. A good time to see whether the server has answered.
+        /// A piece of a streamed body was sent, and there is more. A good time to check for an early response.
         case sentPiece
-        /// The connection takes no more now.
+        /// The connection accepts no more bytes now.
         case connectionBlocks
         /// The body's stream has no bytes now; see ``RequestSender/sourcePoint``.
         case sourceBlocks
@@ -18,67 +18,67 @@ struct RequestSender: ~Copyable, Sendable {
         case needsFetch
         /// Another call opens or reads the body's stream.
         case isFetching
-        /// The head was sent; the body waits for a 100 (Continue).
-        case awaitsLeave
+        /// The head was sent; the body waits for 100 (Continue).
+        case awaitsContinue
         /// The connection failed.
         case failed(StreamError)
     }
 
-    /// A body up to this size goes out with the head, in one call.
+    /// The largest body that is sent together with the head, in one call.
     static let smallBody = 64 * 1024
 
-    /// How many bytes of the body the connection has taken.
+    /// The number of body bytes that the connection has accepted.
     private(set) var bodyBytesSent: Int64 = 0
-    /// How many bytes the connection has taken, head and framing included.
+    /// The number of bytes that the connection has accepted, head and framing included.
     private(set) var taken = 0
-    /// Nothing is left to send, or nothing more will be sent.
+    /// Whether nothing is left to send, or sending was stopped.
     private(set) var isDone = false
-    /// The request was sent to its end.
+    /// Whether the request was sent to its end.
     private(set) var isComplete = false
-    /// At least a byte was sent.
+    /// Whether at least one byte was sent.
     private(set) var hasBegun = false
-    /// A stream that can be read only once was opened for it.
+    /// Whether a stream that can be read only once was opened for the request.
     private(set) var hasSpentBody = false
 
     private var outgoing: [UInt8] = []
     private var position = 0
     private var end = 0
-    /// What of `outgoing` is body, at its end.
+    /// The number of body bytes at the end of `outgoing`.
     private var bodyBytesInside: Int64 = 0
     private var body: HTTPBody?
     private let length: Int64?
-    /// Reads a body that does not fit behind the head.
+    /// Reads a body that is too large to be sent with the head.
     private var fetch: BodyFetch?
-    /// The body's stream is open.
+    /// Whether the body's stream is open.
     private var isBodyOpen = false
-    /// The body's stream has been read to its end.
+    /// Whether the body's stream has been read to its end.
     private var isBodyRead = false
-    /// How many bytes of the body's stream have been read.
+    /// The number of bytes read from the body's stream.
     private var bodyBytesRead: Int64 = 0
-    private var awaitsLeave: Bool
+    private var awaitsContinue: Bool
     private let loop: EventLoop
 
     /// Creates a sender. With a body, ``begin()`` must follow.
     ///
     /// - Parameters:
-    ///   - head: what goes first.
+    ///   - head: the head of the request, which is sent first.
     ///   - length: the length that the head announces; nil for chunks.
-    ///   - asksLeave: the head says `Expect: 100-continue`, and there is a body.
-    init(_ head: [UInt8], body: HTTPBody?, length: Int64?, asksLeave: Bool, loop: EventLoop) {
+    ///   - expectsContinue: whether the head contains `Expect: 100-continue` and there is a body.
+    init(_ head: [UInt8], body: HTTPBody?, length: Int64?, expectsContinue: Bool, loop: EventLoop) {
         outgoing = head
         end = head.count
         self.body = body
         self.length = length
         self.loop = loop
-        awaitsLeave = asksLeave
+        awaitsContinue = expectsContinue
     }
 
-    /// Appends a small body to the head, unless the body waits for a 100 (Continue). A large one comes from a stream.
+    /// Appends a small body to the head, unless the body waits for 100 (Continue). A large body is read from a stream.
     mutating func begin() {
-        if !awaitsLeave { beginBody() }
+        if !awaitsContinue { beginBody() }
     }
 
-    /// Sends what the connection takes.
+    /// Sends as many bytes as the connection accepts.
     ///
     /// - Throws: the error of the body's stream; a failure of the connection is an outcome.
     mutating func advance(_ output: WriteStream) throws(StreamError) -> Progress {
@@ -88,7 +88,7 @@ struct RequestSender: ~Copyable, Sendable {
             return progress
         }
         if position == end {
-            if awaitsLeave { return flush(output) ?? .awaitsLeave }
+            if awaitsContinue { return flush(output) ?? .awaitsContinue }
             return fetch == nil || isBodyRead ? flush(output) ?? finish() : .needsFetch
         }
         while position < end {
@@ -106,11 +106,11 @@ struct RequestSender: ~Copyable, Sendable {
         bodyBytesSent = fetch == nil ? bodyBytesInside : bodyBytesRead
         if fetch != nil { return .sentPiece }
         if let progress = flush(output) { return progress }
-        return awaitsLeave ? .awaitsLeave : finish()
+        return awaitsContinue ? .awaitsContinue : finish()
     }
 
-    /// Sends what a layer below, such as TLS, holds of earlier writes. Without this, a wait for the server could begin before all
-    /// bytes have been sent.
+    /// Sends the bytes of earlier writes that a lower layer, such as TLS, still holds. Without this, a wait for the server could
+    /// begin before all bytes have been sent.
     ///
     /// - Returns: nil if everything was sent.
     private func flush(_ output: WriteStream) -> Progress? {
@@ -121,29 +121,29 @@ struct RequestSender: ~Copyable, Sendable {
         }
     }
 
-    /// The server said 100 (Continue), or nothing for too long: the body may follow.
-    mutating func giveLeave() {
-        guard awaitsLeave else { return }
-        awaitsLeave = false
+    /// Allows the body to be sent: the server has sent 100 (Continue), or no response within the time limit.
+    mutating func releaseBody() {
+        guard awaitsContinue else { return }
+        awaitsContinue = false
         position = 0
         end = 0
         outgoing.removeAll(keepingCapacity: true)
         beginBody()
     }
 
-    /// True while the body waits for ``giveLeave()``.
-    var isAwaitingLeave: Bool { awaitsLeave && !isDone }
+    /// Whether the body waits for ``releaseBody()``.
+    var isAwaitingContinue: Bool { awaitsContinue && !isDone }
 
-    /// Where the body's stream is waited for.
+    /// The point at which to wait for the body's stream.
     var sourcePoint: WaitPoint? { fetch?.waitPoint }
 
-    /// True while a call opens or reads the body's stream.
+    /// Whether a call opens or reads the body's stream.
     var isFetching: Bool { fetch?.isUnderway ?? false }
 
-    /// Requests the next step of the body's stream. ``BodyFetch/run()`` has to be called without the load's lock.
+    /// Requests the next step of the body's stream. The caller must call ``BodyFetch/run()`` without the load's lock.
     mutating func beginFetch() -> BodyFetch? {
         var memory: [UInt8] = []
-        // Before the head has been sent, the stream is only opened.
+        // Until the head has been sent, the stream is only opened.
         if position == end { swap(&memory, &outgoing) }
         fetch?.request(reusing: memory)
         return fetch
@@ -151,7 +151,7 @@ struct RequestSender: ~Copyable, Sendable {
 
     /// Takes the piece that was read last, if any.
     ///
-    /// - Returns: nil to send what there is.
+    /// - Returns: nil to send the bytes in `outgoing`.
     private mutating func takePiece(of fetch: BodyFetch) throws(StreamError) -> Progress? {
         if let result = fetch.takeResult() {
             let progress = try result.progress.get()
@@ -172,19 +172,19 @@ struct RequestSender: ~Copyable, Sendable {
         } else if fetch.isUnderway {
             return .isFetching
         }
-        // A stream that cannot be opened fails the load before anything is sent.
+        // If the stream cannot be opened, the load fails before anything is sent.
         return isBodyOpen ? nil : .needsFetch
     }
 
-    /// Sends no more.
+    /// Stops sending.
     ///
-    /// - Returns: the body's stream, which the caller closes; nil if there is none to close.
+    /// - Returns: the body's stream, which the caller closes; nil without an open stream.
     mutating func stop() -> ReadStream? {
         isDone = true
         return fetch.take()?.stop()
     }
 
-    /// Puts a small body behind the head.
+    /// Appends a small body to the head, or prepares the stream of a large one.
     private mutating func beginBody() {
         guard let body = body.take() else { return }
         switch body.source {

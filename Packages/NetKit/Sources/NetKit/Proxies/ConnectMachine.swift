@@ -3,19 +3,19 @@ internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
-/// The conversation with an HTTP proxy that ends in a tunnel: CONNECT (RFC 9110 §9.3.6; RFC 9112 §3.2.3).
+/// The exchange with an HTTP proxy that establishes a tunnel: CONNECT (RFC 9110 §9.3.6; RFC 9112 §3.2.3).
 ///
-/// Theory of operation. One request; then heads are parsed out of what has come until one is final. A 2xx has no body,
-/// whatever its fields say, and what stands behind its head is the target's. Any other answer is a refusal; its body is
-/// read as far as it is framed, up to a limit, because proxies explain themselves there.
+/// Theory of operation. One request is sent; then heads are parsed until one is final. A 2xx has no body, regardless of its
+/// fields, and the bytes behind its head belong to the target. Any other response is a refusal; its body is read as far as it is
+/// framed, up to a limit, because proxies explain the refusal there.
 ///
-/// Where a session has credentials for the proxy, they are put on the request first, which may take a while and is done
-/// elsewhere. A 407 that asks for another leg of the same login is answered over the same connection, if that is kept; one
-/// that asks for other credentials is a refusal, and the session's business. Without a session, the proxy's own account
+/// If a session has credentials for the proxy, they are first added to the request, which may take time and is done as a work
+/// item of the driver. A 407 that requires another leg of the same login is answered over the same connection, if that is kept; a
+/// 407 that requires other credentials is a refusal, which the session handles. Without a session, the proxy's own account
 /// answers the first 407: over the same connection, or over a new one if that is not kept.
 struct ConnectMachine: TunnelMachine {
     private enum State {
-        /// The login is to be asked for a field.
+        /// The login has not yet made the field of the next request.
         case prepares
         case awaitsField
         case sends
@@ -25,14 +25,14 @@ struct ConnectMachine: TunnelMachine {
         case established(HTTPResponse)
     }
 
-    /// How much is read at once.
+    /// The maximum number of bytes of one read.
     private static let readSize = 4096
 
     private let source: HTTPProxy
     private let target: String
     private let limits: HTTPLimits
     private var login: ProxyLogin?
-    /// The login belongs to the proxy's own account, and to no session.
+    /// The login with the proxy's own account; nil if a session logs in.
     private let own: ProxyAccountLogin?
     private var binding: ChannelBinding?
     private var request: HTTPRequest
@@ -41,12 +41,12 @@ struct ConnectMachine: TunnelMachine {
     private var received: [UInt8] = []
     private var interimCount = 0
     private var response: HTTPResponse?
-    /// The refusal was read to its end, and its connection can carry another request.
+    /// Whether the refusal was read to its end, so that its connection can carry another request.
     private var isWhole = false
     private var verdict: AuthenticationVerdict?
     private(set) var refusal: TunnelRefusal?
 
-    /// - Throws: `EINVAL` if the proxy's fields make no request.
+    /// - Throws: `EINVAL` if the proxy's fields do not form a valid request.
     init(_ proxy: HTTPProxy, _ target: TunnelTarget) throws(StreamError) {
         source = proxy
         self.target = target.description
@@ -66,10 +66,11 @@ struct ConnectMachine: TunnelMachine {
                 try request.fields.append(field.value, for: field.name)
             }
             own = proxy.login == nil ? proxy.ownLogin : nil
-            // Copies of a proxy share its account, also if they name another host: a login is for the proxy that asked for it.
-            let known = proxy.login ?? own?.current.flatMap { $0.place == proxy.space ? $0 : nil }
+            // Copies of a proxy share its account, even if they name another host: a login is valid only for the proxy that
+            // required it.
+            let known = proxy.login ?? own?.current.flatMap { $0.endpoint == proxy.space ? $0 : nil }
             login = known.map { ProxyLogin(for: $0, at: proxy.space) }
-            // The account is sent unasked here, if at all.
+            // Without a login, the account is sent before a challenge if it allows that.
             if login == nil {
                 let unasked = proxy.isSession ? proxy.unaskedLogin : own
                 unasked?.sign(&request, for: proxy.space, body: .bytes([]))
@@ -80,7 +81,7 @@ struct ConnectMachine: TunnelMachine {
             throw StreamError(
                 posix: EINVAL,
                 Sentence(
-                    "proxy.request", "The proxy %1 cannot connect to %2: %3.", proxy.place, target.description,
+                    "proxy.request", "The proxy %1 cannot connect to %2: %3.", proxy.hostAndPort, target.description,
                     "\(error)"),
                 underlying: error)
         }
@@ -127,23 +128,23 @@ struct ConnectMachine: TunnelMachine {
                 try collect(head, &decoder, body)
             }
         } catch {
-            throw .tunnelAnswerInvalid(source.place, error)
+            throw .tunnelAnswerInvalid(source.hostAndPort, error)
         }
         try judge()
         guard interimCount <= HTTPLimits.interimResponses else {
-            throw .tunnelInterim(source.place, HTTPLimits.interimResponses)
+            throw .tunnelInterim(source.hostAndPort, HTTPLimits.interimResponses)
         }
     }
 
     mutating func receiveEnd() throws(StreamError) {
         switch state {
         case .receivesBody(let head, _, let body):
-            // Cut short or not: that it is a refusal is known.
+            // Even if the body is incomplete, the response is known to be a refusal.
             refuse(head, body)
             try judge(isOver: true)
         default:
-            throw .tunnelBrokeOff(
-                source.place, received.isEmpty ? "without a response" : "in the middle of its response")
+            throw .tunnelClosed(
+                source.hostAndPort, received.isEmpty ? "without a response" : "in the middle of its response")
         }
     }
 
@@ -153,7 +154,7 @@ struct ConnectMachine: TunnelMachine {
         return properties
     }
 
-    /// Tells the login what the proxy answered, and goes on with it where it is to go on.
+    /// Passes the proxy's response to the login, and continues the login if there is another leg.
     private mutating func judge(isOver: Bool = false) throws(StreamError) {
         guard let login else { return beginOwnLogin(isOver: isOver) }
         switch state {
@@ -171,12 +172,12 @@ struct ConnectMachine: TunnelMachine {
                 throw .proxyLogin(source, login.authentication, error)
             }
             if verdict != .apply, let own, let current = own.current { own.drop(current) }
-            if verdict == .apply { goOn(after: head, isOver: isOver) }
+            if verdict == .apply { continueLogin(after: head, isOver: isOver) }
         case .prepares, .awaitsField, .sends, .receivesHead, .receivesBody, .refused: break
         }
     }
 
-    /// Answers the first 407 with the proxy's own account, if it can.
+    /// Answers the first 407 with the proxy's own account, if that is possible.
     private mutating func beginOwnLogin(isOver: Bool) {
         guard case .refused(let head) = state, head.status == .proxyAuthenticationRequired, let own,
             let known = own.begin(head, answering: request.fields[.proxyAuthorization], from: source.space)
@@ -184,11 +185,12 @@ struct ConnectMachine: TunnelMachine {
         let login = ProxyLogin(for: known, at: source.space)
         login.binding = binding
         self.login = login
-        goOn(after: head, isOver: isOver)
+        continueLogin(after: head, isOver: isOver)
     }
 
-    /// Says the next leg of the login: here if the connection is kept. The own account may say it on a new one.
-    private mutating func goOn(after head: HTTPResponse, isOver: Bool) {
+    /// Continues with the next leg of the login: here if the connection is kept. The own account may continue on a new
+    /// connection.
+    private mutating func continueLogin(after head: HTTPResponse, isOver: Bool) {
         guard !isOver, head.isPersistent, isWhole, received.isEmpty else {
             if own != nil { refusal = .connection }
             return
@@ -245,7 +247,7 @@ struct ConnectMachine: TunnelMachine {
         var whole = head
         whole.body = body
         response = whole
-        // 502, 503 and 504 say that the target was not reached; anything else is about the request.
+        // 502, 503 and 504 mean that the target was not reached; any other status concerns the request.
         refusal = (502...504).contains(head.status.code) ? .address : .request
         state = .refused(whole)
     }

@@ -2,7 +2,7 @@ public import HTTPAuth
 public import HTTPMessage
 public import StreamKit
 
-/// An HTTP proxy: `http` URLs are sent to it in absolute form, everything else goes through a tunnel (RFC 9110 §9.3.6).
+/// An HTTP proxy. `http` requests are sent to it in absolute form; other connections use a tunnel (RFC 9110 §9.3.6).
 ///
 /// ```swift
 /// let stream = try ReadStream(httpURL: url)
@@ -12,8 +12,8 @@ public import StreamKit
 /// try pair.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "proxy.example", port: 3128))])
 /// ```
 ///
-/// A proxy that refuses is heard: its answer, with fields and body, is `StreamProperty.httpProxyResponse` and
-/// in the error (``HTTPProxyRefusal``). Replaces `kCFStreamPropertyHTTPProxy` and `kCFStreamPropertyCONNECTProxy`.
+/// If the proxy refuses, its response with fields and body is available as `StreamProperty.httpProxyResponse` and in the error
+/// (``HTTPProxyRefusal``). Replaces `kCFStreamPropertyHTTPProxy` and `kCFStreamPropertyCONNECTProxy`.
 public struct HTTPProxy: StreamProxy {
     /// The proxy's name or address. Replaces `kCFStreamPropertyHTTPProxyHost` and `kCFStreamPropertyHTTPSProxyHost`.
     public var host: String
@@ -21,52 +21,52 @@ public struct HTTPProxy: StreamProxy {
     /// The proxy's port. Replaces `kCFStreamPropertyHTTPProxyPort` and `kCFStreamPropertyHTTPSProxyPort`.
     public var port: UInt16
 
-    /// TLS on the connection to the proxy, so that nobody else sees whom it is asked for; nil (default) for none.
+    /// TLS on the connection to the proxy, which hides the names of the targets from the network; nil (default) for none.
     public var tls: TLSConfiguration? {
         get { security?.tls }
         set { security = newValue.map(Security.init) }
     }
 
-    /// Fields for the proxy alone, in addition to `Host` and `User-Agent`: never sent to an origin.
+    /// Fields that are sent to the proxy only, in addition to `Host` and `User-Agent`, and never to an origin.
     ///
-    /// `Proxy-Authorization` among them is credentials that are sent without being asked for; ``account`` is for those that
-    /// the proxy is to ask for. Replaces `kCFStreamPropertyCONNECTAdditionalHeaders`.
+    /// A `Proxy-Authorization` among them is sent without a challenge; use ``account`` for credentials to send after a challenge.
+    /// Replaces `kCFStreamPropertyCONNECTAdditionalHeaders`.
     public var fields: HTTPFields
 
-    /// The user there, and the password; nil (default) for none.
+    /// The user and password for the proxy; nil (default) for none.
     public var account: Account? {
         get { accountLogin?.account }
         set { accountLogin = newValue.map(ProxyAccountLogin.init) }
     }
 
-    /// The login with the account: beside the proxy, and shared by its copies.
-    private(set) var accountLogin: ProxyAccountLogin?
+    /// The login with the account. A separate object, which copies of the proxy share.
+    private var accountLogin: ProxyAccountLogin?
 
-    /// Whether the application named the proxy; false for one that a script chose, which gets less without being asked for.
+    /// Whether the application named the proxy. A proxy that a script chose receives less without a challenge.
     var isNamed = true
 
-    /// Whether a session answers the proxy's challenges, by rules of its own.
+    /// Whether a session answers the proxy's challenges, by its own rules.
     var isSession = false
 
-    /// The login that is sent unasked, if there is one.
+    /// The login that is sent without a challenge, if there is one.
     var unaskedLogin: ProxyAccountLogin? {
         accountLogin?.account.isSentUnasked == true && !fields.contains(.proxyAuthorization) ? accountLogin : nil
     }
 
-    /// The login that a stream answers challenges with: none if the caller has brought a field, or a session does it.
+    /// The login with which a stream answers challenges; nil if the caller has set a field, or a session answers them.
     var ownLogin: ProxyAccountLogin? {
         isSession || fields.contains(.proxyAuthorization) ? nil : accountLogin
     }
 
-    /// What is accepted of the proxy's answers.
+    /// The limits for the proxy's responses.
     public var limits: HTTPLimits
 
-    /// Who is asked for credentials when the proxy wants some; of a session. Those of ``fields`` are then not sent.
+    /// The session's login for the proxy, which answers its challenges. `Proxy-Authorization` in ``fields`` is then not sent.
     var login: KnownAuthentication?
 
     private var security: Security?
 
-    /// Beside the proxy: it is large, and few proxies have it.
+    /// A separate object: it is large, and few proxies have it.
     private final class Security: Sendable {
         let tls: TLSConfiguration
 
@@ -75,10 +75,10 @@ public struct HTTPProxy: StreamProxy {
         }
     }
 
-    /// Most bytes of a refusal's body that are kept; the rest is not waited for.
+    /// The maximum number of bytes of a refusal's body that are kept; the rest is not read.
     public static let refusalBodyLimit = 64 * 1024
 
-    /// Names a proxy.
+    /// Makes a proxy.
     public init(
         host: String, port: UInt16, tls: TLSConfiguration? = nil, fields: HTTPFields = HTTPFields(),
         limits: HTTPLimits = .default
@@ -93,30 +93,30 @@ public struct HTTPProxy: StreamProxy {
     /// `HTTP` or `HTTPS`.
     public var kind: String { tls == nil ? "HTTP" : "HTTPS" }
 
-    /// The conversation that asks for a tunnel to `target`.
+    /// Makes the machine that requests a tunnel to `target`.
     ///
-    /// - Throws: `EINVAL` for fields that a request cannot have.
+    /// - Throws: `EINVAL` for fields that a request cannot contain.
     public func machine(for target: TunnelTarget) throws(StreamError) -> any TunnelMachine {
         try ConnectMachine(self, target)
     }
 }
 
 extension HTTPProxy {
-    /// Where credentials for it are good, without a realm: for an `HTTPAuthentication` made from its 407.
+    /// The protection space of credentials for the proxy, without a realm: for an `HTTPAuthentication` made from its 407.
     public var protectionSpace: ProtectionSpace {
         ProtectionSpace(.proxy, scheme: tls == nil ? "http" : "https", host: host, port: Int(port))
     }
 
     var space: ProtectionSpace { protectionSpace }
 
-    /// Equal if everything is: the fields' credentials, and on whose behalf a session uses it, too.
+    /// Whether all properties are equal, including credentials in the fields and the session's login.
     public static func == (left: HTTPProxy, right: HTTPProxy) -> Bool {
         left.host == right.host && left.port == right.port && left.tls == right.tls && left.fields == right.fields
             && left.account == right.account && left.limits == right.limits && left.isSession == right.isSession
             && left.isNamed == right.isNamed && left.login === right.login
     }
 
-    /// Hashes host and port: proxies seldom differ in anything else.
+    /// Hashes host and port: proxies rarely differ only in other properties.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(host)
         hasher.combine(port)
@@ -125,13 +125,117 @@ extension HTTPProxy {
 
 extension HTTPProxy: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Kind, host and port.
-    public var description: String { "\(kind) \(place)" }
+    public var description: String { "\(kind) \(hostAndPort)" }
 
-    /// Kind, host and port: no credentials.
+    /// Kind, host and port, without credentials.
     public var debugDescription: String { description }
 
-    /// No credentials here either.
+    /// Host and port, without credentials.
     public var customMirror: Mirror { Mirror(self, children: ["host": host, "port": port]) }
 
-    var place: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    var hostAndPort: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+/// An HTTP proxy's refusal of a tunnel: the underlying error of the stream's error.
+///
+/// ```swift
+/// catch where (error.underlying as? HTTPProxyRefusal)?.response.status == .proxyAuthenticationRequired { … }
+/// ```
+public struct HTTPProxyRefusal: Error, Hashable, Sendable {
+    /// The proxy, as `host:port`.
+    public let proxy: String
+
+    /// The proxy's response, with as much of the body as ``HTTPProxy/refusalBodyLimit`` allows.
+    ///
+    /// The proxy has written it, not the target: never present it as the target's.
+    public let response: HTTPResponse
+
+    /// The proxy itself.
+    let source: HTTPProxy
+
+    /// The verdict on the session's credentials, if the proxy received any.
+    let verdict: AuthenticationVerdict?
+}
+
+extension HTTPProxyRefusal {
+    /// Fields that set state for an origin in the client.
+    private static let statefulFields: [HTTPFieldName] = [
+        .setCookie, "Set-Cookie2", "Strict-Transport-Security", "Alt-Svc", "Clear-Site-Data", "Public-Key-Pins", "NEL",
+        "Report-To", "Reporting-Endpoints", "Expect-CT", "Accept-CH",
+    ]
+
+    /// The response of a load whose tunnel was refused because the proxy requires a login (407); nil for any other refusal.
+    ///
+    /// It has no body, since the proxy has sent it and not the origin. It has neither the origin's URL nor a field that would set
+    /// state for the origin: the origin was never reached, and the proxy could otherwise set its cookies.
+    var loginResponse: HTTPResponse? {
+        guard response.status.code == 407 else { return nil }
+        var head = response
+        head.body = nil
+        head.url = nil
+        for name in HTTPProxyRefusal.statefulFields { head.fields.remove(name) }
+        return head
+    }
+}
+
+/// Credentials for a proxy could not be computed: the underlying error of the stream's error.
+struct ProxyLoginFailure: Error {
+    let proxy: HTTPProxy
+    /// The authentication that failed, which may be about to continue with another scheme.
+    let authentication: HTTPAuthentication
+    let error: HTTPAuthError
+}
+
+extension StreamError {
+    /// The errors of proxies have numbers in `CFNetworkErrors`; CFStream has none for them.
+    static func proxy(
+        _ number: HTTPErrorNumber.ProxyError, _ sentence: Sentence, underlying: (any Error)? = nil
+    ) -> StreamError {
+        StreamError(domain: .http, code: number.rawValue, sentence: sentence, underlying: underlying)
+    }
+
+    static func tunnelRefused(
+        _ source: HTTPProxy, _ target: String, _ response: HTTPResponse, _ verdict: AuthenticationVerdict?
+    ) -> StreamError {
+        let proxy = source.hostAndPort
+        let status = response.reason.isEmpty ? "\(response.status.code)" : "\(response.status.code) \(response.reason)"
+        let refusal = HTTPProxyRefusal(proxy: proxy, response: response, source: source, verdict: verdict)
+        return response.status.code == 407
+            ? .proxy(
+                .badCredentials,
+                Sentence(
+                    "proxy.authentication", "The proxy %1 requires a login for %2: %3.", proxy, target, status),
+                underlying: refusal)
+            : .proxy(
+                .tunnelConnectionFailure,
+                Sentence("proxy.refused", "The proxy %1 refused to connect to %2: %3.", proxy, target, status),
+                underlying: refusal)
+    }
+
+    static func proxyLogin(
+        _ proxy: HTTPProxy, _ authentication: HTTPAuthentication, _ error: HTTPAuthError
+    ) -> StreamError {
+        .proxy(
+            .badCredentials,
+            Sentence("proxy.login", "The login to the proxy %1 failed: %2.", proxy.hostAndPort, error.description),
+            underlying: ProxyLoginFailure(proxy: proxy, authentication: authentication, error: error))
+    }
+
+    static func tunnelAnswerInvalid(_ proxy: String, _ error: HTTPMessageError) -> StreamError {
+        .proxy(
+            .unexpectedResponseToConnect,
+            Sentence("proxy.notHTTP", "The proxy %1 sent a response that is not valid HTTP: %2.", proxy, "\(error)"),
+            underlying: error)
+    }
+
+    static func tunnelClosed(_ proxy: String, _ step: String) -> StreamError {
+        .proxy(
+            .tunnelConnectionFailure, Sentence("proxy.brokeOff", "The proxy %1 closed the connection %2.", proxy, step))
+    }
+
+    static func tunnelInterim(_ proxy: String, _ count: Int) -> StreamError {
+        .proxy(
+            .unexpectedResponseToConnect,
+            Sentence("proxy.interim", "The proxy %1 sent more than %2 interim responses.", proxy, "\(count)"))
+    }
 }

@@ -5,9 +5,8 @@ internal import HTTPMessage
 extension HTTPProxy {
     /// A user and a password for an HTTP proxy.
     ///
-    /// Nothing is sent before the proxy asks (407), unless ``isSentUnasked`` says so. Then the strongest scheme that the
-    /// proxy offers, Digest or Basic, is used by streams; a session uses its own schemes and policy, with these as the
-    /// first credential that it tries.
+    /// Nothing is sent before the proxy requires it (407), unless ``isSentUnasked`` is set. Streams then use the strongest scheme
+    /// that the proxy offers, Digest or Basic. A session uses its own schemes and policy, and tries this account first.
     public struct Account: Hashable, Sendable {
         /// The user name.
         public var user: String
@@ -15,17 +14,17 @@ extension HTTPProxy {
         /// The password.
         public var password: Secret
 
-        /// Whether they are sent as Basic with the first request, before the proxy asks: anyone who answers at its address
-        /// gets the password then. False by default.
+        /// Whether the account is sent as Basic with the first request, before the proxy requires it: any program that accepts
+        /// connections at its address then receives the password. Default false.
         ///
-        /// A session sends them only if its policy allows Basic there (`banned`, `encryptedOnly`), and if the proxy has not
-        /// asked for a stronger scheme before.
+        /// A session sends it only if its policy allows Basic for the proxy (`banned`, `encryptedOnly`), and only if the proxy
+        /// has not required a stronger scheme before.
         public var isSentUnasked: Bool
 
-        /// The forms of the logins with proxies' accounts, of all streams of the process without a session: no account is used in a
-        /// weaker form than before, whichever stream it was used by (`AuthenticationMemory`).
+        /// The forms of earlier logins with proxies' accounts, for all streams of the process without a session. No account is
+        /// used in a weaker form than before, in whichever stream (`AuthenticationMemory`).
         ///
-        /// A proxy that was reconfigured to ask for a weaker scheme gets nothing until `forget()` is called.
+        /// A proxy that was reconfigured to require a weaker form receives nothing until `forget()` is called.
         public static let memory = AuthenticationMemory()
 
         /// Makes an account.
@@ -37,13 +36,13 @@ extension HTTPProxy {
     }
 }
 
-/// The login with a proxy's own account, as streams without a session do it: what the proxy has asked for, and the answer.
+/// The login with a proxy's own account for streams without a session: the proxy's challenge, and the response to it.
 ///
-/// All copies of the proxy share it, so that the next connection begins with what the last one has learned. Proxies that are made
-/// anew, as settings make them for each URL, share the forms of earlier logins (``HTTPProxy/Account/memory``).
+/// All copies of the proxy share it, so that the next connection starts with the state of the last one. Proxies that are made
+/// again, as proxy settings do for each URL, share the forms of earlier logins (``HTTPProxy/Account/memory``).
 final class ProxyAccountLogin: Sendable {
-    /// The most answers to one request that ask for another login; then the last one counts.
-    static let mostRounds = 4
+    /// The maximum number of repetitions of one request for a login; after them, the last response is final.
+    static let maximumRounds = 4
 
     let account: HTTPProxy.Account
     private let memory = HTTPProxy.Account.memory
@@ -53,24 +52,24 @@ final class ProxyAccountLogin: Sendable {
         self.account = account
     }
 
-    /// The login that the proxy has asked for; nil if it has not asked yet.
+    /// The login for the proxy's challenge; nil before the first challenge.
     var current: KnownAuthentication? { known.withLock { $0 } }
 
-    /// Takes a proxy's 407 and makes a login of it.
+    /// Makes a login from a proxy's 407.
     ///
     /// - Parameters:
     ///   - response: The 407.
     ///   - sent: The field that the refused request carried; nil for none.
-    ///   - place: The proxy.
-    /// - Returns: The login; nil if the account cannot answer: no scheme can be used, it is weaker than before, or the
+    ///   - proxy: The protection space of the proxy.
+    /// - Returns: The login; nil if the account cannot answer: no scheme is usable, the form is weaker than before, or the
     ///   password has been refused.
-    func begin(_ response: HTTPResponse, answering sent: String?, from place: ProtectionSpace) -> KnownAuthentication? {
+    func begin(_ response: HTTPResponse, answering sent: String?, from proxy: ProtectionSpace) -> KnownAuthentication? {
         var policy = AuthenticationPolicy()
         policy.methods = [.digest, .basic]
-        guard let authentication = HTTPAuthentication(response: response, from: place, policy: policy, memory: memory),
+        guard let authentication = HTTPAuthentication(response: response, from: proxy, policy: policy, memory: memory),
             authentication.isValid, let method = authentication.method
         else { return nil }
-        // What was sent unasked was Basic already.
+        // The account that was sent before the challenge was Basic already.
         if method == .basic, sent != nil { return nil }
         let credential = credential(for: authentication.space)
         guard authentication.objection(to: credential) == nil else { return nil }
@@ -79,43 +78,43 @@ final class ProxyAccountLogin: Sendable {
         return login
     }
 
-    /// Forgets a login that the proxy has refused.
+    /// Removes a login that the proxy has refused.
     func drop(_ login: KnownAuthentication) {
         known.withLock { if $0 === login { $0 = nil } }
     }
 
-    /// Puts the login on a request that the proxy itself takes: what it has asked for, or Basic unasked. The request stays
-    /// as it was if there is nothing to put on it.
-    func sign(_ request: inout HTTPRequest, for place: ProtectionSpace, body: AuthenticationBody) {
-        guard let authentication = current?.authentication ?? unasked(for: place) else { return }
+    /// Adds the login to a request that the proxy itself receives: in the scheme of its challenge, or as Basic before a
+    /// challenge. Leaves the request unchanged if there is nothing to add.
+    func sign(_ request: inout HTTPRequest, for proxy: ProtectionSpace, body: AuthenticationBody) {
+        guard let authentication = current?.authentication ?? unasked(for: proxy) else { return }
         let credential = credential(for: authentication.space)
-        // A request that cannot be signed goes without, and the proxy says what it thinks of that.
-        // Digest and Basic make their fields at once: nothing waits here.
-        try? authentication.apply(to: &request, credential, body: body, through: place)
+        // A request that cannot be signed is sent without a login, and the proxy's response then decides.
+        // Digest and Basic compute their fields at once: nothing waits here.
+        try? authentication.apply(to: &request, credential, body: body, through: proxy)
     }
 
-    /// Takes the answer to a request that was signed.
+    /// Evaluates the response to a request that was signed.
     ///
-    /// - Returns: Whether the request should be sent again, with another field.
-    func judge(_ response: HTTPResponse, to request: HTTPRequest, from place: ProtectionSpace) -> Bool {
+    /// - Returns: Whether to send the request again, with another field.
+    func judge(_ response: HTTPResponse, to request: HTTPRequest, from proxy: ProtectionSpace) -> Bool {
         let sent = request.fields[.proxyAuthorization]
         guard let login = current, sent != nil else {
             return response.status == .proxyAuthenticationRequired
-                && begin(response, answering: sent, from: place) != nil
+                && begin(response, answering: sent, from: proxy) != nil
         }
         let verdict = try? login.authentication.update(with: response, to: request)
         switch verdict {
         case .accepted?: return false
         case .apply?: return true
-        case .refused?, .otherSpace?, .failed?, nil:
+        case .refused?, .otherRealm?, .failed?, nil:
             drop(login)
             return false
         }
     }
 
-    private func unasked(for place: ProtectionSpace) -> HTTPAuthentication? {
+    private func unasked(for proxy: ProtectionSpace) -> HTTPAuthentication? {
         guard account.isSentUnasked else { return nil }
-        return HTTPAuthentication(unasked: .basic, to: place, memory: memory)
+        return HTTPAuthentication(preemptive: .basic, to: proxy, memory: memory)
     }
 
     private func credential(for space: ProtectionSpace) -> Credential {
@@ -124,10 +123,10 @@ final class ProxyAccountLogin: Sendable {
 }
 
 extension HTTPProxy {
-    /// Whether a session's rules allow the account to be sent before the proxy asks.
+    /// Whether a session's rules allow the account to be sent before a challenge.
     func mayBeSentUnasked(_ account: Account, _ rules: ProxyLogins.Rules) -> Bool {
         guard rules.policy.methods.contains(.basic) else { return false }
-        let login = HTTPAuthentication(unasked: .basic, to: space, policy: rules.policy, memory: rules.memory)
+        let login = HTTPAuthentication(preemptive: .basic, to: space, policy: rules.policy, memory: rules.memory)
         let credential = Credential(user: account.user, proof: .password(account.password), for: login.space)
         return login.isValid && login.objection(to: credential) == nil
     }

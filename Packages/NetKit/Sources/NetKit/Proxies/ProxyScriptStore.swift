@@ -3,28 +3,28 @@ public import FoundationEssentials
 internal import HTTPMessage
 public import StreamKit
 
-/// Proxy scripts that were loaded, so that not every request loads them anew.
+/// A cache of loaded proxy scripts, so that not every request loads its script again.
 ///
 /// ```swift
 /// let script = try await ProxyScriptStore.shared.script(.url("http://wpad.example/proxy.pac"))
 /// ```
 ///
-/// A script at a URL of `http` or `https` is loaded directly, never through a proxy, and kept for ``lifetime``, whatever its
-/// response says about caching; a file is read each time.
+/// A script at an `http` or `https` URL is loaded directly, never through a proxy, and kept for ``lifetime``, regardless of its
+/// response's caching fields; a file is read each time.
 public final class ProxyScriptStore: Sendable {
-    /// The longest that loading one script may take: 10 s.
+    /// The time limit for loading one script: 10 s.
     public static let loadLimit: Duration = .seconds(10)
 
-    /// Most scripts that are kept; when there are more, all are forgotten.
-    public static let mostScripts = 32
+    /// The maximum number of scripts that are kept; beyond it, all are removed.
+    public static let maximumScripts = 32
 
-    /// The one that HTTP streams use.
+    /// The store that HTTP streams use.
     public static let shared = ProxyScriptStore()
 
-    /// How long a script is used before it is loaded anew.
+    /// The time for which a loaded script is used.
     public let lifetime: Duration
 
-    /// What a script is kept for: a server that one configuration trusts, another may not.
+    /// Scripts are kept per TLS configuration: a server that one configuration trusts, another may not.
     private struct Key: Hashable {
         let url: String
         let tls: TLSConfiguration
@@ -37,18 +37,19 @@ public final class ProxyScriptStore: Sendable {
         self.lifetime = lifetime
     }
 
-    /// Forgets all scripts, as when the network has changed.
+    /// Removes all scripts, for example after a change of the network.
     public func forget() {
         kept.withLock { $0 = [:] }
     }
 
-    /// The script at a place, loaded if need be.
+    /// Returns the script of a source, loading it if necessary.
     ///
     /// - Parameters:
-    ///   - source: the place.
-    ///   - tls: for a script at a URL of `https`: which roots to trust, above all. Scripts are kept for each configuration apart.
-    /// - Throws: domain `http`: code 308 (`kCFErrorPACFileError`) if it cannot be loaded, 309 (`kCFErrorPACFileAuth`) if the
-    ///   server wants to know who asks; `StreamError.cancelled`.
+    ///   - source: the URL or the text of the script.
+    ///   - tls: the TLS configuration for a script at an `https` URL, in particular its roots. Scripts are kept per
+    ///     configuration.
+    /// - Throws: domain `http`: code 308 (`kCFErrorPACFileError`) if the script cannot be loaded, 309 (`kCFErrorPACFileAuth`) if
+    ///   the server requires a login; `StreamError.cancelled`.
     public nonisolated(nonsending) func script(
         _ source: ProxyScriptSource, tls: TLSConfiguration = TLSConfiguration()
     ) async throws(StreamError) -> ProxyScript {
@@ -61,7 +62,7 @@ public final class ProxyScriptStore: Sendable {
         let script = try await load(url, tls)
         let until = Moment.now + lifetime
         kept.withLock { kept in
-            if kept.count >= ProxyScriptStore.mostScripts { kept = [:] }
+            if kept.count >= ProxyScriptStore.maximumScripts { kept = [:] }
             kept[key] = (script, until)
         }
         return script
@@ -80,7 +81,7 @@ public final class ProxyScriptStore: Sendable {
             try stream.set(.httpTotalLimit, to: ProxyScriptStore.loadLimit)
             try stream.open()
             status = try await stream.response().status.code
-            bytes = status == 200 ? try await stream.readAll(limit: ProxyScript.largestScript) : []
+            bytes = status == 200 ? try await stream.readAll(limit: ProxyScript.maximumScriptSize) : []
         } catch {
             if error == .cancelled { throw error }
             throw .proxy(
@@ -102,7 +103,7 @@ public final class ProxyScriptStore: Sendable {
 }
 
 extension ProxySettings {
-    /// What to try for a URL, as `choices(for:)`, and if a script is to decide, what it decides.
+    /// Returns the proxies to try for a URL, like `choices(for:)`; if a script decides, runs it.
     ///
     /// ```swift
     /// var settings = ProxySettings()
@@ -112,8 +113,8 @@ extension ProxySettings {
     ///
     /// Replaces `CFNetworkExecuteProxyAutoConfigurationURL`.
     ///
-    /// - Throws: as ``ProxyScriptStore/script(_:)`` and `ProxyScript.choices(for:)`. There is then no way to take: a script that
-    ///   cannot be run is no leave to go without a proxy.
+    /// - Throws: as ``ProxyScriptStore/script(_:)`` and `ProxyScript.choices(for:)`. There is then no route: a script that cannot
+    ///   be run does not permit a connection without a proxy.
     public nonisolated(nonsending) func resolvedChoices(
         for url: URL, scripts: ProxyScriptStore = .shared
     ) async throws(StreamError) -> [ProxyChoice] {
@@ -122,7 +123,7 @@ extension ProxySettings {
         return try await scripts.script(source, tls: tls).choices(for: url)
     }
 
-    /// The ways for a URL, for `StreamProperty.proxies`; if a script is to decide, those that it decides.
+    /// Returns the routes for a URL, for `StreamProperty.proxies`; if a script decides, runs it.
     ///
     /// - Throws: as `resolvedChoices(for:scripts:)`.
     public nonisolated(nonsending) func resolvedRoutes(
@@ -135,7 +136,7 @@ extension ProxySettings {
 }
 
 extension ProxyRoute {
-    /// The same way, through proxies that the application has not named.
+    /// The same route, with its proxies marked as chosen by a script.
     fileprivate var chosenByScript: ProxyRoute {
         ProxyRoute(
             hops: hops.map { hop in

@@ -1,15 +1,17 @@
+public import FTPStream
 public import FoundationEssentials
 internal import HTTPAuth
 public import StreamKit
 
 extension ProxyServer {
-    /// The proxy as an HTTP proxy; nil if it speaks SOCKS.
+    /// Returns the proxy as an HTTP proxy; nil for a SOCKS proxy.
     ///
-    /// User and password, if there are any, are the proxy's ``HTTPProxy/account``: sent once the proxy asks, or unasked if
-    /// `ProxyServer.sendsLoginUnasked` says so.
+    /// User and password, if any, become the proxy's ``HTTPProxy/account``: sent after the proxy's challenge, or before it if
+    /// `ProxyServer.sendsLoginUnasked` is set.
     ///
     /// - Parameter tls: for a proxy of kind `ProxyServer.Kind.https`.
-    /// - Throws: `EINVAL` for a password without a user, and for a user with a colon in it that is to be sent unasked, which Basic cannot carry.
+    /// - Throws: `EINVAL` for a password without a user, and for a user that contains a colon and is to be sent before a
+    ///   challenge, since Basic cannot represent it.
     public func httpProxy(tls: TLSConfiguration = TLSConfiguration()) throws(StreamError) -> HTTPProxy? {
         guard kind == .http || kind == .https else { return nil }
         var proxy = HTTPProxy(host: host, port: port, tls: kind == .https ? tls : nil)
@@ -18,20 +20,22 @@ extension ProxyServer {
             throw StreamError(
                 posix: 22,  // EINVAL
                 Sentence(
-                    "proxy.password", "The proxy %1 has a password and no user: set both, or neither.", proxy.place))
+                    "proxy.password", "The proxy %1 has a password and no user: set both, or neither.",
+                    proxy.hostAndPort))
         }
         guard !sendsLoginUnasked || !user.contains(":") else {
             throw StreamError(
                 posix: 22,  // EINVAL
                 Sentence(
-                    "proxy.user", "The user for the proxy %1 contains a colon, which Basic cannot send.", proxy.place))
+                    "proxy.user", "The user for the proxy %1 contains a colon, which Basic cannot send.",
+                    proxy.hostAndPort))
         }
         proxy.account = HTTPProxy.Account(
             user: user, password: Secret(password ?? ""), isSentUnasked: sendsLoginUnasked)
         return proxy
     }
 
-    /// The proxy as one hop of a route, without those of `ProxyServer.via`.
+    /// Returns the proxy as one hop of a route, without the hops of `ProxyServer.via`.
     ///
     /// - Parameter tls: for a proxy of kind `ProxyServer.Kind.https`.
     public func hop(tls: TLSConfiguration = TLSConfiguration()) throws(StreamError) -> any StreamProxy {
@@ -39,7 +43,7 @@ extension ProxyServer {
         return socksProxy ?? SOCKSProxy(host: host, port: port, user: user, password: password)
     }
 
-    /// The route through the proxy, behind those of `ProxyServer.via`.
+    /// The hops of the route through the proxy, including those of `ProxyServer.via`.
     fileprivate func hops(tls: TLSConfiguration) throws(StreamError) -> [any StreamProxy] {
         var hops: [any StreamProxy] = []
         for nearer in via { hops += try nearer.hops(tls: tls) }
@@ -48,23 +52,23 @@ extension ProxyServer {
 }
 
 extension ProxySettings {
-    /// The ways for a URL, for `StreamProperty.proxies`.
+    /// Returns the routes for a URL, for `StreamProperty.proxies`.
     ///
     /// ```swift
     /// try stream.set(.proxies, to: try ProxySettings.environment().routes(for: url))
     /// ```
     ///
-    /// - Throws: `ENOTSUP` if a script is to decide; `resolvedRoutes(for:scripts:)` runs it.
+    /// - Throws: `ENOTSUP` if a script decides; `resolvedRoutes(for:scripts:)` runs it.
     public func routes(for url: URL) throws(StreamError) -> [ProxyRoute] {
         try choices(for: url).routes(tls: tls)
     }
 }
 
 extension [ProxyChoice] {
-    /// The ways that these choices are.
+    /// Returns the routes of these choices.
     ///
-    /// - Parameter tls: for proxies of kind `ProxyServer.Kind.https`; `ProxySettings.tls`, where these choices come from settings.
-    /// - Throws: `ENOTSUP` if a script is to decide; `ProxySettings.resolvedRoutes(for:scripts:)` runs it.
+    /// - Parameter tls: for proxies of kind `ProxyServer.Kind.https`; pass `ProxySettings.tls` for choices made from settings.
+    /// - Throws: `ENOTSUP` if a script decides; `ProxySettings.resolvedRoutes(for:scripts:)` runs it.
     public func routes(tls: TLSConfiguration = TLSConfiguration()) throws(StreamError) -> [ProxyRoute] {
         var routes: [ProxyRoute] = []
         for choice in self {
@@ -78,5 +82,56 @@ extension [ProxyChoice] {
             }
         }
         return routes
+    }
+}
+
+/// Proxy settings for FTP: their routes, and the mode of data connections that they demand.
+extension FTPClient {
+    /// Applies proxy settings to streams that are made afterwards.
+    ///
+    /// ```swift
+    /// let client = try FTPClient(url)
+    /// try await client.apply(ProxySettings.system() ?? ProxySettings(), for: url)
+    /// ```
+    ///
+    /// The routes become `StreamProperty.proxies`; an HTTP proxy establishes tunnels (CONNECT) for both connections. If a proxy
+    /// cannot be reached, the next one is tried. If a script decides, it is loaded and run first. `ProxySettings.usesPassiveFTP`
+    /// applies unless `StreamProperty.ftpUsesPassiveMode` is set. Replaces `kCFStreamPropertyFTPProxy` with a dictionary of
+    /// system settings.
+    ///
+    /// - Parameters:
+    ///   - settings: the settings, which have no effect before this call.
+    ///   - url: the URL to reach.
+    ///   - scripts: the store of loaded scripts.
+    /// - Throws: as `ProxySettings.resolvedRoutes(for:scripts:)`; nothing has been set then.
+    public nonisolated(nonsending) func apply(
+        _ settings: ProxySettings, for url: URL, scripts: ProxyScriptStore = .shared
+    ) async throws(StreamError) {
+        try set(.proxies, to: try await settings.resolvedRoutes(for: url, scripts: scripts))
+        try set(.ftpPassiveModeDefault, to: settings.usesPassiveFTP)
+    }
+}
+
+extension ReadStream {
+    /// Applies proxy settings to an FTP stream, like `FTPClient.apply(_:for:scripts:)`.
+    ///
+    /// - Throws: the same errors, and those of setting a property once the stream is open.
+    public nonisolated(nonsending) func applyToFTP(
+        _ settings: ProxySettings, for url: URL, scripts: ProxyScriptStore = .shared
+    ) async throws(StreamError) {
+        try set(.proxies, to: try await settings.resolvedRoutes(for: url, scripts: scripts))
+        try set(.ftpPassiveModeDefault, to: settings.usesPassiveFTP)
+    }
+}
+
+extension WriteStream {
+    /// Applies proxy settings to an FTP stream, like `FTPClient.apply(_:for:scripts:)`.
+    ///
+    /// - Throws: the same errors, and those of setting a property once the stream is open.
+    public nonisolated(nonsending) func applyToFTP(
+        _ settings: ProxySettings, for url: URL, scripts: ProxyScriptStore = .shared
+    ) async throws(StreamError) {
+        try set(.proxies, to: try await settings.resolvedRoutes(for: url, scripts: scripts))
+        try set(.ftpPassiveModeDefault, to: settings.usesPassiveFTP)
     }
 }

@@ -1,6 +1,8 @@
+internal import EventLoops
+public import HTTPMessage
 public import StreamKit
 
-/// An HTTP/1.1 server: requests come out of the connections that it accepts, and a handler answers each.
+/// An HTTP/1.1 server: it reads requests from the connections that it accepts, and a handler responds to each.
 ///
 /// ```swift
 /// let server = try HTTPServer(port: 8080)
@@ -9,20 +11,21 @@ public import StreamKit
 /// }
 /// ```
 ///
-/// Small, and strict: a request whose end two programs could see in different places is refused with a 400 and ends its connection
-/// (RFC 9112 §11.2); every wait and every length has a limit (``Configuration``). Connections are kept, requests that are sent ahead
-/// are answered in their order, and a client that asks first gets its 100 (Continue) when the handler wants the body.
+/// The server is small and strict: a request whose end two programs could find at different positions is refused with a 400, and
+/// its connection is closed (RFC 9112 §11.2); every wait and every length has a limit (``Configuration``). Connections are kept,
+/// pipelined requests are answered in order, and a client that waits for 100 (Continue) receives it when the handler reads the
+/// body.
 ///
-/// The handler runs on the thread of one of the loops, many at once. Replaces what `CFHTTPServer` and the recipe of `CFSocket` with
-/// `CFHTTPMessageAppendBytes` do.
+/// Handlers run on the threads of the loops, many at once. Replaces `CFHTTPServer` and the combination of `CFSocket` with
+/// `CFHTTPMessageAppendBytes`.
 public final class HTTPServer: Sendable {
-    /// Answers a request. What it throws makes the answer a 500, or cuts it short.
+    /// Responds to a request. If it throws, the response is a 500, or is cut short if it has begun.
     public typealias Handler = @Sendable (HTTPServerExchange) async throws -> Void
 
-    /// What it was made with.
+    /// The configuration of the server.
     public let configuration: Configuration
 
-    /// Who accepts the connections.
+    /// The listener that accepts the connections.
     public let listener: StreamListener
 
     private let connections = ServerConnections()
@@ -31,7 +34,7 @@ public final class HTTPServer: Sendable {
     /// Listens at a port, on IPv6 and IPv4. Clients are served once ``run(_:)`` is called.
     ///
     /// - Parameters:
-    ///   - port: the port; 0 takes a free one, which ``port`` tells.
+    ///   - port: the port; 0 for a free one, which ``port`` returns.
     ///   - isLocal: listen on the loopback addresses only.
     ///   - configuration: TLS, limits and time limits.
     /// - Throws: as `StreamListener`; `EINVAL` for a property of `connections` that the configuration decides.
@@ -43,7 +46,7 @@ public final class HTTPServer: Sendable {
         self.init(listener, configuration)
     }
 
-    /// Takes over sockets that listen already.
+    /// Makes a server of sockets that are listening already.
     ///
     /// - Throws: as `StreamListener`; `EINVAL` for a property of `connections` that the configuration decides.
     public convenience init(
@@ -81,10 +84,10 @@ public final class HTTPServer: Sendable {
         return connections
     }
 
-    /// The port; nil once stopped.
+    /// The port; nil once the server has stopped.
     public var port: UInt16? { listener.port }
 
-    /// Serves clients until ``stop(within:)`` is called or the task is cancelled; returns when the last request is answered.
+    /// Serves clients until ``stop(within:)`` is called or the task is cancelled; returns after the last response.
     ///
     /// - Throws: as `StreamListener.run(_:)`.
     public func run(_ handler: @escaping Handler) async throws(StreamError) {
@@ -93,12 +96,126 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// Accepts no more connections, closes those that are idle, and has all others end with the answer under way.
+    /// Accepts no more connections, closes idle ones, and lets all others end with the current response.
     ///
-    /// - Parameter grace: how long handlers may go on; then they are cancelled and their connections closed. Nil for as long as they
-    ///   like.
+    /// - Parameter grace: the time for which handlers may continue; then they are cancelled and their connections closed. Nil for
+    ///   no limit.
     public func stop(within grace: Duration? = nil) {
         connections.stop()
         listener.stop(within: grace)
+    }
+}
+
+extension HTTPServer {
+    /// What a server accepts, and for how long it waits. Every limit has a default.
+    public struct Configuration: Sendable {
+        /// The connections: TLS, their number, backlog, loops.
+        ///
+        /// With TLS and without application protocols, the server offers `http/1.1` and `http/1.0`.
+        public var connections = StreamListener.Configuration()
+
+        /// The limits of a request: 8 KiB per line, 64 KiB per head, 100 fields, 1 MiB of body. Beyond them, the response is 414,
+        /// 431 or 413, and the connection is closed.
+        public var limits: HTTPLimits
+
+        /// The time limit from a connection's or request's first byte to the end of the head. Default 10 s; then the response is
+        /// 408.
+        public var headLimit: Duration = .seconds(10)
+
+        /// The time for which a connection may be idle before a request. Default 60 s; then it is closed without a response.
+        public var idleLimit: Duration = .seconds(60)
+
+        /// The time limit of the wait for each piece of a request's body. Default 30 s; then the response is 408.
+        public var bodyLimit: Duration = .seconds(30)
+
+        /// The minimum rate at which a client must send a request's body, in bytes per second. All waits count, after the first
+        /// ``bodyLimit`` of them. Default 500; 0 for any rate. Below it, the response is 408.
+        public var minimumBodyRate = 500
+
+        /// The time limit until the client accepts each piece of a response. Default 30 s; then the connection is closed.
+        public var writeLimit: Duration = .seconds(30)
+
+        /// The minimum rate at which a client must receive a response's body, in bytes per second. All waits count, after the
+        /// first ``writeLimit`` of them. Default 500; 0 for any rate. Below it, the connection is closed. Responses of up to 16
+        /// KiB that are sent whole are not measured.
+        public var minimumResponseRate = 500
+
+        /// The maximum number of bytes of a request's body that the server reads and drops after the handler, in order to keep
+        /// the connection. Default 256 KiB.
+        public var unreadLimit: Int64 = 256 * 1024
+
+        /// The time for which the server reads and drops bytes that a client still sends after the last response on its
+        /// connection. Closing at once could destroy the response (RFC 9112 §9.6). Default 2 s.
+        public var lingerLimit: Duration = .seconds(2)
+
+        /// Whether connections are kept for further requests. Default true.
+        public var keepsConnections = true
+
+        /// Called with each error that a handler throws: the client received a 500, or a response that is visibly incomplete. Not
+        /// called for clients that closed their connection.
+        public var onError: (@Sendable (any Error) -> Void)?
+
+        /// The defaults stated at each property.
+        public init() {
+            var limits = HTTPLimits.default
+            limits.lineLength = 8 * 1024
+            limits.headLength = 64 * 1024
+            limits.fieldCount = 100
+            limits.bodyLength = 1 << 20
+            self.limits = limits
+        }
+    }
+}
+
+/// The connections of a server, so that stopping it can close the idle ones.
+final class ServerConnections: Sendable {
+    /// One connection.
+    final class Entry: Sendable {
+        fileprivate let pair: StreamPair
+        fileprivate let isIdle = Locked(false)
+
+        fileprivate init(_ pair: StreamPair) {
+            self.pair = pair
+        }
+    }
+
+    private struct State {
+        var entries: [ObjectIdentifier: Entry] = [:]
+        var isStopping = false
+    }
+
+    private let state = Locked(State())
+
+    /// Whether the server is stopping: no connection is kept any more.
+    var isStopping: Bool { state.withLock { $0.isStopping } }
+
+    func add(_ pair: StreamPair) -> Entry {
+        let entry = Entry(pair)
+        state.withLock { $0.entries[ObjectIdentifier(entry)] = entry }
+        return entry
+    }
+
+    func remove(_ entry: Entry) {
+        state.withLock { $0.entries[ObjectIdentifier(entry)] = nil }
+    }
+
+    /// Marks a connection as waiting for a request. Returns false if it must not wait, because the server is stopping.
+    func becomeIdle(_ entry: Entry) -> Bool {
+        // In this order: `stop()` sets `isStopping` before it reads the entries.
+        entry.isIdle.withLock { $0 = true }
+        return !isStopping
+    }
+
+    func becomeBusy(_ entry: Entry) {
+        entry.isIdle.withLock { $0 = false }
+    }
+
+    /// Closes the idle connections, and prevents others from becoming idle.
+    func stop() {
+        let entries = state.withLock { state in
+            state.isStopping = true
+            return Array(state.entries.values)
+        }
+        for entry in entries where entry.isIdle.withLock({ $0 }) { entry.pair.close() }
     }
 }

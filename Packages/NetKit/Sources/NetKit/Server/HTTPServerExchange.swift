@@ -3,7 +3,7 @@ public import HTTPMessage
 public import HostResolver
 public import StreamKit
 
-/// One request and its answer, for the handler of an ``HTTPServer``.
+/// One request and its response, for the handler of an ``HTTPServer``.
 ///
 /// ```swift
 /// { exchange in
@@ -14,10 +14,10 @@ public import StreamKit
 /// }
 /// ```
 ///
-/// Read the body as far as it is wanted, then answer once: whole with ``respond(_:)``, or bit by bit with ``begin(_:length:)``
-/// and ``write(_:)``. What a handler throws before the answer has begun makes it a 500 (or what says better what the client did
-/// wrong), and afterwards cuts the connection, so that the client sees that the answer is not whole. A handler that answers
-/// nothing is a 500, too.
+/// Read as much of the body as needed, then respond once: as a whole with ``respond(_:)``, or piece by piece with
+/// ``begin(_:length:)`` and ``write(_:)``. If a handler throws before the response has begun, the response is a 500 (or a status
+/// that names the client's error); afterwards the connection is closed, so that the client sees that the response is incomplete.
+/// If a handler does not respond, the response is a 500.
 public final class HTTPServerExchange {
     /// The longest body that is sent in one piece with its head, without the ``HTTPServer/Configuration/minimumResponseRate``.
     static let smallBody = 16 * 1024
@@ -29,12 +29,12 @@ public final class HTTPServerExchange {
     }
 
     /// The head of the request; its body is read with ``readBody(upTo:)``.
-    public var request: HTTPRequest { intake.request }
+    public var request: HTTPRequest { incoming.request }
 
-    /// The fields after a chunked body, once that is at its end. Believe none that says how to route or authenticate.
+    /// The fields after a chunked body, once the body has ended. Do not trust those that route or authenticate.
     public var trailers: HTTPFields { decoder.trailers }
 
-    private let intake: RequestIntake
+    private let incoming: IncomingRequest
     private let connection: ServerConnection
     private var decoder: BodyDecoder
     private var requestPace: BodyPace
@@ -45,39 +45,39 @@ public final class HTTPServerExchange {
     private var keepsConnection = false
     private var isClientGone = false
 
-    init(_ intake: RequestIntake, on connection: ServerConnection) {
-        self.intake = intake
+    init(_ incoming: IncomingRequest, on connection: ServerConnection) {
+        self.incoming = incoming
         self.connection = connection
         let configuration = connection.configuration
-        decoder = BodyDecoder(intake.framing, limits: configuration.limits)
+        decoder = BodyDecoder(incoming.framing, limits: configuration.limits)
         requestPace = BodyPace(limit: configuration.bodyLimit, rate: configuration.minimumBodyRate)
         responsePace = BodyPace(limit: configuration.writeLimit, rate: configuration.minimumResponseRate)
-        awaitsContinue = intake.expectsContinue
+        awaitsContinue = incoming.expectsContinue
     }
 
-    /// Who asks. Behind a proxy, that proxy.
+    /// The address of the client, or of the proxy in front of it.
     public var remoteAddress: SocketAddress? { connection.pair[.remoteAddress] }
 
-    /// What the handshake agreed on, the client's certificates among it; nil without TLS.
+    /// The result of the TLS handshake, including the client's certificates; nil without TLS.
     public var tlsInformation: TLSInformation? { connection.pair[.tlsInformation] }
 }
 
 // MARK: - The request's body
 
 extension HTTPServerExchange {
-    /// The next piece of the request's body, freed from its chunks; empty at the end.
+    /// Returns the next piece of the request's body, without chunk framing; empty at the end.
     ///
-    /// A client that waits for a 100 (Continue) gets it with the first call, if that comes before the answer begins; otherwise it
-    /// may never send its body.
+    /// The first call sends 100 (Continue) to a client that waits for it, if the response has not begun; otherwise the client may
+    /// never send its body.
     ///
-    /// - Throws: a body that is malformed or longer than the server's limit, or that does not come: the client is told so unless
-    ///   the answer has begun. Let the error out of the handler.
+    /// - Throws: an error for a body that is malformed, longer than the server's limit, or too slow. The client receives a
+    ///   corresponding response unless one has begun. Rethrow the error from the handler.
     public func readBody(upTo limit: Int = 65536) async throws(StreamError) -> [UInt8] {
         if let refusal { throw .requestRefused(refusal.status, underlying: refusal.error) }
         while true {
             if connection.isTurnSpent() { await Task.yield() }
             if let piece = try takePiece(upTo: max(1, limit)) { return piece }
-            // Once the answer has begun it would be taken for a part of that.
+            // Once the response has begun, it would be taken for a part of that.
             if awaitsContinue, case .none = answer {
                 awaitsContinue = false
                 connection.output = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
@@ -101,16 +101,16 @@ extension HTTPServerExchange {
         requestPace.note(count, after: start.duration(to: .now))
     }
 
-    /// The rest of the request's body, all at once.
+    /// Returns the rest of the request's body.
     ///
-    /// - Throws: as ``readBody(upTo:)``. The server's limit bounds how much memory a client can make this take.
+    /// - Throws: as ``readBody(upTo:)``. The server's limit bounds the memory that a client can make this use.
     public func body() async throws(StreamError) -> [UInt8] {
         var body: [UInt8] = []
         while case let piece = try await readBody(), !piece.isEmpty { body += piece }
         return body
     }
 
-    /// A piece out of the buffer, empty at the end; nil if more must be read.
+    /// Takes a piece from the buffer, empty at the end; nil if more bytes are needed.
     private func takePiece(upTo limit: Int) throws(StreamError) -> [UInt8]? {
         var position = 0
         do throws(HTTPMessageError) {
@@ -122,7 +122,7 @@ extension HTTPServerExchange {
                 }
             }
             connection.buffer.remove(position)
-            // The body comes although nobody told the client to send it.
+            // The client sends the body without waiting for 100 (Continue).
             if position > 0 { awaitsContinue = false }
             return piece
         } catch {
@@ -132,7 +132,8 @@ extension HTTPServerExchange {
         }
     }
 
-    /// Reads what the handler left of the body; false if that is too much, so that the connection must end.
+    /// Reads the part of the body that the handler did not read. Returns false if that is too long and the connection must be
+    /// closed.
     private func skipBody() async -> Bool {
         var rest = connection.configuration.unreadLimit
         while !decoder.isComplete {
@@ -142,29 +143,29 @@ extension HTTPServerExchange {
         return true
     }
 
-    /// Whether it is worth a try to read the rest of the body and to keep the connection.
+    /// Whether the connection can be kept after the rest of the body has been read.
     private var mayKeepConnection: Bool {
         let configuration = connection.configuration
         guard configuration.keepsConnections, refusal == nil, !connection.connections.isStopping else { return false }
         if decoder.isComplete { return true }
         guard !awaitsContinue else { return false }
-        if case .length(let count) = intake.framing {
+        if case .length(let count) = incoming.framing {
             return count - decoder.payloadCount <= configuration.unreadLimit
         }
         return true
     }
 }
 
-// MARK: - The answer
+// MARK: - The response
 
 extension HTTPServerExchange {
-    /// Answers with a status and a body.
+    /// Responds with a status and a body.
     ///
     /// - Parameters:
-    ///   - status: the status of the answer.
+    ///   - status: the status of the response.
     ///   - fields: further fields; `Content-Length`, `Date` and `Connection` are added.
-    ///   - body: the body, which a `HEAD` request, a 204 or a 304 does not get.
-    /// - Throws: `EINVAL` if the request was answered already, or the answer cannot be sent; what the connection throws.
+    ///   - body: the body, which is not sent for a `HEAD` request, a 204 or a 304.
+    /// - Throws: `EINVAL` if the request was answered already, or the response cannot be sent; the error of the connection.
     public func respond(
         _ status: HTTPStatus, fields: HTTPFields = HTTPFields(), body: [UInt8] = []
     ) async throws(StreamError) {
@@ -178,7 +179,7 @@ extension HTTPServerExchange {
         try await respond(response, body)
     }
 
-    /// Answers with a response, its body included.
+    /// Sends a response, including its body.
     ///
     /// - Throws: as ``respond(_:fields:body:)``.
     public func respond(_ response: HTTPResponse) async throws(StreamError) {
@@ -196,22 +197,22 @@ extension HTTPServerExchange {
         answer = .whole
     }
 
-    /// Begins an answer whose body follows bit by bit.
+    /// Begins a response whose body follows piece by piece.
     ///
     /// - Parameters:
     ///   - response: its head; a body in it is not sent.
-    ///   - length: how long the body will be; nil if that is not known: then it goes out in chunks (to a client of HTTP/1.0, until
-    ///     the connection ends).
+    ///   - length: the length of the body; nil if it is unknown: the body is then sent in chunks (to an HTTP/1.0 client, until
+    ///     the connection is closed).
     /// - Throws: as ``respond(_:fields:body:)``.
     public func begin(_ response: HTTPResponse, length: Int64? = nil) async throws(StreamError) {
         answer = .begun(try begin(response, knownLength: length).body)
         try await sendOutput()
     }
 
-    /// Sends a piece of the body. To a client that must not get one (``begin(_:length:)``) nothing is sent.
+    /// Sends a piece of the body. If the response must not have a body (``begin(_:length:)``), sends nothing.
     ///
-    /// - Throws: `EINVAL` before ``begin(_:length:)`` and beyond the announced length; what the connection throws, after which
-    ///   the handler should end.
+    /// - Throws: `EINVAL` before ``begin(_:length:)`` and beyond the announced length; the error of the connection, after which
+    ///   the handler should return.
     public func write(_ piece: [UInt8]) async throws(StreamError) {
         guard case .begun(let body) = answer else { throw .notBegun }
         if piece.isEmpty { return }
@@ -229,7 +230,7 @@ extension HTTPServerExchange {
         }
     }
 
-    /// Ends the body. Needed for trailers only; otherwise the end of the handler is that of the body.
+    /// Ends the body. Necessary only for trailers; otherwise the body ends with the handler.
     ///
     /// - Throws: `EINVAL` before ``begin(_:length:)``, short of the announced length, and for trailers that cannot be sent.
     public func finish(trailers: HTTPFields = HTTPFields()) async throws(StreamError) {
@@ -247,12 +248,12 @@ extension HTTPServerExchange {
         answer = .whole
     }
 
-    /// Puts the head into the connection's output.
+    /// Appends the head to the connection's output.
     private func begin(_ response: HTTPResponse, knownLength: Int64?) throws(StreamError) -> ResponsePlan {
         guard case .none = answer else { throw .answeredTwice }
         connection.output.removeAll(keepingCapacity: true)
         let plan = try ResponsePlan(
-            response, length: knownLength, to: intake, mayPersist: mayKeepConnection, date: connection.date.now,
+            response, length: knownLength, to: incoming, mayPersist: mayKeepConnection, date: connection.date.now,
             into: &connection.output)
         keepsConnection = plan.keepsConnection
         answer = .begun(plan.body)
@@ -268,7 +269,7 @@ extension HTTPServerExchange {
         }
     }
 
-    /// Sends a part of the body, to a client that takes it fast enough.
+    /// Sends a part of the body, unless the client receives it too slowly.
     private func sendBody(_ bytes: [UInt8]) async throws(StreamError) {
         do throws(StreamError) {
             var sent = 0
@@ -291,13 +292,13 @@ extension HTTPServerExchange {
 // MARK: - Running
 
 extension HTTPServerExchange {
-    /// Has the handler answer, or does it in its stead. True if the connection goes on.
+    /// Runs the handler, or responds in its place. Returns true if the connection is kept.
     func run(_ handler: HTTPServer.Handler) async -> Bool {
         do {
             try await handler(self)
             if case .begun = answer { try await finish() }
         } catch {
-            // What the client did is nobody's fault here.
+            // An error caused by the client is not reported.
             if isClientGone { return false }
             if refusal == nil { connection.configuration.onError?(error) }
             if case .none = answer {} else { return false }
@@ -311,5 +312,36 @@ extension HTTPServerExchange {
             return false
         }
         return true
+    }
+}
+
+/// The minimum average rate at which a client must send a request's body, or receive a response's, after an initial allowance.
+///
+/// Only waiting counts, so a handler may take its time; every byte earns waiting time, so a client that was fast may pause.
+/// Without a minimum rate, one byte just before each time limit would hold a connection forever.
+struct BodyPace {
+    /// The longest single wait, and the sum of waits before the rate counts.
+    let limit: Duration
+    /// In bytes per second; 0 for any rate.
+    let rate: Int
+    private var waited = Duration.zero
+    private var moved = 0
+
+    init(limit: Duration, rate: Int) {
+        self.limit = limit
+        self.rate = rate
+    }
+
+    /// The longest permitted next wait; zero for a client that was too slow.
+    var allowance: Duration {
+        guard rate > 0 else { return limit }
+        let earned = Duration.seconds(moved / rate) + .milliseconds(moved % rate * 1000 / rate)
+        return max(.zero, min(limit, limit + earned - waited))
+    }
+
+    /// Records the number of bytes that a wait has moved.
+    mutating func note(_ count: Int, after wait: Duration) {
+        moved += count
+        waited += wait
     }
 }

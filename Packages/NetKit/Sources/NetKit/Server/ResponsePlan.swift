@@ -1,41 +1,41 @@
 internal import HTTPMessage
 internal import StreamKit
 
-/// How a response is framed: what is added to its head, and what may follow it. No I/O.
+/// The framing of a response: the additions to its head, and what follows it. No I/O.
 struct ResponsePlan: Equatable {
-    /// What follows the head.
+    /// The part that follows the head.
     enum Body: Equatable {
-        /// Nothing, whatever the length says.
+        /// Nothing, regardless of the length.
         case none
-        /// So many bytes.
+        /// A number of bytes.
         case length(Int64)
         /// Chunks.
         case chunked
-        /// Bytes until the connection ends.
+        /// Bytes until the connection is closed.
         case untilClose
     }
 
     private(set) var body: Body
     let keepsConnection: Bool
 
-    /// The same once the body has been sent.
+    /// The plan after the body has been sent.
     var withoutBody: ResponsePlan {
         var plan = self
         plan.body = .none
         return plan
     }
 
-    /// Appends the head as it is sent: in strict form, whatever form the response was parsed from.
+    /// Appends the head in strict form, regardless of the form from which the response was parsed.
     ///
     /// - Parameters:
-    ///   - length: the length of the body, nil if it is not known.
-    ///   - request: what is answered.
-    ///   - mayPersist: the server keeps the connection if the client does.
+    ///   - length: the length of the body; nil if it is unknown.
+    ///   - request: the request.
+    ///   - mayPersist: whether the server keeps the connection if the client does.
     ///   - date: the value of `Date`, if the response has none.
-    /// - Throws: `EINVAL` for a response that cannot be sent: an interim one, one with a `Transfer-Encoding` of its own, or
-    ///   with a wrong length. Nothing is appended then.
+    /// - Throws: `EINVAL` for a response that cannot be sent: an interim one, one with its own `Transfer-Encoding`, or one with a
+    ///   wrong length. Nothing is appended then.
     init(
-        _ response: HTTPResponse, length: Int64?, to request: RequestIntake, mayPersist: Bool, date: [UInt8],
+        _ response: HTTPResponse, length: Int64?, to request: IncomingRequest, mayPersist: Bool, date: [UInt8],
         into output: inout [UInt8]
     ) throws(StreamError) {
         let fields = response.fields

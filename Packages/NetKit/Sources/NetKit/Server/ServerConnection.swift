@@ -1,17 +1,18 @@
 internal import EventLoops
+internal import Glibc
 internal import HTTPMessage
 internal import StreamKit
 
-/// One client's connection: finds the requests in what it sends, one after the other, and ends it.
+/// A client's connection: it reads the requests, one after the other, and closes the connection at the end.
 ///
-/// Used by one task. A request that follows before the one before it was answered waits in the buffer.
+/// Used by one task. A pipelined request waits in the buffer until the response to the previous one has been sent.
 final class ServerConnection {
-    /// What the wait for a request came to.
+    /// The result of the wait for a request.
     enum Next {
-        case request(RequestIntake)
-        /// To be answered by the server, and the last.
+        case request(IncomingRequest)
+        /// The server itself responds and closes the connection.
         case refused(RequestRefusal)
-        /// The client is gone or idle, or the server stops.
+        /// The client is gone or idle, or the server is stopping.
         case ended
     }
 
@@ -20,12 +21,12 @@ final class ServerConnection {
     let connections: ServerConnections
     let date: DateLine
     var buffer = ReceiveBuffer(capacity: ServerConnection.bufferSize)
-    /// Memory for heads and pieces on their way out.
+    /// Memory for heads and pieces to be sent.
     var output: [UInt8] = []
 
     private static let bufferSize = 8 * 1024
-    /// How much of what a client still sends is read after a refusal: closing at once would reset the connection, and the
-    /// answer would be lost (RFC 9112 §9.6).
+    /// The maximum number of bytes that are read after the last response: closing at once would reset the connection and destroy
+    /// the response (RFC 9112 §9.6).
     private static let lingerBytes = 512 * 1024
 
     private let entry: ServerConnections.Entry
@@ -56,8 +57,8 @@ final class ServerConnection {
     func serve(_ handler: HTTPServer.Handler) async {
         while true {
             switch await next() {
-            case .request(let intake):
-                let exchange = HTTPServerExchange(intake, on: self)
+            case .request(let incoming):
+                let exchange = HTTPServerExchange(incoming, on: self)
                 guard await exchange.run(handler) else { return }
             case .refused(let refusal):
                 return await refuse(refusal)
@@ -78,14 +79,14 @@ final class ServerConnection {
                 if !buffer.isEmpty {
                     connections.becomeBusy(entry)
                     do throws(RequestRefusal) {
-                        if let intake = try findRequest() { return .request(intake) }
+                        if let incoming = try findRequest() { return .request(incoming) }
                     } catch {
                         return .refused(error)
                     }
-                    // Some bytes of a head are there, so the time runs; empty lines count.
+                    // The time limit starts with the first bytes of a head, including empty lines.
                     headDeadline = headDeadline ?? .now + configuration.headLimit
                 }
-                // A read that finds bytes looks at no clock, so the limit of the wait is not enough.
+                // A read that finds bytes does not check the clock, so the limit of the wait is not enough.
                 if let headDeadline, .now >= headDeadline { return .refused(RequestRefusal(408)) }
                 let limit = headDeadline.map(time(until:)) ?? configuration.idleLimit
                 if try await fill(within: limit) == 0 { return .ended }
@@ -95,7 +96,7 @@ final class ServerConnection {
         }
     }
 
-    private func findRequest() throws(RequestRefusal) -> RequestIntake? {
+    private func findRequest() throws(RequestRefusal) -> IncomingRequest? {
         let request: HTTPRequest
         do throws(HTTPMessageError) {
             let progress = try buffer.withBytes { (bytes) throws(HTTPMessageError) in try parser.parse(bytes) }
@@ -106,12 +107,12 @@ final class ServerConnection {
         } catch {
             throw RequestRefusal(error, isInStartLine: !buffer.hasLine(within: configuration.limits.lineLength))
         }
-        return try RequestIntake(request, bodyLimit: configuration.limits.bodyLength)
+        return try IncomingRequest(request, bodyLimit: configuration.limits.bodyLength)
     }
 
-    /// Reads what is there, waiting for some: how much, 0 at the end.
+    /// Reads into the buffer, waiting for bytes. Returns their number, 0 at the end.
     ///
-    /// - Throws: what the stream throws; ``StreamError/timedOut``.
+    /// - Throws: the error of the stream; ``StreamError/timedOut``.
     func fill(within limit: Duration) async throws(StreamError) -> Int {
         if isTurnSpent() { await Task.yield() }
         if limit != readLimit {
@@ -121,9 +122,9 @@ final class ServerConnection {
         return try await buffer.fill(from: pair.input)
     }
 
-    /// Writes some bytes, waiting for room for one of them: how many.
+    /// Writes some bytes, waiting for room for at least one. Returns their number.
     ///
-    /// - Throws: what the stream throws; ``StreamError/timedOut``.
+    /// - Throws: the error of the stream; ``StreamError/timedOut``.
     func write(_ bytes: RawSpan, within limit: Duration) async throws(StreamError) -> Int {
         try setWriteLimit(limit)
         let count = try await pair.output.write(bytes)
@@ -143,21 +144,21 @@ final class ServerConnection {
         try pair.set(.writeLimit, to: limit)
     }
 
-    /// Counts a read, or a piece of a body. True after 256 of them: then let the loop have its turn. A client that sends as fast
-    /// as it can, in pieces as small as can be, must not keep the loop from its other work.
+    /// Counts a read, or a piece of a body. Returns true once per 256 calls: the caller then yields to the loop. A client that
+    /// sends small pieces at full speed must not keep the loop from its other work.
     func isTurnSpent() -> Bool {
         steps &+= 1
         return steps == 0
     }
 
-    /// At least a little: no time at all would mean no limit.
+    /// The time left, at least 1 ms: zero would mean no limit.
     private func time(until deadline: Moment) -> Duration {
         max(.milliseconds(1), Moment.now.duration(to: deadline))
     }
 
     // MARK: Ends
 
-    /// Answers in the handler's stead, and ends the connection.
+    /// Responds in place of the handler, and closes the connection.
     func refuse(_ refusal: RequestRefusal) async {
         output.removeAll(keepingCapacity: true)
         let text = "\(refusal.status) \(refusal.status.standardPhrase)\n"
@@ -175,7 +176,7 @@ final class ServerConnection {
         await linger()
     }
 
-    /// Ends the connection so that the client gets what was sent last, even if it is still sending itself.
+    /// Closes the connection so that the client receives the last response, even if it is still sending.
     func linger() async {
         let end = Moment.now + configuration.lingerLimit
         var rest = Self.lingerBytes
@@ -188,8 +189,28 @@ final class ServerConnection {
                 rest -= count
             }
         } catch {
-            // Gone, or too slow: nothing more can be done for it.
+            // The client is gone or too slow: the response is lost.
             return
+        }
+    }
+}
+
+/// The value of `Date`, formatted once per second (RFC 9110 §6.6.1).
+final class DateLine: Sendable {
+    private struct Made {
+        var second: Int64 = .min
+        var bytes: [UInt8] = []
+    }
+
+    private let made = Locked(Made())
+
+    var now: [UInt8] {
+        let second = Int64(time(nil))
+        return made.withLock { made in
+            if made.second != second {
+                made = Made(second: second, bytes: Array(HTTPDate(secondsSinceEpoch: second).description.utf8))
+            }
+            return made.bytes
         }
     }
 }

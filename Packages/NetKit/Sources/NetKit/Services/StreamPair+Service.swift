@@ -1,30 +1,113 @@
 public import EventLoops
+internal import HostResolver
 public import ServiceDiscovery
 public import StreamKit
 
 extension StreamPair {
-    /// A TCP connection to a service that was discovered, or that is known by name: where it is, is found out at open.
+    /// Makes a TCP connection to a service that was discovered, or whose name is known. It is resolved when the streams are
+    /// opened.
     ///
     /// ```swift
     /// let printer = try ServiceInstance(name: "Office", type: ServiceType("_ipp._tcp"))
     /// let pair = StreamPair(service: printer)
-    /// try pair.open()          // asks for host, port and addresses; reads and writes wait for it
+    /// try pair.open()          // resolves host, port and addresses; reads and writes wait for them
     /// ```
     ///
-    /// Finding it has no time limit of its own (a service that is not there does not answer);
-    /// `StreamProperty/openLimit`, if it is set, counts for finding and connecting together. The service's host name is the one
-    /// that TLS expects. If none of its addresses can be connected to, the engine asks for the service again: one that is gone
-    /// goes from all browsers (`ServiceResolver.reconfirm()`). Replaces `CFStreamCreatePairWithSocketToNetService` and `NetService.getInputStream`.
+    /// Resolving has no time limit of its own, since an absent service does not respond; `StreamProperty/openLimit`, if set,
+    /// covers resolving and connecting together. TLS verifies the service's host name. If no address accepts a connection, the
+    /// engine queries the service again; a service that is gone disappears from all browsers (`ServiceResolver.reconfirm()`).
+    /// Replaces `CFStreamCreatePairWithSocketToNetService` and `NetService.getInputStream`.
     ///
     /// - Parameters:
-    ///   - service: which one. Streams are TCP: one over `_udp` cannot be opened.
-    ///   - interface: the only interface looked at; nil for all.
-    ///   - engine: who is asked.
+    ///   - service: the service. Streams use TCP: opening one for a `_udp` service fails.
+    ///   - interface: the only interface to use; nil for all.
+    ///   - engine: the discovery engine to use.
     public init(
         service: ServiceInstance, interface: String? = nil, engine: DiscoveryEngine = .automatic,
         properties: StreamProperties = StreamProperties(), loop: EventLoop = .shared
     ) {
         let resolver = ServiceResolver(service, interface: interface, engine: engine)
         self.init(finder: ServiceFinder(resolver: resolver), properties: properties, loop: loop)
+    }
+}
+
+/// Finds a discovered service for a stream.
+struct ServiceFinder: AddressFinder {
+    let resolver: ServiceResolver
+
+    var description: String { "\(resolver.service)" }
+
+    func start(_ handler: @escaping @Sendable (Result<FoundAddresses, StreamError>) -> Void) -> LookupToken {
+        let task = Task {
+            do throws(ServiceDiscoveryError) {
+                guard resolver.service.type.transport == .tcp else {
+                    throw ServiceDiscoveryError(.invalidType, name: description, detail: "a stream requires _tcp")
+                }
+                try await find { handler(.success($0)) }
+            } catch {
+                handler(.failure(StreamError(error, finding: description)))
+            }
+        }
+        return LookupToken {
+            task.cancel()
+            return true
+        }
+    }
+
+    /// Queries the service again, so that caches and browsers remove it if it is gone.
+    func couldNotConnect(to place: FoundAddresses) {
+        Task { try? resolver.reconfirm() }
+    }
+}
+
+extension ServiceFinder {
+    /// The time to wait for further addresses once there is one: responses for IPv4 and IPv6 arrive one after the other.
+    static let grace: Duration = .milliseconds(250)
+
+    /// Delivers the location of the service: all of its addresses, or those known at the end of the ``grace`` time, and then all
+    /// that are known whenever there are more.
+    private func find(_ deliver: (FoundAddresses) -> Void) async throws(ServiceDiscoveryError) {
+        let feed = try resolver.start()
+        defer { feed.stop() }
+        guard var service = try await feed.next(until: nil) else {
+            throw ServiceDiscoveryError(.cancelled, name: description)
+        }
+        let end = ContinuousClock.now + Self.grace
+        do throws(ServiceDiscoveryError) {
+            while !service.isComplete, let update = try await feed.next(until: end) { service = update }
+        } catch {
+            guard error.code == .timedOut else { throw error }
+        }
+        deliver(FoundAddresses(service))
+        while !service.isComplete, let update = try await feed.next(until: nil) {
+            service = update
+            deliver(FoundAddresses(service))
+        }
+    }
+}
+
+extension FoundAddresses {
+    fileprivate init(_ service: ResolvedService) {
+        let host = service.hostName
+        self.init(
+            addresses: service.addresses, name: host.hasSuffix(".") ? String(host.dropLast()) : host,
+            isComplete: service.isComplete)
+    }
+}
+
+extension StreamError {
+    /// The failure of a search as the error of a stream, in CFNetServices' domain.
+    init(_ error: ServiceDiscoveryError, finding service: String) {
+        if error.code == .cancelled {
+            self = .cancelled
+            return
+        }
+        let details: [StreamErrorDetail: StreamErrorDetail.Value] =
+            error.daemonNumber.map { [.discoveryFailure: .number($0)] } ?? [:]
+        self.init(
+            domain: StreamErrorDomain(rawValue: error.domain.rawValue), code: error.number,
+            sentence: Sentence(
+                "service.notFound", "Cannot connect to the service %1: %2.", service, error.description),
+            underlying: error, details: details)
     }
 }

@@ -1,10 +1,10 @@
 public import EventLoops
-internal import HTTPAuth
+public import FoundationEssentials
+public import HTTPAuth
 public import HTTPMessage
 public import StreamKit
 
-/// Requests with all that goes round them: authentication, credentials that are found or asked for, redirects, connections
-/// that are kept.
+/// Performs requests with authentication, stored or prompted credentials, redirects and persistent connections.
 ///
 /// ```swift
 /// var configuration = HTTPSession.Configuration()
@@ -17,30 +17,30 @@ public import StreamKit
 /// for try await chunk in stream.chunks() { … }
 /// ```
 ///
-/// Each load goes the way of the guide's figures 4-1 and 4-2: the request is sent; a 401 of the server or a 407 of a proxy
-/// makes an `HTTPAuthentication` object, or finds the one that this session has for the place; credentials come from the
-/// URL (of the server, or of the proxy), from ``Configuration/stores``, or from ``Configuration/prompt``; the request is sent
-/// again, until it is answered with something else, or nobody has another credential. Then the answer is what server or
-/// proxy said last. Both may ask at once, and proxies may stand behind each other.
+/// A load proceeds as in figures 4-1 and 4-2 of the CFNetwork guide. The request is sent. A 401 of the server or a 407 of a proxy
+/// makes an `HTTPAuthentication` object, or finds the session's existing one for the protection space. Credentials come from the
+/// URL (of the server, or of the proxy), from ``Configuration/stores``, or from ``Configuration/prompt``. The request is sent
+/// again until the response is not a challenge, or no further credential is available; the last response is then the result. A
+/// server and several chained proxies may all require logins.
 ///
-/// Nothing is sent before a challenge of the same server or proxy, and nothing to another, whatever redirects say and
-/// whichever proxy takes the place of a dead one. A connection that was authenticated as a whole (NTLM, Negotiate) is used for
-/// its own user only, and so is a tunnel. Where there is TLS, those schemes are bound to it (RFC 5929); their first leg
-/// carries no body, and begins anew if the connection is closed before the next.
+/// Credentials are sent only after a challenge of the same server or proxy, regardless of redirects and of proxies that replace
+/// another one. A connection that was authenticated as a whole (NTLM, Negotiate) is used for its own user only, and so is a
+/// tunnel. With TLS, those schemes use channel binding (RFC 5929); their first leg carries no body, and the login begins again if
+/// the connection is closed before the next leg.
 ///
-/// A proxy that refuses a tunnel is heard: the answer is its 407, and `StreamProperty.httpProxyResponse` has its body.
+/// If a proxy refuses a tunnel, the response is its 407, and `StreamProperty.httpProxyResponse` contains its body.
 public final class HTTPSession: Sendable {
-    /// How loads are made.
+    /// The options of the loads.
     public let configuration: Configuration
 
     let loop: EventLoop
     private let known = Locked<[KnownAuthentication]>([])
     /// The forms of the logins so far: none becomes weaker unless the user agrees.
     let memory = AuthenticationMemory()
-    /// What proxies may get before they ask.
+    /// What may be sent to a proxy before its challenge.
     let proxyRules: ProxyLogins.Rules
-    /// Lets one load at a time deal with a challenge, so that several that meet the same one ask once.
-    let turnstile = Turnstile()
+    /// Admits one load at a time to handle a challenge, so that several loads with the same challenge cause one prompt.
+    let challengeSemaphore = AsyncSemaphore(1)
 
     /// Makes a session.
     public init(_ configuration: Configuration = Configuration(), loop: EventLoop = .shared) {
@@ -49,29 +49,29 @@ public final class HTTPSession: Sendable {
         proxyRules = ProxyLogins.Rules(configuration.policy(for: .proxy), memory)
     }
 
-    /// Sends a request and returns the stream of the final answer, whose head has come: see `StreamProperty.httpResponse`.
+    /// Sends a request and returns the stream of the final response, whose head has arrived: see `StreamProperty.httpResponse`.
     /// Read the stream to its end, or close it.
     ///
     /// - Parameters:
-    ///   - request: An own `Authorization` is sent as it is, and switches authentication with the server off; an own
+    ///   - request: The request. Its own `Authorization` is sent as it is, and disables authentication with the server; its own
     ///     `Proxy-Authorization` does so for proxies.
-    ///   - body: What is sent besides the head. One that can be read once only is sent once the server agrees
+    ///   - body: The body, apart from the request. A body that can be read only once is sent after the server's consent
     ///     (`100-continue`), since it cannot be sent again.
     ///
-    /// - Throws: what the load failed with. An answer of 401 is no failure: nobody had a credential, or the user was asked
-    ///   and gave none.
+    /// - Throws: the error of the load. A 401 response is not an error: no credential was available, or the user declined the
+    ///   prompt.
     public func open(_ request: HTTPRequest, body: HTTPBody? = nil) async throws(StreamError) -> ReadStream {
         var load = try SessionLoad(request, body: body, session: self)
         return try await load.run()
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the whole response.
     ///
     /// - Parameters:
     ///   - request: As for ``open(_:body:)``.
-    ///   - body: What is sent besides the head.
-    ///   - limit: The most bytes that the body of the answer may have; more is an error. ``Configuration/readLimit`` and
-    ///     ``Configuration/bodyLimit`` bound the time.
+    ///   - body: The body, apart from the request.
+    ///   - limit: The maximum number of bytes of the response body; a longer one is an error. ``Configuration/readLimit`` and
+    ///     ``Configuration/bodyLimit`` limit the time.
     public func load(
         _ request: HTTPRequest, body: HTTPBody? = nil, limit: Int = 16 << 20
     ) async throws(StreamError) -> HTTPResponse {
@@ -95,8 +95,8 @@ public final class HTTPSession: Sendable {
         return response
     }
 
-    /// Forgets every credential, all that was negotiated with them and what the user agreed to, and closes the idle connections that they belong to.
-    /// What ``Configuration/stores`` hold stays there.
+    /// Removes all credentials from memory, with the state negotiated with them and the user's agreements, and closes the idle
+    /// connections that they belong to. ``Configuration/stores`` keep their contents.
     public func forgetCredentials() {
         let dropped = known.withLock { known in
             defer { known = [] }
@@ -108,27 +108,27 @@ public final class HTTPSession: Sendable {
 }
 
 extension HTTPSession {
-    /// What this session knows that is good for a request to its origin, claimed for its load.
+    /// Returns the session's login that applies to a request to its origin, claimed for its load.
     ///
-    /// - Parameter login: The user, and maybe password, of the caller's URL: no other user's login will do.
+    /// - Parameter login: The user, and optionally the password, of the caller's URL: another user's login does not apply.
     func find(
         _ request: HTTPRequest, of login: SessionLoad.URLLogin?, for claim: LoginClaim
     ) -> KnownAuthentication? {
         known.withLock {
             $0.last {
-                $0.place.role == .origin && $0.authentication.isValid && $0.isOf(login)
+                $0.endpoint.role == .origin && $0.authentication.isValid && $0.isOf(login)
                     && $0.authentication.appliesTo(request) && $0.claim(for: claim)
             }
         }
     }
 
-    /// What this session knows for proxies, one for each, claimed for a load. For tunnels a connection of one's own is not
-    /// needed.
+    /// Returns the session's logins for proxies, one for each, claimed for a load. Logins for tunnels need not be claimed, since
+    /// each tunnel has its own connection.
     func findProxies(forTunnels: Bool, for claim: LoginClaim) -> [KnownAuthentication] {
         known.withLock { known in
             var found: [KnownAuthentication] = []
-            for entry in known.reversed() where entry.place.role == .proxy {
-                guard entry.authentication.isValid, !found.contains(where: { $0.place == entry.place }),
+            for entry in known.reversed() where entry.endpoint.role == .proxy {
+                guard entry.authentication.isValid, !found.contains(where: { $0.endpoint == entry.endpoint }),
                     forTunnels || entry.claim(for: claim)
                 else { continue }
                 found.append(entry)
@@ -137,7 +137,7 @@ extension HTTPSession {
         }
     }
 
-    /// What was learned for the same place and realm while others waited.
+    /// Returns a login that another load has made for the same protection space and realm while this one waited.
     func find(
         like authentication: HTTPAuthentication, of login: SessionLoad.URLLogin?, besides old: KnownAuthentication?
     ) -> KnownAuthentication? {
@@ -149,7 +149,7 @@ extension HTTPSession {
         }
     }
 
-    /// The credential with which somebody else's connection to the same place is authenticated.
+    /// Returns the credential of a login for the same protection space that belongs to another load's connection.
     func credential(like authentication: HTTPAuthentication, of login: SessionLoad.URLLogin?) -> Credential? {
         known.withLock { known in
             known.last {
@@ -163,7 +163,7 @@ extension HTTPSession {
         _ = entry.claim(for: claim)
         known.withLock { known in
             known.append(entry)
-            // A server that makes up realms must not make this grow for ever.
+            // A server that invents realms must not make this grow without bound.
             if known.count > Self.knownLimit { known.removeFirst() }
         }
     }
@@ -176,9 +176,138 @@ extension HTTPSession {
     /// Closes the idle connections that were made with an entry's credential.
     private func close(_ entry: KnownAuthentication) {
         entry.pool?.drain()
-        if entry.place.role == .proxy { configuration.pool.drop(of: entry) }
+        if entry.endpoint.role == .proxy { configuration.pool.drop(of: entry) }
     }
 
-    /// How many places and realms one session keeps authentication for; the oldest goes first.
+    /// The maximum number of logins that one session keeps; the oldest is removed first.
     static let knownLimit = 256
+}
+
+extension HTTPSession {
+    /// The options of a session's loads.
+    public struct Configuration: Sendable {
+        /// The permitted schemes, and limits for the demands of servers.
+        public var policy = AuthenticationPolicy()
+
+        /// The policy for proxies; nil (default) for the same as for servers.
+        public var proxyPolicy: AuthenticationPolicy?
+
+        /// The stores that are searched for credentials. Those of origins and of proxies are separate.
+        public var stores = CredentialStores()
+
+        /// Asks the user, after URL and stores. If the closure or its answer is nil, the 401 or 407 is the response.
+        public var prompt: (@Sendable (AuthenticationPrompt) async -> AuthenticationPrompt.Answer?)?
+
+        /// The maximum number of prompts per load.
+        public var promptLimit = 3
+
+        /// Whether redirects are followed, at most ``RedirectPolicy/limit``. Each hop has its own authentication.
+        public var followsRedirects = false
+
+        /// What a redirect sends to another origin. By default neither fields that may contain secrets nor a body, and neither
+        /// the client's certificate nor relaxed checks that `prepare` sets.
+        public var crossOrigin = CrossOriginPolicy()
+
+        /// The time limit of the wait for the response head, restarted whenever more of the request has been sent. Default 75 s.
+        /// Connecting has its own limit, `StreamProperty.openLimit`.
+        public var responseLimit: Duration = .seconds(75)
+
+        /// The time limit for reading the body of an unneeded response (a challenge, or a redirect), in order to keep its
+        /// connection. Default 5 s; then the connection is closed.
+        public var discardLimit: Duration = .seconds(5)
+
+        /// The time limit of the wait for each piece of a body in ``HTTPSession/load(_:body:limit:)``. Default 75 s. It does not
+        /// limit the reads of a stream from ``HTTPSession/open(_:body:)``.
+        public var readLimit: Duration = .seconds(75)
+
+        /// The time limit for a whole body in ``HTTPSession/load(_:body:limit:)``. Default 10 minutes.
+        public var bodyLimit: Duration = .seconds(600)
+
+        /// The pool of idle connections that belong to no login.
+        public var pool = HTTPConnectionPool.shared
+
+        /// Sets properties of every stream before it is opened: TLS, limits, decoding. Loads fail with `EINVAL` if it sets a
+        /// property that the session determines: `httpCrossOriginPolicy`, `httpFollowsRedirects`, `httpKeepsConnection` or
+        /// `httpPool`; and if it sets `tls` for an `http` URL (`urlDemandsTLS` is false) while ``followsRedirects`` is false,
+        /// since TLS would never be used.
+        public var prepare: @Sendable (ReadStream) throws(StreamError) -> Void = { (_) throws(StreamError) in }
+
+        /// Makes the default configuration.
+        public init() {}
+
+        /// The policy for servers or for proxies.
+        func policy(for role: ProtectionSpace.Role) -> AuthenticationPolicy {
+            role == .proxy ? proxyPolicy ?? policy : policy
+        }
+    }
+}
+
+/// The question to the user when a server or proxy requires a login.
+public struct AuthenticationPrompt: Sendable {
+    /// The protection space: the server or proxy, and its realm.
+    public let space: ProtectionSpace
+
+    /// The scheme that will carry the answer.
+    public let method: AuthenticationMethod
+
+    /// Whether the user should also enter a Windows domain.
+    public let requiresAccountDomain: Bool
+
+    /// The URL of the request.
+    public let url: URL
+
+    /// The user name in the URL of the server or proxy; nil if it has none.
+    public var user: String?
+
+    /// Why the user is asked again; nil the first time.
+    public let failure: HTTPAuthError?
+
+    /// The reason why the answer would be used in a weaker form than the server or proxy has required before, which may be an
+    /// attack (`HTTPAuthError.Code.weakerScheme`, with both forms); nil if the form is not weaker.
+    ///
+    /// An answer is the user's agreement to the weaker form: answer without asking only if this is nil.
+    public let downgrade: HTTPAuthError?
+
+    /// The question as text: the server or proxy, the realm, the scheme, and a warning if the connection is not encrypted.
+    public var text: String {
+        let host = space.host.contains(":") ? "[\(space.host)]" : space.host
+        let origin = "\(space.scheme)://\(host):\(space.port)"
+        let sender = "\(space.role == .proxy ? "The proxy" : "The server") \(origin)"
+        let realm = requiresAccountDomain ? nil : space.realm.map { " for \"\($0)\"" }
+        var text =
+            switch failure?.code {
+            case nil: "\(sender) requires a user name and a password\(realm ?? "") (\(method.name))."
+            case .credentialRefused?:
+                "Wrong user name or password\(realm ?? "") at \(origin) (\(method.name))."
+            default: "\(failure.map { "\($0). " } ?? "")\(sender) requires a user name and a password\(realm ?? "")."
+            }
+        if !space.isEncrypted { text += " The connection is not encrypted." }
+        if let downgrade { text += " Warning: \(downgrade)." }
+        return text
+    }
+
+    /// The answer of the user.
+    public struct Answer: Sendable {
+        /// The user name.
+        public var user: String
+        /// The password.
+        public var password: Secret
+        /// The Windows domain, if one is required.
+        public var accountDomain: String?
+        /// Whether to save the credential in the first store that outlives the process, once the server has accepted it.
+        public var saves: Bool
+
+        /// Makes an answer.
+        public init(user: String, password: Secret, accountDomain: String? = nil, saves: Bool = false) {
+            self.user = user
+            self.password = password
+            self.accountDomain = accountDomain
+            self.saves = saves
+        }
+
+        /// Makes an answer from text.
+        public init(user: String, password: String, accountDomain: String? = nil, saves: Bool = false) {
+            self.init(user: user, password: Secret(password), accountDomain: accountDomain, saves: saves)
+        }
+    }
 }

@@ -3,21 +3,25 @@ internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
-/// An authentication object of a session, its credential, and the connection that belongs to both.
+#if Logging
+internal import Logging
+#endif
+
+/// An authentication object of a session, with its credential and the connection that belongs to both.
 final class KnownAuthentication: Sendable {
-    /// The conversation over connections that the session uses for requests.
+    /// The authentication over connections that the session uses for requests.
     let authentication: HTTPAuthentication
-    /// Nil where the scheme knows by itself who the user is.
+    /// Nil if the scheme determines the user itself.
     let credential: Credential?
-    /// The connection of a scheme that authenticates connections: nobody else's requests go over it.
+    /// The connection of a scheme that authenticates connections, which carries no other user's requests; nil for other schemes.
     let pool: HTTPConnectionPool?
 
-    /// What asked, to begin anew for each tunnel.
+    /// The challenge, from which each tunnel begins its own login.
     let challenge: HTTPResponse
     private let policy: AuthenticationPolicy
 
     private struct State {
-        /// The load that has the connection.
+        /// The load that uses the connection.
         weak var claim: LoginClaim?
         /// The last stream of that load, which may outlive it.
         weak var stream: ReadStream?
@@ -30,9 +34,9 @@ final class KnownAuthentication: Sendable {
     private let state: Locked<State>
 
     /// - Parameters:
-    ///   - challenge: the answer that `authentication` was made from.
-    ///   - isStored: the credential need not be saved.
-    ///   - saves: it is to outlive the process.
+    ///   - challenge: the response that `authentication` was made from.
+    ///   - isStored: whether the credential need not be saved.
+    ///   - saves: whether to save it in a store that outlives the process.
     init(
         _ authentication: HTTPAuthentication, of challenge: HTTPResponse, _ policy: AuthenticationPolicy,
         _ credential: Credential?, isStored: Bool, saves: Bool
@@ -45,16 +49,16 @@ final class KnownAuthentication: Sendable {
         state = Locked(State(isSaved: isStored, saves: saves))
     }
 
-    /// Who asked.
-    var place: ProtectionSpace { authentication.place }
+    /// The server or proxy, without a realm.
+    var endpoint: ProtectionSpace { authentication.place }
 
-    /// Takes the login for a load. False while another load has the connection that belongs to it: from the time at which
-    /// that load found or published the login until the stream that it returned has ended.
+    /// Claims the login for a load. Returns false while another load uses the connection that belongs to the login: from the time
+    /// at which that load found or published the login until the stream that it returned has ended.
     ///
-    /// A login that belongs to no connection is good for any number of loads.
+    /// Any number of loads may use a login that does not belong to a connection.
     func claim(for claim: LoginClaim) -> Bool {
         guard pool != nil else { return true }
-        // The stream is asked without the lock: it has a lock of its own.
+        // Without the lock: the stream has its own.
         let last = state.withLock { $0.stream }
         if let last, !last.hasEnded, !state.withLock({ $0.claim === claim }) { return false }
         return state.withLock { state in
@@ -64,44 +68,44 @@ final class KnownAuthentication: Sendable {
         }
     }
 
-    /// The load of this stream has the connection.
+    /// Records the stream of the load that uses the connection.
     func begin(_ stream: ReadStream) {
         guard pool != nil else { return }
         state.withLock { $0.stream = stream }
     }
 
-    /// The conversation with a proxy for one tunnel.
+    /// Returns the authentication with a proxy for one tunnel.
     ///
-    /// A scheme that authenticates connections begins anew; those that were tried before it are not tried again for each
-    /// tunnel.
+    /// A scheme that authenticates connections begins a new login; the schemes that were tried before it are not tried again for
+    /// each tunnel.
     func forTunnel() -> HTTPAuthentication {
         guard authentication.isConnectionBound, let method = authentication.method else { return authentication }
         var policy = policy
         policy.methods = Array(policy.methods.drop { $0 != method })
         return HTTPAuthentication(
-            response: challenge, from: place, policy: policy, memory: authentication.memory,
+            response: challenge, from: endpoint, policy: policy, memory: authentication.memory,
             isNamed: authentication.isNamed) ?? authentication
     }
 
-    /// Whether the credential is the one that a URL names; true for a URL that names no user, and for a scheme that knows by itself
-    /// who the user is.
+    /// Whether the credential is the one that a URL names. True for a URL without a user, and for a scheme that determines the
+    /// user itself.
     func isOf(_ login: SessionLoad.URLLogin?) -> Bool { credential.map { $0.isOf(login) } ?? true }
 
-    /// What ties the conversation to its TLS connection.
+    /// The channel binding of the TLS connection.
     var binding: ChannelBinding? { state.withLock { $0.binding } }
 
-    /// Takes it from a connection to the same server or proxy.
+    /// Takes the channel binding from a connection to the same server or proxy.
     func bind(to stream: ReadStream) {
-        guard let hash = stream[place.role == .origin ? .serverEndPointBinding : .httpProxyBinding] else { return }
+        guard let hash = stream[endpoint.role == .origin ? .serverEndPointBinding : .httpProxyBinding] else { return }
         state.withLock { $0.binding = .tlsServerEndPoint(hash) }
     }
 
-    /// The server or proxy has taken the credential.
+    /// Records that the server or proxy has accepted the credential.
     func accept() {
         state.withLock { $0.isAccepted = true }
     }
 
-    /// What is to be saved, once, now that it was accepted: persistently or for the process.
+    /// Returns the accepted credential if it is not saved yet, once: to save persistently or for the process.
     func takeUnsaved() -> (credential: Credential, persistently: Bool)? {
         state.withLock { state in
             guard state.isAccepted, !state.isSaved else { return nil }
@@ -111,15 +115,50 @@ final class KnownAuthentication: Sendable {
     }
 }
 
-/// What a load holds while it uses logins that belong to connections; the logins are free once it is gone.
+extension Credential {
+    /// Whether the credential is that of a URL's user, possibly as `DOMAIN\user`, and of its password, if any. True for a URL
+    /// without a user.
+    func isOf(_ login: SessionLoad.URLLogin?) -> Bool {
+        guard let login else { return true }
+        guard login.user == user || login.user == accountDomain.map({ "\($0)\\\(user)" }) else { return false }
+        return login.password.map { Secret($0) == password } ?? true
+    }
+}
+
+/// Held by a load while it uses logins that belong to connections. The logins are free once the claim has been released.
 final class LoginClaim: Sendable {}
 
 extension ReadStream {
-    /// Whether nothing more is read from or sent on the stream's connection.
+    /// Whether no more bytes are read from or sent on the stream's connection.
     fileprivate var hasEnded: Bool {
         switch status {
         case .atEnd, .closed, .error: true
         case .notOpen, .opening, .open, .reading, .writing: false
         }
+    }
+}
+
+/// An event of a login, logged once per round.
+enum LoginEvent: String {
+    /// A credential was found, or none is needed: the next request uses it.
+    case begins
+    /// The next leg, or a fresh nonce.
+    case goesOn = "goes on"
+    case accepted
+    case refused
+    /// There is no credential for the challenge.
+    case unanswered
+
+    /// Logs the event with the stream's logger: the protection space and the scheme, never the user or a secret. Without the
+    /// trait `Logging` it does nothing and costs nothing.
+    @inline(__always)
+    static func log(
+        _ event: LoginEvent, at endpoint: ProtectionSpace, by method: AuthenticationMethod?, _ stream: ReadStream
+    ) {
+        #if Logging
+        stream[.logger]?.debug(
+            "Login \(event.rawValue)",
+            metadata: ["place": "\(endpoint)", "scheme": "\(method?.name ?? "none")", "outcome": "\(event.rawValue)"])
+        #endif
     }
 }

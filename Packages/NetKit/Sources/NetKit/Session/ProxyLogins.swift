@@ -1,17 +1,18 @@
+internal import EventLoops
 internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
-/// What a session's load tells the proxies on the way: to each its own.
+/// The logins that a session's load sends to the proxies of its route, each to its own proxy.
 struct ProxyLogins: Sendable {
-    /// For one proxy.
+    /// The login for one proxy.
     struct Entry: Sendable {
         let known: KnownAuthentication
-        /// What it is told with a request in absolute form; nil if its connection is authenticated already.
+        /// The value of its field in a request in absolute form; nil if its connection is authenticated already.
         var value: [UInt8]?
     }
 
-    /// What a session allows to be sent to a proxy before it asks.
+    /// What a session allows to be sent to a proxy before its challenge.
     final class Rules: Sendable {
         let policy: AuthenticationPolicy
         let memory: AuthenticationMemory
@@ -31,17 +32,17 @@ struct ProxyLogins: Sendable {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    subscript(place: ProtectionSpace) -> Entry? {
-        get { entries[place] }
-        set { entries[place] = newValue }
+    subscript(space: ProtectionSpace) -> Entry? {
+        get { entries[space] }
+        set { entries[space] = newValue }
     }
 
     subscript(proxy: HTTPProxy) -> Entry? { entries.isEmpty ? nil : entries[proxy.space] }
 
-    /// The ways, each proxy with the login that it is for, so that connections are shared by equal ones only.
+    /// Returns the routes with the login of each proxy, so that only equal ones share connections.
     ///
-    /// The last proxy of a way for `http` is told with each request. Then the connection is nobody's, unless the
-    /// scheme authenticates it.
+    /// The last proxy of a route for `http` receives its login with each request. The connection then belongs to no login, unless
+    /// the scheme authenticates it.
     func logins(in routes: [ProxyRoute], toSecure isSecure: Bool) -> [ProxyRoute] {
         routes.map { route in
             var hops = route.hops
@@ -65,21 +66,78 @@ extension StreamProperty where Value == ProxyLogins {
 }
 
 extension StreamProperty where Value == [UInt8] {
-    /// `tls-server-end-point` of the connection with that proxy, if it has TLS.
+    /// The `tls-server-end-point` binding of the connection with the answering proxy, if it uses TLS.
     static var httpProxyBinding: Self { .init(setting: "NetKit.http.proxyBinding", access: .readOnly) }
 }
 
 extension StreamProperty where Value == AuthenticationVerdict {
-    /// What became of the credentials that the proxy was told which refused a tunnel.
+    /// The verdict on the credentials for the proxy that refused a tunnel.
     static var httpTunnelVerdict: Self { .init(setting: "NetKit.http.tunnelVerdict", access: .readOnly) }
 }
 
 extension StreamProperty where Value == Bool {
-    /// Fail with ``ConnectionGone`` instead of making a new connection: what the request says is for the idle one.
+    /// Whether to fail with ``ConnectionGone`` instead of opening a connection: the request's login is valid only on the idle
+    /// one.
     static var httpNeedsIdleConnection: Self {
         .init(setting: "NetKit.http.needsIdleConnection", access: .beforeOpen, default: false)
     }
 }
 
-/// The connection that a login belongs to is no more; nothing was done.
+/// The connection that a login belongs to was closed; nothing was sent.
 struct ConnectionGone: Error {}
+
+/// The login to a proxy for one tunnel: makes the fields of its requests, and evaluates the responses.
+///
+/// A scheme that authenticates connections has its own authentication for each tunnel; one that authenticates requests shares its
+/// state.
+final class ProxyLogin: Sendable {
+    let authentication: HTTPAuthentication
+    private let known: KnownAuthentication
+    private let proxy: ProtectionSpace
+    private struct State {
+        var binding: ChannelBinding?
+        var outcome: Result<HTTPRequest, HTTPAuthError>?
+    }
+    private let state = Locked(State())
+
+    /// - Parameter proxy: the proxy that receives the credentials.
+    init(for known: KnownAuthentication, at proxy: ProtectionSpace) {
+        self.known = known
+        self.proxy = proxy
+        authentication = known.forTunnel()
+    }
+
+    /// The channel binding of the TLS connection with the proxy.
+    var binding: ChannelBinding? {
+        get { state.withLock { $0.binding } }
+        set { state.withLock { $0.binding = newValue } }
+    }
+
+    /// Adds credentials to a request, which may involve a ticket server; ``takeOutcome()`` then returns the request.
+    func work(on request: HTTPRequest) -> TunnelWork {
+        TunnelWork { [self] done in
+            Task {
+                var signed = request
+                let outcome: Result<HTTPRequest, HTTPAuthError>
+                do throws(HTTPAuthError) {
+                    try await authentication.apply(
+                        to: &signed, known.credential, channelBinding: binding, through: proxy)
+                    outcome = .success(signed)
+                } catch {
+                    outcome = .failure(error)
+                }
+                state.withLock { $0.outcome = outcome }
+                done()
+            }
+        }
+    }
+
+    func takeOutcome() -> Result<HTTPRequest, HTTPAuthError>? { state.withLock { $0.outcome.take() } }
+
+    /// Evaluates a response.
+    func judge(_ response: HTTPResponse, to request: HTTPRequest) throws(HTTPAuthError) -> AuthenticationVerdict {
+        let verdict = try authentication.update(with: response, to: request)
+        if verdict == .accepted { known.accept() }
+        return verdict
+    }
+}

@@ -4,19 +4,19 @@ internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
-/// One sending of a session's request, signed for the origin and for the proxies that have asked.
+/// One transmission of a session's request, signed for the origin and for the proxies that require it.
 struct SessionAttempt {
     /// Credentials could not be applied.
     struct Failure: Error {
         let known: KnownAuthentication
-        /// The conversation in which it happened, which may be about to go on with another scheme.
+        /// The authentication that failed, which may be about to continue with another scheme.
         let authentication: HTTPAuthentication
         let error: HTTPAuthError
     }
 
-    /// As it was signed for the origin.
+    /// The request as signed for the origin.
     private(set) var request: HTTPRequest
-    /// This is the first leg of a login, which is refused whatever it holds.
+    /// Whether this is the first leg of a login, which is refused regardless of the body.
     private(set) var leavesBodyOut = false
     let stream: ReadStream
 
@@ -24,13 +24,13 @@ struct SessionAttempt {
     private let body: HTTPBody?
     private let session: HTTPSession
     private let originEntry: KnownAuthentication?
-    /// The proxies that take the request itself, and what each is told.
-    private var takers: [(known: KnownAuthentication, request: HTTPRequest)] = []
+    /// The proxies that receive the request itself, and the form of the request for each.
+    private var requestProxies: [(known: KnownAuthentication, request: HTTPRequest)] = []
     private var logins: ProxyLogins
     private var needsIdleConnection = false
 
     /// - Parameter isNamed: whether the request goes to the origin that the application named.
-    /// - Throws: what `prepare` throws; `EINVAL` if it sets what is the session's own.
+    /// - Throws: the error of `prepare`; `EINVAL` if it sets a property that the session determines.
     init(
         _ request: HTTPRequest, _ body: HTTPBody?, _ originEntry: KnownAuthentication?, _ session: HTTPSession,
         isNamed: Bool
@@ -48,13 +48,13 @@ struct SessionAttempt {
         try session.configuration.prepare(stream)
         try checkPreparation()
         if session.configuration.followsRedirects, stream[.urlDemandsTLS] == false {
-            // It is for the hops with https, and each hop is prepared anew.
+            // TLS is for hops to https; each hop is prepared separately.
             try stream.set(.tls, to: nil)
         }
         if !isNamed, let tls = stream[.tls] { try stream.set(.tls, to: session.configuration.crossOrigin.tls(tls)) }
     }
 
-    /// Refuses what `prepare` must not set because the session decides it: it would have no effect.
+    /// Rejects properties that `prepare` must not set because the session determines them: they would have no effect.
     private func checkPreparation() throws(StreamError) {
         if stream[.httpFollowsRedirects] == true {
             throw .sessionDecides("httpFollowsRedirects", instead: "followsRedirects")
@@ -71,32 +71,34 @@ struct SessionAttempt {
 
     /// The entries whose login belongs to the connection of this attempt.
     var bound: [KnownAuthentication] {
-        let all = (originEntry.map { [$0] } ?? []) + takers.map(\.known)
+        let all = (originEntry.map { [$0] } ?? []) + requestProxies.map(\.known)
         return all.filter { $0.pool != nil }
     }
 
-    /// The pool of the connection: the origin's own, a proxy's own, or everybody's.
+    /// The pool of the connection: the origin login's own, a proxy login's own, or the session's.
     var pool: HTTPConnectionPool { bound.first?.pool ?? session.configuration.pool }
 
-    /// What a proxy was told with the request; nil if it got none.
-    func told(_ entry: KnownAuthentication) -> HTTPRequest? { takers.first { $0.known === entry }?.request }
+    /// The request as a proxy received it; nil if the proxy received none.
+    func request(sentTo entry: KnownAuthentication) -> HTTPRequest? {
+        requestProxies.first { $0.known === entry }?.request
+    }
 
     // MARK: Signing
 
-    /// Puts the fields on that the origin and the proxies want.
+    /// Adds the fields that the origin and the proxies require.
     mutating func sign(_ proxyEntries: [KnownAuthentication], _ url: URL, wholeBody: Bool) async throws(Failure) {
-        if !proxyEntries.isEmpty { await findTakers(proxyEntries, url) }
+        if !proxyEntries.isEmpty { await findRequestProxies(proxyEntries, url) }
         needsIdleConnection = !bound.isEmpty && pool.idleCount > 0
         if !needsIdleConnection { bound.forEach { $0.authentication.disconnected() } }
         if let entry = originEntry {
             request = try await apply(entry, to: request)
             leavesBodyOut = entry.authentication.traits.expectsAnotherChallenge
         }
-        for index in takers.indices {
-            let entry = takers[index].known
-            takers[index].request = try await apply(entry, to: takers[index].request)
-            let value = takers[index].request.fields.first { $0.name == .proxyAuthorization }?.rawValue
-            logins[entry.place]?.value = value
+        for index in requestProxies.indices {
+            let entry = requestProxies[index].known
+            requestProxies[index].request = try await apply(entry, to: requestProxies[index].request)
+            let value = requestProxies[index].request.fields.first { $0.name == .proxyAuthorization }?.rawValue
+            logins[entry.endpoint]?.value = value
             if entry.authentication.traits.expectsAnotherChallenge { leavesBodyOut = true }
         }
         if body == nil || wholeBody { leavesBodyOut = false }
@@ -109,32 +111,32 @@ struct SessionAttempt {
         do throws(HTTPAuthError) {
             try await entry.authentication.apply(
                 to: &signed, entry.credential, body: signedBody, channelBinding: entry.binding,
-                through: entry.place)
+                through: entry.endpoint)
         } catch {
             throw Failure(known: entry, authentication: entry.authentication, error: error)
         }
         return signed
     }
 
-    /// Which of the known proxies are on the ways to this URL, and which of those take the request itself.
+    /// Finds the known proxies on the routes to this URL, and those of them that receive the request itself.
     ///
-    /// A script that is to decide is run; its decision is the one that the load will come to.
-    private mutating func findTakers(_ entries: [KnownAuthentication], _ url: URL) async {
-        for entry in entries { logins[entry.place] = .init(known: entry) }
+    /// If a script decides, it is run; the load then reaches the same decision.
+    private mutating func findRequestProxies(_ entries: [KnownAuthentication], _ url: URL) async {
+        for entry in entries { logins[entry.endpoint] = .init(known: entry) }
         guard url.scheme?.lowercased() == "http" else { return }
         var routes = stream[.proxies] ?? []
         if routes.isEmpty, stream[.socksProxy] == nil, let settings = stream[.httpProxySettings] {
-            // What is wrong with them is told when they are used.
+            // Invalid settings are reported when they are used.
             routes = (try? await settings.resolvedRoutes(for: url)) ?? []
         }
         for route in routes {
             guard let proxy = route.hops.last as? HTTPProxy, let known = logins[proxy]?.known,
-                !takers.contains(where: { $0.known === known })
+                !requestProxies.contains(where: { $0.known === known })
             else { continue }
             var form = request
-            // A target that cannot be sent fails where it is sent.
+            // An invalid target is reported when it is sent.
             try? form.setTarget(RequestTarget(absolute: url))
-            takers.append((known, form))
+            requestProxies.append((known, form))
         }
     }
 
@@ -149,11 +151,10 @@ struct SessionAttempt {
 
     // MARK: The stream
 
-    /// Gives the stream what it is to send, and what is left of `StreamProperty.httpTotalLimit`, which all attempts of a load
-    /// share.
+    /// Sets the request of the stream, and what is left of `StreamProperty.httpTotalLimit`, which all attempts of a load share.
     ///
-    /// - Parameter start: when the load began.
-    /// - Throws: ``StreamError/timedOut`` if nothing is left.
+    /// - Parameter start: the start of the load.
+    /// - Throws: ``StreamError/timedOut`` if no time is left.
     func prepareStream(of start: Moment) throws(StreamError) {
         if let limit = stream[.httpTotalLimit], limit > .zero {
             let left = Moment.now.duration(to: start + limit)
@@ -162,7 +163,7 @@ struct SessionAttempt {
         }
         var sent = request
         if let body, !leavesBodyOut, !body.isRepeatable, !sent.fields.contains(.expect) {
-            // Whoever refuses the request does it before the body is spent.
+            // A server or proxy that refuses the request then does so before the body has been used.
             do throws(HTTPMessageError) { try sent.fields.set("100-continue", for: .expect) } catch {
                 throw StreamError(error)
             }
@@ -175,16 +176,16 @@ struct SessionAttempt {
         bound.forEach { $0.begin(stream) }
     }
 
-    /// The connection is what the next leg is bound to.
+    /// Passes the connection's channel binding to the logins that continue on it.
     func bind() {
         originEntry?.bind(to: stream)
-        for taker in takers where stream[.httpAnsweringProxy]?.space == taker.known.place {
-            taker.known.bind(to: stream)
+        for proxy in requestProxies where stream[.httpAnsweringProxy]?.space == proxy.known.endpoint {
+            proxy.known.bind(to: stream)
         }
     }
 
-    /// A proxy has stopped the request: a login that the origin has not seen begins anew.
-    func originWasNotAsked() {
+    /// Restarts the origin's login, because a proxy has stopped the request and the origin has not seen it.
+    func restartOriginLogin() {
         if let originEntry, originEntry.pool != nil { originEntry.authentication.disconnected() }
     }
 }

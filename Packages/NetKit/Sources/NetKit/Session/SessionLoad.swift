@@ -4,49 +4,50 @@ internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
-/// One load of a session: redirects, and for each the rounds of authentication, with the origin and with proxies on the way.
+/// One load of a session: redirects, and for each hop the rounds of authentication, with the origin and with the proxies of the
+/// route.
 ///
-/// Theory of operation. A round is a ``SessionAttempt``: the request with what is known for whoever asked so far. Its answer
-/// is judged by whom it is from, the origin (401) or a proxy (407), and what that one's conversation needs for the next
-/// round is looked up or asked for. Tunnels have their own rounds within the attempt, on their own connection, as long as
-/// the credentials are the same.
+/// Theory of operation. A round is a ``SessionAttempt``: the request with the logins for all challenges so far. Its response is
+/// evaluated by its sender, the origin (401) or a proxy (407), and a credential that the sender's authentication needs for the
+/// next round is looked up or prompted for. Tunnels have their own rounds within the attempt, on their own connection, as long
+/// as the credentials stay the same.
 struct SessionLoad {
-    /// How much of an answer that is not wanted is read for the sake of its connection.
-    static let discardLimit = 64 * 1024
+    /// The maximum number of bytes of an unneeded response that are read in order to keep its connection.
+    private static let discardLimit = 64 * 1024
 
-    /// A user and maybe a password, as a URL names them.
+    /// The user of a URL, and optionally the password.
     struct URLLogin {
         var user: String
         var password: String?
     }
 
-    let session: HTTPSession
-    /// When the load began.
+    private let session: HTTPSession
+    /// The start of the load.
     private let start = Moment.now
-    /// The request without anything of the session's.
-    private(set) var request: HTTPRequest
-    private(set) var body: HTTPBody?
-    private(set) var url: URL
-    private(set) var origin: HTTPOrigin
+    /// The request without the session's additions.
+    private var request: HTTPRequest
+    private var body: HTTPBody?
+    private var url: URL
+    private var origin: HTTPOrigin
     private var redirects = RedirectPolicy()
-    /// User name and password of the caller's own URL; not of one that a redirect leads to. A user that was answered when asked takes
-    /// their place.
-    var login: URLLogin?
-    /// The origin that the application named; those that redirects lead to get less without being asked for.
+    /// User name and password of the caller's own URL; not those of a redirect's target. A user entered at a prompt replaces
+    /// them.
+    private var login: URLLogin?
+    /// The origin that the application named; other origins receive less without a challenge.
     private let namedOrigin: HTTPOrigin
-    /// Holds the logins of this hop that belong to connections.
-    private(set) var claim = LoginClaim()
-    var prompts = 0
-    var refused: Set<Credential> = []
+    /// Claims the logins of this hop that belong to connections.
+    private var claim = LoginClaim()
+    private var prompts = 0
+    private var refused: Set<Credential> = []
 
-    /// What is used for the origin, and for each proxy that has asked.
+    /// The logins that are used for the origin, and for each proxy that requires one.
     private var originEntry: KnownAuthentication?
     private var proxyEntries: [KnownAuthentication] = []
-    /// The proxies that have asked, with what their own fields say.
+    /// The proxies that have required a login, with their own fields.
     private var proxies: [ProtectionSpace: HTTPProxy] = [:]
-    /// How often each place has asked, and how often its connection was lost.
+    /// The number of challenges and lost connections of each server and proxy.
     private var rounds: [ProtectionSpace: Int] = [:]
-    /// A leg without its body was taken for the whole request.
+    /// Whether a leg without its body was taken for the whole request.
     private var sendsWholeBody = false
 
     init(_ request: HTTPRequest, body: HTTPBody?, session: HTTPSession) throws(StreamError) {
@@ -63,7 +64,7 @@ struct SessionLoad {
         }
     }
 
-    /// The stream of the answer that counts.
+    /// Returns the stream of the final response.
     mutating func run() async throws(StreamError) -> ReadStream {
         while true {
             let stream = try await authenticate()
@@ -88,7 +89,7 @@ struct SessionLoad {
 
     // MARK: Rounds
 
-    /// Sends the request until it is answered with anything but a challenge that can be met.
+    /// Sends the request until the response is not a challenge that can be met.
     private mutating func authenticate() async throws(StreamError) -> ReadStream {
         claim = LoginClaim()
         originEntry = request.fields.contains(.authorization) ? nil : session.find(request, of: login, for: claim)
@@ -112,7 +113,7 @@ struct SessionLoad {
                 if error.underlying is ConnectionGone {
                     try restart(attempt)
                 } else if let failure = error.underlying as? ProxyLoginFailure,
-                    let known = proxyEntries.first(where: { $0.place == failure.proxy.space })
+                    let known = proxyEntries.first(where: { $0.endpoint == failure.proxy.space })
                 {
                     try await replace(known, failure.authentication, after: failure.error)
                 } else {
@@ -121,14 +122,14 @@ struct SessionLoad {
                 continue
             }
             await discard(attempt.stream)
-            // The connection that a proxy has authenticated is the one that the origin is to authenticate, too.
+            // The origin must authenticate the same connection that a proxy has authenticated.
             if let pool = originEntry?.pool, !attempt.bound.isEmpty, attempt.pool !== pool {
                 attempt.pool.handOver(to: pool)
             }
         }
     }
 
-    /// The request with the fields of everybody who is known to ask; or what could not be applied.
+    /// Returns the request with the fields of all known logins; or the one that could not be applied.
     private func sign() async throws(StreamError) -> (SessionAttempt?, SessionAttempt.Failure?) {
         var attempt = try SessionAttempt(request, body, originEntry, session, isNamed: isAtNamedOrigin)
         do throws(SessionAttempt.Failure) {
@@ -141,34 +142,34 @@ struct SessionLoad {
         return (attempt, nil)
     }
 
-    /// Opens, waits for the head, and says whether that is the answer; if not, the next round is prepared.
+    /// Opens the stream and waits for the head. Returns whether the response is final; if not, prepares the next round.
     private mutating func isAnswer(_ attempt: SessionAttempt) async throws(StreamError) -> Bool {
         let stream = attempt.stream
         try stream.open()
         let response = try await stream.response()
         attempt.bind()
         if response.status == .proxyAuthenticationRequired, let proxy = stream[.httpAnsweringProxy] {
-            attempt.originWasNotAsked()
+            attempt.restartOriginLogin()
             return try await !isMet(response, by: proxy, attempt)
         }
         try await accepted(by: stream[.httpAnsweringProxy], response, attempt)
         let isChallenge = response.status == .unauthorized
         if attempt.leavesBodyOut, !isChallenge {
-            // Somebody has taken for the request what was only the beginning of a login.
+            // The server has taken the first leg of a login, without its body, for the whole request.
             sendsWholeBody = true
             try restart(attempt)
             return false
         }
         guard let entry = originEntry else {
             if request.fields.contains(.authorization) || !isChallenge { return true }
-            return try await !isMet(response, verdict: .otherSpace, nil, attempt)
+            return try await !isMet(response, verdict: .otherRealm, nil, attempt)
         }
         let verdict = try judge(entry) { () throws(HTTPAuthError) in
             try entry.authentication.update(with: response, to: attempt.request)
         }
         if verdict == .accepted, response.status != .proxyAuthenticationRequired {
             entry.accept()
-            LoginNews.tell(.accepted, at: entry.place, by: entry.authentication.method, stream)
+            LoginEvent.log(.accepted, at: entry.endpoint, by: entry.authentication.method, stream)
         }
         try await save(entry)
         return try await !isMet(response, verdict: verdict, entry, attempt)
@@ -180,71 +181,71 @@ struct SessionLoad {
     ) async throws(StreamError) -> Bool {
         if request.fields.contains(.proxyAuthorization) { return false }
         proxies[proxy.space] = proxy
-        let entry = proxyEntries.first { $0.place == proxy.space }
+        let entry = proxyEntries.first { $0.endpoint == proxy.space }
         var verdict = attempt.stream[.httpTunnelVerdict]
-        if verdict == nil, let entry, let told = attempt.told(entry) {
+        if verdict == nil, let entry, let sent = attempt.request(sentTo: entry) {
             verdict = try judge(entry) { () throws(HTTPAuthError) in
-                try entry.authentication.update(with: response, to: told)
+                try entry.authentication.update(with: response, to: sent)
             }
         }
-        return try await isMet(response, verdict: verdict ?? .otherSpace, entry, attempt, from: proxy)
+        return try await isMet(response, verdict: verdict ?? .otherRealm, entry, attempt, from: proxy)
     }
 
-    /// Whether there is something to say to a challenge; then it is said in the next round.
+    /// Whether a challenge can be met. If so, prepares the answer for the next round.
     private mutating func isMet(
         _ response: HTTPResponse, verdict: AuthenticationVerdict, _ entry: KnownAuthentication?,
         _ attempt: SessionAttempt, from proxy: HTTPProxy? = nil
     ) async throws(StreamError) -> Bool {
-        let place = proxy?.space ?? entry?.place ?? ProtectionSpace(.origin, of: origin)
+        let endpoint = proxy?.space ?? entry?.endpoint ?? ProtectionSpace(.origin, of: origin)
         switch verdict {
         case .accepted: return false
         case .apply:
-            try count(place)
-            LoginNews.tell(.goesOn, at: place, by: entry?.authentication.method, attempt.stream)
+            try count(endpoint)
+            LoginEvent.log(.goesOn, at: endpoint, by: entry?.authentication.method, attempt.stream)
             return true
-        case .refused, .otherSpace, .failed:
+        case .refused, .otherRealm, .failed:
             var failure: HTTPAuthError?
-            if let entry, verdict != .otherSpace {
+            if let entry, verdict != .otherRealm {
                 failure = verdict == .refused ? HTTPAuthError(.credentialRefused) : entry.authentication.error
                 failure = entry.authentication.error ?? failure
                 drop(entry)
-                LoginNews.tell(.refused, at: place, by: entry.authentication.method, attempt.stream)
+                LoginEvent.log(.refused, at: endpoint, by: entry.authentication.method, attempt.stream)
                 guard failure?.asksForOtherCredentials == true else { return false }
             }
             guard
                 let authentication = HTTPAuthentication(
                     response: response, from: proxy?.space,
-                    policy: session.configuration.policy(for: place.role), memory: session.memory,
+                    policy: session.configuration.policy(for: endpoint.role), memory: session.memory,
                     isNamed: proxy?.isNamed ?? isAtNamedOrigin),
                 authentication.isValid,
                 let next = try await self.entry(
                     for: authentication, of: response, after: failure, besides: entry, from: proxy)
             else {
-                LoginNews.tell(.unanswered, at: place, by: nil, attempt.stream)
+                LoginEvent.log(.unanswered, at: endpoint, by: nil, attempt.stream)
                 return false
             }
-            try count(place)
-            LoginNews.tell(.begins, at: next.place, by: next.authentication.method, attempt.stream)
+            try count(endpoint)
+            LoginEvent.log(.begins, at: next.endpoint, by: next.authentication.method, attempt.stream)
             next.bind(to: attempt.stream)
             use(next)
             return true
         }
     }
 
-    /// Takes what else may do for credentials that could not even be applied.
+    /// Finds another credential, after one that could not be applied.
     private mutating func replace(
         _ known: KnownAuthentication, _ authentication: HTTPAuthentication, after error: HTTPAuthError
     ) async throws(StreamError) {
-        // The scheme could not start, and the next one wants a credential of another realm, or one at all.
+        // The scheme could not start, and the next one needs a credential of another realm, or needs one at all.
         let isOther = [.wrongProtectionSpace, .missingUserName, .weakerScheme].contains(error.code)
         drop(known)
         proxyEntries.removeAll { $0 === known }
         if originEntry === known { originEntry = nil }
-        try count(known.place)
+        try count(known.endpoint)
         guard isOther || error.asksForOtherCredentials, authentication.isValid,
             let next = try await entry(
                 for: authentication, of: known.challenge, after: isOther ? nil : error, besides: known,
-                from: proxies[known.place])
+                from: proxies[known.endpoint])
         else { throw .authentication(error) }
         use(next)
     }
@@ -253,27 +254,27 @@ struct SessionLoad {
     private var isAtNamedOrigin: Bool { origin == namedOrigin }
 
     private mutating func use(_ entry: KnownAuthentication) {
-        switch entry.place.role {
+        switch entry.endpoint.role {
         case .origin: originEntry = entry
         case .proxy:
-            proxyEntries.removeAll { $0.place == entry.place }
+            proxyEntries.removeAll { $0.endpoint == entry.endpoint }
             proxyEntries.append(entry)
         }
     }
 
-    /// A login whose connection is gone begins anew.
+    /// Restarts the logins of a connection that was closed.
     private mutating func restart(_ attempt: SessionAttempt) throws(StreamError) {
         for entry in attempt.bound {
-            try count(entry.place)
+            try count(entry.endpoint)
             entry.authentication.disconnected()
         }
     }
 
-    /// Nobody asks for ever.
-    private mutating func count(_ place: ProtectionSpace) throws(StreamError) {
-        let place = place.with(realm: nil)
-        rounds[place, default: 0] += 1
-        guard rounds[place, default: 0] > session.configuration.policy(for: place.role).limits.roundCount else {
+    /// Limits the number of rounds per server and proxy.
+    private mutating func count(_ endpoint: ProtectionSpace) throws(StreamError) {
+        let endpoint = endpoint.with(realm: nil)
+        rounds[endpoint, default: 0] += 1
+        guard rounds[endpoint, default: 0] > session.configuration.policy(for: endpoint.role).limits.roundCount else {
             return
         }
         throw .authentication(HTTPAuthError(.tooManyRounds))
@@ -290,29 +291,31 @@ struct SessionLoad {
         }
     }
 
-    /// The request has come through: what the proxies on the way were told was right.
+    /// Records that the proxies of the route have accepted their logins, since the request has passed them.
     private func accepted(
         by proxy: HTTPProxy?, _ response: HTTPResponse, _ attempt: SessionAttempt
     ) async throws(StreamError) {
-        if let entry = proxyEntries.first(where: { $0.place == proxy?.space }), let told = attempt.told(entry) {
+        if let entry = proxyEntries.first(where: { $0.endpoint == proxy?.space }),
+            let sent = attempt.request(sentTo: entry)
+        {
             _ = try judge(entry) { () throws(HTTPAuthError) in
-                try entry.authentication.update(with: response, to: told)
+                try entry.authentication.update(with: response, to: sent)
             }
             entry.accept()
-            LoginNews.tell(.accepted, at: entry.place, by: entry.authentication.method, attempt.stream)
+            LoginEvent.log(.accepted, at: entry.endpoint, by: entry.authentication.method, attempt.stream)
         }
         for entry in proxyEntries { try await save(entry) }
     }
 
     // MARK: Bodies
 
-    /// A body that can be had once and was begun cannot be sent again.
+    /// A body that can be read only once and was begun cannot be sent again.
     private func checkBody(_ stream: ReadStream, _ status: HTTPStatus) throws(StreamError) {
         guard body?.isRepeatable == false, (stream[.httpBodyBytesSent] ?? 0) > 0 else { return }
         throw .bodyNotRepeatable(status.code)
     }
 
-    /// Reads what is left of an answer, so that its connection can be used again, and closes.
+    /// Reads the rest of a response so that its connection can be used again, and closes the stream.
     private func discard(_ stream: ReadStream) async {
         let end = Moment.now + session.configuration.discardLimit
         var piece = [UInt8](repeating: 0, count: 4096)
@@ -325,14 +328,134 @@ struct SessionLoad {
                 count += more
             }
         } catch {
-            // It is closed anyway, and with it the connection.
+            // The stream is closed anyway, and with it the connection.
         }
         stream.close()
     }
 }
 
+// MARK: - Credentials
+
+extension SessionLoad {
+    private mutating func drop(_ entry: KnownAuthentication) {
+        session.forget(entry)
+        if let credential = entry.credential { refused.insert(credential) }
+    }
+
+    /// Returns a login that is known, stored or prompted for. One load at a time: a login that another load has just made is
+    /// used, and the user is asked only once.
+    private mutating func entry(
+        for authentication: HTTPAuthentication, of challenge: HTTPResponse, after failure: HTTPAuthError?,
+        besides old: KnownAuthentication?, from proxy: HTTPProxy?
+    ) async throws(StreamError) -> KnownAuthentication? {
+        do throws(WaitError) {
+            try await session.challengeSemaphore.wait()
+        } catch {
+            throw .cancelled
+        }
+        defer { session.challengeSemaphore.signal() }
+        let wanted = wantedLogin(for: authentication)
+        if let known = session.find(like: authentication, of: wanted, besides: old) { return known }
+        let policy = session.configuration.policy(for: authentication.place.role)
+        let entry: KnownAuthentication
+        // The reason why a credential may not be used unless the user agrees to a weaker login than before.
+        var objection: HTTPAuthError?
+        if !authentication.requiresUserNameAndPassword {
+            entry = KnownAuthentication(authentication, of: challenge, policy, nil, isStored: true, saves: false)
+        } else if let credential = try await stored(authentication, proxy, &objection) {
+            entry = KnownAuthentication(
+                authentication, of: challenge, policy, credential, isStored: true, saves: false)
+        } else if let credential = session.credential(like: authentication, of: wanted),
+            isUsable(credential, authentication, &objection)
+        {
+            // Another load's connection is being authenticated with it.
+            entry = KnownAuthentication(
+                authentication, of: challenge, policy, credential, isStored: true, saves: false)
+        } else if let answer = await ask(authentication, failure, proxy, objection) {
+            let credential = authentication.credential(answer.user, answer.password, answer.accountDomain)
+            authentication.approve(credential)
+            if let wanted, wanted.user != answer.user { login = URLLogin(user: answer.user) }
+            entry = KnownAuthentication(
+                authentication, of: challenge, policy, credential, isStored: false, saves: answer.saves)
+        } else {
+            return nil
+        }
+        session.remember(entry, for: claim)
+        return entry
+    }
+
+    /// The user of the URL, to whose logins its origin is limited, and the password unless that was refused; nil for any user.
+    private func wantedLogin(for authentication: HTTPAuthentication) -> URLLogin? {
+        guard authentication.place.role == .origin, var login else { return nil }
+        if let password = login.password,
+            refused.contains(authentication.credential(login.user, Secret(password), nil))
+        {
+            login.password = nil
+        }
+        return login
+    }
+
+    /// Whether a credential may be tried without a prompt: it was not refused, and its form is not weaker than before.
+    private func isUsable(
+        _ credential: Credential, _ authentication: HTTPAuthentication, _ objection: inout HTTPAuthError?
+    ) -> Bool {
+        if refused.contains(credential) { return false }
+        guard let reason = authentication.objection(to: credential) else { return true }
+        objection = reason
+        return false
+    }
+
+    /// The credential in the URL of origin or proxy, or one from a store, if it may be tried.
+    private func stored(
+        _ authentication: HTTPAuthentication, _ proxy: HTTPProxy?, _ objection: inout HTTPAuthError?
+    ) async throws(StreamError) -> Credential? {
+        let login = authentication.place.role == .origin ? self.login : proxy?.accountInURL
+        if let login, let password = login.password {
+            let credential = authentication.credential(login.user, Secret(password), nil)
+            if isUsable(credential, authentication, &objection) { return credential }
+        }
+        do throws(HTTPAuthError) {
+            let query = CredentialQuery(
+                authentication.space, user: login?.user, isNamed: authentication.isNamed)
+            guard let found = try await session.configuration.stores.find(query) else { return nil }
+            return isUsable(found, authentication, &objection) ? found : nil
+        } catch {
+            throw .authentication(error)
+        }
+    }
+
+    private mutating func ask(
+        _ authentication: HTTPAuthentication, _ failure: HTTPAuthError?, _ proxy: HTTPProxy?,
+        _ objection: HTTPAuthError?
+    ) async -> AuthenticationPrompt.Answer? {
+        guard let prompt = session.configuration.prompt, prompts < session.configuration.promptLimit,
+            let method = authentication.method
+        else { return nil }
+        prompts += 1
+        let user = authentication.place.role == .origin ? login?.user : proxy?.accountInURL?.user
+        return await prompt(
+            AuthenticationPrompt(
+                space: authentication.space, method: method,
+                requiresAccountDomain: authentication.requiresAccountDomain, url: url, user: user,
+                failure: failure?.code == .weakerScheme ? nil : failure,
+                downgrade: objection ?? authentication.objection(to: nil)))
+    }
+
+    /// Saves a credential that the server or proxy has accepted and that is not stored yet.
+    private func save(_ entry: KnownAuthentication) async throws(StreamError) {
+        guard let (credential, persistently) = entry.takeUnsaved() else { return }
+        do throws(HTTPAuthError) {
+            // Without a store it cannot be saved, which is an error only if the user has requested it.
+            try await session.configuration.stores.save(credential, persistently: persistently)
+        } catch {
+            guard persistently || error.code != .storeReadOnly else { return }
+            throw .authentication(error)
+        }
+    }
+}
+
 extension HTTPRequest {
-    /// The same request for its URL without user and password, which are nobody else's business.
+    /// The same request for its URL without user and password, which other parties must not see.
     fileprivate func withoutLogin(_ url: URL) throws(StreamError) -> HTTPRequest {
         guard url.user(percentEncoded: true) != nil || url.password(percentEncoded: true) != nil,
             var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
@@ -353,5 +476,24 @@ extension HTTPRequest {
 extension ProtectionSpace {
     fileprivate init(_ role: Role, of origin: HTTPOrigin) {
         self.init(role, scheme: origin.scheme, host: origin.host, port: Int(origin.port))
+    }
+}
+
+extension HTTPAuthentication {
+    /// Makes a credential for this object's space. If the account has a domain and none is given, `DOMAIN\user` is split.
+    fileprivate func credential(_ user: String, _ password: Secret, _ domain: String?) -> Credential {
+        var (user, domain) = (user, domain)
+        if requiresAccountDomain, domain?.isEmpty != false, let mark = user.firstIndex(of: "\\") {
+            domain = String(user[..<mark])
+            user = String(user[user.index(after: mark)...])
+        }
+        return Credential(user: user, accountDomain: domain, proof: .password(password), for: space)
+    }
+}
+
+extension HTTPProxy {
+    /// The proxy's account, in the form of a URL's login.
+    fileprivate var accountInURL: SessionLoad.URLLogin? {
+        account.map { .init(user: $0.user, password: $0.password.withBytes { String(decoding: $0, as: UTF8.self) }) }
     }
 }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import NetKit
 
-/// A load that failed knows why: nobody is asked a second time.
+/// A failed load is diagnosed from its own facts, without a second request.
 @Suite struct LoadDiagnosisTests {
-    private let nobody: DeadEnd
+    private let deadEnd: RefusedPort
 
-    init() throws { nobody = try DeadEnd() }
+    init() throws { deadEnd = try RefusedPort() }
 
     private func ended(_ stream: ReadStream) async {
         do throws(StreamError) {
@@ -32,7 +32,7 @@ import Testing
             ("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n", FindingCode.serverBroken),
             ("HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n", .credentialsWanted),
             ("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", .requestRefused),
-            ("SSH-2.0-nobody\r\n\r\n", .notHTTP),
+            ("SSH-2.0-test\r\n\r\n", .notHTTP),
             ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", .answerMissing),
         ])
     func anHTTPLoadIsNotMadeAgain(_ answer: String, _ code: FindingCode) async throws {
@@ -54,13 +54,13 @@ import Testing
     }
 
     @Test func aRefusedConnectionIsNotMadeAgain() async throws {
-        let url = URL(string: "http://127.0.0.1:\(nobody.port)/")!
+        let url = URL(string: "http://127.0.0.1:\(deadEnd.port)/")!
         let stream = try ReadStream(httpURL: url)
         await ended(stream)
         #expect(try await cause(stream, url)?.code == .portRefused)
     }
 
-    /// What a script's server says is known; why it says nothing, the way there tells.
+    /// A response of a script's server is known; the lack of one is diagnosed by the route to the server.
     @Test func aProxyScript() async throws {
         func found(_ place: String) async throws -> Finding? {
             let url = URL(string: "http://www.example.test/")!
@@ -73,9 +73,9 @@ import Testing
             // On a machine without a network, that is the cause.
             return ([diagnosis.cause].compactMap(\.self) + diagnosis.consequences).first { $0.rung == .proxy }
         }
-        let dead = try await found("http://127.0.0.1:\(nobody.port)/proxy.pac")
+        let dead = try await found("http://127.0.0.1:\(deadEnd.port)/proxy.pac")
         #expect(dead?.code == .proxyScriptUnreachable)
-        #expect(dead?.evidence.first?.hasPrefix("127.0.0.1:\(nobody.port): ") == true)
+        #expect(dead?.evidence.first?.hasPrefix("127.0.0.1:\(deadEnd.port): ") == true)
         let refusing = try AnsweringServer("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n")
         #expect(try await found("http://127.0.0.1:\(refusing.port)/proxy.pac")?.code == .proxyScriptUnreachable)
         #expect(refusing.connections == 1)
@@ -96,9 +96,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("407 Who", FindingCode.proxyCredentialsWanted), ("403 No", .proxyForbids), ("502 Gone", .proxyFails),
+        ("407 Login", FindingCode.proxyCredentialsWanted), ("403 No", .proxyForbids), ("502 Gone", .proxyFails),
     ])
-    func whatAProxyRefusedIsNotAskedAgain(_ status: String, _ code: FindingCode) async throws {
+    func aProxyRefusalIsNotRequestedAgain(_ status: String, _ code: FindingCode) async throws {
         let proxy = try AnsweringServer("HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n")
         let url = URL(string: "https://www.example.test/")!
         let stream = try ReadStream(httpURL: url)
@@ -112,12 +112,12 @@ import Testing
     @Test(arguments: ["http", "https"]) func aProxyThatWasNeverReached(_ scheme: String) async throws {
         let url = URL(string: "\(scheme)://www.example.test/")!
         var settings = ProxySettings()
-        settings.http = [try ProxyServer("http://127.0.0.1:\(nobody.port)")]
+        settings.http = [try ProxyServer("http://127.0.0.1:\(deadEnd.port)")]
         settings.https = settings.http
         let bySettings = try ReadStream(httpURL: url)
         try bySettings.set(.httpProxySettings, to: settings)
         let byRoute = try ReadStream(httpURL: url)
-        try byRoute.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "127.0.0.1", port: nobody.port))])
+        try byRoute.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "127.0.0.1", port: deadEnd.port))])
         for stream in [bySettings, byRoute] {
             await ended(stream)
             let found = try await cause(stream, url)
@@ -136,8 +136,8 @@ import Testing
         #expect(server.connections == 1)
     }
 
-    @Test func anFTPServerThatIsNone() async throws {
-        let server = try AnsweringServer(greeting: "SSH-2.0-nobody\r\n")
+    @Test func anInvalidFTPServer() async throws {
+        let server = try AnsweringServer(greeting: "SSH-2.0-test\r\n")
         let url = URL(string: "ftp://127.0.0.1:\(server.port)/file")!
         let stream = try ReadStream(ftpURL: url)
         await ended(stream)

@@ -7,8 +7,8 @@ import Testing
 
 @testable import NetKit
 
-/// The closure that makes a request's body, and the body's stream, are called without the load's lock, so they may use the stream of
-/// the load.
+/// The closure that makes a request's body, and the body's stream, are called without the load's lock, so they may use the stream
+/// of the load.
 @Suite(.timeLimit(.minutes(1))) struct BodyCallbackTests {
     /// Runs `body` with the URL of a server that answers with the body of the request.
     private func withEchoServer(_ body: (URL) async throws -> Void) async throws {
@@ -21,7 +21,7 @@ import Testing
         }
         try await body(try #require(URL(string: "http://127.0.0.1:\(port)/")))
         server.stop(within: .zero)
-        // It throws if it has not begun by now: a client that gives up at once needs no server.
+        // It throws if it has not started by now: a client that closes at once needs no server.
         try? await running.value
     }
 
@@ -113,7 +113,7 @@ import Testing
     }
 
     private final class Observer: Watcher, @unchecked Sendable {
-        // Unchecked in name only, as any subclass of Watcher: it has nothing but a constant.
+        // Unchecked only as a subclass of Watcher: it has only a constant.
         let hasFired = OneShot<Bool>()
         override func fire() { hasFired.provide(true) }
     }
@@ -193,7 +193,7 @@ import Testing
         withExtendedLifetime(bodyStream) {}
     }
 
-    @Test("a body that can be sent once, and was after a 100 (Continue), is not sent again")
+    @Test("a body that can be sent only once, and was sent after a 100 (Continue), is not sent again")
     func spentAfterContinue() async throws {
         let server = try TurnServer([
             "HTTP/1.1 100 Continue\r\n\r\n",

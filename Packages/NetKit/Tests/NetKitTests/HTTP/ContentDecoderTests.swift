@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// Whole and cut at every place, one member and several.
+    /// Whole and split at every position, with one member and several.
     @Test(arguments: [("gzip", gzip, 1), ("deflate", zlib, 1), ("deflate", raw, 1), ("gzip", gzip + gzip + gzip, 3)])
     func codings(_ coding: String, _ bytes: [UInt8], _ times: Int) throws {
         for piece in 1...bytes.count {
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotDecoded() throws {
+    @Test func bodiesThatAreNotDecoded() throws {
         for coding in ["", "identity", "br", "gzip, gzip"] { #expect(try decoder(coding) == nil) }
     }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import NetKit
 
 @Suite struct HTTPConnectionPoolTests {
-    /// A connection whose other end is in our hands.
+    /// A connection whose peer the test controls.
     private struct Wire {
         let connection: HTTPConnection
         let peer: CInt
@@ -22,7 +22,7 @@ import Testing
             connection = HTTPConnection(pair: pair, key: try key(url, properties), limits: .default)
         }
 
-        /// Ends the connection at once, also while a child process of another test holds a copy of the descriptor.
+        /// Closes the connection at once, even while a child process of another test holds a copy of the descriptor.
         func endPeer() {
             shutdown(peer, CInt(SHUT_RDWR))
             close(peer)
@@ -48,9 +48,9 @@ import Testing
         wires.forEach { $0.endPeer() }
     }
 
-    /// One that the peer has closed, or sent anything on, is not given out.
+    /// A connection that the peer has closed, or on which it has sent anything, is not returned.
     @Test(arguments: [false, true])
-    func looksBeforeItGives(_ says: Bool) throws {
+    func checksBeforeItReturns(_ says: Bool) throws {
         let pool = HTTPConnectionPool()
         let wire = try Wire()
         pool.put(wire.connection)
@@ -60,12 +60,12 @@ import Testing
         if says { wire.endPeer() }
     }
 
-    /// What a read has emptied just now need not be looked at, where the request can be sent twice; else it always is.
+    /// A connection that a read has just emptied is not checked if the request may be sent twice; otherwise it always is.
     @Test(arguments: [
         ("http://example.org/", true, true), ("http://example.org/", false, false),
         ("https://example.org/", true, false),
     ])
-    func trustsWhatWasEmptyJustNow(_ url: String, _ mayRepeat: Bool, _ isTrusted: Bool) throws {
+    func trustsAConnectionThatWasJustEmptied(_ url: String, _ mayRepeat: Bool, _ isTrusted: Bool) throws {
         let pool = HTTPConnectionPool()
         let wire = try Wire(url)
         #expect(write(wire.peer, "x", 1) == 1)
@@ -78,7 +78,7 @@ import Testing
         wire.connection.pair.close()
     }
 
-    /// Neither a read that was as long as its room, nor one that is longer ago, says that nothing has come since.
+    /// A read that filled its buffer, or one that is too long ago, does not prove that no bytes have arrived since.
     @Test func trustsNothingElse() throws {
         let wire = try Wire()
         #expect(write(wire.peer, "x", 1) == 1)
@@ -107,7 +107,7 @@ import Testing
         (a + b).forEach { $0.endPeer() }
     }
 
-    @Test func whatIsTooOldIsClosed() throws {
+    @Test func expiredConnectionsAreClosed() throws {
         let pool = HTTPConnectionPool(limits: .init(idle: .zero))
         let wire = try Wire()
         pool.put(wire.connection)
@@ -116,7 +116,7 @@ import Testing
         wire.endPeer()
     }
 
-    @Test("CVE-2022-27782, CVE-2026-8932: whatever a connection was made with differently is another connection")
+    @Test("CVE-2022-27782, CVE-2026-8932: connections that differ in any property are separate")
     func keys() throws {
         typealias Change = (String, (inout StreamProperties) -> Void)
         func tls(_ what: String, _ change: @escaping (inout TLSConfiguration) -> Void) -> Change {
@@ -161,7 +161,7 @@ import Testing
             #expect(key.hashValue == keys[0].1.hashValue)
             keys.append((what, key))
         }
-        // What concerns TLS makes no difference without it.
+        // Properties of TLS make no difference without TLS.
         var properties = StreamProperties()
         properties[.tls] = TLSConfiguration()
         #expect(try Self.key("http://example.org/", properties) == Self.key())

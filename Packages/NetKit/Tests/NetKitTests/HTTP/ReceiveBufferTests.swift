@@ -8,17 +8,17 @@ import Testing
         buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } }
     }
 
-    @Test func fillsAndForgets() throws {
+    @Test func fillsAndRemoves() throws {
         let stream = ReadStream(bytes: Array(0..<100))
         try stream.open()
         var buffer = ReceiveBuffer(capacity: 10)
         #expect(try buffer.fill(from: stream) == 10)
         buffer.remove(4)
         #expect(contents(buffer) == Array(4..<10))
-        // No room at the end: what was used makes room, what is unused moves.
+        // No room at the end: the unused bytes move to the front.
         #expect(try buffer.fill(from: stream) == 4)
         #expect(contents(buffer) == Array(4..<14))
-        // All of it unused: it grows.
+        // All bytes are unused: the buffer grows.
         #expect(try buffer.fill(from: stream) == 10)
         #expect(contents(buffer) == Array(4..<24))
         buffer.remove(20)

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPMessage
 import StreamKit
+import StreamKitTesting
 import Testing
 
 @testable import NetKit
@@ -51,7 +52,7 @@ import Testing
         #expect(try next(302, nil) == nil)
     }
 
-    /// Scheme × host × port: what is another origin, and what is refused.
+    /// Scheme × host × port: other origins, and refusals.
     @Test(arguments: [
         ("http://a.example/", "http://a.example/x", true), ("http://a.example/", "http://a.example:80/x", true),
         ("http://a.example/", "http://A.EXAMPLE/x", true), ("http://a.example/", "http://a.example:81/x", false),
@@ -70,7 +71,7 @@ import Testing
         #expect(hop.request.fields.contains(.accept))
     }
 
-    /// The application names what else may go.
+    /// The application names further fields that are sent.
     @Test func namedFields() throws {
         let fields: [(HTTPFieldName, String)] = [("X-Request-ID", "1"), ("X-Api-Key", "s"), (.userAgent, "u")]
         let hop = try #require(
@@ -78,7 +79,7 @@ import Testing
         #expect(hop.request.fields.map(\.name) == ["X-Request-ID", .userAgent])
     }
 
-    /// Another origin is verified in full, and sees no certificate, unless the application allows it.
+    /// Another origin is verified in full and receives no certificate, unless the application allows it.
     @Test(arguments: [false, true]) func trust(_ keepsTrust: Bool) {
         var relaxed = TLSConfiguration()
         relaxed.verification = .insecureNoNameCheck
@@ -91,7 +92,14 @@ import Testing
         #expect(other == (keepsTrust ? relaxed : TLSConfiguration()))
     }
 
-    /// The name that TLS tells the server shows which configuration the second connection has.
+    @Test(arguments: [false, true]) func identity(_ sendsIdentity: Bool) throws {
+        var own = TLSConfiguration()
+        own.identity = try TestIdentity.make()
+        let other = CrossOriginPolicy(sendsIdentity: sendsIdentity).tls(own)
+        #expect(other == (sendsIdentity ? own : TLSConfiguration()))
+    }
+
+    /// The server name in TLS shows which configuration the second connection uses.
     @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func trustOfLoads(_ keepsTrust: Bool) async throws {
         let other = try TurnServer(["not TLS"])
         let first = try TurnServer([
@@ -109,7 +117,7 @@ import Testing
         #expect(other.requests.map { $0.contains("named.example") } == [keepsTrust])
     }
 
-    /// A body goes to another origin only if the application allows it.
+    /// A body is sent to another origin only if the application allows it.
     @Test(arguments: [301, 302, 303, 307, 308], [HTTPMethod.post, .put])
     func bodies(_ status: Int, _ method: HTTPMethod) throws {
         let keepsBody = RedirectPolicy.method(after: status, method) == method
@@ -150,7 +158,7 @@ import Testing
         #expect(try next(303, "/a", from: "http://example.org/a", method: .post)?.request.method == .get)
     }
 
-    @Test func whatABodyNeeds() throws {
+    @Test func fieldsForABody() throws {
         let about: [(HTTPFieldName, String)] = [
             (.contentType, "a/b"), (.contentLength, "3"), (.contentEncoding, "gzip"), (.expect, "100-continue"),
         ]

@@ -91,13 +91,13 @@ import Testing
 
     @Test func expectations() throws {
         let expect: [(HTTPFieldName, String)] = [(.expect, "100-Continue")]
-        #expect(try head(.put, fields: expect, body: .bytes([1])).asksLeave)
-        #expect(try !head(.put, fields: expect).asksLeave)
-        #expect(try !head(.put, version: .http10, fields: expect, body: .bytes([1])).asksLeave)
-        #expect(try !head(.put, fields: [(.expect, "other")], body: .bytes([1])).asksLeave)
+        #expect(try head(.put, fields: expect, body: .bytes([1])).expectsContinue)
+        #expect(try !head(.put, fields: expect).expectsContinue)
+        #expect(try !head(.put, version: .http10, fields: expect, body: .bytes([1])).expectsContinue)
+        #expect(try !head(.put, fields: [(.expect, "other")], body: .bytes([1])).expectsContinue)
     }
 
-    @Test func whatWasSentIsAValueAgain() throws {
+    @Test func theSentHeadIsParsedAgain() throws {
         let url = try #require(URL(string: "http://example.org/a?b"))
         let head = try head(.put, fields: [("X-A", "1")], body: .bytes([1]))
         let request = try #require(RequestPreparation.request(from: head.bytes, for: url))

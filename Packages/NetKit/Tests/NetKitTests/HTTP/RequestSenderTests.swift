@@ -7,7 +7,7 @@ import Testing
 @testable import NetKit
 
 @Suite(.timeLimit(.minutes(1))) struct RequestSenderTests {
-    /// Takes all bytes, and can hold them back, as TLS does with the rest of a record.
+    /// A transport that accepts all bytes, and can hold them back, as TLS does with the rest of a record.
     private final class HoldingTransport: StreamTransport {
         let waitPoint = WaitPoint()
         let holdsBytes = Locked(true)
@@ -36,7 +36,7 @@ import Testing
         let pair = StreamPair(transport: transport)
         try pair.open()
         var sender = RequestSender(
-            Array("PUT / HTTP/1.1\r\n\r\n".utf8), body: .bytes([1, 2, 3]), length: 3, asksLeave: awaitsContinue,
+            Array("PUT / HTTP/1.1\r\n\r\n".utf8), body: .bytes([1, 2, 3]), length: 3, expectsContinue: awaitsContinue,
             loop: .shared)
         sender.begin()
         for _ in 1...2 {
@@ -51,13 +51,14 @@ import Testing
         transport.holdsBytes.withLock { $0 = false }
         switch try sender.advance(pair.output) {
         case .done: #expect(!awaitsContinue)
-        case .awaitsLeave: #expect(awaitsContinue)
+        case .awaitsContinue: #expect(awaitsContinue)
         default: Issue.record("the bytes have left")
         }
         pair.close()
     }
 
-    @Test("a body's stream is waited for once all bytes have left the layers below") func flushingBeforeTheSource()
+    @Test("the load waits for a body's stream only once the lower layers have sent all bytes")
+    func flushingBeforeTheSource()
         throws
     {
         let transport = HoldingTransport()
@@ -66,7 +67,7 @@ import Testing
         let body = StreamPair.bound()
         var sender = RequestSender(
             Array("PUT / HTTP/1.1\r\n\r\n".utf8), body: .stream(length: nil) { body.input }, length: nil,
-            asksLeave: false, loop: .shared)
+            expectsContinue: false, loop: .shared)
         sender.begin()
         func advance() throws -> RequestSender.Progress {
             while true {

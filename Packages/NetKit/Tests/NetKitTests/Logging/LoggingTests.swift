@@ -12,7 +12,7 @@ import Testing
 
 @testable import NetKit
 
-/// What loads and sessions tell their logger, with the trait `Logging`.
+/// The log messages of loads and sessions, with the trait `Logging`.
 @Suite(.timeLimit(.minutes(1))) struct LoggingTests {
     private let log = InMemoryLogHandler()
 
@@ -22,7 +22,7 @@ import Testing
         return logger
     }
 
-    /// What was told, without the ports.
+    /// The messages, without the ports.
     private func lines(_ port: UInt16) -> [String] {
         log.entries.map { "\($0.level) \($0.message)".replacing(":\(port)", with: "") }
     }
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("each round of a login: whom it is to and by which scheme, not as whom or with what")
+    @Test("each round of a login: the server and the scheme, but neither the user nor a secret")
     func logins() async throws {
         try await serving { exchange in
             // "ann:right" in base 64.
@@ -151,7 +151,7 @@ import Testing
 
     @Test("a kept connection that is dead, and the request that is sent again")
     func retries() async throws {
-        // Answers one request of each connection, and hangs up on the second.
+        // Responds to one request of each connection, and closes the connection at the second.
         let listener = try StreamListener(port: 0, isLocal: true)
         let port = try #require(listener.port)
         let running = Task {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StreamKit
 
-/// A server that says these bytes to each client that has said something, and hangs up.
+/// A server that sends these bytes to each client after its first bytes, and closes the connection.
 private func server(saying bytes: [UInt8]) throws -> (listener: StreamListener, url: URL) {
     let listener = try StreamListener(address: .ip(.v4(.loopback), port: 0))
     Task {
@@ -27,7 +27,7 @@ extension PropertyEffect {
         try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
     }
 
-    /// What a server is asked by a GET with a property.
+    /// The request that a server receives from a GET with a property.
     private static func request(
         _ set: (ReadStream) throws -> Void
     ) async throws -> String {
@@ -65,7 +65,7 @@ extension PropertyEffect {
             return try await stream.response().status.code == 204 && target.connections == 1
         },
         http("httpPool") {
-            // It goes on listening, so that the connection is worth keeping.
+            // The server continues to read, so that the connection can be kept.
             let server = try AnsweringServer(none, "")
             let pool = HTTPConnectionPool()
             let stream = try ReadStream(httpURL: url(server))
@@ -104,7 +104,7 @@ extension PropertyEffect {
             return target.requests.first?.contains("X-Key: secret") == true
         },
         http("httpDiscardLimit") {
-            // The redirect announces a body that does not come.
+            // The redirect announces a body that does not arrive.
             for (limit, isFollowed) in [(Duration.milliseconds(1), true), (.seconds(3600), false)] {
                 let target = try AnsweringServer(none)
                 let server = try AnsweringServer(
@@ -134,9 +134,9 @@ extension PropertyEffect {
             defer { reading.cancel() }
             let (pair, _) = try await peer.accept()
             defer { pair.close() }
-            var heard = ""
-            while !heard.contains("the body") {
-                heard += String(decoding: try await pair.input.read(upTo: 4096), as: UTF8.self)
+            var received = ""
+            while !received.contains("the body") {
+                received += String(decoding: try await pair.input.read(upTo: 4096), as: UTF8.self)
             }
             return true
         },

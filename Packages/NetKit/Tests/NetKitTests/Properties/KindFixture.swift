@@ -9,12 +9,12 @@ import Testing
 
 @testable import StreamKit
 
-/// A stream of one kind, with another end that accepts connections and says nothing.
+/// A stream of one kind, with a peer that accepts connections and sends nothing.
 final class Fixture: Sendable {
     let subject: Subject
-    /// The stream's other end, if it is there before the stream is opened.
+    /// The stream's peer, if it exists before the stream is opened.
     let peer: StreamPair?
-    /// What must stay alive.
+    /// Objects that must stay alive.
     private let others: [any Sendable]
 
     init(_ subject: Subject, peer: StreamPair? = nil, keeping others: any Sendable...) {
@@ -29,7 +29,7 @@ final class Fixture: Sendable {
     }
 }
 
-/// How to make a stream of one kind.
+/// Makes a stream of one kind.
 struct KindFixture: Sendable, CustomTestStringConvertible {
     let kind: StreamKind
     let make: @Sendable () throws -> Fixture
@@ -42,7 +42,7 @@ struct KindFixture: Sendable, CustomTestStringConvertible {
     var testDescription: String { kind.name }
 }
 
-/// A port of 127.0.0.1 that accepts connections when told to.
+/// A port of 127.0.0.1 that accepts connections on request.
 final class SilentPeer: Sendable {
     let socket: Socket
     let port: UInt16
@@ -54,7 +54,7 @@ final class SilentPeer: Sendable {
 
     deinit { socket.invalidate() }
 
-    /// The next connection, open, and the address that it comes from.
+    /// The next connection, opened, and its remote address.
     func accept() async throws -> (pair: StreamPair, address: SocketAddress) {
         let client = try await socket.accept()
         let address = try #require(client.peerAddress)
@@ -64,19 +64,19 @@ final class SilentPeer: Sendable {
     }
 }
 
-/// Finds an address at once.
-struct KnownPlace: PlaceFinder {
+/// A finder that returns one address at once.
+struct KnownPlace: AddressFinder {
     let port: UInt16
     var description: String { "a known place" }
 
-    func start(_ handler: @escaping @Sendable (Result<FoundPlace, StreamError>) -> Void) -> LookupToken {
-        let place = FoundPlace(addresses: [.ip(.v4(.loopback), port: port)], name: "place.test")
+    func start(_ handler: @escaping @Sendable (Result<FoundAddresses, StreamError>) -> Void) -> LookupToken {
+        let place = FoundAddresses(addresses: [.ip(.v4(.loopback), port: port)], name: "place.test")
         EventLoop.shared.execute { handler(.success(place)) }
         return LookupToken { true }
     }
 }
 
-/// A file that is removed with it.
+/// A file that is removed with this object.
 final class ScratchFile: Sendable {
     let path: String
 
@@ -94,7 +94,7 @@ final class ScratchFile: Sendable {
     var content: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
 }
 
-/// A transport over a socket, as a caller may write one.
+/// A custom transport over a socket.
 final class OwnTransport: StreamTransport {
     let pair: StreamPair
 
@@ -140,7 +140,7 @@ extension KindFixture {
         return (ends[0], peer)
     }
 
-    /// A connected TCP socket, the other end of which nobody takes.
+    /// A connected TCP socket whose peer is not accepted.
     static func connectedSocket() throws -> (descriptor: Int32, listener: SilentPeer) {
         let listener = try SilentPeer()
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -156,7 +156,7 @@ extension KindFixture {
         return (pair, peer)
     }
 
-    /// Every kind of all packages; ``PropertyMatrixTests`` proves that none is missing.
+    /// The stream kinds of all packages; ``PropertyMatrixTests`` proves that the list is complete.
     static let all: [KindFixture] =
         ofStreamKit
         + NetworkKind.all.map { kind in
@@ -166,7 +166,7 @@ extension KindFixture {
             }
         }
 
-    /// Those that go nowhere.
+    /// The kinds without a connection.
     private static let ofStreamKit: [KindFixture] = [
         KindFixture(.readFile) {
             let file = try ScratchFile()
@@ -229,7 +229,7 @@ extension KindFixture {
 /// A kind of stream that connects to a host and a port.
 struct NetworkKind: Sendable {
     let kind: StreamKind
-    /// Makes one, with TLS from the first byte or not.
+    /// Makes a stream, optionally with TLS from the first byte.
     let make: @Sendable (_ host: String, _ port: UInt16, _ isSecure: Bool) throws -> Subject
 
     init(_ kind: StreamKind, _ make: @escaping @Sendable (String, UInt16, Bool) throws -> Subject) {
@@ -249,7 +249,7 @@ struct NetworkKind: Sendable {
         return subject
     }
 
-    /// Sent by an HTTP request: more than any buffer on the way holds.
+    /// The body of an HTTP request: larger than the sum of all buffers.
     static let body = [UInt8](repeating: 7, count: 64 << 20)
 
     static let all: [NetworkKind] = [

@@ -5,7 +5,7 @@ import NetKit
 @testable import StreamKit
 
 extension PropertyEffect {
-    /// Reports that something was logged.
+    /// A log handler that reports each message.
     private struct Witness: LogHandler {
         let lines: AsyncStream<Void>.Continuation
         var metadata: Logger.Metadata = [:]
@@ -24,7 +24,7 @@ extension PropertyEffect {
             let (lines, continuation) = AsyncStream<Void>.makeStream()
             let fixture = try KindFixture.make(kind)
             try fixture.subject.set(.logger, to: Logger(label: "matrix") { _ in Witness(lines: continuation) })
-            // On a socket that is connected, there is nothing to report but a handshake, which the limit ends.
+            // A connected socket reports only a handshake, which the limit ends.
             if [StreamKind.socket.name, StreamKind.accepted.name].contains(kind) {
                 try fixture.subject.set(.tls, to: named)
                 try fixture.subject.set(.openLimit, to: .milliseconds(1))

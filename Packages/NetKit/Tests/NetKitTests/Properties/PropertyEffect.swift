@@ -9,7 +9,7 @@ import Testing
 
 @testable import StreamKit
 
-/// What shows that a property does something: bytes on the wire, an option of the socket, a limit that fired.
+/// The observable effect of a property: bytes on the wire, a socket option, a limit that was reached.
 struct PropertyEffect: Sendable {
     struct Cell: Sendable, CustomTestStringConvertible {
         let property: String
@@ -19,7 +19,7 @@ struct PropertyEffect: Sendable {
 
     let property: String
     let kinds: [String]
-    /// Sets the property on a stream of the kind and looks.
+    /// Sets the property on a stream of the kind and observes the effect.
     let observe: @Sendable (_ kind: String) async throws -> Bool
 
     init(
@@ -46,7 +46,7 @@ extension NetworkKind {
 }
 
 extension Subject {
-    /// Opens it, or has a client begin; does not wait.
+    /// Opens the stream, or starts an operation of a client; does not wait.
     func begin() throws {
         guard case .client(let client) = self else { return try open() }
         Task { _ = try? await client.command(try Subject.noop()) }
@@ -58,14 +58,14 @@ extension Subject {
 extension PropertyEffect {
     private static let ftp = StreamKind.ofFTPStream
     static let connecting = NetworkKind.all.map(\.kind)
-    /// With the socket's options.
+    /// Makes an effect that socket options show.
     private static let proxied = connecting.filter { $0.honours(.proxies) }
 
     static let all: [PropertyEffect] = sockets + limits + ways + local + ofFTP + ofHTTP + logging
 
     // MARK: Options of the socket
 
-    /// The connection of a stream with a property: its own end.
+    /// The local end of the connection of a stream with a property.
     private static func socket(
         _ kind: String, _ set: (Subject) throws -> Void, _ look: (Int32) -> Bool
     ) async throws -> Bool {
@@ -83,13 +83,13 @@ extension PropertyEffect {
         return look(descriptor)
     }
 
-    /// The same of a listener's configuration.
+    /// The same for a listener's configuration.
     private static func acceptedSocket(
         _ set: (Subject) throws -> Void, _ look: (Int32) -> Bool
     ) async throws -> Bool {
         let (descriptor, listener) = try KindFixture.connectedSocket()
         var properties = StreamProperties()
-        // A stream takes the values to the configuration's properties.
+        // A stream copies the values to the configuration's properties.
         let carrier = StreamPair(host: "127.0.0.1", port: listener.port)
         try set(.pair(carrier))
         properties.merge(carrier.input.connection.details.withLock { $0.properties })
@@ -109,7 +109,7 @@ extension PropertyEffect {
 
     private static let sockets = [
         PropertyEffect("keepsAlive", of: connecting + [.accepted]) { kind in
-            // FTP has it on unless told otherwise.
+            // FTP enables it by default.
             let wanted = !ftp.contains { $0.name == kind }
             return try await socket(kind) {
                 try $0.set(.keepsAlive, to: wanted)
@@ -147,20 +147,20 @@ extension PropertyEffect {
                 Syscalls.localAddress($0)?.ipAddress == own.ipAddress
             }
         },
-        PropertyEffect("failsWhenAddressGoes", of: connecting + [.socket, .accepted]) { kind in
+        PropertyEffect("failsWhenAddressIsRemoved", of: connecting + [.socket, .accepted]) { kind in
             if kind == StreamKind.socket.name {
                 let fixture = try KindFixture.make(kind)
-                try fixture.subject.set(.failsWhenAddressGoes, to: true)
+                try fixture.subject.set(.failsWhenAddressIsRemoved, to: true)
                 try fixture.subject.open()
                 let own = fixture.subject.value(.localAddress)
                 return LocalAddressMonitor.shared.watches(try #require(own))
             }
             var watched: SocketAddress?
             let isFound = try await socket(kind) {
-                try $0.set(.failsWhenAddressGoes, to: true)
+                try $0.set(.failsWhenAddressIsRemoved, to: true)
             } _: {
                 watched = Syscalls.localAddress($0)
-                // Watched once the stream is open, which may be a moment later.
+                // The address is watched once the stream is open, which may be slightly later.
                 while let watched, !LocalAddressMonitor.shared.watches(watched) { sched_yield() }
                 return watched != nil
             }
@@ -194,7 +194,7 @@ extension PropertyEffect {
         ) { kind in
             var fixture = try KindFixture.make(kind)
             if kind == StreamKind.readFile.name {
-                // A FIFO that nobody writes to.
+                // A FIFO without a writer.
                 let file = try ScratchFile()
                 unlink(file.path)
                 try #require(mkfifo(file.path, 0o600) == 0)
@@ -215,7 +215,7 @@ extension PropertyEffect {
             var ends: [Int32] = [-1, -1]
             defer { for end in ends where end >= 0 { close(end) } }
             if kind == StreamKind.writtenFile.name {
-                // A FIFO whose reader reads nothing.
+                // A FIFO whose reader does not read.
                 let file = try ScratchFile()
                 unlink(file.path)
                 try #require(mkfifo(file.path, 0o600) == 0)
@@ -263,9 +263,9 @@ extension PropertyEffect {
         return configuration
     }()
 
-    // MARK: The way to the peer
+    // MARK: The route to the peer
 
-    /// What the first peer gets from a stream with properties.
+    /// The bytes that the first peer receives from a stream with properties.
     private static func greeting(
         _ kind: String, host: String = "127.0.0.1", isSecure: Bool = false, says: String = "",
         _ set: (Subject, SilentPeer) throws -> Void
@@ -294,7 +294,7 @@ extension PropertyEffect {
                 return contains(bytes, "AUTH TLS")
             }
             if connecting.contains(where: { $0.name == kind }) {
-                // An https URL turns TLS on; the property says how.
+                // An https URL enables TLS; the property configures it.
                 let isHTTP = kind == StreamKind.http.name
                 let bytes = try await greeting(kind, isSecure: isHTTP) { subject, _ in try subject.set(.tls, to: named)
                 }
@@ -355,7 +355,7 @@ extension PropertyEffect {
             return resolver.names.withLock { $0 }.contains("named.test")
         },
         PropertyEffect("attemptDelay", of: connecting) { kind in
-            // Nobody answers at the first address, whose queue is full.
+            // The first address does not respond: its queue is full.
             let full = try Socket(listeningAt: .ip(.v4(.loopback), port: 0), backlog: 0)
             defer { full.invalidate() }
             let address = try #require(full.localAddress)
@@ -377,7 +377,7 @@ extension PropertyEffect {
                 try subject.set(.resolver, to: ListedResolver(addresses))
             }
             defer { subject.close() }
-            // With the usual one, and the longest that the test may take, only the first would be tried.
+            // With the default delay, only the first would be tried within the time limit of the test.
             try subject.set(.attemptDelay, to: .seconds(3600))
             try subject.set(.openLimit, to: .milliseconds(20))
             var early: StreamError?
@@ -433,7 +433,7 @@ extension PropertyEffect {
 
     // MARK: FTP
 
-    /// What an FTP server is told by a stream that does all of its work.
+    /// The commands that an FTP server receives from a stream that completes its work.
     private static func dialogue(
         _ kind: String, host: String = "127.0.0.1", _ server: ScriptedFTPServer = ScriptedFTPServer(),
         _ set: (Subject, UInt16) throws -> Void
@@ -442,12 +442,12 @@ extension PropertyEffect {
         let subject = try NetworkKind.named(kind).make(host, host == "127.0.0.1" ? port : 21, false)
         try subject.set(.ftpPool, to: FTPSessionPool())
         try set(subject, port)
-        await subject.work { !server.awaitsSign || server.commands.contains("NOOP") }
+        await subject.work { !server.awaitsKeepAlive || server.commands.contains("NOOP") }
         server.stop()
         return server.commands
     }
 
-    private static func tells(
+    private static func sends(
         _ property: String, of kinds: [StreamKind] = ftp, _ command: String,
         by server: @escaping @Sendable () -> ScriptedFTPServer = { ScriptedFTPServer() }, host: String = "127.0.0.1",
         _ set: @escaping @Sendable (Subject, UInt16) throws -> Void
@@ -460,37 +460,37 @@ extension PropertyEffect {
     private static let transfers = ftp.filter { $0.honours(.ftpKeepAlive) }
 
     private static let ofFTP = [
-        tells("ftpUserName", "USER ann") { subject, _ in try subject.set(.ftpUserName, to: "ann") },
-        tells("ftpPassword", "PASS secret") { subject, _ in
+        sends("ftpUserName", "USER ann") { subject, _ in try subject.set(.ftpUserName, to: "ann") },
+        sends("ftpPassword", "PASS secret") { subject, _ in
             try subject.set(.ftpUserName, to: "ann")
             try subject.set(.ftpPassword, to: "secret")
         },
-        tells("ftpAccount", "ACCT books", by: { ScriptedFTPServer(wantsAccount: true) }) { subject, _ in
+        sends("ftpAccount", "ACCT books", by: { ScriptedFTPServer(wantsAccount: true) }) { subject, _ in
             try subject.set(.ftpAccount, to: "books")
         },
-        tells("ftpProxy", "USER anonymous@elsewhere.test", host: "elsewhere.test") { subject, port in
+        sends("ftpProxy", "USER anonymous@elsewhere.test", host: "elsewhere.test") { subject, port in
             try subject.set(.ftpProxy, to: FTPProxy(host: "127.0.0.1", port: port))
         },
-        tells("ftpSecurity", "AUTH TLS") { subject, _ in try subject.set(.ftpSecurity, to: .required) },
-        tells("ftpUsesPassiveMode", of: transfers, "EPRT") { subject, _ in
+        sends("ftpSecurity", "AUTH TLS") { subject, _ in try subject.set(.ftpSecurity, to: .required) },
+        sends("ftpUsesPassiveMode", of: transfers, "EPRT") { subject, _ in
             try subject.set(.ftpUsesPassiveMode, to: false)
         },
-        tells("ftpPassiveModeDefault", of: transfers, "EPRT") { subject, _ in
+        sends("ftpPassiveModeDefault", of: transfers, "EPRT") { subject, _ in
             try subject.set(.ftpPassiveModeDefault, to: false)
         },
-        tells("ftpKeepAlive", of: transfers, "NOOP", by: { ScriptedFTPServer(awaitsSign: true) }) { subject, _ in
+        sends("ftpKeepAlive", of: transfers, "NOOP", by: { ScriptedFTPServer(awaitsKeepAlive: true) }) { subject, _ in
             try subject.set(.ftpKeepAlive, to: .milliseconds(1))
         },
-        tells("ftpTransferOffset", of: [.readFTPFile, .writtenFTPFile, .ftpClient], "REST 3") { subject, _ in
+        sends("ftpTransferOffset", of: [.readFTPFile, .writtenFTPFile, .ftpClient], "REST 3") { subject, _ in
             try subject.set(.ftpTransferOffset, to: 3)
         },
-        tells("ftpAppends", of: [.writtenFTPFile, .ftpClient], "APPE file") { subject, _ in
+        sends("ftpAppends", of: [.writtenFTPFile, .ftpClient], "APPE file") { subject, _ in
             try subject.set(.ftpAppends, to: true)
         },
-        tells("ftpFetchesResourceInfo", of: [.readFTPFile, .ftpClient], "SIZE file") { subject, _ in
+        sends("ftpFetchesResourceInfo", of: [.readFTPFile, .ftpClient], "SIZE file") { subject, _ in
             try subject.set(.ftpFetchesResourceInfo, to: true)
         },
-        tells("ftpListingCommand", of: [.ftpListing, .ftpClient], "NLST") { subject, _ in
+        sends("ftpListingCommand", of: [.ftpListing, .ftpClient], "NLST") { subject, _ in
             try subject.set(.ftpListingCommand, to: .names)
         },
         PropertyEffect("ftpPool", of: ftp) { kind in

@@ -11,15 +11,15 @@ import Testing
 @Suite("the matrix of properties", .timeLimit(.minutes(5))) struct PropertyMatrixTests {
     static let kinds = StreamKind.ofStreamKit + StreamKind.ofFTPStream + StreamKind.ofNetKit
 
-    // MARK: Nothing is left out
+    // MARK: Completeness
 
-    /// The packages that are at hand, with the sources of each.
+    /// The available packages, with the sources of each.
     private static func sources() throws -> [(package: String, text: String)] {
         let packages = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../..")
             .standardizedFileURL
         return try ["StreamKit", "FTPStream", "NetKit"].compactMap { package in
             let folder = packages.appendingPathComponent("\(package)/Sources/\(package)")
-            // A package alone, in a repository of its own, has no neighbours.
+            // A package in its own repository has no neighbours.
             guard let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil) else {
                 return nil
             }
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("every public property of the sources is in the matrix, and is a setting unless it says otherwise")
+    @Test("every public property of the sources is in the matrix, and is a setting unless declared otherwise")
     func everyProperty() throws {
         let sources = try Self.sources()
         #expect(sources.contains { $0.package == "NetKit" })
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("every row of a table is of a property that exists", arguments: PropertyMatrixTests.kinds.map(\.name))
+    @Test("every row of a table names an existing property", arguments: PropertyMatrixTests.kinds.map(\.name))
     func everyRow(_ name: String) throws {
         let kind = try #require(Self.kinds.first { $0.name == name })
         let known = Set(PublicProperty.all.map(\.name))
@@ -77,7 +77,7 @@ import Testing
         for row in kind.properties.names {
             #expect(known.union(own).contains(row))
             let property = PublicProperty.all.first { $0.name == row }
-            // A socket tells its own address, which only one that connects can choose.
+            // A socket returns its local address, which only a connecting socket can choose.
             if property?.isReadOnly == true { #expect(kind.properties.role(of: row) == .telling) }
         }
     }
@@ -150,7 +150,7 @@ import Testing
         #expect((stream[.tls] != nil) == isSecure)
         #expect(bridged.setProperty(nil, forKey: .sslSettingsKey), "no TLS is no contradiction")
         #expect(StreamPair(host: "127.0.0.1", port: 9).input[.urlDemandsTLS] == nil)
-        // What can never be used is refused when the stream is opened, as redirects may be turned on later.
+        // An unusable property is refused when the stream is opened, since redirects may be enabled later.
         for followsRedirects in [false, true] {
             let stream = try ReadStream(httpURL: try #require(URL(string: url)))
             try stream.set(.tls, to: TLSConfiguration())
@@ -163,7 +163,9 @@ import Testing
         }
     }
 
-    @Test("what is handed over is checked as what is set", arguments: ["host", "address", "found"])
+    @Test(
+        "properties passed to an initializer are checked like those that are set",
+        arguments: ["host", "address", "found"])
     func handedOver(_ which: String) throws {
         let peer = try SilentPeer()
         func make(_ properties: StreamProperties) -> StreamPair {
@@ -198,7 +200,7 @@ import Testing
 
     // MARK: The page
 
-    /// Writes the page anew with NETKIT_WRITE_PAGES=1; compares it otherwise.
+    /// Writes the page with NETKIT_WRITE_PAGES=1; compares it otherwise.
     @Test("the page of the documentation is this table")
     func page() throws {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -210,5 +212,57 @@ import Testing
         #expect(
             try String(contentsOf: page, encoding: .utf8) == text,
             "run this test with NETKIT_WRITE_PAGES=1 and check the difference in")
+    }
+}
+
+/// The page "Which stream honours which property", made from the streams' own tables.
+enum PropertyPage {
+    static func text(_ kinds: [StreamKind]) -> String {
+        let members = Dictionary(uniqueKeysWithValues: PublicProperty.all.map { ($0.name, $0) })
+        var page = """
+            # Which stream honours which property
+
+            Setting a property that a stream does not honour throws an error that names both.
+
+            ## Overview
+
+            This page is generated from the tables of the streams (`StreamKind`), and a test compares it with them. The test also sets
+            every property on every kind of stream, before and after opening, and observes the effect of each honoured one.
+
+            - A property in the second column can be set until the stream is opened, one in the third until it is closed.
+            - A property in the last column can be read, but not set.
+            - On an HTTP request, `tls` configures TLS, and the URL enables it (`urlDemandsTLS`). For an `http` URL, `tls` applies to
+              redirects to `https`; if redirects are not followed, opening throws. Foundation's streams over an `http` URL refuse `tls`.
+            - A property in *italics* distinguishes connections: streams with different values share no connection.
+            - Your own keys, made with `StreamProperty(_:access:default:)`, are stored and returned by every stream and have no
+              effect. So are the properties about the cost of interfaces, which Linux does not know:
+              \(names(PublicProperty.all.filter(\.isNote))).
+            - Properties that are passed to a stream's initializer follow the same rule: opening the stream throws.
+            - A custom transport may have further properties; see `StreamTransport.setProperty(_:named:)`.
+            - With the trait `Logging`, every stream that connects honours `logger`.
+
+            | Stream | Set until opened | Set until closed | Returned |
+            |---|---|---|---|
+
+            """
+        for kind in kinds {
+            // `logger` has its own line above: the page is the same with and without the trait.
+            let rows = kind.properties.names.compactMap { members[$0] }.filter { $0.member != "logger" }
+            let settable = rows.filter { kind.properties.honours($0.name) }
+            let returned = rows.filter { !kind.properties.honours($0.name) }
+            func cell(_ properties: [PublicProperty]) -> String {
+                properties.sorted { $0.member < $1.member }.map { property in
+                    let isShape = kind.properties.role(of: property.name) == .connecting
+                    return isShape ? "*\(property.member)*" : "`\(property.member)`"
+                }.joined(separator: ", ")
+            }
+            page += "| \(kind.name) | \(cell(settable.filter { !$0.isAlways })) | \(cell(settable.filter(\.isAlways))) "
+            page += "| \(cell(returned)) |\n"
+        }
+        return page
+    }
+
+    private static func names(_ properties: [PublicProperty]) -> String {
+        properties.map { "`\($0.member)`" }.joined(separator: ", ")
     }
 }

@@ -10,7 +10,7 @@ import StreamKit
 import Logging
 #endif
 
-/// A stream of any kind, and what makes such streams.
+/// A stream of any kind, or a client that makes such streams.
 enum Subject: Sendable {
     case reader(ReadStream)
     case writer(WriteStream)
@@ -26,7 +26,7 @@ enum Subject: Sendable {
         }
     }
 
-    /// A client tells nothing.
+    /// Nil for a client.
     func value<Value>(_ property: StreamProperty<Value>) -> Value? {
         switch self {
         case .reader(let stream): stream[property]
@@ -38,7 +38,7 @@ enum Subject: Sendable {
 
     var isClient: Bool { if case .client = self { true } else { false } }
 
-    /// Begins to open; a client begins to ask for something.
+    /// Starts to open; a client starts an operation.
     func open() throws(StreamError) {
         switch self {
         case .reader(let stream): try stream.open()
@@ -57,7 +57,7 @@ enum Subject: Sendable {
         }
     }
 
-    /// Reads, opening it if need be; why that failed.
+    /// Reads, opening the stream if necessary. Returns the error.
     func failureOfReading() async -> StreamError? {
         do throws(StreamError) {
             switch self {
@@ -75,7 +75,7 @@ enum Subject: Sendable {
         }
     }
 
-    /// Writes more than anything on the way can hold; why that failed.
+    /// Writes more than all buffers can hold. Returns the error.
     func failureOfWriting() async -> StreamError? {
         let bytes = [UInt8](repeating: 7, count: 64 << 20)
         do throws(StreamError) {
@@ -94,7 +94,7 @@ enum Subject: Sendable {
         }
     }
 
-    /// Opens it to the end; why that failed.
+    /// Opens the stream and waits. Returns the error.
     func failureOfOpening() async -> StreamError? {
         do throws(StreamError) {
             switch self {
@@ -122,7 +122,7 @@ struct PublicProperty: Sendable {
     let isAlways: Bool
     let isNote: Bool
     let set: @Sendable (Subject) throws(StreamError) -> Void
-    /// Whether reading gives the value that was tried.
+    /// Whether reading the property returns the value that was set.
     let isSet: @Sendable (Subject) -> Bool
     let handOver: @Sendable (inout StreamProperties) -> Void
 
@@ -143,7 +143,7 @@ struct PublicProperty: Sendable {
         handOver = { $0[property] = sample }
     }
 
-    static func told<Value>(_ member: String, _ property: StreamProperty<Value>) -> PublicProperty {
+    static func returned<Value>(_ member: String, _ property: StreamProperty<Value>) -> PublicProperty {
         PublicProperty(member, property, nil) { _, _ in false }
     }
 
@@ -161,7 +161,7 @@ struct PublicProperty: Sendable {
 }
 
 extension PublicProperty {
-    /// Every public property; ``PropertyMatrixTests`` proves that none is missing.
+    /// All public properties; ``PropertyMatrixTests`` proves that the list is complete.
     static let all: [PublicProperty] = ofStreamKit + ofFTPStream + ofNetKit + ofLogging
 
     /// Whether the tests were built with the trait `Logging`.
@@ -181,53 +181,53 @@ extension PublicProperty {
         .of("appendToFile", .appendToFile, true),
         .of("attemptDelay", .attemptDelay, .milliseconds(77)),
         .of("closesDescriptor", .closesDescriptor, true),
-        .told("dataWritten", .dataWritten),
-        .told("exporterBinding", .exporterBinding),
+        .returned("dataWritten", .dataWritten),
+        .returned("exporterBinding", .exporterBinding),
         .of("extendsBackgroundIdle", .extendsBackgroundIdle, true),
-        .of("failsWhenAddressGoes", .failsWhenAddressGoes, true),
+        .of("failsWhenAddressIsRemoved", .failsWhenAddressIsRemoved, true),
         .of("fileOffset", .fileOffset, 3),
         .of("forbidsCellular", .forbidsCellular, true),
-        .told("isCellular", .isCellular),
-        .told("isExpensive", .isExpensive),
+        .returned("isCellular", .isCellular),
+        .returned("isExpensive", .isExpensive),
         .of("keepsAlive", .keepsAlive, true),
         .of("localAddress", .localAddress, .ip(.v4(.loopback), port: 0)),
-        .told("nativeDescriptor", .nativeDescriptor),
+        .returned("nativeDescriptor", .nativeDescriptor),
         .of("openLimit", .openLimit, .seconds(77)),
         .of("proxies", .proxies, [ProxyRoute(SOCKSProxy(host: "127.0.0.1", port: 9))]),
-        .told("proxyRoute", .proxyRoute),
+        .returned("proxyRoute", .proxyRoute),
         .of("readLimit", .readLimit, .seconds(77)),
-        .told("remoteAddress", .remoteAddress),
-        .told("remoteHost", .remoteHost),
-        .told("remoteHostName", .remoteHostName),
-        .told("remotePort", .remotePort),
-        .told("report", .report),
+        .returned("remoteAddress", .remoteAddress),
+        .returned("remoteHost", .remoteHost),
+        .returned("remoteHostName", .remoteHostName),
+        .returned("remotePort", .remotePort),
+        .returned("report", .report),
         .object("resolver", .resolver, SystemResolver.shared as any Resolver),
         .of("sendsAtOnce", .sendsAtOnce, false),
-        .told("serverEndPointBinding", .serverEndPointBinding),
+        .returned("serverEndPointBinding", .serverEndPointBinding),
         .of("serviceType", .serviceType, .voice),
-        .told("socksBoundAddress", .socksBoundAddress),
+        .returned("socksBoundAddress", .socksBoundAddress),
         .of("socksProxy", .socksProxy, SOCKSProxy(host: "127.0.0.1", port: 9)),
         .of("tls", .tls, TLSConfiguration()),
-        .told("tlsInformation", .tlsInformation),
-        .told("urlDemandsTLS", .urlDemandsTLS),
+        .returned("tlsInformation", .tlsInformation),
+        .returned("urlDemandsTLS", .urlDemandsTLS),
         .of("writeLimit", .writeLimit, .seconds(77)),
     ]
 
     private static let ofFTPStream: [PublicProperty] = [
         .of("ftpAccount", .ftpAccount, "books"),
         .of("ftpAppends", .ftpAppends, true),
-        .told("ftpDataTLSInformation", .ftpDataTLSInformation),
+        .returned("ftpDataTLSInformation", .ftpDataTLSInformation),
         .of("ftpFetchesResourceInfo", .ftpFetchesResourceInfo, true),
         .of("ftpKeepAlive", .ftpKeepAlive, .seconds(77)),
         .of("ftpKeepsConnection", .ftpKeepsConnection, false),
-        .told("ftpLastReply", .ftpLastReply),
+        .returned("ftpLastReply", .ftpLastReply),
         .of("ftpListingCommand", .ftpListingCommand, .names),
         .of("ftpPassiveModeDefault", .ftpPassiveModeDefault, false),
         .of("ftpPassword", .ftpPassword, "secret"),
         .object("ftpPool", .ftpPool, FTPSessionPool()),
         .of("ftpProxy", .ftpProxy, FTPProxy(host: "127.0.0.1")),
         .of("ftpReplyLimit", .ftpReplyLimit, .seconds(77)),
-        .told("ftpResourceSize", .ftpResourceSize),
+        .returned("ftpResourceSize", .ftpResourceSize),
         .of("ftpSecurity", .ftpSecurity, .required),
         .of("ftpTransferOffset", .ftpTransferOffset, 3),
         .of("ftpUserName", .ftpUserName, "ann"),
@@ -235,19 +235,19 @@ extension PublicProperty {
     ]
 
     private static let ofNetKit: [PublicProperty] = [
-        .told("httpAnsweringProxy", .httpAnsweringProxy),
-        .told("httpBodyBytesSent", .httpBodyBytesSent),
-        .told("httpBodyLength", .httpBodyLength),
+        .returned("httpAnsweringProxy", .httpAnsweringProxy),
+        .returned("httpBodyBytesSent", .httpBodyBytesSent),
+        .returned("httpBodyLength", .httpBodyLength),
         .of("httpContinueLimit", .httpContinueLimit, .seconds(77)),
         .of("httpCrossOriginPolicy", .httpCrossOriginPolicy, CrossOriginPolicy(sendsBody: true)),
         .of("httpDecodedLimit", .httpDecodedLimit, 77),
         .of("httpDecodesContent", .httpDecodesContent, true),
         .of("httpDiscardLimit", .httpDiscardLimit, .seconds(77)),
-        .told("httpDroppedTrailers", .httpDroppedTrailers),
-        .told("httpFinalRequest", .httpFinalRequest),
-        .told("httpFinalURL", .httpFinalURL),
+        .returned("httpDroppedTrailers", .httpDroppedTrailers),
+        .returned("httpFinalRequest", .httpFinalRequest),
+        .returned("httpFinalURL", .httpFinalURL),
         .of("httpFollowsRedirects", .httpFollowsRedirects, true),
-        .told("httpInterimResponses", .httpInterimResponses),
+        .returned("httpInterimResponses", .httpInterimResponses),
         .of("httpKeepsConnection", .httpKeepsConnection, true),
         .of(
             "httpLimits", .httpLimits,
@@ -257,11 +257,11 @@ extension PublicProperty {
                 return limits
             }()),
         .object("httpPool", .httpPool, HTTPConnectionPool()),
-        .told("httpProxyResponse", .httpProxyResponse),
+        .returned("httpProxyResponse", .httpProxyResponse),
         .of("httpProxySettings", .httpProxySettings, ProxySettings()),
-        .told("httpResponse", .httpResponse),
+        .returned("httpResponse", .httpResponse),
         .of("httpResponseLimit", .httpResponseLimit, .seconds(77)),
         .of("httpTotalLimit", .httpTotalLimit, .seconds(77)),
-        .told("httpTrailers", .httpTrailers),
+        .returned("httpTrailers", .httpTrailers),
     ]
 }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StreamKit
 
-/// Knows the same addresses for every name, and keeps the names.
+/// A resolver that returns the same addresses for every name, and records the names.
 final class ListedResolver: Resolver {
     let names = Locked<[String]>([])
     private let addresses: [IPAddress]
@@ -26,32 +26,32 @@ final class ListedResolver: Resolver {
     }
 }
 
-/// Finds several addresses at once.
-struct KnownPlaces: PlaceFinder {
+/// A finder that returns several addresses at once.
+struct KnownPlaces: AddressFinder {
     let addresses: [SocketAddress]
     var description: String { "known places" }
 
-    func start(_ handler: @escaping @Sendable (Result<FoundPlace, StreamError>) -> Void) -> LookupToken {
-        let place = FoundPlace(addresses: addresses, name: "place.test")
+    func start(_ handler: @escaping @Sendable (Result<FoundAddresses, StreamError>) -> Void) -> LookupToken {
+        let place = FoundAddresses(addresses: addresses, name: "place.test")
         EventLoop.shared.execute { handler(.success(place)) }
         return LookupToken { true }
     }
 }
 
-/// An FTP server that agrees to everything but TLS, and keeps what it was told.
+/// An FTP server that accepts every command except TLS, and records the commands.
 final class ScriptedFTPServer: Sendable {
     private let wantsAccount: Bool
-    /// Data is withheld until a sign of life has come.
-    let awaitsSign: Bool
-    private let heard = Locked<[String]>([])
+    /// Whether data are withheld until a keep-alive command has arrived.
+    let awaitsKeepAlive: Bool
+    private let received = Locked<[String]>([])
     private let listener = Locked<StreamListener?>(nil)
 
-    init(wantsAccount: Bool = false, awaitsSign: Bool = false) {
+    init(wantsAccount: Bool = false, awaitsKeepAlive: Bool = false) {
         self.wantsAccount = wantsAccount
-        self.awaitsSign = awaitsSign
+        self.awaitsKeepAlive = awaitsKeepAlive
     }
 
-    var commands: [String] { heard.withLock { $0 } }
+    var commands: [String] { received.withLock { $0 } }
 
     func start() throws -> UInt16 {
         let made = try StreamListener(address: .ip(.v4(.loopback), port: 0))
@@ -62,7 +62,7 @@ final class ScriptedFTPServer: Sendable {
 
     func stop() { listener.withLock { $0.take() }?.stop(within: .zero) }
 
-    /// Where the next data connection comes from.
+    /// The origin of the next data connection.
     private enum Data {
         case none
         case listening(Socket)
@@ -72,50 +72,50 @@ final class ScriptedFTPServer: Sendable {
     private func serve(_ client: StreamPair) async throws {
         var data = Data.none
         var lines = Lines(client.input)
-        func say(_ reply: String) async throws { try await client.output.writeAll(Array("\(reply)\r\n".utf8)) }
-        try await say("220 ready")
+        func reply(_ line: String) async throws { try await client.output.writeAll(Array("\(line)\r\n".utf8)) }
+        try await reply("220 ready")
         while let line = try await lines.next() {
-            heard.withLock { $0.append(line) }
+            received.withLock { $0.append(line) }
             switch line.split(separator: " ").first.map(String.init) {
-            case "USER": try await say("331 password")
-            case "PASS": try await say(wantsAccount ? "332 account" : "230 welcome")
-            case "ACCT": try await say("230 welcome")
-            case "TYPE", "NOOP": try await say("200 ok")
-            case "CWD": try await say("250 ok")
-            case "PWD", "MKD": try await say("257 \"/\" made")
-            case "SIZE": try await say("213 6")
-            case "REST": try await say("350 ok")
+            case "USER": try await reply("331 password")
+            case "PASS": try await reply(wantsAccount ? "332 account" : "230 welcome")
+            case "ACCT": try await reply("230 welcome")
+            case "TYPE", "NOOP": try await reply("200 ok")
+            case "CWD": try await reply("250 ok")
+            case "PWD", "MKD": try await reply("257 \"/\" made")
+            case "SIZE": try await reply("213 6")
+            case "REST": try await reply("350 ok")
             case "EPSV":
                 let socket = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
                 data = .listening(socket)
-                try await say("229 here (|||\(socket.localAddress?.port ?? 0)|)")
+                try await reply("229 here (|||\(socket.localAddress?.port ?? 0)|)")
             case "EPRT":
                 data = .connecting(UInt16(line.split(separator: "|").last ?? "") ?? 0)
-                try await say("200 ok")
+                try await reply("200 ok")
             case "RETR", "NLST", "LIST", "MLSD":
-                try await say("150 coming")
+                try await reply("150 coming")
                 let pair = try await connect(data)
-                if awaitsSign { try await hearSign(&lines, client) }
+                if awaitsKeepAlive { try await receiveKeepAlive(&lines, client) }
                 try await pair.output.writeAll(Array("datum\n".utf8))
                 try await pair.output.finish()
                 pair.close()
-                try await say("226 done")
+                try await reply("226 done")
             case "STOR", "APPE":
-                try await say("150 go on")
+                try await reply("150 go on")
                 let pair = try await connect(data)
-                if awaitsSign, !commands.contains("NOOP") { try await hearSign(&lines, client) }
+                if awaitsKeepAlive, !commands.contains("NOOP") { try await receiveKeepAlive(&lines, client) }
                 _ = try await pair.input.readAll(limit: 1 << 20)
                 pair.close()
-                try await say("226 done")
-            case "QUIT": return try await say("221 bye")
-            default: try await say("502 unknown")
+                try await reply("226 done")
+            case "QUIT": return try await reply("221 bye")
+            default: try await reply("502 unknown")
             }
         }
     }
 
-    private func hearSign(_ lines: inout Lines, _ client: StreamPair) async throws {
+    private func receiveKeepAlive(_ lines: inout Lines, _ client: StreamPair) async throws {
         guard let line = try await lines.next() else { return }
-        heard.withLock { $0.append(line) }
+        received.withLock { $0.append(line) }
         try await client.output.writeAll(Array("200 ok\r\n".utf8))
     }
 
@@ -152,9 +152,9 @@ final class ScriptedFTPServer: Sendable {
 }
 
 extension Subject {
-    /// Does all that such a stream is for, against an FTP server. What goes wrong shows in what the server hears.
+    /// Completes the work of the stream with an FTP server. Errors show in the commands that the server receives.
     ///
-    /// - Parameter mayFinish: whether an upload may come to its end.
+    /// - Parameter mayFinish: whether an upload is finished.
     func work(_ mayFinish: () -> Bool) async {
         do {
             switch self {

@@ -6,11 +6,11 @@ import Testing
 
 @testable import NetKit
 
-/// A proxy's own account: nothing is sent before the proxy asks, unless the application says so.
+/// A proxy's own account: nothing is sent before the proxy's challenge, unless the application allows it.
 @Suite struct ProxyAccountTests {
     private static let basic = "Basic am9lOnNlY3JldA=="
 
-    /// A proxy of each test's own: the forms of logins are remembered for the whole process.
+    /// A separate proxy for each test: the forms of logins are kept for the whole process.
     private let host = "\(UInt64.random(in: 0 ... .max)).test"
 
     private func proxy(isSentUnasked: Bool = false, tls: TLSConfiguration? = nil, port: UInt16 = 3128) -> HTTPProxy {
@@ -23,7 +23,7 @@ import Testing
         try ConnectMachine(proxy, try TunnelTarget(host: "www.test", port: 443))
     }
 
-    /// The head that is sent next, after the work that comes before it.
+    /// The next head to be sent, after the preceding work.
     private func sent(_ machine: inout ConnectMachine) async throws -> String {
         var action = try machine.next()
         if case .work(let work) = action {
@@ -55,7 +55,7 @@ import Testing
         }
         let scheme = challenge.prefix { $0 != " " }
         #expect(try await sent(&machine).contains("Proxy-Authorization: \(scheme) "))
-        // A password that is refused is not sent again.
+        // A refused password is not sent again.
         try machine.receive(answer(challenge))
         #expect(throws: StreamError.self) { try machine.next() }
         #expect(machine.refusal == .request)
@@ -63,7 +63,7 @@ import Testing
         #expect(try await !sent(&next).contains("Proxy-Authorization"))
     }
 
-    @Test("the switch sends Basic unasked; what the proxy then asks for is answered once more, unless it is Basic")
+    @Test("the switch sends Basic before a challenge; a challenge after that is answered once, unless it is for Basic")
     func unasked() async throws {
         let rows: [(String, Bool, UInt16)] = [
             ("Digest realm=\"r\", nonce=\"n\"", true, 1), ("Basic realm=\"r\"", false, 2),
@@ -74,6 +74,7 @@ import Testing
             try machine.receive(answer(challenge))
             let second = try? await sent(&machine)
             #expect((second?.contains("Proxy-Authorization: Digest ") ?? false) == isAnswered)
+            #expect((second == nil) == !isAnswered, "the same password is not sent twice")
         }
     }
 
@@ -94,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("a proxy that asks for Digest first gets no Basic afterwards") func downgrade() async throws {
+    @Test("a proxy that has required Digest does not receive Basic afterwards") func downgrade() async throws {
         let proxy = proxy()
         var machine = try machine(proxy)
         _ = try await sent(&machine)
@@ -109,7 +110,7 @@ import Testing
         #expect(next.refusal == .request)
     }
 
-    @Test("settings make a proxy anew for each URL: one that has asked for Digest still gets no Basic")
+    @Test("settings make a new proxy for each URL: one that has required Digest still does not receive Basic")
     func downgradeBetweenLoads() throws {
         var settings = ProxySettings()
         settings.http = [try ProxyServer("http://joe:secret@\(host):3128")]
@@ -124,29 +125,29 @@ import Testing
         #expect(try login("http://b.test/", "Basic realm=\"r\"") == nil)
     }
 
-    @Test("absolute form: the first request has no credentials, unless the switch says so", arguments: [false, true])
+    @Test("absolute form: the first request has no credentials, unless the switch is set", arguments: [false, true])
     func absoluteForm(_ isSentUnasked: Bool) throws {
         let url = try #require(URL(string: "http://www.test/a"))
         let request = try HTTPRequest(method: .get, url: url)
         let proxy = proxy(isSentUnasked: isSentUnasked)
-        let first = try HTTPApproach.form(request, of: url, for: proxy)
+        let first = try HTTPRoute.form(request, of: url, for: proxy)
         #expect(first.fields[.proxyAuthorization] == (isSentUnasked ? Self.basic : nil))
         var challenge = try HTTPResponse(status: .proxyAuthenticationRequired)
         try challenge.fields.set("Digest realm=\"r\", nonce=\"n\"", for: .proxyAuthenticate)
         let login = try #require(proxy.ownLogin)
         #expect(login.judge(challenge, to: first, from: proxy.space))
-        let second = try HTTPApproach.form(request, of: url, for: proxy)
+        let second = try HTTPRoute.form(request, of: url, for: proxy)
         #expect(second.fields[.proxyAuthorization]?.hasPrefix("Digest ") == true)
         #expect(!login.judge(challenge, to: second, from: proxy.space))
         #expect(proxy.ownLogin?.current == nil)
-        // Another copy with fields of the caller's own does not answer.
+        // A copy with the caller's own fields does not answer.
         var own = proxy
         try own.fields.set("Basic mine", for: .proxyAuthorization)
         #expect(own.ownLogin == nil)
-        #expect(try HTTPApproach.form(request, of: url, for: own).fields[.proxyAuthorization] == "Basic mine")
+        #expect(try HTTPRoute.form(request, of: url, for: own).fields[.proxyAuthorization] == "Basic mine")
     }
 
-    @Test("a session sends nothing unasked that its policy, or an earlier challenge, forbids")
+    @Test("before a challenge, a session sends nothing that its policy or an earlier challenge forbids")
     func sessionRules() throws {
         func isSent(
             _ proxy: HTTPProxy, _ memory: AuthenticationMemory = .init(), _ change: (inout AuthenticationPolicy) -> Void

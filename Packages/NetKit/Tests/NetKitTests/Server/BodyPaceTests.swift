@@ -2,9 +2,9 @@ import Testing
 
 @testable import NetKit
 
-/// The times that a slow body may take, told without a clock.
+/// The waits that a slow body may cause, without a clock.
 @Suite struct BodyPaceTests {
-    @Test func aDripIsOverSoon() {
+    @Test func aSlowBodyEndsSoon() {
         var pace = BodyPace(limit: .seconds(20), rate: 500)
         for _ in 0..<20 {
             #expect(pace.allowance >= .seconds(1))
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func whoWasFastMayRest() {
+    @Test func aFastClientMayPause() {
         var pace = BodyPace(limit: .seconds(20), rate: 500)
         pace.note(10_000, after: .zero)
         pace.note(1, after: .seconds(20))

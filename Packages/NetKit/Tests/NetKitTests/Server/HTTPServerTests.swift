@@ -18,7 +18,7 @@ import Testing
         return try HTTPServer(port: 0, isLocal: true, configuration: configuration)
     }
 
-    /// Answers with the method, the target and the length of the body.
+    /// Responds with the method, the target and the length of the body.
     @Sendable private static func mirror(_ exchange: HTTPServerExchange) async throws {
         let request = exchange.request
         let body = try await exchange.body()
@@ -26,7 +26,7 @@ import Testing
             .ok, body: Array("\(request.method) \(request.requestLine.split(separator: " ")[1]) \(body.count)\n".utf8))
     }
 
-    /// Runs the server while `body` talks to it.
+    /// Runs the server while `body` communicates with it.
     private func serving<Result: Sendable>(
         _ server: HTTPServer, _ handler: @escaping HTTPServer.Handler = mirror,
         _ body: (StreamPair) async throws -> Result
@@ -55,7 +55,7 @@ import Testing
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What comes of sending these bytes, in pieces of this size, and of ending.
+    /// Sends these bytes in pieces of this size, ends the output, and returns the responses.
     private func answers(
         _ request: String, piece: Int = .max, _ configuration: HTTPServer.Configuration = .init(),
         _ handler: @escaping HTTPServer.Handler = mirror
@@ -66,7 +66,7 @@ import Testing
                 do throws(StreamError) {
                     try await pair.output.writeAll(Array(rest.prefix(piece)))
                 } catch {
-                    // Refused in the middle; the answer is there.
+                    // Refused in the middle; the response has arrived.
                     break
                 }
                 rest = rest.dropFirst(piece)
@@ -106,7 +106,7 @@ import Testing
         #expect(found.contains("Connection: keep-alive"))
     }
 
-    /// Each is answered once, and nothing behind it is taken for a request.
+    /// Each receives one response, and no bytes behind it are taken for a request.
     @Test(
         "smuggling: what two programs could read differently ends the connection",
         arguments: [
@@ -164,7 +164,7 @@ import Testing
         #expect(idle == "")
     }
 
-    /// The rest of the head is there already, so that no read waits; but the time for it is up after the first.
+    /// The rest of the head has arrived already, so no read waits; but the time limit has passed after the first read.
     @Test func aHeadThatIsLateIsRefusedWithoutAWait() async throws {
         let fields = String(repeating: "X: \(String(repeating: "x", count: 900))\r\n", count: 60)
         let server = try server { $0.headLimit = .zero }
@@ -176,8 +176,8 @@ import Testing
         #expect(statuses(found) == ["408"])
     }
 
-    /// Each byte comes as soon as the one before it was taken, so no wait is long; but all of them together are.
-    @Test func neverLateButSlow() async throws {
+    /// Each byte arrives when the previous one has been read: each wait is short, but their sum is long.
+    @Test func inTimeButSlow() async throws {
         let server = try server {
             $0.bodyLimit = .milliseconds(50)
             $0.minimumBodyRate = .max
@@ -195,7 +195,7 @@ import Testing
                     sent += try await pair.output.write([32])
                 }
             } catch {
-                // Cut off in the middle.
+                // The connection was closed in the middle.
                 #expect(error.isPOSIX(ECONNRESET) || error.isPOSIX(EPIPE))
             }
             return sent
@@ -203,10 +203,30 @@ import Testing
         #expect(sent < count)
     }
 
+    /// The first part of the head empties the socket, and the server waits for the rest without reading it at once: the read
+    /// after that must not take the socket for empty.
+    @Test(arguments: [20_000, 60_000, 100_000])
+    func aHeadInTwoSegmentsBeforeALargeBody(_ length: Int) async throws {
+        let loop = EventLoop(name: "segments")
+        defer { loop.shutdown() }
+        let server = try server { $0.connections.loops = [loop] }
+        let found = try await serving(server) { pair in
+            let head = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\nConnection: close\r\n\r\n"
+            try await pair.output.writeAll(Array(head.utf8.prefix(20)))
+            // The loop accepts the connection, reads the first segment and waits for the next.
+            for _ in 0..<100 {
+                await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
+            }
+            try await pair.output.writeAll(Array(head.utf8.dropFirst(20)) + [UInt8](repeating: 97, count: length))
+            return try await readAll(pair)
+        }
+        #expect(bodies(found) == ["PUT / \(length)\n"])
+    }
+
     // MARK: Bodies
 
-    /// Another job of the loop runs after so many pieces, though all of them lie in the buffer.
-    @Test func manySmallPiecesLetTheLoopGoOn() async throws {
+    /// Another work item of the loop runs after this many pieces, even if all of them are buffered.
+    @Test func manySmallPiecesYieldToTheLoop() async throws {
         let loop = EventLoop(name: "pieces")
         defer { loop.shutdown() }
         let server = try server { $0.connections.loops = [loop] }
@@ -256,7 +276,8 @@ import Testing
             return try await readAll(pair)
         }
         #expect(bodies(wanted) == ["PUT / 3\n"])
-        // Not wanted: no 100, the answer at once, and the connection ends, as the client may send the body or not.
+        // The body is not needed: no 100, an immediate response, and the connection is closed, since the client may send the body
+        // or not.
         let refused = try await serving(server(), { try await $0.respond(.notFound) }) { pair in
             try await pair.output.writeAll(Array(head.utf8))
             return try await readAll(pair)
@@ -311,7 +332,7 @@ import Testing
         count.onError = { _ in seen.withLock { $0 += 1 } }
         #expect(statuses(try await answers(request + request, count) { _ in throw Failure() }) == ["500"])
         #expect(statuses(try await answers(request + request, count) { _ in }) == ["500"])
-        // Cut short, and seen to be.
+        // The response is visibly incomplete.
         let cut = try await answers(request + request, count) { exchange in
             try await exchange.begin(HTTPResponse(status: .ok))
             try await exchange.write([65])
@@ -329,7 +350,7 @@ import Testing
             await #expect(throws: StreamError.self) { try await exchange.respond(.notFound) }
         }
         #expect(statuses(twice) == ["200"])
-        // What cannot be sent is the handler's fault.
+        // An invalid response is the handler's error.
         #expect(statuses(try await answers(request) { try await $0.respond(.continue) }) == ["500"])
     }
 
@@ -354,7 +375,7 @@ import Testing
         try await busy.output.writeAll(Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
         for await _ in begun.stream { break }
         server.stop()
-        // Idle, or not even accepted: gone. Busy: answered, and then gone.
+        // An idle or unaccepted connection is closed. A busy one is closed after its response.
         let end = try? await idle.input.read(upTo: 1)
         #expect(end == nil || end == [])
         mayGo.continuation.yield()

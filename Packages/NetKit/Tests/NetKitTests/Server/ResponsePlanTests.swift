@@ -4,7 +4,7 @@ import Testing
 
 @testable import NetKit
 
-/// How responses are framed, for every kind of request.
+/// The framing of responses, for every kind of request.
 @Suite struct ResponsePlanTests {
     private func plan(
         _ status: HTTPStatus = .ok, _ fields: HTTPFields = HTTPFields(), length: Int64?,
@@ -13,12 +13,12 @@ import Testing
         let bytes = Array("\(request)\r\nHost: a\r\n\r\n".utf8)
         var parser = HeadParser(.request)
         _ = try parser.parse(bytes.span.bytes)
-        let intake = try RequestIntake(parser.makeRequest(from: bytes.span.bytes), bodyLimit: 100)
+        let incoming = try IncomingRequest(parser.makeRequest(from: bytes.span.bytes), bodyLimit: 100)
         var response = try HTTPResponse(status: status)
         response.fields = fields
         var output: [UInt8] = []
         let plan = try ResponsePlan(
-            response, length: length, to: intake, mayPersist: persists, date: Array("now".utf8), into: &output)
+            response, length: length, to: incoming, mayPersist: persists, date: Array("now".utf8), into: &output)
         return (plan, String(decoding: output, as: UTF8.self))
     }
 
@@ -52,10 +52,10 @@ import Testing
         let request = Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
         var requests = HeadParser(.request)
         _ = try requests.parse(request.span.bytes)
-        let intake = try RequestIntake(requests.makeRequest(from: request.span.bytes), bodyLimit: 100)
+        let incoming = try IncomingRequest(requests.makeRequest(from: request.span.bytes), bodyLimit: 100)
         var output: [UInt8] = []
         _ = try ResponsePlan(
-            received, length: 5, to: intake, mayPersist: true, date: Array("now".utf8), into: &output)
+            received, length: 5, to: incoming, mayPersist: true, date: Array("now".utf8), into: &output)
         #expect(
             String(decoding: output, as: UTF8.self)
                 == "HTTP/1.1 200 OK\r\nX-A: b\r\nDate: now\r\nContent-Length: 5\r\n\r\n")
@@ -69,10 +69,10 @@ import Testing
         let request = Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
         var requests = HeadParser(.request)
         _ = try requests.parse(request.span.bytes)
-        let intake = try RequestIntake(requests.makeRequest(from: request.span.bytes), bodyLimit: 100)
+        let incoming = try IncomingRequest(requests.makeRequest(from: request.span.bytes), bodyLimit: 100)
         var output: [UInt8] = []
         #expect(throws: StreamError.self) {
-            _ = try ResponsePlan(received, length: 5, to: intake, mayPersist: true, date: [], into: &output)
+            _ = try ResponsePlan(received, length: 5, to: incoming, mayPersist: true, date: [], into: &output)
         }
         #expect(output.isEmpty)
     }
@@ -87,7 +87,7 @@ import Testing
             #expect(found.plan.body == .none && found.plan.keepsConnection)
             #expect(found.head.hasSuffix("Date: now\r\n\(line)\r\n"), "\(found.head)")
         }
-        // A length of its own is kept where it says what a GET would get.
+        // The response's own length is kept where it states the length for a GET.
         let head = try plan(.ok, ["Content-Length": "70"], length: nil, request: "HEAD / HTTP/1.1")
         #expect(head.plan.body == .none && head.head.contains("Content-Length: 70\r\n"))
     }

@@ -9,16 +9,16 @@ import Testing
 /// Each field of a server's configuration changes what a client sees.
 @Suite(.timeLimit(.minutes(1))) struct ServerConfigurationTests {
     typealias Change = @Sendable (inout HTTPServer.Configuration) -> Void
-    /// What a client does and sees; the second argument says whether the field was changed.
+    /// The actions of a client, and its observations; the second argument is whether the field was changed.
     typealias Client = @Sendable (StreamPair, Bool) async throws -> String
 
-    /// A field, what a client does, and what it sees by default and with another value.
+    /// A field, the actions of a client, and its observations with the default and with another value.
     struct Row: Sendable, CustomTestStringConvertible {
         let field: String
         let client: Client
         let usual: String
         let changed: String
-        /// Both configurations have this, so that the field can show.
+        /// Set in both configurations, so that the field has an effect.
         var both: Change = { _ in }
         let change: Change
         var handler: HTTPServer.Handler = { try await $0.respond(.ok) }
@@ -76,20 +76,20 @@ import Testing
     private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
     private static let last = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
-    /// The statuses and bodies of what comes until the end.
+    /// The statuses and bodies of the responses until the end.
     private static func statuses(_ pair: StreamPair) async throws -> String {
         var bytes: [UInt8] = []
         do throws(StreamError) {
             while case let more = try await pair.input.read(upTo: 65536), !more.isEmpty { bytes += more }
         } catch {
-            // Reset: what came before counts.
+            // A reset: the bytes received before count.
         }
         let text = String(decoding: bytes, as: UTF8.self)
         return text.split(separator: "\r\n").filter { $0.hasPrefix("HTTP/1.1 ") }
             .map { String($0.dropFirst(9).prefix(3)) }.joined(separator: " ")
     }
 
-    /// Sends something, and then something else, unless the field was changed; gives the statuses.
+    /// Sends one part, and then another unless the field was changed. Returns the statuses.
     private static func sending(_ first: String, then second: String = "") -> Client {
         { pair, isChanged in
             try await pair.output.writeAll(Array(first.utf8))
@@ -124,7 +124,7 @@ import Testing
                 try await exchange.respond(.ok)
             }),
         Row(
-            // Each byte is sent when the one before it has been taken: no wait is long, but all together are.
+            // Each byte is sent when the previous one has been read: each wait is short, but their sum is long.
             field: "minimumBodyRate",
             client: { pair, isChanged in
                 let count = isChanged ? 1_000_000 : 3
@@ -136,7 +136,7 @@ import Testing
                         sent += try await pair.output.write([32])
                     }
                 } catch {
-                    // Cut off in the middle.
+                    // The connection was closed in the middle.
                 }
                 return sent == count ? "whole" : "cut off"
             }, usual: "whole", changed: "cut off", both: { $0.bodyLimit = .seconds(3) },
@@ -167,7 +167,7 @@ import Testing
                 }
             }),
         Row(
-            // The client reads all the time: no wait is long, but all together are.
+            // The client reads continuously: each wait is short, but their sum is long.
             field: "minimumResponseRate",
             client: { pair, isChanged in
                 let target = isChanged ? "endless" : "short"
@@ -179,7 +179,7 @@ import Testing
                         last = (last + more).suffix(5)
                     }
                 } catch {
-                    // Cut off in the middle.
+                    // The connection was closed in the middle.
                 }
                 return last == Array("0\r\n\r\n".utf8) ? "whole" : "cut off"
             }, usual: "whole", changed: "cut off", both: { $0.writeLimit = .seconds(1) },
@@ -194,7 +194,8 @@ import Testing
             client: sendingAll("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n\(filler)\(last)"),
             usual: "200 200", changed: "200", change: { $0.unreadLimit = 99 }),
         Row(
-            // After its last answer the server takes what the client still sends, for a while; then it resets the connection.
+            // After its last response the server reads what the client still sends, for a limited time; then it resets the
+            // connection.
             field: "lingerLimit",
             client: { pair, isChanged in
                 try await pair.output.writeAll(Array("nonsense\r\n\r\n".utf8))

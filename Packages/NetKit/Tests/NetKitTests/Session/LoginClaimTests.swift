@@ -7,7 +7,7 @@ import Testing
 
 @testable import NetKit
 
-/// A login that belongs to a connection is one load's at a time.
+/// A login that belongs to a connection is used by one load at a time.
 @Suite struct LoginClaimTests {
     private static let url = URL(string: "http://example.org/x")!
 
@@ -44,7 +44,7 @@ import Testing
         entry.begin(first)
         first.close()
         #expect(find(other) == nil && find(owner!) === entry)
-        // The load has returned its stream, which is read on.
+        // The load has returned its stream, which is still being read.
         let last = ReadStream(bytes: [1])
         try last.open()
         entry.begin(last)
@@ -54,7 +54,7 @@ import Testing
         #expect(find(other) === entry && find(LoginClaim()) == nil)
     }
 
-    @Test("a tunnel has a conversation of its own; a login of requests is everybody's") func shared() throws {
+    @Test("a tunnel has its own authentication; a login of requests is shared") func shared() throws {
         let session = HTTPSession()
         let (owner, other) = (LoginClaim(), LoginClaim())
         let bound = try entry("NTLM", .ntlm, role: .proxy)
@@ -65,5 +65,40 @@ import Testing
         session.remember(free, for: owner)
         #expect(session.find(try HTTPRequest(method: .get, url: Self.url), of: nil, for: other) === free)
         withExtendedLifetime(owner) {}
+    }
+
+    @Test("what another load has learned is used, but not a login that belongs to its connection") func learned() throws
+    {
+        let session = HTTPSession()
+        let owner = LoginClaim()
+        for entry in [try entry("Digest realm=\"r\", nonce=\"n\"", .digest), try entry("NTLM", .ntlm)] {
+            session.remember(entry, for: owner)
+            let fresh = try #require(HTTPAuthentication(response: entry.challenge, from: entry.endpoint))
+            let found = session.find(like: fresh, of: nil, besides: nil)
+            #expect(found === (fresh.isConnectionBound ? nil : entry))
+            #expect(session.find(like: fresh, of: nil, besides: entry) == nil)
+        }
+        withExtendedLifetime(owner) {}
+    }
+
+    /// A server that makes up realms or names does not make a session grow without bound.
+    @Test("the oldest logins are forgotten") func bounded() throws {
+        let session = HTTPSession()
+        let owner = LoginClaim()
+        func request(_ number: Int) throws -> HTTPRequest {
+            try HTTPRequest(method: .get, url: #require(URL(string: "http://h\(number).test/")))
+        }
+        for number in 0...HTTPSession.knownLimit {
+            var challenge = try HTTPResponse(status: .unauthorized)
+            try challenge.fields.set("Basic realm=\"r\"", for: .wwwAuthenticate)
+            challenge.url = try request(number).url
+            let authentication = try #require(HTTPAuthentication(response: challenge))
+            let login = KnownAuthentication(
+                authentication, of: challenge, AuthenticationPolicy(), nil, isStored: true, saves: false)
+            session.remember(login, for: owner)
+        }
+        #expect(session.find(try request(0), of: nil, for: owner) == nil)
+        #expect(session.find(try request(1), of: nil, for: owner) != nil)
+        #expect(session.find(try request(HTTPSession.knownLimit), of: nil, for: owner) != nil)
     }
 }

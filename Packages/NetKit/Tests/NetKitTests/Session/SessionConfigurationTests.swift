@@ -8,18 +8,18 @@ import Testing
 
 @testable import NetKit
 
-/// Each field of a session's configuration changes what comes of a load.
+/// Each field of a session's configuration changes the result of a load.
 @Suite(.timeLimit(.minutes(1))) struct SessionConfigurationTests {
     typealias Change = @Sendable (inout HTTPSession.Configuration) -> Void
 
-    /// A field, what is loaded, and what comes of it by default and with another value.
+    /// A field, a load, and its results with the default and with another value.
     struct Row: Sendable, CustomTestStringConvertible {
         let field: String
-        /// Loads with a session; the second argument says whether the field was changed.
+        /// Loads with a session; the second argument is whether the field was changed.
         let load: @Sendable (HTTPSession, Bool) async throws -> String
         let usual: String
         let changed: String
-        /// Both configurations have this, so that the field can show.
+        /// Set in both configurations, so that the field has an effect.
         var both: Change = { _ in }
         let change: Change
 
@@ -37,7 +37,20 @@ import Testing
         }
     }
 
-    /// Each attempt gets what those before it have left.
+    /// No wait that a server can prolong is unlimited by default.
+    @Test func waitsHaveLimitsByDefault() {
+        let session = HTTPSession.Configuration()
+        #expect(session.responseLimit == .seconds(75) && session.readLimit == .seconds(75))
+        #expect(session.bodyLimit == .seconds(600) && session.discardLimit == .seconds(5))
+        let load = LoadSettings()
+        #expect(load.discardLimit == .seconds(5) && load.continueLimit == .seconds(1))
+        let server = HTTPServer.Configuration()
+        for limit in [server.headLimit, server.idleLimit, server.bodyLimit, server.writeLimit, server.lingerLimit] {
+            #expect(limit > .zero && limit <= .seconds(60))
+        }
+    }
+
+    /// Each attempt gets the time that earlier ones have left.
     @Test func attemptsAndRedirectsShareTheTotalLimit() async throws {
         let streams = Locked<[ReadStream]>([])
         var configuration = HTTPSession.Configuration()
@@ -56,7 +69,7 @@ import Testing
         #expect(zip([.seconds(3600)] + limits, limits).allSatisfy { $0 > $1 })
     }
 
-    /// Where redirects are followed, `tls` is for those that lead to https.
+    /// If redirects are followed, `tls` applies to those that lead to https.
     @Test(arguments: [false, true]) func tlsForAnHTTPURLNeedsRedirects(_ followsRedirects: Bool) async throws {
         var configuration = HTTPSession.Configuration()
         configuration.pool = HTTPConnectionPool()
@@ -91,7 +104,7 @@ import Testing
         #expect(Set(Self.rows.map(\.field)) == Set(fields))
     }
 
-    // MARK: What is loaded
+    // MARK: Loads
 
     private static func outcome(
         _ session: HTTPSession, _ server: TurnServer, _ field: (HTTPFieldName, String)? = nil,
@@ -108,12 +121,12 @@ import Testing
         }
     }
 
-    /// Loads from a server that answers with these in turn.
+    /// Loads from a server that sends these responses in turn.
     private static func loading(_ answers: String...) -> @Sendable (HTTPSession, Bool) async throws -> String {
         { session, _ in try await outcome(session, TurnServer(answers)) }
     }
 
-    /// Loads from a server that holds back what stands behind the mark, until the load is over if the field was changed.
+    /// Loads from a server that holds back the part behind the mark, until the load has ended if the field was changed.
     private static func holding(_ answers: String...) -> @Sendable (HTTPSession, Bool) async throws -> String {
         { session, isChanged in
             let server = try TurnServer(answers, holds: isChanged)
@@ -128,7 +141,7 @@ import Testing
     private static let proxyAsks = "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=r\r\nContent-Length: 2\r\n\r\nno"
     private static let login: Change = { $0.prompt = { _ in .init(user: "u", password: "p") } }
 
-    /// Knows a credential for whoever asks.
+    /// A store with a credential for every query.
     private struct AnyPlace: CredentialStore {
         let name = "test"
         let mayBlock = false
@@ -200,7 +213,7 @@ import Testing
             field: "responseLimit", load: holding("|" + ok), usual: "200 ok 1", changed: "timed out",
             change: { $0.responseLimit = .milliseconds(50) }),
         Row(
-            // The rest of the unwanted body never comes: the login goes on over another connection.
+            // The rest of the unneeded body never arrives: the login continues over another connection.
             field: "discardLimit", load: holding(asks + "n|o", ok), usual: "200 ok 1", changed: "200 ok 2", both: login,
             change: { $0.discardLimit = .milliseconds(50) }),
         Row(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NetKit
 
-/// Which login a session's request carries: that of the user in its URL, and that for the proxy that a script names.
+/// The logins of a session's request: that of the user in its URL, and that for a proxy named by a script.
 @Suite(.timeLimit(.minutes(1))) struct SessionLoginTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     private static let asks = "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=r\r\nContent-Length: 2\r\n\r\nno"
@@ -24,7 +24,7 @@ import Testing
         try await session.load(HTTPRequest(method: .get, url: #require(URL(string: url)))).status
     }
 
-    @Test("the user of a URL is not served with the login of another") func usersOfURLs() async throws {
+    @Test("a URL with a user does not use another user's login") func usersOfURLs() async throws {
         let server = try TurnServer([Self.asks, Self.ok, Self.ok, Self.asks, Self.ok, Self.ok])
         let session = Self.session()
         for login in ["joe:pw@", "joe@", "ann:pw2@", ""] {
@@ -36,7 +36,7 @@ import Testing
         #expect(sent == [nil, joe, joe, nil, ann, ann])
     }
 
-    @Test("a URL's password that is refused gives way to what is known of its user") func wrongPassword() async throws {
+    @Test("a refused password of a URL is replaced by the known one of its user") func wrongPassword() async throws {
         let server = try TurnServer([Self.asks, Self.ok, Self.asks, Self.asks, Self.ok])
         let session = Self.session()
         for login in ["joe:pw@", "joe:wrong@"] {
@@ -45,6 +45,51 @@ import Testing
         let values = ["Basic am9lOnB3", "Basic am9lOndyb25n"]
         let sent = server.requests.map { request in values.first { request.contains($0) } }
         #expect(sent == [nil, values[0], nil, values[1], values[0]])
+    }
+
+    @Test(
+        "a password that was used with Digest is used with Basic only if the user sees why and agrees",
+        arguments: ["r", "other"], [nil, false, true])
+    func weakerLogins(_ realm: String, _ agrees: Bool?) async throws {
+        let server = try TurnServer([
+            "HTTP/1.1 401 No\r\nWWW-Authenticate: Digest realm=r, nonce=n\r\nContent-Length: 2\r\n\r\nno",
+            "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\(realm)\r\nContent-Length: 2\r\n\r\nno", Self.ok,
+        ])
+        let prompts = Locked<[AuthenticationPrompt]>([])
+        let session = Self.session { configuration in
+            guard let agrees else { return }
+            configuration.prompt = { prompt in
+                prompts.withLock { $0.append(prompt) }
+                return agrees ? .init(user: "joe", password: "pw") : nil
+            }
+        }
+        let status = try await Self.load(session, "http://joe:pw@127.0.0.1:\(server.port)/")
+        #expect(status == (agrees == true ? .ok : .unauthorized))
+        let sent = server.requests.map { request in
+            ["Digest", "Basic"].first { request.contains("Authorization: \($0) ") }
+        }
+        #expect(sent == [nil, "Digest"] + (agrees == true ? ["Basic"] : []))
+        let asked = prompts.withLock { $0 }
+        #expect(asked.map(\.method) == (agrees == nil ? [] : [.basic]))
+        #expect(asked.allSatisfy { $0.downgrade?.code == .weakerScheme })
+    }
+
+    @Test("another origin gets neither the URL's login nor what a store has for named servers")
+    func redirects() async throws {
+        for (login, store) in [("joe:pw@", []), ("", [NamedPlaces()])] as [(String, [NamedPlaces])] {
+            let other = try TurnServer([Self.asks, Self.ok])
+            let first = try TurnServer([
+                Self.asks,
+                "HTTP/1.1 302 There\r\nLocation: http://127.0.0.1:\(other.port)/\r\nContent-Length: 0\r\n\r\n",
+            ])
+            let session = Self.session {
+                $0.followsRedirects = true
+                $0.stores = CredentialStores(origins: store, proxies: [])
+            }
+            #expect(try await Self.load(session, "http://\(login)127.0.0.1:\(first.port)/") == .unauthorized)
+            #expect(first.requests.map { $0.contains("Authorization: Basic am9lOnB3") } == [false, true])
+            #expect(other.requests.map { $0.contains("Authorization") } == [false])
+        }
     }
 
     @Test("a user is compared with and without the account's domain; a password only if the URL has one")
@@ -60,7 +105,7 @@ import Testing
         #expect(credential.isOf(nil))
     }
 
-    /// Knows a credential for what the application named.
+    /// A store with a credential for servers that the application named.
     private struct NamedPlaces: CredentialStore {
         let name = "test"
         let mayBlock = false
@@ -73,7 +118,7 @@ import Testing
         func remove(_ query: CredentialQuery) -> Int { 0 }
     }
 
-    @Test("a proxy that a script chooses is none that the application named", arguments: [false, true])
+    @Test("a proxy chosen by a script does not count as named by the application", arguments: [false, true])
     func proxiesOfScripts(_ isScript: Bool) async throws {
         let proxy = try TurnServer([Self.proxyAsks, Self.ok])
         var settings = ProxySettings()
@@ -92,7 +137,7 @@ import Testing
         #expect(status == (isScript ? .proxyAuthenticationRequired : .ok))
     }
 
-    @Test("the conversation of a tunnel knows whether the proxy was named", arguments: [false, true])
+    @Test("the authentication of a tunnel knows whether the proxy was named", arguments: [false, true])
     func tunnels(_ isNamed: Bool) throws {
         var challenge = try HTTPResponse(status: .proxyAuthenticationRequired)
         try challenge.fields.set("NTLM", for: .proxyAuthenticate)
@@ -128,7 +173,7 @@ import Testing
         #expect(server.requests.isEmpty)
     }
 
-    @Test("relaxed checks are for the origin that the application named", arguments: [false, true])
+    @Test("relaxed checks apply only to the origin that the application named", arguments: [false, true])
     func relaxedChecks(_ isNamed: Bool) throws {
         let session = Self.session {
             $0.prepare = { (stream) throws(StreamError) in
@@ -142,7 +187,7 @@ import Testing
         #expect(attempt.stream[.tls]?.verification == (isNamed ? .insecureNone : .full))
     }
 
-    @Test("the proxy that a script names gets the login that was asked for") func scriptedProxy() async throws {
+    @Test("a proxy named by a script receives the login that it required") func scriptedProxy() async throws {
         let proxy = try TurnServer([Self.proxyAsks, Self.ok])
         let session = Self.session { configuration in
             configuration.prompt = { _ in .init(user: "joe", password: "pw") }

@@ -1,9 +1,9 @@
 import EventLoops
 import StreamKit
 
-/// A server on loopback that gives one answer after the other, on whichever connection a request comes.
+/// A server on loopback that sends its responses in turn, regardless of the connection of a request.
 ///
-/// What stands behind a `|` in an answer is sent once the client has had the time to wait for it, or never.
+/// The part behind a `|` in a response is sent once the client has had time to wait for it, or never.
 final class TurnServer: Sendable {
     let port: UInt16
 
@@ -33,7 +33,7 @@ final class TurnServer: Sendable {
                 }
                 for (index, part) in answer.split(separator: "|", omittingEmptySubsequences: false).enumerated() {
                     if index > 0, holds {
-                        // The end of the connection, which is the client's.
+                        // The client has closed the connection.
                         while try await !client.input.read(upTo: 100).isEmpty {}
                         return
                     }
@@ -47,14 +47,18 @@ final class TurnServer: Sendable {
     private let listener: StreamListener
     private let script: Script
 
-    /// - Parameter holds: whether what stands behind a `|` never comes.
-    init(_ answers: [String], holds: Bool = false) throws {
-        listener = try StreamListener(address: .ip(.v4(.loopback), port: 0))
+    /// - Parameters:
+    ///   - holds: whether the part behind a `|` is never sent.
+    ///   - tls: TLS for every connection; nil for none.
+    init(_ answers: [String], holds: Bool = false, tls: TLSConfiguration? = nil) throws {
+        var configuration = StreamListener.Configuration()
+        configuration.tls = tls
+        listener = try StreamListener(address: .ip(.v4(.loopback), port: 0), configuration: configuration)
         port = listener.port ?? 0
         script = Script(answers, holds: holds)
         Task { [listener, script] in
             try await listener.run { client in
-                // A client may leave whenever it likes.
+                // A client may close its connection at any time.
                 try? await script.serve(client)
             }
         }

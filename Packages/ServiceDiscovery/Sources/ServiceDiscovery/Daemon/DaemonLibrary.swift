@@ -55,7 +55,8 @@ enum DaemonNumber {
             ServiceDiscoveryError(.unsupported, name: name, detail: "the daemon's library lacks this function")
         // Avahi's library returns "unknown" if there is no bus, or no daemon on it.
         case unknown, notRunning: ServiceDiscoveryError(.daemonUnavailable, name: name)
-        case refused: ServiceDiscoveryError(.tooMuch, detail: "the daemon accepts no further operation of this process")
+        case refused:
+            ServiceDiscoveryError(.limitReached, detail: "the daemon accepts no further operation of this process")
         default:
             ServiceDiscoveryError(
                 .daemonFailed, name: name, detail: "error \(number) of dns_sd.h", daemonNumber: Int(number))

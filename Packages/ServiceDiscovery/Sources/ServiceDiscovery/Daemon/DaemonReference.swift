@@ -5,8 +5,8 @@ internal import HostResolver
 
 /// Owns one `DNSServiceRef`: one operation of the daemon.
 ///
-/// Any thread may release it or read its replies: the library is called only with a lock held. It calls back only from
-/// within ``replies()``.
+/// Any thread may release it or read its replies, because the library is called only with a lock held. The library
+/// calls back only from within ``replies()``.
 final class DaemonReference: Sendable {
     /// Stores the replies that the library's callbacks deliver.
     private final class Inbox: Sendable {
@@ -54,7 +54,7 @@ final class DaemonReference: Sendable {
         publishing advertisement: ServiceAdvertisement, name: String, interface: UInt32, library: DaemonLibrary
     ) throws(ServiceDiscoveryError) {
         let flags = advertisement.renamesOnConflict ? 0 : DaemonNumber.noAutoRename
-        // At most `TXTRecord.largestSize` bytes, so the count fits into a UInt16.
+        // At most `TXTRecord.maximumSize` bytes, so the count fits into a UInt16.
         let text = advertisement.record.wireForm
         let inbox = Inbox()
         let pointer = try Self.begin(library, inbox) { pointer, context in
@@ -76,7 +76,7 @@ final class DaemonReference: Sendable {
 
     deinit { end() }
 
-    /// Announces a new TXT record; returns the daemon's error number.
+    /// Replaces the published TXT record; returns the daemon's error number, or 0 if there was no error.
     func update(_ record: TXTRecord) -> Int32 {
         let text = record.wireForm
         return pointer.withLock { pointer in
@@ -87,7 +87,8 @@ final class DaemonReference: Sendable {
 
     /// Reads the daemon's replies without waiting.
     ///
-    /// - Returns: the replies of one message, possibly none, and whether there was a message, so that more may follow.
+    /// - Returns: the replies in one message (which may be empty), and whether there was a message: then more may
+    /// follow.
     func replies() -> (replies: [DaemonReply], mayHaveMore: Bool) {
         let error = pointer.withLock { pointer -> Int32? in
             // `DNSServiceProcessResult` would wait. While the pointer exists, the descriptor is valid.
@@ -145,9 +146,8 @@ final class DaemonReader: Sendable {
                 if mayHaveMore { point.signalNextTurn(.readable) }
                 switch await point.readerWait(for: .readable, until: nil) {
                 case .ready: continue
-                case .failed(let number): return receive([.failed(MulticastSocket.failure(number))])
-                // Only closing ends the wait otherwise: there is no deadline and no other reader, and the task is not
-                // cancelled.
+                case .failed(let number): return receive([.failed(ServiceDiscoveryError(errno: number))])
+                // Only closing leads here: there is no deadline and no other reader, and the task is never cancelled.
                 case .closed, .cancelled, .timedOut, .busy: return
                 }
             }
@@ -156,7 +156,7 @@ final class DaemonReader: Sendable {
 
     deinit { end() }
 
-    /// Announces a new TXT record; returns the daemon's error number.
+    /// Replaces the published TXT record; returns the daemon's error number, or 0 if there was no error.
     func update(_ record: TXTRecord) -> Int32 {
         reference.update(record)
     }

@@ -41,7 +41,7 @@ public struct DiscoveryEngine: Sendable {
     public static let automatic = DiscoveryEngine(AutomaticEngine.shared, configuration: nil)
 
     /// The same as ``automatic``, with the given embedded engine as fallback.
-    public static func automatic(or engine: EmbeddedEngine) -> DiscoveryEngine {
+    public static func automatic(fallback engine: EmbeddedEngine) -> DiscoveryEngine {
         DiscoveryEngine(AutomaticEngine(DaemonEngine.shared, or: engine), configuration: nil)
     }
 
@@ -55,7 +55,7 @@ public struct DiscoveryEngine: Sendable {
     /// than `local`. These fail with ``ServiceDiscoveryError/Code-swift.struct/unsupported``; ``automatic`` supports
     /// all three. Avahi's library also does not report which records do *not* exist, so ``ResolvedService/isComplete``
     /// stays false for a host with addresses of one family. Each operation uses a connection to the system bus, of
-    /// which a user has about 250; further operations fail with ``ServiceDiscoveryError/Code-swift.struct/tooMuch``.
+    /// which a user has about 250; further operations fail with ``ServiceDiscoveryError/Code-swift.struct/limitReached``.
     public static let daemon = DiscoveryEngine(everywhere: DaemonEngine.shared)
 
     /// Multicast DNS in this process, on all interfaces.
@@ -71,11 +71,11 @@ public struct DiscoveryEngine: Sendable {
     ///
     /// ```swift
     /// let server = ResolverConfiguration(servers: [SocketAddress("192.0.2.53:53")!])
-    /// let browser = ServiceBrowser(type, domain: try ServiceDomain("example.org"), engine: .automatic.asking(server))
+    /// let browser = ServiceBrowser(type, domain: try ServiceDomain("example.org"), engine: .automatic.usingNameServers(of: server))
     /// ```
     ///
     /// Has no effect on ``daemon``, which has its own configuration.
-    public func asking(_ configuration: ResolverConfiguration) -> DiscoveryEngine {
+    public func usingNameServers(of configuration: ResolverConfiguration) -> DiscoveryEngine {
         local.map { DiscoveryEngine($0, configuration: configuration) } ?? self
     }
 }

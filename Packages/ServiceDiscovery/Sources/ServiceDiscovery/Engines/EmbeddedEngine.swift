@@ -57,6 +57,7 @@ public final class EmbeddedEngine: Sendable {
         interfaces: [String]? = nil, hostName: String? = nil, limits: EngineLimits = EngineLimits(),
         loop: EventLoop = .shared
     ) {
+        let limits = limits.inRange
         names = interfaces.map(Set.init)
         self.limits = limits
         self.loop = loop

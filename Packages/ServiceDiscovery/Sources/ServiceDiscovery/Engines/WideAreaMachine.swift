@@ -48,7 +48,7 @@ struct WideAreaMachine: Sendable {
     /// - Returns: a negative number, unlike the numbers of an engine for `local`.
     mutating func query(_ key: RecordKey, now: DiscoveryTime) throws(ServiceDiscoveryError) -> Int {
         guard questions[key] != nil || questions.count < limit else {
-            throw ServiceDiscoveryError(.tooMuch, detail: "\(limit) questions")
+            throw ServiceDiscoveryError(.limitReached, detail: "\(limit) questions")
         }
         lastOperation -= 1
         operations[lastOperation] = key

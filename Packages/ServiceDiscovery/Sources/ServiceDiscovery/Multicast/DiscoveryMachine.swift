@@ -89,7 +89,7 @@ struct DiscoveryMachine {
     /// Begins to query records, until ``end(_:now:)``. Known records are reported first.
     mutating func query(_ key: RecordKey, interface: String?, now: DiscoveryTime) throws(ServiceDiscoveryError) -> Int {
         guard queries.count < limits.questions else {
-            throw ServiceDiscoveryError(.tooMuch, detail: "\(limits.questions) questions")
+            throw ServiceDiscoveryError(.limitReached, detail: "\(limits.questions) questions")
         }
         lastID += 1
         queries[lastID] = (key, interface)
@@ -106,7 +106,7 @@ struct DiscoveryMachine {
         -> Int
     {
         guard registrations.count < limits.registrations else {
-            throw ServiceDiscoveryError(.tooMuch, detail: "\(limits.registrations) published services")
+            throw ServiceDiscoveryError(.limitReached, detail: "\(limits.registrations) published services")
         }
         guard advertisement.domain?.isLocal ?? true else {
             throw ServiceDiscoveryError(
@@ -145,7 +145,7 @@ struct DiscoveryMachine {
             if queriesByKey[key]?.isEmpty == true { queriesByKey[key] = nil }
             for index in links.keys.sorted() {
                 let isQueried = queriesByKey[key]?.contains { includes(queries[$0]?.interface, index) } ?? false
-                if !isQueried { links[index]?.end(key) }
+                if !isQueried { links[index]?.end(key, now: now) }
             }
         }
         if registrations.removeValue(forKey: id) != nil {

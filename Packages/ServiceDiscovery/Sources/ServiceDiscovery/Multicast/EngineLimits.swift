@@ -3,8 +3,10 @@
 /// Whatever exceeds a limit is dropped and counted in ``EngineStatistics``; it never causes an error in another
 /// operation. Known services stay known during a flood: a record is displaced only if no question needs it, or if its
 /// sender exceeds its share of a full cache.
+///
+/// A negative limit counts as 0, a limit of 2³¹ or more as 2³¹ - 1, and a percentage of more than 100 as 100.
 public struct EngineLimits: Hashable, Sendable {
-    /// The largest packet that is read (RFC 6762 §17: 9,000 bytes with all headers).
+    /// The largest packet that is read (RFC 6762 §17: 9,000 bytes with all headers); at most 65,535.
     public var packetSize = 9_000
     /// The most records kept on each interface.
     public var cachedRecords = 8_192
@@ -21,7 +23,7 @@ public struct EngineLimits: Hashable, Sendable {
     public var percentWhenFull = 5
     /// The longest time that a record is kept without a refresh, in seconds, whatever its time to live. The default, 75
     /// minutes, is what RFC 6762 §10 recommends for most records.
-    public var longestLife: UInt32 = 4_500
+    public var maximumTimeToLive: UInt32 = 4_500
     /// The most questions at the same time.
     public var questions = 16_384
     /// The most published services at the same time.
@@ -48,6 +50,25 @@ public struct EngineLimits: Hashable, Sendable {
 
     /// The default limits.
     public init() {}
+
+    /// The limits within the ranges that the engine can calculate with.
+    var inRange: EngineLimits {
+        var limits = self
+        for path in Self.sizes { limits[keyPath: path] = min(max(0, self[keyPath: path]), Int(Int32.max)) }
+        limits.packetSize = min(limits.packetSize, Int(UInt16.max))
+        for path in Self.percentages { limits[keyPath: path] = min(max(0, self[keyPath: path]), 100) }
+        return limits
+    }
+
+    static var sizes: [WritableKeyPath<EngineLimits, Int>] {
+        [
+            \.packetSize, \.cachedRecords, \.cachedBytes, \.unaskedRecords, \.questions, \.registrations, \.interfaces,
+            \.heldQueries, \.heldKnownAnswers, \.listedAnswers, \.listedAnswersPerMinute, \.pendingAnswers,
+            \.unicastRepliesPerSecond, \.waitingChanges,
+        ]
+    }
+
+    static var percentages: [WritableKeyPath<EngineLimits, Int>] { [\.percentOfOneSender, \.percentWhenFull] }
 }
 
 /// What an ``EmbeddedEngine`` has sent, received and refused so far.
@@ -64,6 +85,8 @@ public struct EngineStatistics: Hashable, Sendable {
     public var repliesRefused = 0
     /// The records currently cached, on all interfaces.
     public var cachedRecords = 0
+    /// The own records and known answers that were compared with questions: what queries cost. For tests.
+    var recordsCompared = 0
 
     static func += (one: inout EngineStatistics, other: EngineStatistics) {
         one.packetsReceived += other.packetsReceived
@@ -72,5 +95,6 @@ public struct EngineStatistics: Hashable, Sendable {
         one.recordsRefused += other.recordsRefused
         one.repliesRefused += other.repliesRefused
         one.cachedRecords += other.cachedRecords
+        one.recordsCompared += other.recordsCompared
     }
 }

@@ -73,7 +73,7 @@ struct LinkMachine {
     mutating func close(now: DiscoveryTime) {
         for id in publications.ids { withdraw(id, now: now) }
         for key in questions.keys {
-            for entry in cache.records(key) { events.append(.removed(entry.record)) }
+            for record in cache.records(key) { events.append(.removed(record)) }
         }
     }
 
@@ -220,18 +220,18 @@ extension LinkMachine {
         guard !questions.contains(key) else { return }
         var question = LinkQuestion()
         question.restart(at: questions.firstQuery(now, random: &random))
-        cache.setWanted(true, key, random: &random)
+        cache.setWanted(true, key, now: now, random: &random)
         if cache.hasUniqueAnswer(key) { question.next = nil }
         questions[key] = question
     }
 
-    mutating func end(_ key: RecordKey) {
+    mutating func end(_ key: RecordKey, now: DiscoveryTime) {
         questions[key] = nil
-        cache.setWanted(false, key, random: &random)
+        cache.setWanted(false, key, now: now, random: &random)
     }
 
-    func known(_ key: RecordKey) -> [DNSRecord] {
-        cache.records(key).map(\.record)
+    mutating func known(_ key: RecordKey) -> [DNSRecord] {
+        cache.records(key)
     }
 
     /// RFC 6762 §10.4: queries twice, and removes the record if no answer confirms it. If no question needs the record,
@@ -267,8 +267,10 @@ extension LinkMachine {
     private mutating func noteForeignQuestion(_ foreign: DNSQuestion, known: KnownAnswers, now: DiscoveryTime) {
         guard !foreign.wantsUnicast else { return }
         let key = foreign.key
+        let listed = known.data(key)
+        counts.recordsCompared += listed.count
         if let next = questions[key]?.next, next - now < .seconds(1),
-            known.data(key).allSatisfy({ cache.lists(key, $0, now: now) })
+            listed.allSatisfy({ cache.lists(key, $0, now: now) })
         {
             questions.update(key) { $0.noteScheduled(now) }
         }
@@ -296,6 +298,7 @@ extension LinkMachine {
             names[question.name] = name
             let wantsUnicast = isLegacy || question.wantsUnicast || !datagram.isMulticast
             for record in name.records(of: question.type) {
+                counts.recordsCompared += 1
                 if known.suppresses(record) { continue }
                 if !record.isUnique { isShared = true }
                 if wantsUnicast, mayReply {

@@ -58,7 +58,7 @@ struct LinkQuestion {
     mutating func noteScheduled(_ now: DiscoveryTime) {
         sent += 1
         next = now + interval
-        interval = min(interval * 2, MulticastRules.longestQueryInterval)
+        interval = min(interval * 2, MulticastRules.maximumQueryInterval)
     }
 }
 

@@ -9,7 +9,7 @@ enum MulticastRules {
     /// §17: the payload of an Ethernet frame with IPv6 headers, with some room for tunnels.
     static let usualPayload = 1_440
     /// §17: a packet with one large record may have up to 9,000 bytes with headers.
-    static let largestPayload = 8_900
+    static let maximumPayload = 8_900
     /// §10: two minutes for records with a host's name or address, 75 minutes for others.
     static let hostTimeToLive: UInt32 = 120
     static let otherTimeToLive: UInt32 = 4_500
@@ -27,11 +27,11 @@ enum MulticastRules {
     static let conflictLimit = 15
     static let conflictWindow: Duration = .seconds(10)
     static let conflictPause: Duration = .seconds(5)
-    /// §8.3: at least two, at least a second apart, at intervals that at least double.
+    /// §8.3: the number of announcements. At least two are required; the intervals begin at one second and double.
     static let announcementCount = 3
-    /// §6: delay of answers that other hosts may have as well.
+    /// §6: delay of answers that other hosts may give as well (shared records).
     static let sharedDelay: ClosedRange<Int64> = 20...120
-    /// §7.2: delay after a packet that announces further known answers.
+    /// §7.2: how long to wait for further known answers after a query that announces them.
     static let truncationDelay: ClosedRange<Int64> = 400...500
     /// §6: minimum intervals between multicasts of a record, usually and to defend a name.
     static let repeatInterval: Duration = .seconds(1)
@@ -39,26 +39,26 @@ enum MulticastRules {
     /// §5.2: the delay of the first query, and the intervals of the following ones, which double.
     static let firstQueryDelay: ClosedRange<Int64> = 20...120
     static let firstQueryInterval: Duration = .seconds(1)
-    static let longestQueryInterval: Duration = .seconds(3600)
-    /// The minimum interval between two examinations of a link's questions or cache. Not part of the standard, which
-    /// has no shorter delays. It bounds the work that deadlines chosen by other hosts cause.
+    static let maximumQueryInterval: Duration = .seconds(3600)
+    /// The minimum interval between two examinations of a link's questions or cache. It bounds the work that deadlines
+    /// chosen by other hosts cause. It is not part of the standard, which specifies no shorter delays.
     static let searchInterval: Duration = .milliseconds(10)
-    /// The most expired records that one such examination removes: one record of another host can end all others.
+    /// The most expired records that one such examination removes, because a single packet can expire thousands.
     static let removalsPerSearch = 1_024
     /// §5.2: percentages of the time to live at which a record is refreshed, each plus 0 to 2.
     static let refreshPercents: [Int64] = [80, 85, 90, 95]
     /// §10.4: how long a record is verified, with two queries, before it is removed.
     static let verificationTime: Duration = .seconds(10)
     static let verificationInterval: Duration = .seconds(2)
-    /// §10.5: this many unanswered queries of other hosts within ``verificationTime`` start a verification.
+    /// §10.5: the number of unanswered queries of other hosts, over at least ``verificationTime``, that starts a
+    /// verification.
     static let unansweredLimit = 2
 }
 
-/// A point in time, passed to the machines.
+/// The type of the current time and of deadlines, which drivers pass to machines.
 typealias DiscoveryTime = ContinuousClock.Instant
 
-/// The earliest of many deadlines, kept as a lower bound, so that all deadlines are examined only when one may have
-/// passed.
+/// A lower bound of many deadlines. As long as it has not passed, none of them needs to be examined.
 struct Alarm {
     /// The minimum time between two examinations. Other hosts choose many deadlines; this bounds how often they can
     /// make this host examine all of them.
@@ -70,7 +70,7 @@ struct Alarm {
         self.pause = pause
     }
 
-    /// When to examine the deadlines; nil if there are none.
+    /// The time at which to examine the deadlines; nil if there are none.
     var earliest: DiscoveryTime? {
         guard let bound else { return nil }
         return lastSearch.map { max(bound, $0 + pause) } ?? bound
@@ -113,7 +113,7 @@ struct Budget {
         used >= limit && start.map { now - $0 < period } ?? false
     }
 
-    /// Uses up to `wanted` units; returns how many were left in this period.
+    /// Uses up to `wanted` units, as many as are left in this period. Returns how many were used.
     mutating func take(_ wanted: Int, now: DiscoveryTime) -> Int {
         if start.map({ now - $0 >= period }) ?? true { (start, used) = (now, 0) }
         let granted = min(wanted, max(0, limit - used))
@@ -128,7 +128,7 @@ struct Budget {
 struct RecentConflicts {
     private(set) var times: [DiscoveryTime] = []
 
-    /// Adds a conflict; true if there were so many that the next probe must wait.
+    /// Records a conflict. Returns whether there were so many that the next probe must wait.
     mutating func note(_ now: DiscoveryTime) -> Bool {
         let recent = times.filter { now - $0 < MulticastRules.conflictWindow } + [now]
         times = recent.suffix(MulticastRules.conflictLimit)

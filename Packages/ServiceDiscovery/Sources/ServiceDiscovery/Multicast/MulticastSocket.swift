@@ -14,7 +14,7 @@ final class MulticastSocket: Sendable {
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/system``, with `errno`.
     init(family: CInt, loop: EventLoop) throws(ServiceDiscoveryError) {
         let descriptor = netkit_multicast_open(family, MulticastRules.port, 1)
-        guard descriptor >= 0 else { throw Self.failure(errno) }
+        guard descriptor >= 0 else { throw ServiceDiscoveryError(errno: errno) }
         self.family = family
         point = WaitPoint(descriptor: descriptor, ownership: .owned, loop: loop)
     }
@@ -110,22 +110,17 @@ final class MulticastSocket: Sendable {
             let number = errno
             guard number == EAGAIN else {
                 errors += 1
-                if errors == Self.maximumErrors { throw Self.failure(number) }
+                if errors == Self.maximumErrors { throw ServiceDiscoveryError(errno: number) }
                 continue
             }
             switch await point.readerWait(for: .readable, until: nil) {
             case .ready: continue
-            case .failed(let number): throw Self.failure(number)
+            case .failed(let number): throw ServiceDiscoveryError(errno: number)
             // There is no deadline and no other reader, and the engine closes the socket instead of cancelling the
             // task.
             case .closed, .cancelled, .timedOut, .busy: return
             }
         }
-    }
-
-    static func failure(_ number: CInt) -> ServiceDiscoveryError {
-        ServiceDiscoveryError(
-            .system, detail: String(cString: strerror(number)), domain: .posix, number: Int(number))
     }
 }
 

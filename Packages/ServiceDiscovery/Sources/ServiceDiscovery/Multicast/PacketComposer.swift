@@ -79,7 +79,7 @@ enum PacketComposer {
     /// cannot hold these.
     private static func fitted(_ message: DNSMessage, least: Int) -> (bytes: [UInt8], recordCount: Int)? {
         let packet = try? message.multicastWireForm(fitting: MulticastRules.usualPayload, least: least)
-        guard let packet, packet.bytes.count <= MulticastRules.largestPayload else { return nil }
+        guard let packet, packet.bytes.count <= MulticastRules.maximumPayload else { return nil }
         return packet
     }
 
@@ -110,7 +110,7 @@ enum PacketComposer {
     }
 
     private static func bytes(_ message: DNSMessage) -> [UInt8]? {
-        guard let bytes = try? message.multicastWireForm(), bytes.count <= MulticastRules.largestPayload else {
+        guard let bytes = try? message.multicastWireForm(), bytes.count <= MulticastRules.maximumPayload else {
             return nil
         }
         return bytes

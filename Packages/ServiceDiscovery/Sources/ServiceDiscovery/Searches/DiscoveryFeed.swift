@@ -12,11 +12,9 @@ public import EventLoops
 /// the search. Members may be called from any thread.
 public final class DiscoveryFeed<Element: Sendable>: Sendable {
     private let driver: any FeedDriver<Element>
-    private let point: WaitPoint
 
     init(_ driver: any FeedDriver<Element>) {
         self.driver = driver
-        point = driver.point
     }
 
     deinit { driver.stop() }
@@ -30,68 +28,43 @@ public final class DiscoveryFeed<Element: Sendable>: Sendable {
     public nonisolated(nonsending) func next(
         until deadline: ContinuousClock.Instant? = nil
     ) async throws(ServiceDiscoveryError) -> Element? {
-        try enter()
-        defer { point.leave(.reader) }
-        while true {
-            switch try driver.take() {
-            case .element(let element): return element
-            case .over: return nil
-            case .nothing: break
-            }
-            try check(await point.readerWait(for: .readable, until: deadline.map(Moment.init)))
+        let result: Result<Element?, ServiceDiscoveryError>
+        do throws(WaitError) {
+            result = try await driver.condition.wait(until: deadline.map(Moment.init), for: driver.take)
+        } catch {
+            throw ServiceDiscoveryError(wait: error)
         }
+        return try result.get()
     }
 
     /// The next element; blocks the calling thread until there is one. Otherwise like the `async` method.
     @available(*, noasync, message: "blocks the thread; use await")
     public func next(until deadline: ContinuousClock.Instant? = nil) throws(ServiceDiscoveryError) -> Element? {
-        try enter()
-        defer { point.leave(.reader) }
-        while true {
-            switch try driver.take() {
-            case .element(let element): return element
-            case .over: return nil
-            case .nothing: break
-            }
-            try check(point.block(.reader, for: .readable, until: deadline.map(Moment.init)))
+        let result: Result<Element?, ServiceDiscoveryError>
+        do throws(WaitError) {
+            result = try driver.condition.wait(until: deadline.map(Moment.init), for: driver.take)
+        } catch {
+            throw ServiceDiscoveryError(wait: error)
         }
+        return try result.get()
     }
 
     /// An element that is already available, otherwise nil. Never waits.
     ///
     /// - Throws: ``ServiceDiscoveryError`` if the search has failed.
     public func tryNext() throws(ServiceDiscoveryError) -> Element? {
-        try driver.take().element
+        try driver.take()?.get()
     }
 
-    /// Calls `handler` on a queue, loop or run loop whenever ``tryNext()`` has something to return. Keep the returned
-    /// signal; cancelling it ends the calls.
-    public func onNews(
-        on target: any DeliveryTarget, _ handler: @escaping @Sendable () -> Void
-    ) -> any DeliverySignal {
-        let signal = target.makeSignal(handler)
-        driver.deliver(to: signal)
-        return signal
+    /// Calls `handler` on a queue, loop or run loop whenever ``tryNext()`` has something to return, and once at the
+    /// beginning. A second observer replaces the first. Cancelling or releasing the subscription ends the calls.
+    public func observe(on target: any DeliveryTarget, _ handler: @escaping @Sendable () -> Void) -> Subscription {
+        driver.condition.observe(on: target, handler)
     }
 
     /// Ends the search. Elements found before can still be read; then follows nil. Idempotent.
     public func stop() {
         driver.stop()
-    }
-
-    private func enter() throws(ServiceDiscoveryError) {
-        // The wait point is never closed: the driver reports the end.
-        guard point.enter(.reader) == .entered else { throw ServiceDiscoveryError(.busy) }
-    }
-
-    private func check(_ wake: Wake) throws(ServiceDiscoveryError) {
-        switch wake {
-        case .ready, .closed: return
-        case .cancelled: throw ServiceDiscoveryError(.cancelled)
-        case .timedOut: throw ServiceDiscoveryError(.timedOut)
-        case .busy: throw ServiceDiscoveryError(.busy)
-        case .failed(let number): throw MulticastSocket.failure(number)
-        }
     }
 }
 
@@ -137,30 +110,13 @@ public struct DiscoveryIterator<Element: Sendable>: AsyncIteratorProtocol {
 protocol FeedDriver<Element>: EventSink {
     associatedtype Element: Sendable
 
-    /// Signalled when an element is available, and at the end.
-    var point: WaitPoint { get }
+    /// Notified when an element is available, and at the end.
+    var condition: Condition { get }
 
-    /// The next element, or the reason why there is none, determined in one step. Two calls would miss an element or a
-    /// failure that arrives between them, and report the end instead.
-    ///
-    /// - Throws: the failure that ended the operations, after the last element.
-    func take() throws(ServiceDiscoveryError) -> FeedStep<Element>
-    /// Signals `signal` from now on when an element is available, and once immediately.
-    func deliver(to signal: any DeliverySignal)
+    /// The next element, the failure that ended the operations, or nil in the result for the end; nil if the reader must
+    /// wait. Determined in one step: two calls would miss an element or a failure that arrives between them, and report
+    /// the end instead. A failure follows the last element.
+    func take() -> Result<Element?, ServiceDiscoveryError>?
     /// Ends the operations.
     func stop()
 }
-
-/// The result of ``FeedDriver/take()``.
-enum FeedStep<Element: Sendable>: Sendable {
-    case element(Element)
-    /// No element yet.
-    case nothing
-    /// The end: no more elements follow.
-    case over
-
-    /// The element, if there is one.
-    var element: Element? { if case .element(let element) = self { element } else { nil } }
-}
-
-extension FeedStep: Equatable where Element: Equatable {}

@@ -14,7 +14,6 @@ final class SearchDriver<Machine: SearchMachine>: FeedDriver {
         var error: ServiceDiscoveryError?
         var isOver = false
         var isAdapting = false
-        var signal: (any DeliverySignal)?
 
         /// Processes an event of the query for `key`.
         mutating func receive(_ event: DiscoveryEvent, of key: RecordKey) {
@@ -23,7 +22,7 @@ final class SearchDriver<Machine: SearchMachine>: FeedDriver {
         }
     }
 
-    let point: WaitPoint
+    let condition = Condition()
     private let engine: any RecordEngine
     private let interface: String?
     private let state: Locked<State>
@@ -31,7 +30,6 @@ final class SearchDriver<Machine: SearchMachine>: FeedDriver {
     init(
         _ machine: Machine, engine: any RecordEngine, interface: String?
     ) throws(ServiceDiscoveryError) {
-        point = WaitPoint()
         self.engine = engine
         self.interface = interface
         state = Locked(State(machine: machine))
@@ -40,17 +38,12 @@ final class SearchDriver<Machine: SearchMachine>: FeedDriver {
 
     deinit { stop() }
 
-    func take() throws(ServiceDiscoveryError) -> FeedStep<Machine.Element> {
-        try state.withLock { state -> Result<FeedStep<Machine.Element>, ServiceDiscoveryError> in
-            if let element = state.machine.take() { return .success(.element(element)) }
+    func take() -> Result<Machine.Element?, ServiceDiscoveryError>? {
+        state.withLock { state in
+            if let element = state.machine.take() { return .success(element) }
             if let error = state.error.take() { return .failure(error) }
-            return .success(state.isOver ? .over : .nothing)
-        }.get()
-    }
-
-    func deliver(to signal: any DeliverySignal) {
-        state.withLock { $0.signal = signal }
-        signal.signal()
+            return state.isOver ? .success(nil) : nil
+        }
     }
 
     func stop() {
@@ -60,7 +53,7 @@ final class SearchDriver<Machine: SearchMachine>: FeedDriver {
             return Array(state.operations.values)
         }
         for operation in operations { engine.end(operation) }
-        wake()
+        condition.notify()
     }
 
     func receive(_ event: DiscoveryEvent, of operation: Int) {
@@ -79,12 +72,7 @@ final class SearchDriver<Machine: SearchMachine>: FeedDriver {
         } catch {
             state.withLock { state in (state.error, state.isOver) = (error, true) }
         }
-        wake()
-    }
-
-    private func wake() {
-        point.signal(.readable)
-        state.withLock { $0.signal }?.signal()
+        condition.notify()
     }
 
     /// Begins and ends queries until they are those that the machine wants. One thread at a time does this; another

@@ -43,7 +43,7 @@ public enum ComputerName {
 
     static func fitting(_ name: String) -> String {
         var name = name
-        while name.utf8.count > ServiceInstance.longestName { name.removeLast() }
+        while name.utf8.count > ServiceInstance.maximumNameLength { name.removeLast() }
         return name.isEmpty ? "computer" : name
     }
 
@@ -73,7 +73,7 @@ enum HostLabel {
     /// The first label of `text`, with hyphens in place of characters that host names do not have; `host` if nothing
     /// remains.
     static func fitting(_ text: String) -> String {
-        let label = text.prefix { $0 != "." }.utf8.prefix(ServiceInstance.longestName).map { byte in
+        let label = text.prefix { $0 != "." }.utf8.prefix(ServiceInstance.maximumNameLength).map { byte in
             let isLetter = (0x61...0x7A).contains(byte | 0x20)
             return isLetter || (0x30...0x39).contains(byte) ? byte : UInt8(ascii: "-")
         }
@@ -97,7 +97,7 @@ enum NameSuccession {
             number = old + 1
         }
         let suffix = " (\(number))"
-        return shortened(base, to: ServiceInstance.longestName - suffix.utf8.count) + suffix
+        return shortened(base, to: ServiceInstance.maximumNameLength - suffix.utf8.count) + suffix
     }
 
     /// Returns `host-2` after `host`, and `host-3` after that, because host names have no spaces.
@@ -111,7 +111,7 @@ enum NameSuccession {
             number = old + 1
         }
         let suffix = "-\(number)"
-        return shortened(base, to: ServiceInstance.longestName - suffix.utf8.count) + suffix
+        return shortened(base, to: ServiceInstance.maximumNameLength - suffix.utf8.count) + suffix
     }
 
     private static func positive(_ text: Substring) -> Int? {

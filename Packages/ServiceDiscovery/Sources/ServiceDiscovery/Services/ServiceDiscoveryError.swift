@@ -1,4 +1,5 @@
 internal import EventLoops
+internal import Glibc
 
 /// The error of this module. Switch over ``code``; print the error for a complete sentence.
 ///
@@ -43,6 +44,22 @@ public struct ServiceDiscoveryError: Error, Hashable, Sendable {
         self.detail = detail
         self.domain = domain
         self.number = number
+    }
+
+    /// Creates an error for a failed system call.
+    init(errno number: CInt) {
+        self.init(.system, detail: String(cString: strerror(number)), domain: .posix, number: Int(number))
+    }
+
+    /// Creates an error for a wait that ended without its element.
+    init(wait error: WaitError) {
+        switch error {
+        case .cancelled: self.init(.cancelled)
+        case .timedOut: self.init(.timedOut)
+        case .failed(let number): self.init(errno: number)
+        case .busy, .closed: self.init(.busy)
+        @unknown default: self.init(.busy)
+        }
     }
 }
 
@@ -113,7 +130,7 @@ extension ServiceDiscoveryError {
         /// The discovery daemon failed with a number of its own. `kCFNetServiceErrorDNSServiceFailure`.
         public static let daemonFailed = Code(rawValue: "daemonFailed")
         /// A limit of ``EngineLimits`` was reached. `kCFNetServicesErrorUnknown`.
-        public static let tooMuch = Code(rawValue: "tooMuch")
+        public static let limitReached = Code(rawValue: "limitReached")
         /// A DNS lookup failed. `kCFNetServicesErrorUnknown`.
         public static let lookupFailed = Code(rawValue: "lookupFailed")
         /// A system call failed; ``ServiceDiscoveryError/number`` is its `errno`.
@@ -161,7 +178,7 @@ public enum ServiceDiscoverySentences {
         .unsupported: "the discovery engine does not support this[ for {name}][: {detail}]",
         .daemonUnavailable: "the discovery daemon is not running[: {detail}]",
         .daemonFailed: "the discovery daemon failed[ for {name}][: {detail}]",
-        .tooMuch: "a limit of the discovery engine is reached[: {detail}]",
+        .limitReached: "a limit of the discovery engine is reached[: {detail}]",
         .lookupFailed: "the DNS lookup failed[ for {name}][: {detail}]",
         .system: "a system call failed[: {detail}]",
     ]

@@ -8,11 +8,11 @@ internal import HostResolver
 /// let saved = try JSONEncoder().encode(service)
 /// ```
 ///
-/// Save this value and never addresses or a port, which change while the name stays the same (RFC 6763 §4.2). Replaces
-/// the results of `CFNetServiceGetName`, `…GetType` and `…GetDomain`.
+/// Save this value, never the addresses and the port, which may change while the name stays the same (RFC 6763 §4.2).
+/// Replaces the results of `CFNetServiceGetName`, `…GetType` and `…GetDomain`.
 public struct ServiceInstance: Sendable {
-    /// The largest size of a name, in bytes of UTF-8 (RFC 6763 §4.1.1).
-    public static let longestName = 63
+    /// The maximum length of a name, in bytes of UTF-8 (RFC 6763 §4.1.1).
+    public static let maximumNameLength = 63
 
     /// The name that users see: any text of 1 to 63 bytes of UTF-8, without control characters.
     public let name: String
@@ -26,15 +26,16 @@ public struct ServiceInstance: Sendable {
     /// Creates the identity of a service.
     ///
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidName`` if the name is empty, longer than
-    ///   ``longestName`` bytes, or has control characters, or if the full name exceeds 255 bytes. Names are never
+    ///   ``maximumNameLength`` bytes, or has control characters, or if the full name exceeds 255 bytes. Names are never
     ///   shortened.
     public init(name: String, type: ServiceType, domain: ServiceDomain = .local) throws(ServiceDiscoveryError) {
         guard !name.isEmpty else {
             throw ServiceDiscoveryError(.invalidName, name: name, detail: "it must not be empty")
         }
-        guard name.utf8.count <= Self.longestName else {
+        guard name.utf8.count <= Self.maximumNameLength else {
             throw ServiceDiscoveryError(
-                .invalidName, name: name, detail: "\(name.utf8.count) bytes of UTF-8; at most \(Self.longestName)")
+                .invalidName, name: name, detail: "\(name.utf8.count) bytes of UTF-8; at most \(Self.maximumNameLength)"
+            )
         }
         // RFC 6763 §4.1.1.
         guard !name.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
@@ -49,8 +50,8 @@ public struct ServiceInstance: Sendable {
         self.fullName = fullName
     }
 
-    /// Parses the DNS name of a service. Nil if it is not one: fewer than four labels, a third label that is no
-    /// transport, or a first label that is not UTF-8 or has control characters.
+    /// Parses the DNS name of a service. Returns nil if it is not one: it has fewer than four labels, its second and
+    /// third labels are not a type such as `_ipp._tcp`, or its first label is not UTF-8 or has control characters.
     public init?(fullName: DNSName) {
         let labels = fullName.labels
         guard labels.count >= 4, let name = String(validating: labels[0], as: UTF8.self),

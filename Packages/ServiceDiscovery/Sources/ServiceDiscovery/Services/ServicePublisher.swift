@@ -27,7 +27,7 @@ public final class ServicePublisher: Sendable {
     /// - Throws: ``ServiceDiscoveryError`` if the name or type cannot be published, if this engine already publishes
     ///   the name and renaming is off, or if the engine cannot begin;
     ///   ``ServiceDiscoveryError/Code-swift.struct/invalidRecord`` if the TXT record is larger than
-    ///   ``TXTRecord/largestPublishedSize``.
+    ///   ``TXTRecord/maximumPublishedSize``.
     public init(
         _ advertisement: ServiceAdvertisement, engine: DiscoveryEngine = .automatic
     ) throws(ServiceDiscoveryError) {
@@ -70,7 +70,7 @@ public final class ServicePublisher: Sendable {
     /// Announces a new TXT record. Replaces `CFNetServiceSetTXTData`.
     ///
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidRecord`` if the record is larger than
-    ///   ``TXTRecord/largestPublishedSize``, or another error if the engine rejects it; the old record stays in effect.
+    ///   ``TXTRecord/maximumPublishedSize``, or another error if the engine rejects it; the old record stays in effect.
     ///   ``ServiceDiscoveryError/Code-swift.struct/invalidated`` after ``stop()``.
     public func update(_ record: TXTRecord) throws(ServiceDiscoveryError) {
         try driver.update(record)
@@ -135,10 +135,9 @@ final class PublicationDriver: FeedDriver {
         var current: ServiceInstance?
         var error: ServiceDiscoveryError?
         var isOver = false
-        var signal: (any DeliverySignal)?
     }
 
-    let point = WaitPoint()
+    let condition = Condition()
     private let engine: any RecordEngine
     private let state = Locked(State())
 
@@ -155,17 +154,12 @@ final class PublicationDriver: FeedDriver {
 
     var current: ServiceInstance? { state.withLock { $0.current } }
 
-    func take() throws(ServiceDiscoveryError) -> FeedStep<ServiceInstance> {
-        try state.withLock { state -> Result<FeedStep<ServiceInstance>, ServiceDiscoveryError> in
-            if let name = state.name.take() { return .success(.element(name)) }
+    func take() -> Result<ServiceInstance?, ServiceDiscoveryError>? {
+        state.withLock { state in
+            if let name = state.name.take() { return .success(name) }
             if let error = state.error { return .failure(error) }
-            return .success(state.isOver ? .over : .nothing)
-        }.get()
-    }
-
-    func deliver(to signal: any DeliverySignal) {
-        state.withLock { $0.signal = signal }
-        signal.signal()
+            return state.isOver ? .success(nil) : nil
+        }
     }
 
     func update(_ record: TXTRecord) throws(ServiceDiscoveryError) {
@@ -201,7 +195,6 @@ final class PublicationDriver: FeedDriver {
     }
 
     func notify() {
-        point.signal(.readable)
-        state.withLock { $0.signal }?.signal()
+        condition.notify()
     }
 }

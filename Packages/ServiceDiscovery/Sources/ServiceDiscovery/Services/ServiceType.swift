@@ -20,9 +20,9 @@ public struct ServiceType: Sendable {
     }
 
     /// The largest size of an application label without the underscore, in bytes (RFC 6763 §7.2).
-    public static let longestApplication = 15
+    public static let maximumApplicationLength = 15
     /// The most subtypes of one service.
-    public static let mostSubtypes = 32
+    public static let maximumSubtypes = 32
 
     /// The application label with its underscore, such as `_http`.
     public let application: String
@@ -45,7 +45,7 @@ public struct ServiceType: Sendable {
             throw Self.invalid(text, "it must end in _tcp or _udp")
         }
         if let rule = Self.brokenRule(of: labels[0]) { throw Self.invalid(text, rule) }
-        guard parts.count <= Self.mostSubtypes else { throw Self.invalid(text, "too many subtypes") }
+        guard parts.count <= Self.maximumSubtypes else { throw Self.invalid(text, "too many subtypes") }
         for subtype in parts where !(1...63).contains(subtype.utf8.count) {
             throw Self.invalid(text, "a subtype must have 1 to 63 bytes")
         }
@@ -76,8 +76,8 @@ public struct ServiceType: Sendable {
     private static func brokenRule(of label: String) -> String? {
         guard label.hasPrefix("_") else { return "it must begin with an underscore, as in _http._tcp" }
         let letters = Array(label.utf8.dropFirst())
-        guard (1...longestApplication).contains(letters.count) else {
-            return "the part before the transport must have 1 to \(longestApplication) characters"
+        guard (1...maximumApplicationLength).contains(letters.count) else {
+            return "the part before the transport must have 1 to \(maximumApplicationLength) characters"
         }
         let isLetter = letters.map { (0x61...0x7A).contains($0 | 0x20) }
         let isHyphen = letters.map { $0 == UInt8(ascii: "-") }

@@ -9,16 +9,16 @@
 ///
 /// Keys are printable ASCII without `=` and are compared without regard to case; at most 9 characters are recommended.
 /// Values are any bytes. A key, the `=` and the value have at most 255 bytes, a whole record at most 65,535. A record
-/// larger than ``largestPublishedSize`` cannot be published, and one larger than ``advisedSize`` exceeds one packet on
+/// larger than ``maximumPublishedSize`` cannot be published, and one larger than ``advisedSize`` exceeds one packet on
 /// most networks (RFC 6763 §6). Any host on the network can read the record.
 public struct TXTRecord: Sendable {
     /// The largest size of a key, `=` and value, in bytes (RFC 6763 §6.1).
-    public static let longestEntry = 255
+    public static let maximumEntryLength = 255
     /// The largest size of a record in bytes, including a length byte for each entry.
-    public static let largestSize = 65_535
+    public static let maximumSize = 65_535
     /// The largest size of a record that can be published, in bytes. One multicast DNS packet of at most 9,000 bytes
     /// (RFC 6762 §17) must hold the record together with the names and the location of its service.
-    public static let largestPublishedSize = MulticastRules.largestPayload - 512
+    public static let maximumPublishedSize = MulticastRules.maximumPayload - 512
     /// The recommended largest size in bytes (RFC 6763 §6.2).
     public static let advisedSize = 1_300
 
@@ -74,14 +74,14 @@ public struct TXTRecord: Sendable {
     /// Sets the value of `key`, which keeps its position if it exists. Nil for a key without a value.
     ///
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidRecord`` if the key is empty or has characters other
-    ///   than printable ASCII without `=`, if key and value exceed ``longestEntry`` bytes, or if the record would
-    ///   exceed ``largestSize``. The record is unchanged then.
+    ///   than printable ASCII without `=`, if key and value exceed ``maximumEntryLength`` bytes, or if the record would
+    ///   exceed ``maximumSize``. The record is unchanged then.
     public mutating func set(_ key: String, to value: [UInt8]? = nil) throws(ServiceDiscoveryError) {
         let entry = try Self.checked(key, value)
         let old = index(of: key)
         let size = size + Self.size(of: entry) - (old.map { Self.size(of: entries[$0]) } ?? 0)
-        guard size <= Self.largestSize else {
-            throw Self.invalid(key, "the record would have \(size) bytes; at most \(Self.largestSize)")
+        guard size <= Self.maximumSize else {
+            throw Self.invalid(key, "the record would have \(size) bytes; at most \(Self.maximumSize)")
         }
         if let old { entries[old] = entry } else { entries.append(entry) }
     }
@@ -102,12 +102,12 @@ public struct TXTRecord: Sendable {
     public var size: Int { entries.isEmpty ? 1 : entries.reduce(0) { $0 + Self.size(of: $1) } }
 
     /// Throws ``ServiceDiscoveryError/Code-swift.struct/invalidRecord`` for a record larger than
-    /// ``largestPublishedSize``.
+    /// ``maximumPublishedSize``.
     func checkPublishedSize() throws(ServiceDiscoveryError) {
-        guard size > Self.largestPublishedSize else { return }
+        guard size > Self.maximumPublishedSize else { return }
         throw ServiceDiscoveryError(
             .invalidRecord,
-            detail: "\(size) bytes do not fit into a multicast DNS packet; at most \(Self.largestPublishedSize)")
+            detail: "\(size) bytes do not fit into a multicast DNS packet; at most \(Self.maximumPublishedSize)")
     }
 
     private mutating func append(_ key: String, _ value: [UInt8]?) throws(ServiceDiscoveryError) {
@@ -125,8 +125,8 @@ public struct TXTRecord: Sendable {
         guard key.utf8.allSatisfy(isKeyByte) else { throw invalid(key, "a key must be printable ASCII without =") }
         let entry = Entry(key: key, value: value)
         let count = size(of: entry) - 1
-        guard count <= longestEntry else {
-            throw invalid(key, "key and value have \(count) bytes; at most \(longestEntry)")
+        guard count <= maximumEntryLength else {
+            throw invalid(key, "key and value have \(count) bytes; at most \(maximumEntryLength)")
         }
         return entry
     }
@@ -153,16 +153,16 @@ public struct TXTRecord: Sendable {
 
 extension TXTRecord {
     /// Parses the strings of a DNS record (RFC 6763 §6.4). Only the first entry of a duplicate key is used. Strings are
-    /// ignored if they are empty, longer than ``longestEntry``, have an invalid key, or would make the record larger
-    /// than ``largestSize``.
+    /// ignored if they are empty, longer than ``maximumEntryLength``, have an invalid key, or would make the record larger
+    /// than ``maximumSize``.
     public init(strings: some Sequence<[UInt8]>) {
         var seen: Set<[UInt8]> = []
         var size = 0
-        for string in strings.prefix(Self.largestSize) where string.count <= Self.longestEntry {
+        for string in strings.prefix(Self.maximumSize) where string.count <= Self.maximumEntryLength {
             let key = string.prefix { $0 != UInt8(ascii: "=") }
             guard !key.isEmpty, key.allSatisfy(Self.isKeyByte) else { continue }
             let text = String(decoding: key, as: UTF8.self)
-            guard size + 1 + string.count <= Self.largestSize, seen.insert(Self.folded(text)).inserted else { continue }
+            guard size + 1 + string.count <= Self.maximumSize, seen.insert(Self.folded(text)).inserted else { continue }
             size += 1 + string.count
             let value = key.count == string.count ? nil : Array(string[(key.count + 1)...])
             entries.append(Entry(key: text, value: value))
@@ -189,7 +189,7 @@ extension TXTRecord {
         }
     }
 
-    /// The bytes of the record, at most ``largestSize``.
+    /// The bytes of the record, at most ``maximumSize``.
     public var wireForm: [UInt8] {
         strings.flatMap { [UInt8($0.count)] + $0 }
     }

@@ -20,7 +20,7 @@ import Testing
         let (daemon, embedded) = (ScriptedEngine(), ScriptedEngine())
         let publication = try publish(AutomaticEngine(daemon, or: embedded))
         daemon.report(.published(try instance("Web")))
-        #expect(try publication.take().element == (try instance("Web")))
+        #expect(try publication.take()?.get() == (try instance("Web")))
         try publication.update(try TXTRecord(["k": "v"]))
         publication.stop()
         #expect(daemon.calls == ["publish Web", "update k=v", "end"])
@@ -31,7 +31,7 @@ import Testing
         let (daemon, embedded) = (ScriptedEngine(refusing: unavailable), ScriptedEngine())
         let publication = try publish(AutomaticEngine(daemon, or: embedded))
         embedded.report(.published(try instance("Web")))
-        #expect(try publication.take().element?.name == "Web")
+        #expect(try publication.take()?.get()?.name == "Web")
         try publication.update(TXTRecord())
         publication.stop()
         #expect(embedded.calls == ["publish Web", "update ", "end"])
@@ -42,9 +42,9 @@ import Testing
         let publication = try publish(AutomaticEngine(daemon, or: embedded))
         daemon.report(.failed(unavailable))
         #expect(embedded.calls == ["publish Web"])
-        #expect(try publication.take() == .nothing)
+        #expect(publication.take() == nil)
         embedded.report(.published(try instance("Web")))
-        #expect(try publication.take().element?.name == "Web")
+        #expect(try publication.take()?.get()?.name == "Web")
         publication.stop()
         #expect(embedded.running.isEmpty)
     }
@@ -54,8 +54,8 @@ import Testing
         let publication = try publish(AutomaticEngine(daemon, or: embedded))
         daemon.report(.published(try instance("Web")))
         daemon.report(.failed(unavailable))
-        _ = try publication.take()
-        #expect(throws: unavailable) { _ = try publication.take() }
+        _ = publication.take()
+        #expect(throws: unavailable) { _ = try publication.take()?.get() }
         #expect(embedded.calls.isEmpty)
     }
 
@@ -63,12 +63,12 @@ import Testing
         let (daemon, embedded) = (ScriptedEngine(), ScriptedEngine())
         let publication = try publish(AutomaticEngine(daemon, or: embedded))
         daemon.report(.failed(ServiceDiscoveryError(.collision)))
-        #expect(throws: ServiceDiscoveryError(.collision)) { _ = try publication.take() }
+        #expect(throws: ServiceDiscoveryError(.collision)) { _ = try publication.take()?.get() }
         #expect(embedded.calls.isEmpty)
     }
 
     @Test func throwsTheLastEnginesError() throws {
-        let refusal = ServiceDiscoveryError(.tooMuch, detail: "of it")
+        let refusal = ServiceDiscoveryError(.limitReached, detail: "of it")
         let engine = AutomaticEngine(ScriptedEngine(refusing: unavailable), or: ScriptedEngine(refusing: refusal))
         #expect(throws: refusal) { _ = try publish(engine) }
     }
@@ -81,7 +81,7 @@ import Testing
         let runner = try SearchDriver(machine, engine: engine, interface: nil)
         daemon.report(.failed(unavailable))
         embedded.report(.added(DNSRecord(name, timeToLive: 9, .ptr(try instance("Web").fullName)), interface: 1))
-        #expect(try runner.take().element?.value.name == "Web")
+        #expect(try runner.take()?.get()?.value.name == "Web")
         runner.stop()
         #expect(daemon.calls == ["query \(DNSRecordType.ptr)"])
         #expect(embedded.calls == ["query \(DNSRecordType.ptr)", "end"])
@@ -98,9 +98,9 @@ import Testing
         let embedded = ScriptedEngine()
         let publication = try publish(AutomaticEngine(daemon, or: embedded))
         #expect(embedded.calls == ["publish Web"])
-        #expect(try publication.take() == .nothing)
+        #expect(publication.take() == nil)
         embedded.report(.published(instance))
-        #expect(try publication.take().element == instance)
+        #expect(try publication.take()?.get() == instance)
         try publication.update(try TXTRecord(["k": "v"]))
         publication.stop()
         #expect(embedded.calls == ["publish Web", "update k=v", "end"])

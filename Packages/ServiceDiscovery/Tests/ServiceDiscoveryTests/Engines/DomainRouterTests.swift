@@ -42,7 +42,7 @@ import Testing
 
     /// A search list whose domains cannot be queried has no effect.
     @Test func browsesWithoutNameServers() throws {
-        let engine = engine.asking(ResolverConfiguration(servers: [], search: [company.name]))
+        let engine = engine.usingNameServers(of: ResolverConfiguration(servers: [], search: [company.name]))
         #expect(engine.searchDomains == [company])
         let pointer = DNSRecord(
             try #require(DNSName("_http._tcp.local")), timeToLive: 9,
@@ -70,7 +70,8 @@ import Testing
 
     @Test func doesNotConfigureTheDaemon() {
         #expect(DiscoveryEngine.daemon.searchDomains.isEmpty)
-        let asking = DiscoveryEngine.daemon.asking(ResolverConfiguration(servers: [], search: [company.name]))
+        let asking = DiscoveryEngine.daemon.usingNameServers(
+            of: ResolverConfiguration(servers: [], search: [company.name]))
         #expect(asking.searchDomains.isEmpty && asking.engine is DaemonEngine)
     }
 }

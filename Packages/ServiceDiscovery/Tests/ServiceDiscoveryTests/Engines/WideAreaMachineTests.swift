@@ -170,7 +170,7 @@ import Testing
         _ = try machine.query(key, now: now)
         _ = try machine.query(key, now: now)
         let other = RecordKey(DNSName.root, .ptr)
-        #expect(throws: ServiceDiscoveryError(.tooMuch, detail: "1 questions")) {
+        #expect(throws: ServiceDiscoveryError(.limitReached, detail: "1 questions")) {
             _ = try machine.query(other, now: now)
         }
     }

@@ -107,19 +107,19 @@ import Testing
         let feed = try ServiceBrowser(type, engine: engine).start()
         let mode = RunLoop.Mode("clients")
         let notified = Locked(0)
-        let signal = feed.onNews(on: RunLoopTarget(RunLoop.current, mode: mode)) {
+        let subscription = feed.observe(on: RunLoopTarget(RunLoop.current, mode: mode)) {
             while (try? feed.tryNext()) != nil { notified.withLock { $0 += 1 } }
         }
         scripted.set([try pointer("A"), try pointer("B")])
         while notified.withLock({ $0 }) < 2 { _ = RunLoop.current.run(mode: mode, before: Date() + 1) }
         // The client is removed.
-        signal.cancel()
+        subscription.cancel()
         scripted.set([try pointer("C")])
         #expect(!RunLoop.current.run(mode: mode, before: Date() + 0.01))
         #expect(try feed.next(until: nil)?.value.name == "C")
         #expect(notified.withLock { $0 } == 2)
         let onLoop = Locked(0)
-        let other = feed.onNews(on: .loop(.shared)) { onLoop.withLock { $0 += 1 } }
+        let other = feed.observe(on: .loop(.shared)) { onLoop.withLock { $0 += 1 } }
         while onLoop.withLock({ $0 }) == 0 {}
         other.cancel()
     }
@@ -317,13 +317,13 @@ import Testing
             #expect(try feed.next(until: nil)?.string("n") == "\(number)")
         }
         let notifications = Locked(0)
-        let signal = feed.onNews(on: .loop(.shared)) { notifications.withLock { $0 += 1 } }
+        let subscription = feed.observe(on: .loop(.shared)) { notifications.withLock { $0 += 1 } }
         scripted.set([text("n=4")])
         while notifications.withLock({ $0 }) == 0 {}
         #expect(try feed.tryNext()?.string("n") == "4")
         // Its end, in the order of Apple's guide.
         feed.stop()
-        signal.cancel()
+        subscription.cancel()
         #expect(try feed.tryNext() == nil && scripted.running.isEmpty)
     }
 
@@ -352,7 +352,7 @@ import Testing
             (.collision, -72001), (.notFound, -72002), (.busy, -72003), (.invalidName, -72004), (.invalidType, -72004),
             (.invalidDomain, -72004), (.invalidRecord, -72004), (.badArgument, -72004), (.cancelled, -72005),
             (.invalidated, -72006), (.timedOut, -72007), (.daemonFailed, -73000), (.daemonUnavailable, -72000),
-            (.unsupported, -72000), (.tooMuch, -72000), (.lookupFailed, -72000),
+            (.unsupported, -72000), (.limitReached, -72000), (.lookupFailed, -72000),
         ] as [(ServiceDiscoveryError.Code, Int)])
     func numbers(_ code: ServiceDiscoveryError.Code, _ number: Int) {
         let error = ServiceDiscoveryError(code)
@@ -363,7 +363,8 @@ import Testing
         "SD-103: the numbers of the daemon's errors",
         arguments: [
             (-65_548, .collision), (-65_540, .badArgument), (-65_549, .badArgument), (-65_568, .timedOut),
-            (-65_544, .unsupported), (-65_563, .daemonUnavailable), (-65_537, .daemonUnavailable), (-65_553, .tooMuch),
+            (-65_544, .unsupported), (-65_563, .daemonUnavailable), (-65_537, .daemonUnavailable),
+            (-65_553, .limitReached),
             (-65_555, .daemonFailed),
         ] as [(Int32, ServiceDiscoveryError.Code)])
     func daemonNumbers(_ number: Int32, _ code: ServiceDiscoveryError.Code) {

@@ -111,7 +111,7 @@ import Testing
 
     @Test func longestLifeIsConfigurable() throws {
         var limits = EngineLimits()
-        limits.longestLife = 60
+        limits.maximumTimeToLive = 60
         let network = SimulatedNetwork(hosts: 1, limits: limits)
         let id = try network.query(0, .http, .ptr)
         try network.inject(.response(Self.real), to: 0)
@@ -197,10 +197,10 @@ import Testing
         }
         try flood(from: ["10.0.0.66"])
         let half = limits.cachedBytes / 100 * limits.percentOfOneSender
-        #expect((half - RecordCache.largestRecord...half).contains(Self.memory(network, id)))
+        #expect((half - RecordCache.maximumRecordSize...half).contains(Self.memory(network, id)))
         try flood(from: (67...100).map { "10.0.0.\($0)" })
         let all = limits.cachedBytes
-        #expect((all - RecordCache.largestRecord...all).contains(Self.memory(network, id)))
+        #expect((all - RecordCache.maximumRecordSize...all).contains(Self.memory(network, id)))
         network.run(for: .seconds(2))
         let last = DNSRecord.unique(Self.web, 4500, .txt([]))
         try network.inject(.response(last), to: 0, from: "10.0.0.66")
@@ -262,6 +262,46 @@ import Testing
         #expect(network.hosts[0].records(id) == [last])
     }
 
+    /// The end of a query, and each search after it, cost a bounded amount of work, however many records it leaves.
+    @Test func removesRecordsOfAnEndedQueryAPartAtATime() throws {
+        var limits = EngineLimits()
+        limits.unaskedRecords = 512
+        let network = SimulatedNetwork(hosts: 1, limits: limits)
+        let id = try network.query(0, .http, .ptr)
+        for first in stride(from: 0, to: 2_560, by: 128) {
+            var response = DNSMessage.response(Self.pointer("S \(first)"))
+            response.answers = (first..<first + 128).map { Self.pointer("S \($0)") }
+            try network.inject(response, to: 0)
+        }
+        network.run(for: MulticastRules.searchInterval)
+        network.end(0, id)
+        #expect(network.hosts[0].machine.statistics.cachedRecords == 2_560)
+        network.run(for: .zero)
+        for left in [1_536, 512, 512] {
+            #expect(network.hosts[0].machine.statistics.cachedRecords == left)
+            network.run(for: MulticastRules.searchInterval)
+        }
+        let again = try network.query(0, .http, .ptr)
+        network.run(for: .zero)
+        #expect(network.hosts[0].records(again) == (0..<512).map { Self.pointer("S \($0)") })
+    }
+
+    /// The records of the ended query go, not those of other names that are newer.
+    @Test func removesTheRecordsOfAnEndedQueryFirst() throws {
+        var limits = EngineLimits()
+        limits.unaskedRecords = 4
+        let network = SimulatedNetwork(hosts: 1, limits: limits)
+        let id = try network.query(0, .http, .ptr)
+        for number in 0..<5 { try network.inject(.response(Self.pointer("S \(number)")), to: 0) }
+        for number in 0..<3 { try network.inject(.response(Self.address(number)), to: 0) }
+        network.end(0, id)
+        network.run(for: .zero)
+        #expect(network.hosts[0].machine.statistics.cachedRecords == 4)
+        let again = try network.query(0, .http, .ptr)
+        network.run(for: .zero)
+        #expect(network.hosts[0].records(again) == [Self.pointer("S 0")])
+    }
+
     /// Records of an ended query count as records for which there is no question.
     @Test func limitsRecordsOfEndedQueries() throws {
         var limits = EngineLimits()
@@ -271,6 +311,7 @@ import Testing
         for number in 0..<5 { try network.inject(.response(Self.pointer("S \(number)")), to: 0) }
         #expect(network.hosts[0].machine.statistics.cachedRecords == 5)
         network.end(0, id)
+        network.run(for: .zero)
         #expect(network.hosts[0].machine.statistics.cachedRecords == 2)
         // The earliest records remain, and count for the new query.
         let again = try network.query(0, .http, .ptr)
@@ -315,6 +356,11 @@ import Testing
         network.inject(try query.multicastWireForm(), to: 0)
         network.run(for: .seconds(1))
         #expect(network.take().isEmpty)
+        // Equal questions count once: each known answer and the own record are compared with one of them.
+        query.questions = [DNSQuestion](repeating: once.questions[0], count: 660)
+        let before = network.hosts[0].machine.statistics.recordsCompared
+        network.inject(try query.multicastWireForm(), to: 0)
+        #expect(network.hosts[0].machine.statistics.recordsCompared - before == known.count + 1)
     }
 
     /// §10.5 counts one query per second, however many arrive.

@@ -293,7 +293,7 @@ import Testing
         let name = String(repeating: "n", count: 63)
         let text = try network.query(1, DNSName("\(name)._http._tcp.local")!, .txt)
         var service = try ServiceAdvertisement.http(name)
-        while service.record.size + 130 <= TXTRecord.largestPublishedSize {
+        while service.record.size + 130 <= TXTRecord.maximumPublishedSize {
             try service.record.set("\(service.record.entries.count)", to: [UInt8](repeating: 1, count: 120))
         }
         let id = try network.publish(0, service)

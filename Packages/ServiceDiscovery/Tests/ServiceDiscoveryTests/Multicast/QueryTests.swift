@@ -318,6 +318,6 @@ import Testing
         let network = SimulatedNetwork(hosts: 1, limits: limits)
         for _ in 0..<3 { _ = try network.query(0, .http, .ptr) }
         let error = #expect(throws: ServiceDiscoveryError.self) { try network.query(0, .http, .ptr) }
-        #expect(error?.code == .tooMuch)
+        #expect(error?.code == .limitReached)
     }
 }

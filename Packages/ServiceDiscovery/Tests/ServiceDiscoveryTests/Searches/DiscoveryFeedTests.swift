@@ -7,33 +7,32 @@ import Testing
 @Suite struct DiscoveryFeedTests {
     /// Has nothing at the first call; the elements and the end arrive right after it.
     private final class Driver: FeedDriver {
-        let point = WaitPoint()
-        private let steps: Locked<[Result<FeedStep<Int>, ServiceDiscoveryError>]>
+        let condition = Condition()
+        private let steps: Locked<[Result<Int?, ServiceDiscoveryError>?]>
 
-        init(_ steps: [Result<FeedStep<Int>, ServiceDiscoveryError>]) {
+        init(_ steps: [Result<Int?, ServiceDiscoveryError>?]) {
             self.steps = Locked(steps)
         }
 
-        func take() throws(ServiceDiscoveryError) -> FeedStep<Int> {
-            point.signal(.readable)
-            return try steps.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }.get()
+        func take() -> Result<Int?, ServiceDiscoveryError>? {
+            condition.notify()
+            return steps.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
         }
 
         func receive(_ event: DiscoveryEvent, of operation: Int) {}
         func notify() {}
-        func deliver(to signal: any DeliverySignal) {}
         func stop() {}
     }
 
     @Test func theLastElementIsNotTheEnd() async throws {
-        let feed = DiscoveryFeed(Driver([.success(.nothing), .success(.element(7)), .success(.over)]))
+        let feed = DiscoveryFeed(Driver([nil, .success(7), .success(nil)]))
         #expect(try await feed.next() == 7)
         #expect(try await feed.next() == nil)
     }
 
     @Test func aFailureIsNotTheEnd() async throws {
         let failure = ServiceDiscoveryError(.daemonUnavailable)
-        let feed = DiscoveryFeed(Driver([.success(.nothing), .failure(failure), .success(.over)]))
+        let feed = DiscoveryFeed(Driver([nil, .failure(failure), .success(nil)]))
         await #expect(throws: failure) { try await feed.next() }
         #expect(try await feed.next() == nil)
     }
@@ -41,7 +40,7 @@ import Testing
     @Test func blockingCallsDoTheSame() throws {
         let failure = ServiceDiscoveryError(.daemonUnavailable)
         let feed = DiscoveryFeed(
-            Driver([.success(.nothing), .success(.element(7)), .success(.nothing), .failure(failure), .success(.over)]))
+            Driver([nil, .success(7), nil, .failure(failure), .success(nil)]))
         #expect(try feed.next() == 7)
         #expect(throws: failure) { try feed.next() }
         #expect(try feed.next() == nil)

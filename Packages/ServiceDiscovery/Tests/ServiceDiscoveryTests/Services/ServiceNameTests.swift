@@ -30,8 +30,8 @@ import Testing
     }
 
     @Test func limitsSubtypes() throws {
-        let most = String(repeating: ",_s", count: ServiceType.mostSubtypes)
-        #expect(try ServiceType("_a._tcp" + most).subtypes.count == ServiceType.mostSubtypes)
+        let most = String(repeating: ",_s", count: ServiceType.maximumSubtypes)
+        #expect(try ServiceType("_a._tcp" + most).subtypes.count == ServiceType.maximumSubtypes)
         #expect(throws: ServiceDiscoveryError.self) { try ServiceType("_a._tcp,_s" + most) }
     }
 

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func refusesTooLargeRecords() throws {
-        let (largest, larger) = (try record(of: TXTRecord.largestPublishedSize), try record(of: 8_389))
+        let (largest, larger) = (try record(of: TXTRecord.maximumPublishedSize), try record(of: 8_389))
         #expect(largest.size == 8_388 && larger.size == 8_389)
         var service = ServiceAdvertisement(name: "Large", type: try ServiceType("_http._tcp"), port: 80, record: larger)
         let error = #expect(throws: ServiceDiscoveryError.self) {

@@ -37,9 +37,9 @@ import Testing
         let entry = [7] + Array("k=12345".utf8)
         var wire: [UInt8] = []
         for number in 0..<10_000 { wire += [7] + Array("\(number + 10_000)=1".utf8) }
-        #expect(wire.count > TXTRecord.largestSize)
+        #expect(wire.count > TXTRecord.maximumSize)
         let record = TXTRecord(wire: wire + entry)
-        #expect(record.size <= TXTRecord.largestSize && record.size > TXTRecord.largestSize - 8)
+        #expect(record.size <= TXTRecord.maximumSize && record.size > TXTRecord.maximumSize - 8)
         #expect(record.wireForm.count == record.size)
         let long = TXTRecord(strings: [Array("a=".utf8) + [UInt8](repeating: 0, count: 254), Array("b".utf8)])
         #expect(long.wireForm == [1, 0x62])
@@ -68,13 +68,13 @@ import Testing
         // 255 entries of 256 bytes and one of 255 bytes are 65,535 bytes.
         for number in 0..<255 { try record.set("\(100 + number)", to: [UInt8](repeating: 0, count: 251)) }
         try record.set("999", to: [UInt8](repeating: 0, count: 250))
-        #expect(record.size == TXTRecord.largestSize)
+        #expect(record.size == TXTRecord.maximumSize)
         let error = #expect(throws: ServiceDiscoveryError.self) { try record.set("a") }
         #expect(error?.code == .invalidRecord && error?.number == -72004)
         // The replaced value may not be one byte longer either, but it may be one byte shorter.
         #expect(throws: ServiceDiscoveryError.self) { try record.set("999", to: [UInt8](repeating: 0, count: 251)) }
         try record.set("999", to: [UInt8](repeating: 0, count: 249))
-        #expect(record.wireForm.count == TXTRecord.largestSize - 1)
+        #expect(record.wireForm.count == TXTRecord.maximumSize - 1)
     }
 
     @Test(arguments: ["", "a=b", "ä", "a\u{7f}", "\n"])

@@ -30,7 +30,8 @@ public final class StreamListener: Sendable {
     public let configuration: Configuration
 
     private let sockets: [Socket]
-    private let slots: ConnectionSlots
+    /// A permit for each connection.
+    private let slots: AsyncSemaphore
     private let state = Locked(State())
     private let graceIsOver = OneShot<Void>()
 
@@ -77,7 +78,7 @@ public final class StreamListener: Sendable {
         if let refusal = StreamKind.accepted.refusal(of: configuration.properties) { throw refusal }
         self.configuration = configuration
         self.sockets = sockets
-        slots = ConnectionSlots(configuration.maximumConnections)
+        slots = AsyncSemaphore(configuration.maximumConnections)
     }
 
     deinit {
@@ -93,7 +94,7 @@ public final class StreamListener: Sendable {
     /// The number of open connections, including those whose handshake is in progress.
     public var connectionCount: Int {
         // While the listener waits for a client, it holds no slot.
-        slots.taken
+        configuration.maximumConnections - slots.available
     }
 
     /// True after ``stop(within:)``: handlers should end soon.
@@ -231,7 +232,7 @@ extension StreamListener {
             pair.close()
         }
         pair.close()
-        slots.release()
+        slots.signal()
     }
 
     private func nextLoop() -> EventLoop {
@@ -253,7 +254,8 @@ extension StreamListener {
         /// The longest time that a client may take for the handshake. Default 10 s; zero for no limit.
         public var handshakeLimit: Duration = .seconds(10)
 
-        /// The most connections at once, including those whose handshake is in progress. Default 4096.
+        /// The most connections at once, including those whose handshake is in progress. Default 4096; a number below 1
+        /// counts as 1.
         ///
         /// Further clients wait in the kernel's queue until a connection ends. They also wait there while the process
         /// has no descriptors left.
@@ -286,12 +288,13 @@ extension StreamListener {
 }
 
 extension StreamListener.Configuration {
-    /// The configuration with ``properties`` merged into the members that they replace.
+    /// The configuration in effect: with ``properties`` merged into the members that they replace.
     var settled: Self {
         var settled = self
         settled.tls = tls ?? properties[.tls]
         let limit = properties.value(named: StreamProperty<Duration>.openLimit.name) as? Duration
         settled.handshakeLimit = limit ?? handshakeLimit
+        settled.maximumConnections = max(1, maximumConnections)
         return settled
     }
 }
@@ -303,23 +306,26 @@ extension Socket {
         let peer: SocketAddress?
     }
 
-    /// Waits for a slot and then for a connection, which owns the slot. Nil once the slots are closed.
+    /// Waits for a slot and then for a connection, which owns the slot. Nil once the slots are closed or the task is
+    /// cancelled.
     ///
     /// - Throws: as ``accept(until:)``; the slot has been returned.
-    nonisolated(nonsending) func accept(
-        into slots: ConnectionSlots
-    ) async throws(StreamError) -> Accepted? {
+    nonisolated(nonsending) func accept(into slots: AsyncSemaphore) async throws(StreamError) -> Accepted? {
         try enter(.reader)
         defer { leave(.reader) }
         while true {
-            guard await slots.take() else { return nil }
+            do throws(WaitError) {
+                try await slots.wait()
+            } catch {
+                return nil
+            }
             do throws(StreamError) {
                 if hasTurn(.reader, for: .readable), let accepted = try acceptNext() { return accepted }
             } catch {
-                slots.release()
+                slots.signal()
                 throw error
             }
-            slots.release()
+            slots.signal()
             try await wait(.reader, for: .readable, until: nil)
         }
     }
@@ -336,69 +342,4 @@ extension StreamPair {
         ConnectingSocket.configure(accepted.descriptor, options, family: accepted.peer?.family ?? AF_UNSPEC)
         self.init(connection)
     }
-}
-
-/// Limits how many connections are open at once: accepting takes a slot first, and waits while there is no free one.
-final class ConnectionSlots: Sendable {
-    private struct State {
-        var free: Int
-        var taken = 0
-        var isClosed = false
-        var waiters: [CheckedContinuation<Bool, Never>] = []
-
-        /// Nil if the caller must wait.
-        mutating func take() -> Bool? {
-            if isClosed { return false }
-            if free == 0 { return nil }
-            free -= 1
-            taken += 1
-            return true
-        }
-    }
-
-    private let state: Locked<State>
-
-    init(_ count: Int) {
-        state = Locked(State(free: max(1, count)))
-    }
-
-    /// The number of slots in use.
-    var taken: Int { state.withLock { $0.taken } }
-
-    /// Takes a slot, waiting for one if necessary; false once the slots are closed.
-    nonisolated(nonsending) func take() async -> Bool {
-        if let outcome = tryTake() { return outcome }
-        return await withCheckedContinuation { waiter in
-            let outcome = state.withLock { state -> Bool? in
-                let outcome = state.take()
-                if outcome == nil { state.waiters.append(waiter) }
-                return outcome
-            }
-            if let outcome { waiter.resume(returning: outcome) }
-        }
-    }
-
-    /// Returns a slot, or passes it to the task that has waited longest.
-    func release() {
-        let waiter = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-            guard !state.waiters.isEmpty else {
-                state.free += 1
-                state.taken -= 1
-                return nil
-            }
-            return state.waiters.removeFirst()
-        }
-        waiter?.resume(returning: true)
-    }
-
-    /// Ends all waits; no slot is handed out any more.
-    func close() {
-        let waiters = state.withLock { state in
-            state.isClosed = true
-            return exchange(&state.waiters, with: [])
-        }
-        for waiter in waiters { waiter.resume(returning: false) }
-    }
-
-    private func tryTake() -> Bool? { state.withLock { $0.take() } }
 }

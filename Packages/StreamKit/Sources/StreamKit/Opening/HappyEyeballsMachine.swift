@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import HostResolver
 
-/// Decides which address to try when (RFC 8305). It uses no sockets and reads no clock.
+/// Decides which address to connect to, and when (RFC 8305). It uses no sockets and reads no clock.
 ///
 /// Addresses are added as the lookup finds them. IPv6 and IPv4 alternate, beginning with the family that the lookup put
 /// first. If only IPv4 has answered, IPv6 gets another 50 ms (§3). The next attempt begins when the previous one fails,
@@ -50,7 +50,7 @@ struct HappyEyeballsMachine {
     }
 
     mutating func attemptFailed(_ number: Int) {
-        // The next address need not wait any longer (§5).
+        // Without a last start, the next attempt does not wait for the attempt delay (§5).
         if underway.remove(number) != nil { lastStart = nil }
     }
 
@@ -73,15 +73,16 @@ struct HappyEyeballsMachine {
         return .attempt(attempts, address)
     }
 
-    /// The end of the resolution delay; nil if an attempt has begun or IPv6 has answered.
+    /// The end of the resolution delay; nil if none applies: an attempt has begun, the lookup has ended, or IPv6 has
+    /// answered.
     private var resolutionDelayEnd: Moment? {
         guard attempts == 0, !isLookupOver, !answered.contains(.v6), let firstAnswer else { return nil }
         guard !candidates.contains(where: { if case .ip(.v6, _) = $0 { true } else { false } }) else { return nil }
         return firstAnswer + HappyEyeballsMachine.resolutionDelay
     }
 
-    /// Removes and returns the first address of the other family than that of the previous attempt, otherwise the first
-    /// one.
+    /// Removes and returns the first candidate of a family other than the previous attempt's. If there is none, removes
+    /// and returns the first candidate.
     private mutating func takeCandidate() -> SocketAddress {
         let index = lastFamily.flatMap { last in candidates.firstIndex { $0.family != last } } ?? 0
         return candidates.remove(at: index)

@@ -3,17 +3,17 @@ internal import HostResolver
 
 extension StreamProperty where Value == Bool {
     /// Whether an open stream fails with `EADDRNOTAVAIL` as soon as its local address is removed from this machine,
-    /// rather than when the kernel stops retransmitting. Default false. If the system cannot report such changes, the stream
-    /// fails when it opens.
+    /// rather than when the kernel stops retransmitting. Default false. If the kernel cannot report such changes, the
+    /// stream fails when it opens.
     ///
-    /// All streams together use one netlink descriptor for this. Replaces `kCFStreamPropertyAutoErrorOnSystemChange`,
-    /// whose default is true.
-    public static var failsWhenAddressGoes: Self {
-        .init(setting: "StreamKit.failsWhenAddressGoes", access: .beforeOpen, default: false)
+    /// All streams share one netlink descriptor for this. Replaces `kCFStreamPropertyAutoErrorOnSystemChange`, whose
+    /// default is true.
+    public static var failsWhenAddressIsRemoved: Self {
+        .init(setting: "StreamKit.failsWhenAddressIsRemoved", access: .beforeOpen, default: false)
     }
 }
 
-/// Watches the local addresses of connections with ``StreamProperty/failsWhenAddressGoes``.
+/// Watches the local addresses of connections with ``StreamProperty/failsWhenAddressIsRemoved``.
 final class LocalAddressMonitor: Sendable {
     static let shared = LocalAddressMonitor()
 
@@ -32,13 +32,13 @@ final class LocalAddressMonitor: Sendable {
     private let state = Locked(State())
     private let query: @Sendable () throws(ResolverError) -> NetworkSnapshot
 
-    /// - Parameter query: queries the kernel for the present addresses.
+    /// - Parameter query: queries the kernel for the current addresses.
     init(query: @escaping @Sendable () throws(ResolverError) -> NetworkSnapshot = NetworkSnapshot.current) {
         self.query = query
     }
 
-    /// Starts to watch the connection if an interface has its address: most of 127.0.0.0/8 belongs to none. Fails the
-    /// connection if addresses cannot be watched.
+    /// Starts to watch the connection if an interface has its local address. Most addresses of 127.0.0.0/8 are on no
+    /// interface and cannot be removed. Fails the connection if addresses cannot be watched.
     func add(_ connection: Connection) {
         guard let own = connection.point.withDescriptor(Syscalls.localAddress), let address = own?.ipAddress else {
             return
@@ -59,7 +59,7 @@ final class LocalAddressMonitor: Sendable {
         }
         if isFirst { try begin() }
         checkAddresses()
-        // Closing sets the flags before it calls `remove(_:)`, which may have run before this call.
+        // The connection may have been closed, and removed, before it was added above. Closing sets these flags first.
         if connection.details.withLock({ $0.isReaderClosed && $0.isWriterClosed }) { remove(connection) }
     }
 
@@ -98,7 +98,7 @@ final class LocalAddressMonitor: Sendable {
 
     /// Fails the connections whose address no longer exists.
     private func checkAddresses() {
-        // A query that fails now may succeed at the next change.
+        // If the query fails, no connection fails. The next change causes another query.
         guard let present = try? present() else { return }
         let stranded = state.withLock { state in
             state.connections.values.filter { !present.contains($0.address.withoutZone) }

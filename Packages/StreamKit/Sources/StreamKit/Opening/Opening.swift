@@ -50,7 +50,7 @@ final class Opening: WaitPoint, @unchecked Sendable {
     /// Schedules the work to continue soon.
     func begin() {
         if loop.isCurrent { return isAwaited() }
-        loop.executeLazily { [self] in
+        loop.executeDeferred { [self] in
             if !isLoopRequested.exchange(true, ordering: .relaxed) { workOnLoop() }
         }
     }

@@ -10,30 +10,30 @@ public import HostResolver
 /// ```
 ///
 /// A search has no time limit of its own. ``StreamProperty/openLimit`` covers searching and connecting together.
-public protocol PlaceFinder: Sendable {
+public protocol AddressFinder: Sendable {
     /// What is searched for, for reports and messages.
     var description: String { get }
 
     /// Starts the search and returns at once. `handler` receives the result, on any thread.
     ///
-    /// It is called once. After a place that is not complete (``FoundPlace/isComplete``), it is called again, with all
+    /// It is called once. After a place that is not complete (``FoundAddresses/isComplete``), it is called again, with all
     /// addresses, whenever there are more.
     ///
     /// - Returns: cancels the search; must not wait. Called when the stream is closed.
-    func start(_ handler: @escaping @Sendable (Result<FoundPlace, StreamError>) -> Void) -> LookupToken
+    func start(_ handler: @escaping @Sendable (Result<FoundAddresses, StreamError>) -> Void) -> LookupToken
 
     /// Called if none of the addresses of a place could be connected to, so that the finder need not return them again.
     /// Must not wait. Not called if a TLS handshake fails, since a server answered there. By default it does nothing.
-    func couldNotConnect(to place: FoundPlace)
+    func couldNotConnect(to place: FoundAddresses)
 }
 
-extension PlaceFinder {
+extension AddressFinder {
     /// Does nothing.
-    public func couldNotConnect(to place: FoundPlace) {}
+    public func couldNotConnect(to place: FoundAddresses) {}
 }
 
 /// The addresses and the name of the server that a stream connects to.
-public struct FoundPlace: Sendable, Hashable {
+public struct FoundAddresses: Sendable, Hashable {
     /// The addresses, tried as RFC 8305 describes.
     public var addresses: [SocketAddress]
     /// The host name, for TLS; nil if the server has none.
@@ -53,27 +53,27 @@ public struct FoundPlace: Sendable, Hashable {
 extension StreamPair {
     /// Makes a connection whose addresses `finder` finds when it opens. It is direct and never uses a proxy.
     public init(
-        finder: some PlaceFinder, properties: StreamProperties = StreamProperties(), loop: EventLoop = .shared
+        finder: some AddressFinder, properties: StreamProperties = StreamProperties(), loop: EventLoop = .shared
     ) {
         self.init(Connection(finder: finder, properties, loop: loop))
     }
 }
 
-/// Opens a connection whose addresses a ``PlaceFinder`` finds first.
+/// Opens a connection whose addresses a ``AddressFinder`` finds first.
 struct FinderOpening: OpeningWork {
     /// The finder's latest answer, stored by its handler.
     private final class Answer: Sendable {
         let point: WaitPoint
-        private let result = Locked<Result<FoundPlace, StreamError>?>(nil)
+        private let result = Locked<Result<FoundAddresses, StreamError>?>(nil)
 
         init(loop: EventLoop) { point = WaitPoint(loop: loop) }
 
-        func put(_ found: Result<FoundPlace, StreamError>) {
+        func put(_ found: Result<FoundAddresses, StreamError>) {
             result.withLock { $0 = found }
             point.signal(.readable)
         }
 
-        func take() -> Result<FoundPlace, StreamError>? { result.withLock { $0.take() } }
+        func take() -> Result<FoundAddresses, StreamError>? { result.withLock { $0.take() } }
     }
 
     private struct Search {
@@ -93,17 +93,17 @@ struct FinderOpening: OpeningWork {
     /// How long further addresses are awaited and tried after that.
     static let retryPeriod: Duration = .seconds(5)
     /// The most addresses tried if the first ones cannot be connected to and more come.
-    static let mostAddresses = 64
+    static let maximumAddresses = 64
 
-    private let finder: any PlaceFinder
+    private let finder: any AddressFinder
     private let retryPeriod: Duration
     private var search: Search?
-    private var place: FoundPlace?
+    private var place: FoundAddresses?
     private var tried: Set<SocketAddress> = []
     private var connector: StreamConnector?
     private var failedAttempt: FailedAttempt?
 
-    init(_ finder: any PlaceFinder, retryPeriod: Duration = FinderOpening.retryPeriod) {
+    init(_ finder: any AddressFinder, retryPeriod: Duration = FinderOpening.retryPeriod) {
         self.finder = finder
         self.retryPeriod = retryPeriod
     }
@@ -153,7 +153,7 @@ struct FinderOpening: OpeningWork {
             let newAddresses = place.addresses.filter { !tried.contains($0) }
             if let failedAttempt {
                 // A finder may announce new addresses endlessly, as any host on a link can do: limit time and number.
-                let isTooMuch = failedAttempt.end <= .now || tried.count + newAddresses.count > Self.mostAddresses
+                let isTooMuch = failedAttempt.end <= .now || tried.count + newAddresses.count > Self.maximumAddresses
                 if newAddresses.isEmpty ? place.isComplete : isTooMuch { throw giveUp(place, failedAttempt) }
                 if newAddresses.isEmpty { return nil }
             }
@@ -177,13 +177,13 @@ struct FinderOpening: OpeningWork {
         }
     }
 
-    private func giveUp(_ place: FoundPlace, _ failedAttempt: FailedAttempt) -> StreamError {
+    private func giveUp(_ place: FoundAddresses, _ failedAttempt: FailedAttempt) -> StreamError {
         finder.couldNotConnect(to: place)
         return failedAttempt.error
     }
 
     private func plan(
-        for place: FoundPlace, _ addresses: [SocketAddress], _ search: Search, _ connection: Connection
+        for place: FoundAddresses, _ addresses: [SocketAddress], _ search: Search, _ connection: Connection
     ) -> ConnectPlan {
         var properties = connection.details.withLock { details in
             details.properties[.remoteHostName] = place.name
@@ -212,7 +212,7 @@ struct FinderOpening: OpeningWork {
 extension Connection {
     /// A connection whose addresses are found when it opens.
     convenience init(
-        finder: any PlaceFinder, _ properties: StreamProperties, loop: EventLoop,
+        finder: any AddressFinder, _ properties: StreamProperties, loop: EventLoop,
         retryPeriod: Duration = FinderOpening.retryPeriod
     ) {
         self.init(.found, point: WaitPoint(loop: loop), properties) { _ throws(StreamError) in

@@ -54,7 +54,7 @@ extension StreamProperty where Value == Int32 {
 }
 
 extension StreamProperty where Value == String {
-    /// The host name that the stream was made with or that a ``PlaceFinder`` found; nil for streams made with an
+    /// The host name that the stream was made with or that a ``AddressFinder`` found; nil for streams made with an
     /// address or a descriptor.
     ///
     /// Replaces `kCFStreamPropertySocketRemoteHostName`.

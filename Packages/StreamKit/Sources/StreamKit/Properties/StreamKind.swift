@@ -2,12 +2,12 @@ internal import EventLoops
 
 /// A kind of stream, which determines the properties that the stream honours.
 ///
-/// Setting a property that is neither in the kind's table nor a key of the caller's own (``StreamProperty/isNote``)
-/// throws an error that names both. The page "Which stream honours which property" of NetKit shows the tables of all
-/// kinds.
+/// Setting a property throws an error that names the property and the kind, unless the kind's table contains the
+/// property or it is a key of the caller's own (``StreamProperty/isNote``). The page "Which stream honours which
+/// property" of NetKit shows the tables of all kinds.
 ///
-/// A ``StreamTransport`` that handles properties in ``StreamTransport/setProperty(_:named:)`` needs no kind. One that
-/// relies on tables, as HTTP and FTP do, returns its own from ``StreamTransport/kind``.
+/// A ``StreamTransport`` that handles its properties in ``StreamTransport/setProperty(_:named:)`` needs no kind. One
+/// that relies on a table, as those of HTTP and FTP do, returns its own kind from ``StreamTransport/kind``.
 public struct StreamKind: Sendable {
     /// The name of the kind, for messages: `a file being read`.
     public let name: String
@@ -53,9 +53,9 @@ public struct StreamKind: Sendable {
 extension StreamPropertyTable {
     /// The properties of network connections, and of all streams that make such connections below them: HTTP, FTP.
     ///
-    /// A property that is added here applies to the connections of all of them, and to their pools.
+    /// A property that is added here applies to all these connections, and to the pools that share them.
     public static let connection = StreamPropertyTable()
-        .connecting(.failsWhenAddressGoes)
+        .connecting(.failsWhenAddressIsRemoved)
         .connecting(.keepsAlive)
         .connecting(.localAddress)
         .connecting(.proxies)
@@ -133,12 +133,12 @@ extension StreamKind {
 
     /// `StreamPair(descriptor:ownership:)` on a connected socket.
     public static let socket = StreamKind(
-        "a connected socket", .socket.connecting(.failsWhenAddressGoes).telling(.remotePort))
+        "a connected socket", .socket.connecting(.failsWhenAddressIsRemoved).telling(.remotePort))
 
     /// A connection that a ``StreamListener`` accepted.
     public static let accepted = StreamKind(
         "an accepted connection",
-        .socket.connecting(.failsWhenAddressGoes).connecting(.keepsAlive).connecting(.sendsAtOnce)
+        .socket.connecting(.failsWhenAddressIsRemoved).connecting(.keepsAlive).connecting(.sendsAtOnce)
             .connecting(.serviceType).telling(.remotePort))
 
     /// `StreamPair(host:port:)`.
@@ -170,7 +170,7 @@ extension StreamKind {
     public static let writtenTransport = StreamKind(
         "a custom transport for writing", .writing.using(.openLimit))
 
-    /// `StreamPair(securing:with:peerName:)` and `StreamPair(afterTLSOf:)`: on top of an open pair.
+    /// `StreamPair(securing:with:peerName:)` and `StreamPair(afterTLSOf:)`: a layer on top of an open pair.
     public static let layer = StreamKind(
         "a layer on an open connection", .secured.without(.tls).using(.closesDescriptor))
 
@@ -178,14 +178,14 @@ extension StreamKind {
     public static let ofStreamKit: [StreamKind] = ConnectionKind.allCases.compactMap(\.ownKind) + [transport, layer]
 }
 
-/// The kind of a connection, unless its transport has its own.
+/// The kind of a connection. A transport may replace it with its own ``StreamKind``.
 enum ConnectionKind: UInt8, Sendable, CaseIterable {
     case readFile, writtenFile, readMemory, writtenMemory, boundInput, boundOutput, descriptor, socket, accepted, host,
         address
     case unixSocket, found
     /// The transport's kind.
     case transport
-    /// The transport's kind if it has its own; otherwise that of a transport used in one direction.
+    /// The transport's own kind, if it has one; otherwise the kind of a custom transport in one direction.
     case readTransport, writtenTransport
 
     /// The kind; nil for ``transport``.

@@ -22,7 +22,7 @@ struct ProxyRouteMachine {
     }
 
     /// The maximum number of addresses of one target that one proxy is asked for.
-    static let mostAddresses = 8
+    static let maximumAddresses = 8
 
     /// The maximum number of additional connections for one route whose proxies refuse the connection and not the
     /// request.
@@ -81,7 +81,7 @@ struct ProxyRouteMachine {
                         pending = query
                         return .lookUp(query.name, families)
                     }
-                    if isLast { addressCount = max(1, min(addresses.count, ProxyRouteMachine.mostAddresses)) }
+                    if isLast { addressCount = max(1, min(addresses.count, ProxyRouteMachine.maximumAddresses)) }
                     if !addresses.isEmpty {
                         target = try TunnelTarget(addresses[isLast ? addressIndex : 0], port: target.port)
                     }

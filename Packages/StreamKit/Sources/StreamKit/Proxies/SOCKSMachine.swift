@@ -211,8 +211,9 @@ struct SOCKSMachine: TunnelMachine {
     private static func request4(_ proxy: SOCKSProxy, _ target: TunnelTarget) throws(StreamError) -> [UInt8] {
         let user = Array((proxy.user ?? "").utf8)
         if user.contains(0) { throw StreamError(posix: EINVAL, .proxyFieldUnsendable("The user name")) }
-        if user.count > SOCKSProxy.longestUserID {
-            throw StreamError(posix: EINVAL, .proxyFieldTooLong("The user name", user.count, SOCKSProxy.longestUserID))
+        if user.count > SOCKSProxy.maximumUserIDLength {
+            throw StreamError(
+                posix: EINVAL, .proxyFieldTooLong("The user name", user.count, SOCKSProxy.maximumUserIDLength))
         }
         let port = [UInt8(target.port >> 8), UInt8(target.port & 255)]
         switch target.address {
@@ -238,8 +239,9 @@ struct SOCKSMachine: TunnelMachine {
     /// to a heap overflow elsewhere (CVE-2023-38545).
     private static func nameBytes(_ target: TunnelTarget) throws(StreamError) -> [UInt8] {
         let name = Array(target.host.utf8)
-        guard name.count <= SOCKSProxy.longestField else {
-            throw StreamError(posix: EINVAL, .proxyFieldTooLong("The host name", name.count, SOCKSProxy.longestField))
+        guard name.count <= SOCKSProxy.maximumFieldLength else {
+            throw StreamError(
+                posix: EINVAL, .proxyFieldTooLong("The host name", name.count, SOCKSProxy.maximumFieldLength))
         }
         return name
     }
@@ -247,8 +249,8 @@ struct SOCKSMachine: TunnelMachine {
     private static func check(_ field: String?, _ what: String, isOptional: Bool) throws(StreamError) {
         guard let field else { return }
         let count = field.utf8.count
-        if count > SOCKSProxy.longestField {
-            throw StreamError(posix: EINVAL, .proxyFieldTooLong(what, count, SOCKSProxy.longestField))
+        if count > SOCKSProxy.maximumFieldLength {
+            throw StreamError(posix: EINVAL, .proxyFieldTooLong(what, count, SOCKSProxy.maximumFieldLength))
         }
         // RFC 1929 §2 requires 1 to 255 bytes, but some proxies are configured with an empty password.
         if !isOptional, count == 0 { throw StreamError(posix: EINVAL, .proxyFieldUnsendable(what)) }

@@ -13,17 +13,17 @@ internal import HostResolver
 public struct SOCKSProxy: StreamProxy {
     /// The protocol to speak. Replaces `kCFStreamSocketSOCKSVersion4` and `kCFStreamSocketSOCKSVersion5`.
     public enum Version: Sendable, Hashable {
-        /// IPv4 addresses; as 4a also names, for a proxy that supports this extension.
+        /// IPv4 addresses. A proxy that supports the extension 4a also accepts names.
         case v4
         /// Names, IPv4 and IPv6 addresses; user name and password.
         case v5
     }
 
     /// The longest name, user name and password of version 5, in bytes (RFC 1928 §5, RFC 1929 §2).
-    public static let longestField = 255
+    public static let maximumFieldLength = 255
 
     /// The longest user ID of version 4, in bytes. The limit is ours, as the protocol has none.
-    public static let longestUserID = 512
+    public static let maximumUserIDLength = 512
 
     /// The proxy's name or address. Replaces `kCFStreamPropertySOCKSProxyHost`.
     public var host: String
@@ -36,9 +36,9 @@ public struct SOCKSProxy: StreamProxy {
     /// The password, for version 5 only, and together with a user name. Descriptions and errors never contain it. Replaces
     /// `kCFStreamPropertySOCKSPassword`.
     public var password: String?
-    /// Whether to look up the target's name here and send the proxy an address.
+    /// Whether to look up the target's name on this machine and send the proxy an address.
     ///
-    /// The default is true for version 4, which has no names before 4a, and false for version 5.
+    /// The default is true for version 4, which accepts names only with the extension 4a, and false for version 5.
     public var resolvesNamesHere: Bool
 
     /// Makes a proxy from its name and port.
@@ -105,7 +105,7 @@ extension SOCKSProxy: CustomStringConvertible, CustomDebugStringConvertible, Cus
 public struct SOCKSFailure: RawRepresentable, Sendable, Hashable {
     /// The origin of a ``SOCKSFailure/value``. The numbers are those of `kCFStreamErrorSOCKS…SubDomain…`.
     public enum Subdomain: Int, Sendable, Hashable {
-        /// A failure found on this side.
+        /// A failure that this library detected.
         case none = 0
         /// The version in a reply.
         case version = 1
@@ -150,7 +150,7 @@ public struct SOCKSFailure: RawRepresentable, Sendable, Hashable {
     public static let identdFailed = SOCKSFailure(.reply4, 92)
     /// SOCKS 4: identd reports another user (`kCFStreamErrorSOCKS4IdConflict`).
     public static let identityConflict = SOCKSFailure(.reply4, 93)
-    /// SOCKS 5: none of the methods offered is acceptable (`kSOCKS5NoAcceptableMethod`).
+    /// SOCKS 5: the proxy accepts no offered method (`kSOCKS5NoAcceptableMethod`).
     public static let noAcceptableMethod = SOCKSFailure(.method, 255)
     /// SOCKS 5: general failure of the proxy.
     public static let generalFailure = SOCKSFailure(.reply5, 1)
@@ -158,7 +158,7 @@ public struct SOCKSFailure: RawRepresentable, Sendable, Hashable {
     public static let notAllowed = SOCKSFailure(.reply5, 2)
     /// SOCKS 5: no route to the network.
     public static let networkUnreachable = SOCKSFailure(.reply5, 3)
-    /// SOCKS 5: no route to the host, or the name is unknown there.
+    /// SOCKS 5: no route to the host, or the proxy cannot resolve its name.
     public static let hostUnreachable = SOCKSFailure(.reply5, 4)
     /// SOCKS 5: the target refused the connection.
     public static let connectionRefused = SOCKSFailure(.reply5, 5)
@@ -182,7 +182,7 @@ public struct SOCKSFailure: RawRepresentable, Sendable, Hashable {
         }
     }
 
-    /// What the proxy decided to refuse; nil if its answer was invalid.
+    /// What the proxy refused: this address, or the request as a whole. Nil if its answer was invalid.
     var refusal: TunnelRefusal? {
         switch self {
         case .requestFailed, .networkUnreachable, .hostUnreachable, .connectionRefused, .timeToLiveExpired,

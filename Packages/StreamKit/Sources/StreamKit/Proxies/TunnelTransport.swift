@@ -4,16 +4,16 @@ internal import HostResolver
 
 /// Carries a ``TunnelMachine``'s conversation over the transport below, and then the target's bytes.
 ///
-/// Once open, it adds only the surplus that the machine received. Without a surplus, the transport below can be used
-/// directly.
+/// Once open, it first returns the surplus: bytes of the target that arrived together with the proxy's last answer.
+/// Without a surplus, the transport below can be used directly.
 final class TunnelTransport: StreamTransport {
     private struct State {
         var machine: any TunnelMachine
         var outgoing: [UInt8] = []
         var sent = 0
-        /// The size of the read that the machine requested and that has not been satisfied yet.
+        /// The size of the read that the machine has requested; nil once it has received bytes.
         var wanted: Int?
-        /// The wait point during work that the machine requested.
+        /// The wait point while work that the machine requested is in progress.
         var workPoint: WaitPoint?
         var isWorkDone = false
         var surplus: [UInt8] = []
@@ -70,7 +70,7 @@ final class TunnelTransport: StreamTransport {
                 }
             }
             guard let work else { return attempt }
-            // Without the lock, because the work may end at once.
+            // Without the lock, because the work may call `finishWork` before `begin` returns.
             work.begin { [weak self] in self?.finishWork() }
         }
     }
@@ -217,7 +217,8 @@ final class ConnectionTransport: StreamTransport {
         connection.close(.reader)
     }
 
-    /// Only what describes the descriptor holds above it. The connection's other properties describe the proxy.
+    /// Returns only the properties of the descriptor. The connection's other properties describe the proxy, not the
+    /// target.
     func property(named name: String) -> (any Sendable)? {
         ConnectionTransport.forwardedProperties.contains(name) ? connection.value(named: name) : nil
     }

@@ -3,7 +3,7 @@ internal import Glibc
 
 extension Socket {
     /// The most bytes that a ``SocketEvent/data(_:)`` carries: the size of the largest datagram.
-    public static let largestData = 65_536
+    public static let maximumDataSize = 65_536
 
     /// Sets the client and the kinds of events that it receives. A socket has one client: a new one replaces the old
     /// one, nil removes it.
@@ -88,7 +88,7 @@ public enum SocketEvent: Sendable {
     case readable
     /// An accepted connection, which now belongs to the client: releasing it closes it.
     case accepted(Socket)
-    /// Received data, up to ``Socket/largestData`` bytes: a datagram with its sender, or part of a stream.
+    /// Received data, up to ``Socket/maximumDataSize`` bytes: a datagram with its sender, or part of a stream.
     ///
     /// On a stream, an empty message means the end and comes once.
     case data(SocketMessage)
@@ -250,7 +250,7 @@ extension Socket {
         guard point.enter(.reader) == .entered else { return nil }
         defer { point.leave(.reader) }
         do throws(StreamError) {
-            guard let message = try receiveOnce(upTo: Socket.largestData) else { return nil }
+            guard let message = try receiveOnce(upTo: Socket.maximumDataSize) else { return nil }
             if message.bytes.isEmpty, type.needsConnection { pump.isEndReported = true }
             return .data(message)
         } catch {

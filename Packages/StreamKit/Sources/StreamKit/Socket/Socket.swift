@@ -21,10 +21,11 @@ public import HostResolver
 /// throws ``StreamError/busy``. ``invalidate()`` ends calls in progress. To use a connected socket as a stream, see
 /// ``makeStreams()``.
 ///
-/// A descriptor is adopted as `EventLoops/DescriptorOwnership/owned` (shut down and closed here) or
-/// `EventLoops/DescriptorOwnership/borrowed` (never shut down, reconfigured or closed here). Unlike CFSocket, there is
-/// no table that maps a descriptor to its first object: descriptors are reused, and a table would then confuse sockets.
-/// Two `Socket`s for one descriptor are two users of one socket, each with its own client; only one may own it.
+/// An adopted descriptor is `DescriptorOwnership.owned` (this object shuts it down and closes it) or
+/// `DescriptorOwnership.borrowed` (this object never shuts it down, reconfigures it or closes it). Unlike CFSocket,
+/// there is no table that maps a descriptor to its first object: the kernel reuses descriptors, so a table would
+/// confuse sockets. Two `Socket`s for one descriptor are two users of one socket, each with its own client; only one
+/// may own it.
 ///
 /// Replaces `CFSocket`. Its name registry (`CFSocketRegisterValue` …), long deprecated, has no equivalent.
 public final class Socket: Sendable {
@@ -124,8 +125,8 @@ extension Socket {
     /// The file descriptor; -1 once closed. It remains the socket's. Replaces `CFSocketGetNative`.
     public var descriptor: Int32 { point.withDescriptor { $0 } ?? -1 }
 
-    /// The wait point of a custom transport on this socket after a try that returned nil, such as an active FTP
-    /// transfer that waits for its connection.
+    /// The point to wait at after a `try…` call has returned nil. For custom transports on this socket, such as an
+    /// active FTP transfer that waits for its connection.
     public var waitPoint: WaitPoint { point }
 
     /// A duplicate of the descriptor, which the caller must close. The C name is `F_DUPFD_CLOEXEC`.
@@ -162,8 +163,9 @@ extension Socket {
 
     /// Closes the socket: waiting calls throw ``StreamError/closed``, no event follows, the descriptor is closed.
     ///
-    /// On a target that delivers events, none is delivered after this returns there; on other threads one may be in
-    /// progress. Idempotent; may be called from any thread. Replaces `CFSocketInvalidate`.
+    /// If called on the target that delivers the events, no event is delivered after it has returned. If called on
+    /// another thread, one delivery may still be in progress. Idempotent; may be called from any thread. Replaces
+    /// `CFSocketInvalidate`.
     public func invalidate() {
         pump.end()
         point.close()
@@ -182,21 +184,20 @@ extension Socket {
         }
     }
 
-    /// Ends a call on one half. The events, which were suspended meanwhile, are armed again.
+    /// Ends a call on one half, and arms the events again, which were suspended during the call.
     func leave(_ half: WaitPoint.Half) {
         point.leave(half)
         if pump.isActive { pump.arm(self) }
     }
 
-    /// Uses the descriptor independently of reader and writer.
+    /// Calls `body` with the descriptor, which stays open during the call. Neither half is entered.
     func using<Result>(_ body: (CInt) throws(StreamError) -> Result) throws(StreamError) -> Result {
         guard let result = try point.withDescriptor(body) else { throw .closed }
         return result
     }
 
-    /// True if an async call may make its next attempt now. False after too many attempts without waiting, when the
-    /// loop must have its turn first (``WaitPoint/transfersPerTurn``); a wait for `interest` then ends in the loop's
-    /// next turn.
+    /// True if an async call may make its next attempt now. False after ``WaitPoint/transfersPerTurn`` attempts without
+    /// a wait, because the loop must process other work first; a wait for `interest` then ends in the loop's next turn.
     func hasTurn(_ half: WaitPoint.Half, for interest: Interest) -> Bool {
         guard point.isTurnSpent(half) else { return true }
         point.signalNextTurn(interest)
@@ -234,7 +235,7 @@ extension Socket {
     }
 }
 
-/// The state of a socket, as far as this object knows it.
+/// The state of a socket, as far as this object knows it. Another user of a borrowed descriptor may change it.
 struct SocketState: Sendable {
     enum Phase: Sendable, Equatable {
         /// Neither connected nor listening; the only phase of an unconnected datagram socket.
@@ -251,7 +252,9 @@ struct SocketState: Sendable {
     var phase = Phase.idle
     /// The outcome of a background attempt, until an event reports it.
     var connectOutcome: Result<Void, StreamError>?
+    /// The peer of an accepted socket, which is known even after the peer has disconnected.
     var peer: SocketAddress?
+    /// See ``Socket/leavesErrors``.
     var leavesErrors = false
 }
 
@@ -290,8 +293,8 @@ extension Socket {
         try listen(backlog: backlog)
     }
 
-    /// Makes two listeners, IPv6 and IPv4, that share a port, as a published service needs; one if the machine has only
-    /// one family.
+    /// Makes two listeners, IPv6 and IPv4, on the same port, as a published service needs. Makes only one if the
+    /// machine has only one of the families.
     ///
     /// ```swift
     /// let listeners = try Socket.listeners(onPort: 0)
@@ -344,7 +347,7 @@ extension Socket {
 
     /// Begins to accept connections into the queue. The C name is `listen(2)`.
     ///
-    /// An owned descriptor becomes O_NONBLOCK, since `accept4` has no flag for a single call.
+    /// An owned descriptor becomes O_NONBLOCK, because `accept4` has no flag that makes a single call non-blocking.
     ///
     /// - Throws: `EOPNOTSUPP` if the type has no connections; `EINVAL` if the socket is connected.
     public func listen(backlog: Int32 = defaultBacklog) throws(StreamError) {
@@ -392,7 +395,8 @@ extension Socket {
 }
 
 extension Socket {
-    /// Joins a multicast group: the socket receives what is sent to it. The C name is `MCAST_JOIN_GROUP`.
+    /// Joins a multicast group, so that the socket receives datagrams sent to the group. The C name is
+    /// `MCAST_JOIN_GROUP`.
     ///
     /// ```swift
     /// let socket = try Socket(.ipv4, .datagram)

@@ -6,7 +6,7 @@ final class PeerVerification {
     /// Why the peer was rejected.
     private(set) var failure: StreamError?
     /// The failures that the configuration's relaxations allowed.
-    private(set) var overlooked: [TLSFailure] = []
+    private(set) var allowedFailures: [TLSFailure] = []
 
     private let context: TLSContext
     private let peer: TLSPeer
@@ -42,7 +42,7 @@ final class PeerVerification {
             if failure == nil { failure = found }
             return false
         }
-        if let kind = found.tlsFailure, !overlooked.contains(kind) { overlooked.append(kind) }
+        if let kind = found.tlsFailure, !allowedFailures.contains(kind) { allowedFailures.append(kind) }
         X509_STORE_CTX_set_error(store, X509_V_OK)
         return true
     }

@@ -87,9 +87,9 @@ struct StartTLSMachine {
     }
 
     /// The longest line, in bytes.
-    static let longestLine = 8192
+    static let maximumLineLength = 8192
     /// The maximum number of lines.
-    static let mostLines = 256
+    static let maximumLines = 256
 
     private enum State {
         case greeting
@@ -125,12 +125,12 @@ struct StartTLSMachine {
             if unsent != nil { throw .startTLS(.startTLSInjected) }
             if byte != UInt8(ascii: "\n") {
                 line.append(byte)
-                if line.count > StartTLSMachine.longestLine { throw .startTLS(.startTLSTooLong) }
+                if line.count > StartTLSMachine.maximumLineLength { throw .startTLS(.startTLSTooLong) }
                 continue
             }
             if line.last == UInt8(ascii: "\r") { line.removeLast() }
             lines += 1
-            if lines > StartTLSMachine.mostLines { throw .startTLS(.startTLSTooLong) }
+            if lines > StartTLSMachine.maximumLines { throw .startTLS(.startTLSTooLong) }
             let text = String(decoding: line, as: UTF8.self)
             line = []
             switch kind {

@@ -133,7 +133,7 @@ extension StreamPair {
     /// - Throws: the errors of ``init(afterTLSOf:)``, `finish` and `read`, and ``TLSFailure/protocolViolation`` for
     ///   further data. The caller still has to close the pair.
     public nonisolated(nonsending) func endingTLS(
-        within limit: Duration = StreamPair.farewellLimit
+        within limit: Duration = StreamPair.closeNotifyLimit
     ) async throws(StreamError) -> StreamPair {
         let deadline = ContinuousClock.now + limit
         let limits = (read: input[.readLimit], write: output[.writeLimit])
@@ -150,7 +150,7 @@ extension StreamPair {
     }
 
     /// The default limit of ``endingTLS(within:)``: 75 seconds, the default limit of opening.
-    public static let farewellLimit: Duration = .seconds(75)
+    public static let closeNotifyLimit: Duration = .seconds(75)
 }
 
 /// The transport below a pair's TLS. Every call enters that pair, so that its descriptor stays open during the call.

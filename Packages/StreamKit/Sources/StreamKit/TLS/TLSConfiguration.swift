@@ -269,9 +269,10 @@ public struct TLSPin: Sendable, Hashable, CustomStringConvertible {
 /// ```
 ///
 /// The rule is called in each full handshake, after the chain, the name and the pins have passed; with
-/// ``TLSVerification/insecureNone``, after the pins. A resumed session is not checked again. The closure must not use
-/// the stream whose handshake it is part of. Two verifiers are equal if one is a copy of the other. Make one and keep
-/// it: connections with different verifiers share neither trust stores nor sessions.
+/// ``TLSVerification/insecureNone``, after the pins. A resumed session is not checked again. The rule decides at once:
+/// it runs within the handshake, which holds the stream's lock and perhaps a turn of the event loop, so it must neither
+/// wait nor use the stream, not even to close it. Two verifiers are equal if one is a copy of the other. Make one and
+/// keep it: connections with different verifiers share neither trust stores nor sessions.
 public struct TLSVerifier: Sendable, Hashable {
     /// Receives the chain, the peer's own certificate first, and the requested name. Returns whether to accept the
     /// peer.
@@ -300,8 +301,9 @@ public struct TLSVerifier: Sendable, Hashable {
 public struct TLSKeyLog: Sendable, Hashable {
     private let identity: IdentityBox<@Sendable (String) -> Void>
 
-    /// Makes a log. `write` receives each line in the format of `SSLKEYLOGFILE`, without a line break. It must not use
-    /// the stream.
+    /// Makes a log. `write` receives each line in the format of `SSLKEYLOGFILE`, without a line break. It runs within
+    /// the handshake, which holds the stream's lock and perhaps a turn of the event loop: it must neither wait long nor
+    /// use the stream.
     public init(_ write: @escaping @Sendable (_ line: String) -> Void) {
         identity = IdentityBox(write)
     }

@@ -154,7 +154,9 @@ extension TLSEndpoint {
 
     /// Keeps a session to resume later. Called by OpenSSL.
     func keep(_ session: TLSSession) {
-        guard let key = peer.sessionKey, verification.failure == nil, verification.overlooked.isEmpty else { return }
+        guard let key = peer.sessionKey, verification.failure == nil, verification.allowedFailures.isEmpty else {
+            return
+        }
         context.store(session, for: key)
     }
 }
@@ -348,7 +350,7 @@ extension TLSEndpoint {
             isResumed: SSL_session_reused(ssl) == 1,
             peerCertificates: peerCertificates,
             verification: context.configuration.verification,
-            overlooked: verification.overlooked)
+            allowedFailures: verification.allowedFailures)
         cachedInformation = found
         return found
     }

@@ -42,7 +42,7 @@ final class TLSLower {
 
     /// The maximum number of unsent bytes. Only a peer that provokes answers and does not read them can reach it; then
     /// reading stops.
-    private static let mostUnsent = 256 << 10
+    private static let maximumUnsent = 256 << 10
     private static let beginningLength = 24
 
     init(_ engine: Engine) {
@@ -126,7 +126,7 @@ final class TLSLower {
         return -1
     }
 
-    /// Takes all bytes. Returns -1 only beyond ``mostUnsent``.
+    /// Takes all bytes. Returns -1 only beyond ``maximumUnsent``.
     fileprivate func write(_ bytes: UnsafeRawBufferPointer) -> CInt {
         if isFinished || writeFailure != nil { return CInt(bytes.count) }
         var count = 0
@@ -145,7 +145,7 @@ final class TLSLower {
                 }
             }
             if count < bytes.count {
-                if unsent.count - sent + bytes.count > TLSLower.mostUnsent { return -1 }
+                if unsent.count - sent + bytes.count > TLSLower.maximumUnsent { return -1 }
                 unsent += bytes[count...]
             }
         } catch {

@@ -24,9 +24,9 @@ struct TLSSessionTable<Session> {
     }
 
     /// The maximum number of peers; the least recently used one is dropped first.
-    static var mostPeers: Int { 128 }
+    static var maximumPeers: Int { 128 }
     /// The maximum number of sessions per peer; OpenSSL's servers send two with each full handshake.
-    static var mostPerPeer: Int { 4 }
+    static var maximumPerPeer: Int { 4 }
     /// The maximum age of a session, in seconds. A resumed session skips the verification of the chain, so it is
     /// limited to a day.
     static var oldest: Int64 { 24 * 60 * 60 }
@@ -45,7 +45,7 @@ struct TLSSessionTable<Session> {
             lastUse = use
             // A reusable session is replaced by its renewal.
             if !entry.isSingleUse { entries.removeAll() }
-            if entries.count == TLSSessionTable.mostPerPeer { entries.removeLast() }
+            if entries.count == TLSSessionTable.maximumPerPeer { entries.removeLast() }
             entries.insert(entry, at: 0)
         }
 
@@ -72,7 +72,7 @@ struct TLSSessionTable<Session> {
         let limit = lifetime > 0 ? min(lifetime, Self.oldest) : Self.oldest
         let entry = Entry(session: session, isSingleUse: isSingleUse, end: now + limit)
         peers[key, default: Peer()].insert(entry, use: uses)
-        if peers.count > Self.mostPeers, let idle = peers.min(by: { $0.value.lastUse < $1.value.lastUse }) {
+        if peers.count > Self.maximumPeers, let idle = peers.min(by: { $0.value.lastUse < $1.value.lastUse }) {
             peers[idle.key] = nil
         }
     }

@@ -138,11 +138,11 @@ public struct TLSInformation: Sendable, Hashable {
     public let verification: TLSVerification
 
     /// Failures that a full verification would report, and that the configuration's relaxations allowed.
-    public let overlooked: [TLSFailure]
+    public let allowedFailures: [TLSFailure]
 
     /// Whether the peer has proven its identity without any relaxation.
     public var isVerified: Bool {
-        verification == .full && overlooked.isEmpty && !peerCertificates.isEmpty
+        verification == .full && allowedFailures.isEmpty && !peerCertificates.isEmpty
     }
 }
 

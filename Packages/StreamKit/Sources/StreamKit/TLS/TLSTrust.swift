@@ -74,8 +74,8 @@ enum SystemRoots {
     /// The state of OpenSSL's own locations when they last contained something.
     private static let lastNonEmptyState = Locked<[FileStamp?]>([])
 
-    /// The state of the files that the roots are read from. Every connection asks for it, so a directory that has not
-    /// changed is not read again.
+    /// The state of the files that the roots are read from. It is examined for every connection, so a directory whose
+    /// state has not changed is not listed again.
     static func stamps() -> [FileStamp?] {
         let defaults = defaultLocations()
         let stamps = defaults.map { FileStamp($0) }
@@ -129,7 +129,8 @@ enum SystemRoots {
     }
 }
 
-/// Identifies the state of a file, to detect changes. It covers more than the time stamp that `make` compares.
+/// Identifies the state of a file, to detect changes. The time of modification alone would not show that a file was
+/// replaced by an older one.
 struct FileStamp: Sendable, Hashable {
     let path: String
     let device: UInt

@@ -6,19 +6,19 @@ import Testing
 @testable import StreamKit
 
 /// Returns scripted results, or none.
-private final class ScriptedFinder: PlaceFinder {
+private final class ScriptedFinder: AddressFinder {
     let description = "the place"
-    private let place: Result<FoundPlace, StreamError>?
+    private let place: Result<FoundAddresses, StreamError>?
     let started = Locked(0)
     let cancelled = Locked(0)
-    let failedPlaces = Locked<[FoundPlace]>([])
-    private let handler = Locked<(@Sendable (Result<FoundPlace, StreamError>) -> Void)?>(nil)
+    let failedPlaces = Locked<[FoundAddresses]>([])
+    private let handler = Locked<(@Sendable (Result<FoundAddresses, StreamError>) -> Void)?>(nil)
 
-    init(place: Result<FoundPlace, StreamError>? = nil) {
+    init(place: Result<FoundAddresses, StreamError>? = nil) {
         self.place = place
     }
 
-    func start(_ handler: @escaping @Sendable (Result<FoundPlace, StreamError>) -> Void) -> LookupToken {
+    func start(_ handler: @escaping @Sendable (Result<FoundAddresses, StreamError>) -> Void) -> LookupToken {
         self.handler.withLock { $0 = handler }
         started.withLock { $0 += 1 }
         if let place { EventLoop.shared.execute { handler(place) } }
@@ -29,11 +29,11 @@ private final class ScriptedFinder: PlaceFinder {
     }
 
     /// Delivers another result.
-    func deliver(_ place: Result<FoundPlace, StreamError>) {
+    func deliver(_ place: Result<FoundAddresses, StreamError>) {
         handler.withLock { $0 }?(place)
     }
 
-    func couldNotConnect(to place: FoundPlace) {
+    func couldNotConnect(to place: FoundAddresses) {
         failedPlaces.withLock { $0.append(place) }
     }
 }
@@ -43,7 +43,7 @@ private final class ScriptedFinder: PlaceFinder {
     func found(_ blocks: Bool) async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(
-            finder: ScriptedFinder(place: .success(FoundPlace(addresses: [listener.address], name: "www.test"))))
+            finder: ScriptedFinder(place: .success(FoundAddresses(addresses: [listener.address], name: "www.test"))))
         try pair.open()
         if blocks {
             try await onThread { try pair.input.opened() }
@@ -67,7 +67,7 @@ private final class ScriptedFinder: PlaceFinder {
 
     @Test("a place without addresses is an error, not a wait")
     func nothing() async throws {
-        let pair = StreamPair(finder: ScriptedFinder(place: .success(FoundPlace(addresses: [], name: nil))))
+        let pair = StreamPair(finder: ScriptedFinder(place: .success(FoundAddresses(addresses: [], name: nil))))
         try pair.open()
         await #expect(throws: StreamError.self) { try await pair.output.opened() }
     }
@@ -79,7 +79,7 @@ private final class ScriptedFinder: PlaceFinder {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let port = try #require(listener.address.port)
         let refusing: SocketAddress = .ip(.v4(IPv4Address(127, 0, 0, 2)), port: port)
-        let place = FoundPlace(addresses: [answers ? listener.address : refusing], name: "www.test")
+        let place = FoundAddresses(addresses: [answers ? listener.address : refusing], name: "www.test")
         let finder = ScriptedFinder(place: .success(place))
         var properties = StreamProperties()
         if answers { properties[.tls] = TLSConfiguration() }
@@ -101,7 +101,7 @@ private final class ScriptedFinder: PlaceFinder {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let port = try #require(listener.address.port)
         func dead(_ last: UInt8) -> SocketAddress { .ip(.v4(IPv4Address(127, 0, 0, last)), port: port) }
-        let finder = ScriptedFinder(place: .success(FoundPlace(addresses: [dead(2)], name: nil, isComplete: false)))
+        let finder = ScriptedFinder(place: .success(FoundAddresses(addresses: [dead(2)], name: nil, isComplete: false)))
         let pair = patientPair(finder)
         try pair.open()
         let opening = Task { try await pair.input.opened() }
@@ -109,7 +109,7 @@ private final class ScriptedFinder: PlaceFinder {
         #expect(finder.cancelled.withLock { $0 } == 0)
         // No address is tried again.
         let last = answers ? listener.address : dead(3)
-        let whole = FoundPlace(addresses: [dead(2), last], name: nil)
+        let whole = FoundAddresses(addresses: [dead(2), last], name: nil)
         finder.deliver(.success(whole))
         if answers {
             try await opening.value
@@ -127,10 +127,10 @@ private final class ScriptedFinder: PlaceFinder {
     func endlessAddresses() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let port = try #require(listener.address.port)
-        func next(_ number: Int) -> Result<FoundPlace, StreamError> {
+        func next(_ number: Int) -> Result<FoundAddresses, StreamError> {
             let (high, low) = (UInt8(truncatingIfNeeded: number / 200 + 1), UInt8(truncatingIfNeeded: number % 200 + 1))
             let address = SocketAddress.ip(.v4(IPv4Address(127, 1, high, low)), port: port)
-            return .success(FoundPlace(addresses: [address], name: nil, isComplete: false))
+            return .success(FoundAddresses(addresses: [address], name: nil, isComplete: false))
         }
         let finder = ScriptedFinder(place: next(0))
         let pair = patientPair(finder)
@@ -148,7 +148,7 @@ private final class ScriptedFinder: PlaceFinder {
         }
         let error = await #expect(throws: StreamError.self) { try await opening.value }
         #expect(error?.isPOSIX(ECONNREFUSED) == true)
-        #expect(pair.report.steps.count <= 1 + FinderOpening.mostAddresses)
+        #expect(pair.report.steps.count <= 1 + FinderOpening.maximumAddresses)
         #expect(finder.failedPlaces.withLock { $0.count } == 1)
         pair.close()
     }
@@ -186,7 +186,7 @@ private final class ScriptedFinder: PlaceFinder {
     func externalFailure(_ blocks: Bool) async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(address: listener.address)
-        try pair.set(.failsWhenAddressGoes, to: true)
+        try pair.set(.failsWhenAddressIsRemoved, to: true)
         try pair.open()
         try await pair.input.opened()
         let gone = StreamError(posix: EADDRNOTAVAIL)

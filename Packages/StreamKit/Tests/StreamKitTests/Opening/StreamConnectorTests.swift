@@ -67,7 +67,7 @@ private let second = "127.0.0.1"
 
     @Test("SK-038, SK-045: when all refuse, the error is the last one's")
     func allRefuse() async throws {
-        let end = try DeadEnd()
+        let end = try RefusedPort()
         let port = end.port
         resolver.script("www.example.org", addresses: [first, second])
         let pair = StreamPair(host: "www.example.org", port: port, properties: properties())

@@ -7,10 +7,10 @@ import Testing
 
 /// A stream refuses the properties that it does not honour.
 @Suite("kinds of streams", .timeLimit(.minutes(1))) struct StreamKindTests {
-    private struct NoFinder: PlaceFinder {
+    private struct NoFinder: AddressFinder {
         let description = "nothing"
 
-        func start(_ handler: @escaping @Sendable (Result<FoundPlace, StreamError>) -> Void) -> LookupToken {
+        func start(_ handler: @escaping @Sendable (Result<FoundAddresses, StreamError>) -> Void) -> LookupToken {
             LookupToken { true }
         }
     }
@@ -285,7 +285,8 @@ import Testing
     @Test("every property of a connection changes its shape; limits and opening options do not")
     func differs() {
         let shapes = [
-            Self.shape { _ in }, Self.shape { $0[.failsWhenAddressGoes] = true }, Self.shape { $0[.keepsAlive] = true },
+            Self.shape { _ in }, Self.shape { $0[.failsWhenAddressIsRemoved] = true },
+            Self.shape { $0[.keepsAlive] = true },
             Self.shape { $0[.localAddress] = .ip(.v4(.loopback), port: 0) }, Self.shape { $0[.proxies] = [.direct] },
             Self.shape { $0[.resolver] = SystemResolver.shared }, Self.shape { $0[.sendsAtOnce] = false },
             Self.shape { $0[.serviceType] = .voice }, Self.shape { $0[.socksProxy] = SOCKSProxy(host: "a") },

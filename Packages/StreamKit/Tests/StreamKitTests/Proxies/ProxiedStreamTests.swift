@@ -96,7 +96,7 @@ import Testing
 
     @Test("SK-124: the next route when a proxy cannot be reached, disconnects, or speaks another protocol")
     func fallsBack() async throws {
-        let dead = try DeadEnd()
+        let dead = try RefusedPort()
         let breaking = try FakeProxy { try $0.expect([5, 1, 0]) }
         let web = try FakeProxy {
             try $0.expect([5, 1, 0])

@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test("at most eight addresses of one host")
-    func mostAddresses() {
+    func maximumAddresses() {
         var machine = machine(ProxyRoute(socks("a", here: true)))
         _ = next(&machine)
         machine.found((1...20).map { .v4(IPv4Address(192, 0, 2, $0)) })
@@ -101,7 +101,7 @@ import Testing
             tries += 1
             machine.failed(Self.refused, at: 0, .address)
         }
-        #expect(tries == ProxyRouteMachine.mostAddresses)
+        #expect(tries == ProxyRouteMachine.maximumAddresses)
     }
 
     @Test("SK-112: version 4 looks up IPv4 addresses; a host without one is asked for by name (4a)")

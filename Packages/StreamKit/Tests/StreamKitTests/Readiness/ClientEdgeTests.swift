@@ -74,8 +74,10 @@ import Testing
         }
 
         /// Consumes everything, then lets one byte arrive: exactly the current client must be notified of it.
+        ///
+        /// A read arms the client, so there is none if there are no bytes.
         func notifiesExactlyTheCurrentClient() -> Bool {
-            while target.turn() || read() != nil {}
+            while target.turn() || (source.hasBytes && read() != nil) {}
             notified.withLock { $0 = [] }
             source.arrive(1)
             source.harvest()
@@ -122,18 +124,36 @@ import Testing
         }
     }
 
-    /// The first client is removed just before it parks. While it is withdrawn, a second client finds it still parked.
-    @Test func clientSetDuringWithdrawalIsNotified() throws {
+    /// While a client is removed or unscheduled, another finds the watcher still parked, and relies on it.
+    @Test(
+        arguments: [
+            (.removeClient, .setSecond), (.removeClient, .setFirst), (.unschedule, .schedule),
+            (.unschedule, .setSecond),
+        ] as [(Operation, Operation)])
+    func clientSetDuringWithdrawalIsNotified(_ withdrawal: Operation, _ between: Operation) throws {
+        let scene = try Scene()
+        scene.perform(.setFirst)
+        scene.perform(.schedule)
+        while scene.target.turn() {}
+        scene.target.interruptCancelling { [scene] in
+            scene.perform(between)
+            if withdrawal == .unschedule { scene.perform(.schedule) }
+        }
+        scene.perform(withdrawal)
+        #expect(scene.notifiesExactlyTheCurrentClient())
+        scene.stream.close()
+    }
+
+    /// The client is removed or unscheduled just before it parks its watcher. No watcher stays at the wait point.
+    @Test(arguments: [ScriptedSource.Site.place, .parking], [.removeClient, .unschedule] as [Operation])
+    func aClientThatLeavesWhileItParksLeavesNoWatcher(_ site: ScriptedSource.Site, _ leaving: Operation) throws {
         let scene = try Scene()
         scene.perform(.schedule)
-        scene.source.interrupt(at: .parking) { [scene] in
-            scene.perform(.removeClient)
-            scene.source.interrupt(at: .place) { [scene] in scene.perform(.setSecond) }
-        }
+        scene.source.interrupt(at: site) { [scene] in scene.perform(leaving) }
         scene.perform(.setFirst)
-        scene.source.interrupt(at: .place) {}
-        if scene.expected.withLock({ $0.client }) != 2 { scene.perform(.setSecond) }
-        #expect(scene.notifiesExactlyTheCurrentClient())
+        let watcher = Watcher()
+        #expect(scene.source.waitPoint.watch(.reader, for: .readable, with: watcher) == nil, "the slot is free")
+        scene.source.waitPoint.unwatch(.reader, watcher)
         scene.stream.close()
     }
 
@@ -148,6 +168,23 @@ import Testing
         while scene.target.turn() {}
         #expect(scene.notified.withLock { $0 } == [1])
         scene.stream.close()
+    }
+
+    /// A call has found nothing, and is about to wait, when a client looks: that moves the bytes out of the kernel, before
+    /// the loop has seen them.
+    @Test func lookingDoesNotHideBytesFromACall() async throws {
+        let source = ScriptedSource()
+        let stream = ReadStream(transport: source)
+        let connection = stream.connection
+        try stream.open()
+        while await source.waitPoint.readerWait(for: .readable, until: .now) == .ready {}
+        try connection.enter(.reader)
+        source.arrive(1)
+        #expect(connection.facts(of: .reader).readiness == .ready)
+        source.harvest()  // finds the descriptor empty
+        #expect(await source.waitPoint.readerWait(for: .readable, until: .now + .seconds(50)) == .ready)
+        connection.leave(.reader)
+        stream.close()
     }
 
     @Test func clientSetAfterCloseIsReleased() {

@@ -70,6 +70,9 @@ final class ScriptedSource: StreamTransport {
         if state.withLock({ $0.kernel > 0 }) { point.signal(.readable) }
     }
 
+    /// Whether bytes are in the kernel or in the layer.
+    var hasBytes: Bool { state.withLock { $0.kernel + $0.layer > 0 } }
+
     func failReading(_ error: StreamError) { state.withLock { $0.readFailure = error } }
     func failWriting(_ error: StreamError) { state.withLock { $0.writeFailure = error } }
 
@@ -118,18 +121,30 @@ final class ScriptedSource: StreamTransport {
 final class SteppedTarget: DeliveryTarget {
     private final class Signal: DeliverySignal {
         let state = Locked<(isSignalled: Bool, perform: (@Sendable () -> Void)?)>((false, nil))
-        init(_ perform: @escaping @Sendable () -> Void) { state.withLock { $0.perform = perform } }
+        private let target: SteppedTarget
+
+        init(_ perform: @escaping @Sendable () -> Void, on target: SteppedTarget) {
+            self.target = target
+            state.withLock { $0.perform = perform }
+        }
+
         func signal() { state.withLock { $0.isSignalled = true } }
         func cancel() {
             let old = state.withLock { $0.perform.take() }
             withExtendedLifetime(old) {}
+            let interruption = target.interruption.withLock { $0.take() }
+            interruption?()
         }
     }
 
     private let signals = Locked<[Signal]>([])
+    private let interruption = Locked<(@Sendable () -> Void)?>(nil)
+
+    /// Runs `body` once, the next time that a signal is cancelled: in the middle of removing or unscheduling a client.
+    func interruptCancelling(_ body: @escaping @Sendable () -> Void) { interruption.withLock { $0 = body } }
 
     func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal {
-        let signal = Signal(perform)
+        let signal = Signal(perform, on: self)
         signals.withLock { $0.append(signal) }
         return signal
     }

@@ -26,7 +26,7 @@ struct SocketConnectingTests {
 
     @Test func aRefusedConnectionIsNeverASuccess() async throws {
         for _ in 0..<40 {
-            let dead = try DeadEnd()
+            let dead = try RefusedPort()
             let socket = try Socket()
             #expect(try await error { try await socket.connect(to: dead.address) }.isPOSIX(ECONNREFUSED))
             let background = try Socket()
@@ -40,7 +40,7 @@ struct SocketConnectingTests {
     @Test func failedSocketCanConnectAgain() async throws {
         let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
         let address = try #require(listener.localAddress)
-        let (socket, dead) = (try Socket(), try DeadEnd())
+        let (socket, dead) = (try Socket(), try RefusedPort())
         #expect(try await error { try await socket.connect(to: dead.address) }.isPOSIX(ECONNREFUSED))
         try await socket.connect(to: address)
         #expect(socket.peerAddress == address)

@@ -76,7 +76,7 @@ struct SocketEventTests {
     func refusedConnectionIsReported(_ kind: TargetKind) async throws {
         try await onTarget(kind) { target in
             for _ in 0..<40 {
-                let dead = try DeadEnd()
+                let dead = try RefusedPort()
                 let socket = try Socket()
                 let recorder = EventRecorder()
                 try socket.setClient([.connect, .write, .read], recorder.record)

@@ -180,7 +180,7 @@ struct SocketTests {
                 let address = try #require(listener.localAddress)
                 let client = try await Socket.connected(to: address)
                 let server = try await listener.accept()
-                let dead = try DeadEnd()
+                let dead = try RefusedPort()
                 _ = try? await Socket.connected(to: dead.address)
                 let task = Task { try await server.receive(upTo: 1) }
                 if round.isMultiple(of: 2) { task.cancel() } else { server.invalidate() }

@@ -243,7 +243,7 @@ import Testing
         }
         let forgiven = try result(expired, authority.client) { $0.insecureAllowsExpiredCertificates = true }
         #expect(forgiven.0 == nil)
-        #expect(forgiven.1?.overlooked == [.certificateExpired])
+        #expect(forgiven.1?.allowedFailures == [.certificateExpired])
         #expect(forgiven.1?.isVerified == false)
         #expect(try result(expired, authority.client) { $0.insecureAllowsExpiredRoots = true }.0 != nil)
         #expect(try result(expired, authority.client) { $0.insecureAllowsAnyRoot = true }.0 != nil)
@@ -253,7 +253,7 @@ import Testing
 
         let anyRoot = try result(stranger, authority.client) { $0.insecureAllowsAnyRoot = true }
         #expect(anyRoot.0 == nil)
-        #expect(anyRoot.1?.overlooked == [.unknownRoot])
+        #expect(anyRoot.1?.allowedFailures == [.unknownRoot])
         #expect(try result(stranger, authority.client) { $0.insecureAllowsExpiredCertificates = true }.0 != nil)
         // The name still counts.
         let wrongName = TestAuthority("Strange Root").issue(["DNS:other.test"])

@@ -97,11 +97,11 @@ struct StartTLSMachineTests {
     @Test func bounded() {
         for kind in StartTLSProtocol.allCases {
             var machine = StartTLSMachine(kind)
-            let long = [UInt8](repeating: 65, count: StartTLSMachine.longestLine + 1)
+            let long = [UInt8](repeating: 65, count: StartTLSMachine.maximumLineLength + 1)
             #expect(throws: StreamError.self) { try machine.receive(long[...]) }
         }
         var machine = StartTLSMachine(.ftp)
-        let lines = Array(String(repeating: "220-\n", count: StartTLSMachine.mostLines + 1).utf8)
+        let lines = Array(String(repeating: "220-\n", count: StartTLSMachine.maximumLines + 1).utf8)
         #expect(throws: StreamError.self) { try machine.receive(lines[...]) }
     }
 }

@@ -272,13 +272,13 @@ import Testing
     @Test func numbersAreBounded() {
         var table = Table()
         for session in 1...10 { table.insert(session, isSingleUse: true, lifetime: 100, for: key("a"), now: 0) }
-        #expect(table.count == Table.mostPerPeer)
-        for peer in 0..<Table.mostPeers * 2 {
+        #expect(table.count == Table.maximumPerPeer)
+        for peer in 0..<Table.maximumPeers * 2 {
             _ = table.take(for: key("a"), now: 0)
             table.insert(peer, isSingleUse: true, lifetime: 100, for: key("\(peer)"), now: 0)
             table.insert(peer, isSingleUse: true, lifetime: 100, for: key("a"), now: 0)
         }
-        #expect(table.count <= Table.mostPeers * Table.mostPerPeer)
+        #expect(table.count <= Table.maximumPeers * Table.maximumPerPeer)
         // The session in use is kept, the oldest idle one is not.
         #expect(table.take(for: key("a"), now: 0) != nil)
         #expect(table.take(for: key("0"), now: 0) == nil)

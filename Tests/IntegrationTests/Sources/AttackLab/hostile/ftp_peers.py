@@ -130,19 +130,35 @@ class LongRefusals(Server):
 
 
 class ForeignPassive(Server):
+    foreign = None
+
+    def serve(self):
+        try:
+            super().serve()
+        finally:
+            if self.foreign:
+                self.check(self.foreign)
+
     def epsv(self, argument):
         self.say(b"502 no")
 
     def pasv(self, argument):
-        listener = socket.create_server(("127.0.0.9", 0))
-        port = listener.getsockname()[1]
-
-        def watch():
-            listener.accept()
-            self.peer.leaked("a connection to an address of the server's choice")
-
-        threading.Thread(target=watch, daemon=True).start()
+        self.foreign = socket.create_server(("127.0.0.9", 0))
+        port = self.foreign.getsockname()[1]
         self.say(b"227 (127,0,0,9,%d,%d)" % (port >> 8, port & 255))
+
+    def retr(self, argument):
+        self.say(b"425 no data connection")
+
+    def check(self, listener):
+        """The client has ended: a connection to the other address would be in the listener's queue."""
+        with listener:
+            listener.setblocking(False)
+            try:
+                listener.accept()
+            except BlockingIOError:
+                return
+        self.peer.leaked("a connection to an address of the server's choice")
 
 
 class Plain(Server):

@@ -2,6 +2,14 @@ public import Foundation
 public import NetKit
 internal import RunLoopDelivery
 
+/// The listings of the CFNetwork Programming Guide, each written with NetKit under its number: 2-10 is
+/// `CFNetworkGuide.Chapter2.listing10`.
+///
+/// They do what the guide's text describes. Where a listing of the guide does something else (an endless loop, a short write
+/// treated as an error, lost bytes), the comment says so, and the code here is correct. `ListingTests` runs each listing against
+/// a real peer.
+public enum CFNetworkGuide {}
+
 extension CFNetworkGuide {
     /// Streams: opening, reading, writing, events, polling.
     public enum Chapter2 {
@@ -122,6 +130,58 @@ extension CFNetworkGuide {
                     doSomethingElse()
                 }
             }
+        }
+    }
+}
+
+extension CFNetworkGuide.Chapter2 {
+    /// 2-11: makes a stream use the machine's proxies.
+    ///
+    /// Call once: `ProxySettings.environment()`, which returns the settings.
+    public static func listing11(_ stream: ReadStream, _ settings: ProxySettings) throws(StreamError) {
+        try stream.set(.httpProxySettings, to: settings)
+    }
+
+    /// 2-12 to 2-17: settings for many streams that are kept up to date. Here they are in a file.
+    public final class Listing12: Sendable {
+        private let monitor: ProxySettingsMonitor
+        private let settings = Locked<ProxySettings?>(nil)
+        private let subscription = Locked<ProxySettingsSubscription?>(nil)
+
+        /// 2-12: begins a long-lived session.
+        public init(_ path: String) throws(StreamError) {
+            monitor = try ProxySettingsMonitor(path: path)
+        }
+
+        /// 2-13: subscribes to changes, on this thread's run loop.
+        public func listing13(_ proxiesHaveChanged: @escaping @Sendable () -> Void) {
+            let subscription = monitor.onChange(on: .currentRunLoop) { [weak self] _ in
+                self?.listing15()
+                proxiesHaveChanged()
+            }
+            self.subscription.withLock { $0 = subscription }
+        }
+
+        /// 2-14: loads the settings for the first time.
+        public func listing14() throws(StreamError) {
+            let loaded = try monitor.settings()
+            settings.withLock { $0 = loaded }
+        }
+
+        /// 2-15: loads them again, at each change. Invalid settings leave them unchanged.
+        public func listing15() {
+            try? listing14()
+        }
+
+        /// 2-16: makes a stream use them.
+        public func listing16(_ stream: ReadStream) throws(StreamError) {
+            try stream.set(.httpProxySettings, to: settings.withLock { $0 })
+        }
+
+        /// 2-17: ends the session and removes it from the run loop.
+        public func listing17() {
+            subscription.withLock { $0 = nil }
+            monitor.close()
         }
     }
 }

@@ -75,18 +75,18 @@ extension CFNetworkGuide {
         ) throws(ListingError) -> [ListingEntry] {
             var entries: [ListingEntry] = []
             let buffer = Array(info.leftOver)
-            var place = 0
-            while case let step = try parser.parse(buffer.span.bytes.extracting(droppingFirst: place)),
+            var offset = 0
+            while case let step = try parser.parse(buffer.span.bytes.extracting(droppingFirst: offset)),
                 step.consumed > 0
             {
                 if let entry = step.entry { entries.append(entry) }
-                place += step.consumed
+                offset += step.consumed
             }
-            if atEnd, let last = try parser.finish(buffer.span.bytes.extracting(droppingFirst: place)) {
+            if atEnd, let last = try parser.finish(buffer.span.bytes.extracting(droppingFirst: offset)) {
                 entries.append(last)
-                place = buffer.count
+                offset = buffer.count
             }
-            info.leftOver = buffer[place...]
+            info.leftOver = buffer[offset...]
             return entries
         }
     }

@@ -1,5 +1,12 @@
 public import NetKit
 
+/// The listings of the NSNetServices and CFNetServices Programming Guide, each written with NetKit under its number: A-3 is
+/// `ServicesGuide.AppendixA.listing3`.
+///
+/// Functions that wait and sequences replace delegates and callbacks; one loop does the work of several delegate methods of the
+/// guide. `swift run listing 3-1` runs one of them.
+public enum ServicesGuide {}
+
 extension ServicesGuide {
     /// Publishing.
     public enum Chapter2 {

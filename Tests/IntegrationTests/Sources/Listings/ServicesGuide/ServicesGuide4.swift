@@ -10,9 +10,9 @@ extension ServicesGuide {
             let answers = try ServiceResolver(service, engine: engine).start()
             defer { answers.stop() }
             let end = ContinuousClock.now + .seconds(30)
-            guard var place = try await answers.next(until: end) else { throw ServiceDiscoveryError(.cancelled) }
-            while !place.isComplete, let more = try await answers.next(until: end) { place = more }
-            let pair = StreamPair(addresses: place.addresses, name: place.hostName)
+            guard var resolved = try await answers.next(until: end) else { throw ServiceDiscoveryError(.cancelled) }
+            while !resolved.isComplete, let more = try await answers.next(until: end) { resolved = more }
+            let pair = StreamPair(addresses: resolved.addresses, name: resolved.hostName)
             try pair.open()
             return pair
         }
@@ -28,8 +28,8 @@ extension ServicesGuide {
         }
 
         /// 4-3: whether the addresses are complete. Those of IPv4 and of IPv6 arrive in any order.
-        public static func listing3(_ place: ResolvedService) -> Bool {
-            !place.addresses.isEmpty && place.isComplete
+        public static func listing3(_ service: ResolvedService) -> Bool {
+            !service.addresses.isEmpty && service.isComplete
         }
 
         /// 4-4: the methods of the delegate: collect answers until they are complete. At the limit, returns those received, or nil.
@@ -40,9 +40,9 @@ extension ServicesGuide {
             var last: ResolvedService?
             defer { answers.stop() }
             do throws(ServiceDiscoveryError) {
-                while let place = try await answers.next(until: end) {
-                    last = place
-                    if listing3(place) { break }
+                while let service = try await answers.next(until: end) {
+                    last = service
+                    if listing3(service) { break }
                 }
             } catch {
                 if error.code != .timedOut { throw error }

@@ -15,18 +15,18 @@ extension ServicesGuide {
         public static func listing2(
             _ service: ServiceAdvertisement, engine: DiscoveryEngine,
             registered: @escaping @Sendable (Result<ServiceInstance, ServiceDiscoveryError>) -> Void
-        ) throws(ServiceDiscoveryError) -> (ServicePublisher, any DeliverySignal) {
+        ) throws(ServiceDiscoveryError) -> (ServicePublisher, Subscription) {
             let publisher = try ServicePublisher(service, engine: engine)
-            return (publisher, tell(publisher.names, registered))
+            return (publisher, deliver(publisher.names, registered))
         }
 
         /// browses; `found` is called on this thread's run loop. Keep both results.
         public static func listing3(
             _ type: String, engine: DiscoveryEngine,
             found: @escaping @Sendable (Result<DiscoveryChange<ServiceInstance>, ServiceDiscoveryError>) -> Void
-        ) throws(ServiceDiscoveryError) -> (DiscoveryFeed<DiscoveryChange<ServiceInstance>>, any DeliverySignal) {
+        ) throws(ServiceDiscoveryError) -> (DiscoveryFeed<DiscoveryChange<ServiceInstance>>, Subscription) {
             let search = try ServiceBrowser(try ServiceType(type), engine: engine).start()
-            return (search, tell(search, found))
+            return (search, deliver(search, found))
         }
 
         /// resolves without a limit; `resolved` is called on this thread's run loop with each answer. Keep both results.
@@ -35,31 +35,31 @@ extension ServicesGuide {
         public static func listing4(
             _ service: ServiceInstance, engine: DiscoveryEngine,
             resolved: @escaping @Sendable (Result<ResolvedService, ServiceDiscoveryError>) -> Void
-        ) throws(ServiceDiscoveryError) -> (DiscoveryFeed<ResolvedService>, any DeliverySignal) {
+        ) throws(ServiceDiscoveryError) -> (DiscoveryFeed<ResolvedService>, Subscription) {
             let answers = try ServiceResolver(service, engine: engine).start()
-            return (answers, tell(answers, resolved))
+            return (answers, deliver(answers, resolved))
         }
 
         /// ends resolving; no callback follows. The order does not matter.
-        public static func listing5(_ answers: DiscoveryFeed<ResolvedService>, _ signal: any DeliverySignal) {
-            signal.cancel()
+        public static func listing5(_ answers: DiscoveryFeed<ResolvedService>, _ subscription: Subscription) {
+            subscription.cancel()
             answers.stop()
         }
 
         /// ends browsing. The guide has two orders for this; both are right here.
         public static func listing6(
-            _ search: DiscoveryFeed<DiscoveryChange<ServiceInstance>>, _ signal: any DeliverySignal
+            _ search: DiscoveryFeed<DiscoveryChange<ServiceInstance>>, _ subscription: Subscription
         ) {
             search.stop()
-            signal.cancel()
+            subscription.cancel()
         }
 
         /// Calls back on this thread's run loop with everything that a feed has.
-        private static func tell<Element: Sendable>(
+        private static func deliver<Element: Sendable>(
             _ feed: DiscoveryFeed<Element>,
             _ callBack: @escaping @Sendable (Result<Element, ServiceDiscoveryError>) -> Void
-        ) -> any DeliverySignal {
-            feed.onNews(on: .currentRunLoop) { [weak feed] in
+        ) -> Subscription {
+            feed.observe(on: .currentRunLoop) { [weak feed] in
                 do throws(ServiceDiscoveryError) {
                     while let element = try feed?.tryNext() { callBack(.success(element)) }
                 } catch {

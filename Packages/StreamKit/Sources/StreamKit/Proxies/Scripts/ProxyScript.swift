@@ -1,4 +1,5 @@
 internal import CProxyScript
+internal import EventLoops
 public import FoundationEssentials
 internal import Glibc
 internal import HostResolver
@@ -16,7 +17,7 @@ internal import HostResolver
 /// no other file need be installed, and the helper contains nothing of this program's memory. Its environment has at
 /// most `TZ` and `LD_LIBRARY_PATH`. Its only descriptor is a socket to this process. It can neither open another one
 /// nor start a process: seccomp(2) ends it if it tries. Its limits are ``timeLimit`` and ``memoryLimit``. This process
-/// looks up the names that the script asks for, as with `dnsResolve`, at most ``mostNames``. A script also learns this
+/// looks up the names that the script asks for, as with `dnsResolve`, at most ``maximumNames``. A script also learns this
 /// machine's name and address.
 ///
 ///
@@ -25,33 +26,34 @@ internal import HostResolver
 /// Replaces `CFNetworkCopyProxiesForAutoConfigurationScript` and `CFNetworkExecuteProxyAutoConfigurationScript`.
 public struct ProxyScript: Sendable, Hashable {
     /// The largest script, in bytes: 1 MiB.
-    public static let largestScript = 1 << 20
+    public static let maximumScriptSize = 1 << 20
 
     /// The longest answer, in bytes: 16 KiB.
-    public static let longestAnswer = 16 * 1024
+    public static let maximumAnswerLength = 16 * 1024
 
     /// The maximum memory of a script, in addition to the initial memory of its process, in bytes: 64 MiB.
     public static let memoryLimit = 64 << 20
 
     /// The maximum number of names that one run of a script may look up: 64.
-    public static let mostNames = 64
+    public static let maximumNames = 64
 
     /// The maximum number of scripts that run at once for tasks. Further ones wait for their turn.
-    public static let mostProcesses = 8
+    public static let maximumProcesses = 8
+    private static let turns = AsyncSemaphore(maximumProcesses)
 
     /// The text of the script.
     public let text: String
 
-    /// The time limit of one run, including its lookups and, for a task, the wait for its turn (``mostProcesses``).
+    /// The time limit of one run, including its lookups and, for a task, the wait for its turn (``maximumProcesses``).
     /// Default 10 s.
     public var timeLimit: Duration = .seconds(10)
 
     /// Makes a script from its text.
     ///
-    /// - Throws: `EFBIG` if it is larger than ``largestScript``; `EINVAL` if it contains a NUL byte.
+    /// - Throws: `EFBIG` if it is larger than ``maximumScriptSize``; `EINVAL` if it contains a NUL byte.
     public init(_ text: String) throws(StreamError) {
-        if text.utf8.count > ProxyScript.largestScript {
-            throw StreamError(posix: EFBIG, .scriptTooLarge(ProxyScript.largestScript))
+        if text.utf8.count > ProxyScript.maximumScriptSize {
+            throw StreamError(posix: EFBIG, .scriptTooLarge(ProxyScript.maximumScriptSize))
         }
         if text.utf8.contains(0) { throw StreamError(posix: EINVAL, .scriptUnreadable("it contains a NUL byte")) }
         self.text = text
@@ -64,9 +66,9 @@ public struct ProxyScript: Sendable, Hashable {
     public init(file path: String) throws(StreamError) {
         let bytes: [UInt8]
         do throws(StreamError) {
-            bytes = try RegularFile.read(path, limit: ProxyScript.largestScript)
+            bytes = try RegularFile.read(path, limit: ProxyScript.maximumScriptSize)
         } catch  where error.isPOSIX(EFBIG) {
-            throw StreamError(posix: EFBIG, .scriptTooLarge(ProxyScript.largestScript), underlying: error)
+            throw StreamError(posix: EFBIG, .scriptTooLarge(ProxyScript.maximumScriptSize), underlying: error)
         }
         try self.init(bytes: bytes)
     }
@@ -105,12 +107,12 @@ public struct ProxyScript: Sendable, Hashable {
     ) async throws(StreamError) -> [ProxyChoice] {
         let conversation = ProxyScriptConversation(text, try question(for: url))
         let deadline = ContinuousClock.now + timeLimit
-        do throws(StreamError) {
-            try await ProxyScriptTurns.shared.enter(until: Moment(deadline))
+        do throws(WaitError) {
+            try await Self.turns.wait(until: Moment(deadline))
         } catch {
-            throw error == .timedOut ? .script(.scriptTooSlow(timeLimit), underlying: error) : error
+            throw error == .timedOut ? .script(.scriptTooSlow(timeLimit), underlying: StreamError.timedOut) : .cancelled
         }
-        defer { ProxyScriptTurns.shared.leave() }
+        defer { Self.turns.signal() }
         return try await ProxyScriptProcess(limit: timeLimit, until: deadline).choices(
             conversation, resolver: resolver)
     }

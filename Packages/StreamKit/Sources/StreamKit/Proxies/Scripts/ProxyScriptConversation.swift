@@ -63,7 +63,7 @@ struct ProxyScriptConversation {
             return .send(request)
         case "N" where isReady, "O" where isReady:
             names += 1
-            if names > ProxyScript.mostNames { throw .script(.scriptNamesTooMany(ProxyScript.mostNames)) }
+            if names > ProxyScript.maximumNames { throw .script(.scriptNamesTooMany(ProxyScript.maximumNames)) }
             wantsOwnName = letter == "O"
             return .lookUp(wantsOwnName ? nil : text)
         case "A" where isReady: return .finish(try ProxyScriptAnswer(text).choices)
@@ -76,7 +76,9 @@ struct ProxyScriptConversation {
     private mutating func takeFrame() throws(StreamError) -> (letter: Unicode.Scalar, text: String)? {
         guard received.count >= ProxyScriptConversation.headLength else { return nil }
         let length = received[1..<5].reversed().reduce(0) { $0 << 8 | Int($1) }
-        if length > ProxyScript.longestAnswer { throw .script(.scriptAnswerTooLong(ProxyScript.longestAnswer)) }
+        if length > ProxyScript.maximumAnswerLength {
+            throw .script(.scriptAnswerTooLong(ProxyScript.maximumAnswerLength))
+        }
         let end = ProxyScriptConversation.headLength + length
         guard received.count >= end else { return nil }
         let text = String(decoding: received[ProxyScriptConversation.headLength..<end], as: UTF8.self)

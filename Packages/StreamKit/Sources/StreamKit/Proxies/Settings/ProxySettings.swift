@@ -182,7 +182,7 @@ extension ProxySettings {
 
 extension ProxySettings {
     /// The largest settings file, in bytes.
-    public static let largestFile = 64 * 1024
+    public static let maximumFileSize = 64 * 1024
 
     /// Parses the text of a settings file: lines of `name = value`.
     ///
@@ -216,7 +216,7 @@ extension ProxySettings {
     /// Reads the settings in a file; nil if there is no such file.
     ///
     /// - Throws: the errors of ``init(fileText:)``; an `errno` if the file cannot be read; `EFBIG` if it is larger than
-    ///   ``largestFile``.
+    ///   ``maximumFileSize``.
     public static func file(_ path: String) throws(StreamError) -> ProxySettings? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         if descriptor < 0, errno == ENOENT || errno == ENOTDIR { return nil }
@@ -230,7 +230,7 @@ extension ProxySettings {
             guard count >= 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
             if count == 0 { break }
             bytes += piece[..<count]
-            if bytes.count > largestFile { throw StreamError(posix: EFBIG, .fileNotOpened(path, EFBIG)) }
+            if bytes.count > maximumFileSize { throw StreamError(posix: EFBIG, .fileNotOpened(path, EFBIG)) }
         }
         return try ProxySettings(fileText: String(decoding: bytes, as: UTF8.self))
     }

@@ -15,43 +15,34 @@ internal import Glibc
 /// active until ``close()`` or until it is released. Replaces `SCDynamicStoreCreate` with
 /// `SCDynamicStoreKeyCreateProxies`, `SCDynamicStoreSetNotificationKeys` and `SCDynamicStoreCreateRunLoopSource`.
 public final class ProxySettingsMonitor: Sendable {
-    private struct State {
-        var content: Result<ProxySettings?, StreamError>
-        var listeners: [ObjectIdentifier: WeakListener] = [:]
-        var hasEnded = false
-    }
-
-    private struct WeakListener {
-        weak var listener: ProxySettingsListener?
-    }
-
     /// The state that the watching task uses: not the monitor, so that releasing the monitor ends the task.
     private final class Core: Sendable {
         let path: String
-        let state: Locked<State>
+        let content: Locked<Result<ProxySettings?, StreamError>>
+        /// The content of the file after each change; for each subscriber, the newest that it has not taken.
+        let changes = Broadcast<Result<ProxySettings?, StreamError>> { Mailbox(merging: { $0 = $1 }) }
 
         init(path: String) {
             self.path = path
-            state = Locked(State(content: ProxySettingsMonitor.read(path)))
+            content = Locked(Self.read(path))
         }
 
-        /// Reads the file again, and notifies the listeners if its content has changed.
+        /// Reads the file again, and reports a change of its content.
         func refresh() {
-            let content = ProxySettingsMonitor.read(path)
-            let listeners = state.withLock { state -> [ProxySettingsListener] in
-                if state.content == content { return [] }
-                state.content = content
-                return state.listeners.values.compactMap(\.listener)
+            let new = Self.read(path)
+            let isChanged = content.withLock { content in
+                defer { content = new }
+                return content != new
             }
-            for listener in listeners { listener.notify() }
+            if isChanged { changes.send(new) }
         }
 
-        func end() {
-            let listeners = state.withLock { state in
-                state.hasEnded = true
-                return state.listeners.values.compactMap(\.listener)
+        private static func read(_ path: String) -> Result<ProxySettings?, StreamError> {
+            do throws(StreamError) {
+                return .success(try ProxySettings.file(path))
+            } catch {
+                return .failure(error)
             }
-            for listener in listeners { listener.end() }
         }
     }
 
@@ -71,7 +62,7 @@ public final class ProxySettingsMonitor: Sendable {
         self.core = core
         Task(executorPreference: EventLoop.shared) {
             while await watch.next() { core.refresh() }
-            core.end()
+            core.changes.finish()
         }
     }
 
@@ -81,46 +72,31 @@ public final class ProxySettingsMonitor: Sendable {
     ///
     /// - Throws: the error of reading the file when it last changed.
     public func settings() throws(StreamError) -> ProxySettings? {
-        try core.state.withLock { $0.content }.get()
+        try core.content.withLock { $0 }.get()
     }
 
-    /// Returns the changes from now on: the content of the file after each. A slow reader gets several changes as one.
-    /// Ends with the monitor.
+    /// Returns the changes from now on: the content of the file after each. A slow reader gets only the newest. Ends
+    /// with the monitor.
     public func changes() -> ProxySettingsChanges {
-        ProxySettingsChanges(listener: listen(), monitor: self)
+        ProxySettingsChanges(mailbox: core.changes.subscribe(), monitor: self)
     }
 
     /// Calls `handler` on `target` at each change, until the subscription is cancelled or released. Replaces
     /// `SCDynamicStoreCallBack`.
     public func onChange(
         on target: any DeliveryTarget, _ handler: @escaping @Sendable (ProxySettingsMonitor) -> Void
-    ) -> ProxySettingsSubscription {
-        ProxySettingsSubscription(listener: listen(), monitor: self, target: target, handler: handler)
+    ) -> Subscription {
+        let mailbox = core.changes.subscribe()
+        // The handler keeps the monitor, which therefore lasts as long as the subscription.
+        return mailbox.observe(on: target) { [self] in
+            if mailbox.tryNext() != nil { handler(self) }
+        }
     }
 
     /// Stops watching, and all notifications. Idempotent. Replaces `CFRunLoopSourceInvalidate`.
     public func close() {
         watch.close()
-        core.end()
-    }
-
-    private func listen() -> ProxySettingsListener {
-        let listener = ProxySettingsListener()
-        let hasEnded = core.state.withLock { state in
-            state.listeners = state.listeners.filter { $0.value.listener != nil }
-            state.listeners[ObjectIdentifier(listener)] = WeakListener(listener: listener)
-            return state.hasEnded
-        }
-        if hasEnded { listener.end() }
-        return listener
-    }
-
-    private static func read(_ path: String) -> Result<ProxySettings?, StreamError> {
-        do throws(StreamError) {
-            return .success(try ProxySettings.file(path))
-        } catch {
-            return .failure(error)
-        }
+        core.changes.finish()
     }
 }
 
@@ -131,13 +107,18 @@ public struct ProxySettingsChanges: AsyncSequence, Sendable {
     /// The sequence never fails; a file that cannot be read is an element.
     public typealias Failure = Never
 
-    fileprivate let listener: ProxySettingsListener
+    fileprivate let mailbox: Mailbox<Element>
     /// Kept alive for as long as the sequence is in use.
     fileprivate let monitor: ProxySettingsMonitor
 
     /// Makes an iterator. Changes since ``ProxySettingsMonitor/changes()`` are not lost.
     public func makeAsyncIterator() -> Iterator {
         Iterator(changes: self)
+    }
+
+    /// Waits for the next change; nil at the end, or if the task is cancelled.
+    fileprivate nonisolated(nonsending) func next() async -> Element? {
+        try? await mailbox.next()
     }
 
     /// Returns the changes one by one.
@@ -154,94 +135,10 @@ public struct ProxySettingsChanges: AsyncSequence, Sendable {
             await changes.next()
         }
     }
-
-    fileprivate nonisolated(nonsending) func next() async -> Element? {
-        guard await listener.next() else { return nil }
-        do throws(StreamError) {
-            return .success(try monitor.settings())
-        } catch {
-            return .failure(error)
-        }
-    }
 }
 
-/// A subscription to changes of settings, from ``ProxySettingsMonitor/onChange(on:_:)``. Releasing it ends the calls.
-public final class ProxySettingsSubscription: Sendable {
-    private let listener: ProxySettingsListener
-    private let monitor: ProxySettingsMonitor
-    private let signal: any DeliverySignal
-
-    fileprivate init(
-        listener: ProxySettingsListener, monitor: ProxySettingsMonitor, target: any DeliveryTarget,
-        handler: @escaping @Sendable (ProxySettingsMonitor) -> Void
-    ) {
-        self.listener = listener
-        self.monitor = monitor
-        signal = target.makeSignal {
-            if listener.take() { handler(monitor) }
-        }
-        listener.setSignal(signal)
-    }
-
-    deinit { cancel() }
-
-    /// Ends the calls. If it is called on the target itself, no call follows after it returns.
-    public func cancel() {
-        signal.cancel()
-        listener.end()
-    }
-}
-
-/// Records for one listener that a change occurred, and signals it.
-private final class ProxySettingsListener: Sendable {
-    private struct State {
-        var hasChange = false
-        var signal: (any DeliverySignal)?
-    }
-
-    private let state = Locked(State())
-    private let point = WaitPoint()
-
-    func notify() {
-        let signal = state.withLock { state in
-            state.hasChange = true
-            return state.signal
-        }
-        point.signal(.readable)
-        signal?.signal()
-    }
-
-    func end() {
-        point.close()
-    }
-
-    /// Sets the signal to send at each change.
-    func setSignal(_ signal: any DeliverySignal) {
-        let hasChange = state.withLock { state in
-            state.signal = signal
-            return state.hasChange
-        }
-        if hasChange { signal.signal() }
-    }
-
-    /// Returns whether there was a change since the last call.
-    func take() -> Bool {
-        state.withLock { state in
-            defer { state.hasChange = false }
-            return state.hasChange
-        }
-    }
-
-    /// Waits for a change. Returns false at the end, or when the task is cancelled.
-    nonisolated(nonsending) func next() async -> Bool {
-        guard point.enter(.reader) == .entered else { return false }
-        defer { point.leave(.reader) }
-        while true {
-            if take() { return true }
-            guard await point.readerWait(for: .readable, until: nil) == .ready else { return false }
-        }
-    }
-}
+/// The type of a subscription from ``ProxySettingsMonitor/onChange(on:_:)``. Releasing it ends the calls.
+public typealias ProxySettingsSubscription = Subscription
 
 /// Waits for changes of one file with inotify(7), on an event loop.
 ///

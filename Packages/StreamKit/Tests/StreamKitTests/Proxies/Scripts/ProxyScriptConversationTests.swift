@@ -63,7 +63,7 @@ struct ProxyScriptConversationTests {
             (frame("R") + frame("I"), "failed: it gave no reason."),
             (frame("R") + [0x41, 1, 0x40, 0, 0], "longer than the limit of 16384"),
             (frame("R") + [0x41, 0xFF, 0xFF, 0xFF, 0xFF], "longer than the limit of 16384"),
-            (frame("R") + (0...ProxyScript.mostNames).flatMap { frame("N", "n\($0)") }, "more than 64 names"),
+            (frame("R") + (0...ProxyScript.maximumNames).flatMap { frame("N", "n\($0)") }, "more than 64 names"),
         ] as [([UInt8], String)])
     func fails(_ bytes: [UInt8], _ words: String) throws {
         var conversation = try Self.make()

@@ -113,7 +113,7 @@ import Testing
     func many() async throws {
         let url = try Self.url("http://www.example/")
         try await withThrowingTaskGroup(of: Bool.self) { group in
-            for number in 1...3 * ProxyScript.mostProcesses {
+            for number in 1...3 * ProxyScript.maximumProcesses {
                 group.addTask {
                     let script = try Self.patient("function FindProxyForURL(u, h) { return 'PROXY p:\(number)'; }")
                     return try await script.choices(for: url) == [
@@ -125,33 +125,9 @@ import Testing
         }
     }
 
-    @Test func turnsAreGrantedInOrderAndReturned() async throws {
-        let turns = ProxyScriptTurns(limit: 1)
-        try await turns.enter(until: nil)
-        let waiting = Task { try await turns.enter(until: nil) }
-        waiting.cancel()
-        await #expect(throws: StreamError.cancelled) { try await waiting.value }
-        turns.leave()
-        try await turns.enter(until: nil)
-        let next = Task { try await turns.enter(until: nil) }
-        turns.leave()
-        try await next.value
-        turns.leave()
-    }
-
-    @Test func aWaitForATurnEndsAtTheDeadline() async throws {
-        let turns = ProxyScriptTurns(limit: 1)
-        try await turns.enter(until: nil)
-        await #expect(throws: StreamError.timedOut) { try await turns.enter(until: .now) }
-        // A waiter that has given up is not in the queue any more.
-        turns.leave()
-        try await turns.enter(until: nil)
-        turns.leave()
-    }
-
     @Test func largeAndStrangeTexts() throws {
         let error = #expect(throws: StreamError.self) {
-            try ProxyScript(String(repeating: " ", count: ProxyScript.largestScript + 1))
+            try ProxyScript(String(repeating: " ", count: ProxyScript.maximumScriptSize + 1))
         }
         #expect(error?.isPOSIX(EFBIG) == true)
         #expect(throws: StreamError.self) { try ProxyScript("a\u{0}b") }
@@ -239,89 +215,6 @@ import Testing
         let error = await #expect(throws: StreamError.self) {
             _ = try await script.choices(for: url, resolver: ScriptedResolver())
         }
-        #expect(error?.description.contains("more than \(ProxyScript.mostNames) names") == true)
-    }
-}
-
-/// Turns in every order of taking, waiting, returning and withdrawing.
-struct TurnQueueTests {
-    /// The expected state of a queue: the waiting tickets and the number of held turns.
-    private struct Model {
-        var queue: TurnQueue<Int>
-        var held = 0
-        /// The tickets that wait for a turn, and those that have one but have not noticed yet.
-        var tickets: [(number: Int, ticket: TurnQueue<Int>.Ticket, isGiven: Bool)] = []
-        var last = 0
-
-        mutating func enter() {
-            last += 1
-            if let ticket = queue.enter(last) { tickets.append((last, ticket, false)) } else { held += 1 }
-        }
-
-        mutating func wake(_ number: Int?) {
-            guard let number, let index = tickets.firstIndex(where: { $0.number == number }) else { return }
-            #expect(!tickets[index].isGiven, "a turn is given once")
-            #expect(tickets[..<index].allSatisfy { $0.isGiven }, "in order")
-            tickets[index].isGiven = true
-        }
-
-        mutating func leave() {
-            held -= 1
-            wake(queue.leave())
-        }
-
-        mutating func withdraw(_ index: Int) {
-            let (_, ticket, _) = tickets.remove(at: index)
-            wake(queue.withdraw(ticket))
-        }
-
-        mutating func notice(_ index: Int) {
-            tickets.remove(at: index)
-            held += 1
-        }
-
-        func check(_ limit: Int) -> Bool {
-            queue.free + held + tickets.count(where: \.isGiven) == limit
-                && (queue.free == 0 || tickets.allSatisfy(\.isGiven))
-                && tickets.allSatisfy { queue.hasTurn($0.ticket) == $0.isGiven }
-        }
-    }
-
-    private func run(_ model: Model, limit: Int, steps: Int) -> Bool {
-        guard model.check(limit) else { return false }
-        if steps == 0 { return true }
-        var next: [Model] = []
-        func add(_ change: (inout Model) -> Void) {
-            var model = model
-            change(&model)
-            next.append(model)
-        }
-        add { $0.enter() }
-        if model.held > 0 { add { $0.leave() } }
-        for index in model.tickets.indices {
-            // A waiter may be cancelled before or after its turn has come.
-            add { $0.withdraw(index) }
-            if model.tickets[index].isGiven { add { $0.notice(index) } }
-        }
-        return next.allSatisfy { run($0, limit: limit, steps: steps - 1) }
-    }
-
-    @Test("No order of entering, leaving and cancelling loses or duplicates a turn", arguments: [1, 2])
-    func keepsItsTurns(_ limit: Int) {
-        #expect(run(Model(queue: TurnQueue(limit: limit)), limit: limit, steps: 7))
-    }
-
-    @Test("A turn granted just before its waiter is cancelled goes to the next")
-    func passesATurnOn() throws {
-        var queue = TurnQueue<String>(limit: 1)
-        let none = queue.enter("holder")
-        #expect(none == nil)
-        let tickets = (queue.enter("first"), queue.enter("second"))
-        let (first, second) = (try #require(tickets.0), try #require(tickets.1))
-        let woken = (queue.leave(), queue.withdraw(first))
-        #expect(woken.0 == "first" && woken.1 == "second")
-        #expect(queue.hasTurn(second))
-        let last = queue.leave()
-        #expect(last == nil && queue.free == 1)
+        #expect(error?.description.contains("more than \(ProxyScript.maximumNames) names") == true)
     }
 }

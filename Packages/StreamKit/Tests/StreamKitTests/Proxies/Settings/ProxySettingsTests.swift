@@ -142,7 +142,7 @@ import Testing
         #expect(try ProxySettings.file(file.path + "/below") == nil)
         let good = TestFile(Array("http_proxy=a".utf8))
         #expect(try ProxySettings.file(good.path)?.http.count == 1)
-        let large = TestFile(Array(repeating: UInt8(ascii: "#"), count: ProxySettings.largestFile + 1))
+        let large = TestFile(Array(repeating: UInt8(ascii: "#"), count: ProxySettings.maximumFileSize + 1))
         #expect(throws: StreamError(posix: EFBIG)) { try ProxySettings.file(large.path) }
         #expect(throws: StreamError(posix: EISDIR)) { try ProxySettings.file("/") }
         #expect(throws: Never.self) { try ProxySettings.file("/dev/null") }

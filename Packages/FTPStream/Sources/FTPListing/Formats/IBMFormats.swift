@@ -1,0 +1,110 @@
+/// The format of z/OS data sets: `SAVE00 3390   2004/06/23  1    1  FB     128  6144  PS    INCOMING.RPT`
+///
+/// The line does not contain the size in bytes. Partitioned data sets contain members and are therefore directories.
+enum MVSFormat {
+    static func parse(_ line: ListingLine) -> ListingEntry? {
+        let count = line.fields.count
+        guard count >= 2, let entry = special(line) ?? dataSet(line), count <= 10 else { return nil }
+        return entry
+    }
+
+    private static func dataSet(_ line: ListingLine) -> ListingEntry? {
+        guard line.fields.count == 10, line[0].count <= 6, line[1].number != nil else { return nil }
+        var date: ListingDate?
+        if !line[2].isText("**NONE**") {
+            guard let triple = DateReader.triple(line[2]), triple.beginsWithYear,
+                let found = DateReader.date(triple, time: nil)
+            else { return nil }
+            date = found
+        }
+        let organization = line[8]
+        guard line[3].number != nil, line[4].number != nil || line[4].isText("????"), line[6].number != nil,
+            line[7].number != nil, (2...4).contains(organization.count)
+        else { return nil }
+        var entry = entry(line[9], isDirectory: organization.starts(with: "PO".utf8))
+        entry.date = date
+        return entry
+    }
+
+    /// Migrated data sets and other special kinds.
+    private static func special(_ line: ListingLine) -> ListingEntry? {
+        let last = line.fields.count - 1
+        if last == 1, line[0].isText("Migrated") { return entry(line[1], isDirectory: false) }
+        if last == 2, line[0].isText("Pseudo"), line[1].isText("Directory") { return entry(line[2], isDirectory: true) }
+        if last == 3, line[1].number != nil, line[2].isText("VSAM") { return entry(line[3], isDirectory: false) }
+        if last == 5, line[1].isText("Not"), line[2].isText("Direct"), line[3].isText("Access"),
+            line[4].isText("Device")
+        {
+            return entry(line[5], isDirectory: false)
+        }
+        return nil
+    }
+
+    private static func entry(_ name: ArraySlice<UInt8>, isDirectory: Bool) -> ListingEntry {
+        var name = name
+        let quote = UInt8(ascii: "'")
+        if name.count > 2, name.first == quote, name.last == quote { name = name.dropFirst().dropLast() }
+        return ListingEntry(nameBytes: Array(name), kind: isDirectory ? .directory : .file, format: .mvs)
+    }
+
+    /// A member with statistics: `TBSHELF3  01.03 2002/09/12 2002/10/11 09:37    11    11     0 KIL001`. Sizes are in lines.
+    static func parseMember(_ line: ListingLine) -> ListingEntry? {
+        guard line.fields.count == 9, (1...8).contains(line[0].count), line[1].count == 5,
+            let version = line[1].firstIndex(of: UInt8(ascii: ".")), line[1][..<version].number != nil,
+            let created = DateReader.triple(line[2]), created.beginsWithYear,
+            let changed = DateReader.triple(line[3]), changed.beginsWithYear, let time = DateReader.time(line[4]),
+            let date = DateReader.date(changed, time: time), line[5].number != nil, line[6].number != nil,
+            line[7].number != nil
+        else { return nil }
+        var entry = ListingEntry(nameBytes: Array(line[0]), kind: .file, format: .mvsMembers)
+        entry.date = date
+        entry.owner = line.text(8)
+        return entry
+    }
+}
+
+/// The format of OS/400 (IBM i): `PEP               422 04/03/24 14:06:26 *STMF      readme`. A member has neither size nor date:
+/// `QPGMR                                   *MEM       A.FILE/B.MBR`
+enum OS400Format {
+    static func parse(_ line: ListingLine) -> ListingEntry? {
+        guard let mark = (1...4).first(where: { line[$0].first == UInt8(ascii: "*") }), mark == 1 || mark == 4
+        else { return nil }
+        let type = line[mark]
+        var name = line.rest(after: mark)
+        while name.count > 1, name.last == UInt8(ascii: "/") || name.last == 0x20 { name = name.dropLast() }
+        guard !name.isBlank else { return nil }
+        let isMember = type.isText("*MEM")
+        let kind: ListingKind
+        switch ListingEntry.text(type) {
+        case "*STMF", "*MEM", "*DOC", "*DSTMF": kind = .file
+        case "*DIR", "*DDIR", "*FLR", "*LIB": kind = .directory
+        case "*FILE": kind = name.suffix(5).elementsEqual(".SAVF".utf8) ? .file : .directory
+        case "*SYMLNK", "*LINK": kind = .link
+        default: kind = .unknown
+        }
+        if !isMember, let slash = name.lastIndex(of: UInt8(ascii: "/")), slash + 1 < name.endIndex {
+            name = name[(slash + 1)...]  // some versions send the whole path
+        }
+        var entry = ListingEntry(nameBytes: Array(name), kind: kind, format: .os400)
+        entry.owner = line.text(0)
+        if mark == 4 {
+            guard !isMember, let size = line[1].number, let triple = DateReader.triple(line[2]),
+                let time = DateReader.time(line[3]), let date = date(triple, time)
+            else { return nil }
+            entry.size = kind == .file ? size : nil
+            entry.date = date
+        } else if !isMember {
+            return nil
+        }
+        return entry
+    }
+
+    /// With slashes, the year is first, the default of OS/400 jobs, unless the numbers exclude this.
+    private static func date(_ triple: DateReader.Triple, _ clock: DateReader.Clock) -> ListingDate? {
+        let (a, b, c) = triple.numbers
+        if triple.separator == UInt8(ascii: "/"), !triple.beginsWithYear, b <= 12, c <= 31 {
+            return DateReader.date(DateReader.fullYear(a), b, c, clock)
+        }
+        return DateReader.date(triple, time: clock)
+    }
+}

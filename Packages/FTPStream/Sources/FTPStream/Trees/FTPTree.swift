@@ -1,0 +1,142 @@
+public import StreamKit
+
+// Transfers of whole trees, one file after the other on one session.
+
+extension FTPClient {
+    /// Downloads a directory with everything below it.
+    ///
+    /// ```swift
+    /// var options = FTPTreeOptions()
+    /// options.resumes = true
+    /// let report = try await client.download("pub/photos", to: "/home/ann/photos", options)
+    /// print(report.files, report.skipped)
+    /// ```
+    ///
+    /// The server's names are not trusted: an entry whose name is not a single path component is skipped and reported. Links
+    /// are neither followed nor created, on either side. Existing files are replaced, unless `options` resumes them. Files and
+    /// directories that the server refuses are skipped and reported. Any other error ends the transfer; files transferred
+    /// before it remain.
+    ///
+    /// - Parameters:
+    ///   - path: a directory on the server.
+    ///   - folder: the folder for its contents. It is created if its parent exists.
+    ///   - options: whether to resume existing files, and a function that receives the progress.
+    /// - Returns: What was transferred and what was skipped.
+    /// - Throws: The error, whose message begins with the path that failed.
+    public nonisolated(nonsending) func download(
+        _ path: FTPPath, to folder: String, _ options: FTPTreeOptions = FTPTreeOptions()
+    ) async throws(StreamError) -> FTPTreeReport {
+        var tree = TreeTransfer(client: self, options: options)
+        try await tree.download(path, to: folder)
+        return tree.report
+    }
+
+    /// Uploads a folder with everything below it.
+    ///
+    /// - Parameters:
+    ///   - folder: a local folder. Links in it are skipped and reported.
+    ///   - path: a directory on the server. It and the directories below it are created if they do not exist.
+    ///   - options: whether to resume existing files, and a function that receives the progress.
+    /// - Returns: What was transferred and what was skipped.
+    /// - Throws: As ``download(_:to:_:)``, and if the server refuses to create and to list `path`.
+    public nonisolated(nonsending) func upload(
+        _ folder: String, to path: FTPPath, _ options: FTPTreeOptions = FTPTreeOptions()
+    ) async throws(StreamError) -> FTPTreeReport {
+        var tree = TreeTransfer(client: self, options: options)
+        try await tree.upload(folder, to: path)
+        return tree.report
+    }
+}
+
+/// The options of a transfer of a tree.
+public struct FTPTreeOptions: Sendable {
+    /// Whether to resume an earlier transfer: files of the same size are skipped, and shorter ones are continued. Default false.
+    ///
+    /// A shorter file is assumed to be the beginning of the other. Longer files are replaced.
+    public var resumes = false
+
+    /// Called at the beginning of a file and after each part of it, on any thread.
+    public var progress: (@Sendable (FTPTreeProgress) -> Void)?
+
+    /// Creates the default options: existing files are replaced, and progress is not reported.
+    public init() {}
+}
+
+/// The progress of a transfer of a tree.
+public struct FTPTreeProgress: Sendable, Hashable {
+    /// The path of the current file on the server.
+    public var path: String
+    /// The number of bytes of the file that are transferred, including those of an earlier transfer.
+    public var count: UInt64
+    /// The size of the file in bytes; nil if unknown.
+    public var size: UInt64?
+    /// The report of the transfer so far.
+    public var report: FTPTreeReport
+}
+
+/// The result of a transfer of a tree.
+public struct FTPTreeReport: Sendable, Hashable {
+    /// A file or directory that was skipped.
+    public struct Skipped: Sendable, Hashable {
+        /// The reasons for skipping an entry.
+        public enum Reason: Sendable, Hashable {
+            /// Its name would lead out of the folder, or is not valid as a local file name.
+            case unsafeName
+            /// It is a link, device or other special file; these are neither followed nor created.
+            case notAFile
+            /// Its depth exceeds ``FTPTreeReport/depthLimit``.
+            case tooDeep
+            /// The list of directories still to be entered has reached ``FTPTreeReport/waitingLimit``.
+            case tooMany
+            /// The server refused it. The reply has its last line, up to ``FTPTreeReport/replyLimit`` bytes.
+            case refused(FTPReply)
+        }
+
+        /// The path on the server for a download, the local path for an upload. If the server refused it, the path on the server.
+        ///
+        /// A path of more than ``FTPTreeReport/pathLimit`` bytes is cut to that length and ends in `…`.
+        public var path: String
+        /// Why it was skipped.
+        public var reason: Reason
+    }
+
+    /// The number of files transferred.
+    public var files = 0
+    /// The number of files that were already complete.
+    public var unchanged = 0
+    /// The number of directories created or already present.
+    public var directories = 0
+    /// The number of bytes transferred.
+    public var bytes: UInt64 = 0
+    /// The skipped entries, at most ``skippedLimit``.
+    public var skipped: [Skipped] = []
+    /// The number of all skipped entries.
+    public var skippedCount = 0
+
+    /// The most entries in ``skipped``.
+    public static let skippedLimit = 1000
+    /// The longest path in ``skipped``, in bytes.
+    public static let pathLimit = 1024
+    /// The longest text of a reply in ``skipped``, in bytes.
+    public static let replyLimit = FTPReply.shownLimit
+    /// The greatest depth of a directory that is entered, so that a transfer from a server with endless directories ends.
+    public static let depthLimit = 64
+    /// The most memory for directories that are found and not yet entered, in bytes: 8 MiB, about 25,000 directories.
+    public static let waitingLimit = 8 << 20
+
+    mutating func skip(_ path: String, _ reason: Skipped.Reason) {
+        skippedCount += 1
+        guard skipped.count < Self.skippedLimit else { return }
+        var reason = reason
+        if case .refused(let reply) = reason { reason = .refused(reply.lastLine(upTo: Self.replyLimit)) }
+        skipped.append(Skipped(path: Self.shortened(path), reason: reason))
+    }
+
+    private static func shortened(_ path: String) -> String {
+        guard path.utf8.count > pathLimit else { return path }
+        let mark = "…"
+        var end = path.utf8.index(path.startIndex, offsetBy: pathLimit - mark.utf8.count)
+        while end.samePosition(in: path.unicodeScalars) == nil { path.utf8.formIndex(before: &end) }
+        return String(path.unicodeScalars[..<end]) + mark
+    }
+}

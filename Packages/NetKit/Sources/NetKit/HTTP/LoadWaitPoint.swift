@@ -1,0 +1,379 @@
+internal import EventLoops
+internal import HTTPMessage
+internal import StreamKit
+internal import Synchronization
+
+/// A load, and the point where the callers of its stream wait; the point stays the same across connections.
+///
+/// Theory of operation. All work is done by ``step(_:)``, under one lock. Two rules prevent deadlocks, and connections that are
+/// shared by mistake:
+///
+/// - Under the lock no connection is closed, given to a pool or signalled, and neither a log handler nor the stream of the
+///   request's body is called, since each of these may run code that takes the lock. A step collects such work in
+///   ``DeferredActions``, which are performed once the lock has been released.
+/// - No caller waits at a connection. Callers wait at this point, whose identity is known without the lock. While a task or a
+///   callback waits, a ``LoadWatcher`` is registered where the load is blocked and forwards the signal; a thread that waits
+///   borrows the connection instead. The watcher is registered and withdrawn under the lock, and withdrawn before the load gives
+///   up a connection. A connection that changes its owner therefore has no waiter.
+final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
+    // Unchecked only as a subclass of WaitPoint: mutable state is behind a lock.
+
+    private struct State: ~Copyable {
+        var load: HTTPLoad
+        var hasBegun = false
+        var failure: StreamError?
+        var isClosed = false
+        /// Created for the first task or callback that waits.
+        var watcher: LoadWatcher?
+        /// The block for which the watcher is registered.
+        var watched: HTTPLoad.Block?
+        /// The wait points where the watcher was registered; it may have fired at one of them since.
+        var watchedPoints: (WaitPoint.Place?, WaitPoint.Place?)
+        /// Set when a waiter arrives while another thread uses the lent connection or the stream of the request's body. The
+        /// waiter is woken afterwards.
+        var wakesAfterwards = false
+        /// Signals the point at the load's next deadline.
+        var timer: LoopTimer?
+    }
+
+    private let state: Locked<State>
+
+    init(_ load: consuming HTTPLoad, loop: EventLoop) {
+        state = Locked(State(load: load))
+        super.init(loop: loop)
+    }
+
+    // MARK: Steps
+
+    /// Takes steps of the load. An error ends the load.
+    ///
+    /// - Parameter body: takes the steps; returns nil to be called again after the deferred actions.
+    @inline(__always)
+    func step<Outcome: Sendable>(
+        _ body: (inout HTTPLoad) throws(StreamError) -> Outcome?
+    ) throws(StreamError) -> Outcome {
+        while true {
+            if let outcome = try singleStep(body) { return outcome }
+        }
+    }
+
+    @inline(__always)
+    private func singleStep<Outcome: Sendable>(
+        _ body: (inout HTTPLoad) throws(StreamError) -> Outcome?
+    ) throws(StreamError) -> Outcome? {
+        var deferred = DeferredActions()
+        defer { perform(&deferred) }
+        return try state.withLock { (state) throws(StreamError) in
+            state.load.log.deferred?.suspend()
+            defer { deferred = LoadWaitPoint.settle(&state, resuming: state.load.log.deferred) }
+            if state.isClosed { throw .closed }
+            if let failure = state.failure { throw failure }
+            if !state.hasBegun {
+                state.hasBegun = true
+                state.load.beginClock()
+            }
+            do throws(StreamError) {
+                try state.load.checkTime()
+                state.load.block = nil
+                return try body(&state.load)
+            } catch {
+                LoadWaitPoint.fail(&state, error)
+                throw error
+            }
+        }
+    }
+
+    /// Reads the load or changes its settings, without a step. The second argument of `body` is whether the load has begun.
+    func withLoad<Outcome: Sendable>(_ body: (inout HTTPLoad, _ hasBegun: Bool) -> Outcome) -> Outcome {
+        state.withLock { body(&$0.load, $0.hasBegun) }
+    }
+
+    /// Ends the load at once, and every wait for it.
+    func end() {
+        var deferred = state.withLock { state in
+            if state.isClosed { return DeferredActions() }
+            state.isClosed = true
+            state.load.log.deferred?.suspend()
+            state.load.close()
+            var deferred = LoadWaitPoint.settle(&state, resuming: state.load.log.deferred)
+            // The watcher refers to this point.
+            state.watcher = nil
+            deferred.wakesWaiters = true
+            return deferred
+        }
+        perform(&deferred)
+    }
+
+    private static func fail(_ state: inout State, _ error: StreamError) {
+        state.failure = error
+        state.load.close()
+    }
+
+    /// Ends each use of the lock that may have changed the load. Withdraws the watcher if it is registered for a block that is
+    /// over, and returns the work to do without the lock.
+    ///
+    /// - Parameter log: the load's log, if it has been suspended.
+    @inline(__always)
+    private static func settle(_ state: inout State, resuming log: DeferredLog? = nil) -> DeferredActions {
+        // Most steps leave no work, and no caller waits.
+        if log == nil, state.load.deferred.isEmpty, state.watcher == nil, !state.wakesAfterwards, state.timer == nil {
+            return DeferredActions()
+        }
+        var deferred = settleAll(&state)
+        deferred.log = log
+        return deferred
+    }
+
+    private static func settleAll(_ state: inout State) -> DeferredActions {
+        var deferred = state.load.deferred.take()
+        if let watcher = state.watcher, state.watchedPoints.0 != nil,
+            state.load.isConnectionLent || !deferred.isEmpty || state.load.block != state.watched
+        {
+            let isAwaited = watcher.isRegistered
+            withdraw(&state)
+            if isAwaited, state.load.isConnectionLent {
+                state.wakesAfterwards = true
+            } else if isAwaited {
+                deferred.wakesWaiters = true
+            }
+        }
+        if state.wakesAfterwards, !state.load.isConnectionLent, !state.load.isFetching {
+            state.wakesAfterwards = false
+            deferred.wakesWaiters = true
+        }
+        if state.timer != nil, state.load.isOver || state.isClosed || state.failure != nil {
+            deferred.add(.cancelTimer(state.timer.take()))
+        }
+        return deferred
+    }
+
+    private static func withdraw(_ state: inout State) {
+        guard let watcher = state.watcher else { return }
+        state.watchedPoints.0?.point.unwatch(.reader, watcher)
+        state.watchedPoints.1?.point.unwatch(.reader, watcher)
+        watcher.isRegistered = false
+        state.watchedPoints = (nil, nil)
+        state.watched = nil
+    }
+
+    @inline(__always)
+    private func perform(_ deferred: inout DeferredActions) {
+        if deferred.isEmpty, !deferred.wakesWaiters, deferred.log == nil { return }
+        deferred.perform()
+        // After the actions, which may log, and before the body's stream, which may take a long time.
+        deferred.log?.resume()
+        if let fetch = deferred.fetch.take() { perform(fetch) }
+        if deferred.wakesWaiters { signal([.readable, .writable]) }
+    }
+
+    /// Opens or reads the stream of the request's body. The next step takes the result.
+    private func perform(_ fetch: BodyFetch) {
+        fetch.run()
+        var deferred = state.withLock { state in
+            state.load.endFetch()
+            return LoadWaitPoint.settle(&state)
+        }
+        perform(&deferred)
+    }
+
+    // MARK: Waiting
+
+    /// Registers the watcher where the load is blocked, since a task or a callback is about to wait at this point.
+    override func isAwaited() {
+        var deferred = state.withLock { state in
+            state.load.log.deferred?.suspend()
+            let isBlocked = watch(&state)
+            var deferred = LoadWaitPoint.settle(&state, resuming: state.load.log.deferred)
+            if !isBlocked { deferred.wakesWaiters = true }
+            return deferred
+        }
+        perform(&deferred)
+    }
+
+    /// Registers the watcher. Returns false if there is no reason to wait.
+    private func watch(_ state: inout State) -> Bool {
+        if state.load.isConnectionLent || state.load.isFetching {
+            state.wakesAfterwards = true
+            // A thread that has borrowed the connection observes the deadline itself.
+            if !state.load.isConnectionLent { setTimer(&state, state.load.clock.totalDeadline) }
+            return true
+        }
+        if state.isClosed || state.failure != nil { return false }
+        // Before the load is opened nothing can happen; afterwards, a load that is not blocked can proceed.
+        guard let block = state.load.block else { return !state.hasBegun }
+        if block.reason == .turn {
+            loop.execute { [self] in signal([.readable, .writable]) }
+            return true
+        }
+        setTimer(&state, block.deadline)
+        let watcher: LoadWatcher
+        if let made = state.watcher {
+            watcher = made
+            LoadWaitPoint.withdraw(&state)
+        } else {
+            watcher = LoadWatcher(self)
+            state.watcher = watcher
+        }
+        watcher.isRegistered = true
+        let points = state.load.waitPoints(of: block)
+        state.watchedPoints = points
+        var wake = points.0.map { $0.point.watch(.reader, for: $0.interest, with: watcher) } ?? .ready
+        if wake == nil, let second = points.1 {
+            wake = second.point.watch(.reader, for: second.interest, with: watcher)
+        }
+        guard let wake else {
+            state.watched = block
+            return true
+        }
+        LoadWaitPoint.withdraw(&state)
+        if case .failed(let number) = wake { LoadWaitPoint.fail(&state, StreamError(posix: number)) }
+        return false
+    }
+
+    private func setTimer(_ state: inout State, _ deadline: Moment?) {
+        if deadline == nil, state.timer == nil { return }
+        if state.timer?.deadline == deadline { return }
+        if let timer = state.timer.take() { state.load.deferred.add(.cancelTimer(timer)) }
+        state.timer = deadline.map { deadline in
+            loop.schedule(at: deadline) { [weak self] in self?.signal([.readable, .writable]) }
+        }
+    }
+
+    /// Waits on the calling thread, which watches the load's connection itself. The connection is lent to the thread meanwhile.
+    @available(*, noasync)
+    override func block(
+        _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Place]
+    ) -> BlockedWake {
+        enum Wait {
+            case unnecessary
+            case atPoint(until: Moment?)
+            case lent(HTTPLoad.Block, Place, Place?)
+        }
+        var deferred = DeferredActions()
+        let wait = state.withLock { state -> Wait in
+            guard state.hasBegun else { return state.isClosed ? .unnecessary : .atPoint(until: nil) }
+            if state.load.isFetching {
+                state.wakesAfterwards = true
+                return .atPoint(until: state.load.clock.totalDeadline)
+            }
+            guard !state.isClosed, state.failure == nil, let block = state.load.block else { return .unnecessary }
+            let points = state.load.waitPoints(of: block)
+            guard let first = points.0 else { return .unnecessary }
+            state.load.isConnectionLent = true
+            deferred = LoadWaitPoint.settle(&state)
+            return .lent(block, first, points.1)
+        }
+        perform(&deferred)
+        guard case .lent(let block, let first, let second) = wait else {
+            if case .atPoint(let limit) = wait {
+                let end = [deadline, limit].compactMap(\.self).min()
+                let wake = super.block(half, for: interest, until: end, minding: others)
+                guard case .here(.timedOut) = wake else { return wake }
+            }
+            if let deadline, Moment.now >= deadline { return .here(.timedOut) }
+            return .here(.ready)
+        }
+        defer { endLending() }
+        let callers = [Place(self, half, for: interest)] + others
+        let end = [deadline, block.deadline].compactMap(\.self).min()
+        switch first.point.block(
+            first.half, for: first.interest, until: end, minding: callers + (second.map { [$0] } ?? []))
+        {
+        case .elsewhere(0, let wake): return .here(wake)
+        case .elsewhere(let index, let wake) where index < callers.count: return .elsewhere(index - 1, wake)
+        case .here(.timedOut):
+            if let deadline, Moment.now >= deadline { return .here(.timedOut) }
+            return .here(.ready)
+        case .here(.failed(let number)): return .here(.failed(number))
+        // The next step discovers the state of the connection.
+        case .here, .elsewhere: return .here(.ready)
+        }
+    }
+
+    private func endLending() {
+        var deferred = state.withLock { state in
+            state.load.isConnectionLent = false
+            return LoadWaitPoint.settle(&state)
+        }
+        perform(&deferred)
+    }
+}
+
+/// Forwards the signal of the point where a load is blocked to the tasks and callbacks that wait for the load.
+private final class LoadWatcher: Watcher, @unchecked Sendable {
+    // Unchecked only as a subclass of Watcher: an atomic and constants.
+
+    private let point: LoadWaitPoint
+    private let registered = Atomic<Bool>(false)
+
+    init(_ point: LoadWaitPoint) {
+        self.point = point
+        super.init()
+    }
+
+    /// Whether the watcher is registered: from registration until it fires or is withdrawn.
+    var isRegistered: Bool {
+        get { registered.load(ordering: .acquiring) }
+        set { registered.store(newValue, ordering: .releasing) }
+    }
+
+    /// Takes no lock: the signal may arrive while the load's lock is held.
+    override func fire() {
+        isRegistered = false
+        point.signal([.readable, .writable])
+    }
+}
+
+/// The work that a step of a load leaves: connections to close or return, and code to call. Performed without the load's lock,
+/// since each of these may run code that takes the lock.
+struct DeferredActions: Sendable {
+    enum Action: Sendable {
+        /// Returns the connection to a pool, for the next request.
+        case keep(HTTPConnection, HTTPConnectionPool)
+        /// Closes the connection.
+        case close(StreamPair)
+        /// Closes the stream of the request's body.
+        case closeBody(ReadStream)
+        /// Cancels the timer.
+        case cancelTimer(LoopTimer?)
+        /// Cancels the wait for the proxy script.
+        case cancelDecision(ProxyDecision)
+
+        fileprivate func perform() {
+            switch self {
+            case .keep(let connection, let pool): pool.put(connection)
+            case .close(let pair): pair.close()
+            case .closeBody(let stream): stream.close()
+            case .cancelTimer(let timer): timer?.cancel()
+            case .cancelDecision(let decision): decision.cancel()
+            }
+        }
+    }
+
+    private var actions = Deferred<Action>()
+    /// A read of the request's body. The load needs its result, so the ``LoadWaitPoint`` performs it.
+    var fetch: BodyFetch?
+    /// Whether to signal the load's point, so that its waiters check it again.
+    var wakesWaiters = false
+    /// The load's log, which is resumed afterwards.
+    var log: DeferredLog?
+
+    var isEmpty: Bool { actions.isEmpty && fetch == nil }
+
+    mutating func add(_ action: Action) {
+        actions.add(action)
+    }
+
+    /// Removes all actions and returns them.
+    mutating func take() -> DeferredActions {
+        if isEmpty { return DeferredActions() }
+        let taken = self
+        self = DeferredActions()
+        return taken
+    }
+
+    /// Performs all actions except the ``fetch``, in order.
+    func perform() {
+        actions.forEach { $0.perform() }
+    }
+}

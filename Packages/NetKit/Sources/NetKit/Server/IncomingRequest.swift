@@ -1,0 +1,72 @@
+internal import HTTPMessage
+
+/// The meaning of a request's head for the server: the rules of RFC 9112 §6 and RFC 9110 §10.1.1, §15.5, without I/O.
+struct IncomingRequest {
+    let request: HTTPRequest
+    /// The framing of its body.
+    let framing: BodyFraming
+    /// Whether the client keeps the connection.
+    let isPersistent: Bool
+    /// Whether the client waits for 100 (Continue) before it sends the body.
+    let expectsContinue: Bool
+
+    /// - Throws: a refusal: 400 for ambiguous framing, 413 for a body whose declared length is too large, 417 for an unknown
+    ///   expectation, 501 for an unknown transfer coding and for `CONNECT`.
+    init(_ request: HTTPRequest, bodyLimit: Int64) throws(RequestRefusal) {
+        self.request = request
+        do throws(HTTPMessageError) {
+            framing = try BodyFraming.of(request)
+            if framing == .chunked, try request.fields.transferCodings != ["chunked"] {
+                throw HTTPMessageError(.unknownTransferCoding)
+            }
+        } catch {
+            throw RequestRefusal(error)
+        }
+        if case .length(let count) = framing, count > bodyLimit {
+            throw RequestRefusal(HTTPMessageError(.bodyTooLong))
+        }
+        // A tunnel cannot be answered with a message.
+        if request.method == .connect { throw RequestRefusal(501) }
+        isPersistent = request.isPersistent
+        // RFC 9110 §10.1.1: an expectation of an HTTP/1.0 client is ignored.
+        guard request.version >= .http11, request.fields.contains(.expect) else {
+            expectsContinue = false
+            return
+        }
+        let expectations = request.fields.values(for: .expect)
+        guard expectations.allSatisfy({ $0.lowercased() == "100-continue" }) else { throw RequestRefusal(417) }
+        expectsContinue = framing != .none && framing != .length(0)
+    }
+}
+
+/// A request that the server answers itself, because it must not be passed to the handler. The connection is then closed, since
+/// the start of the next request is unknown.
+struct RequestRefusal: Error, Equatable {
+    let status: HTTPStatus
+    /// The rule that was broken.
+    let error: HTTPMessageError?
+
+    init(_ status: HTTPStatus, _ error: HTTPMessageError? = nil) {
+        self.status = status
+        self.error = error
+    }
+
+    /// Makes the refusal for a parser's error.
+    ///
+    /// - Parameter isInStartLine: whether the first line had not ended.
+    init(_ error: HTTPMessageError, isInStartLine: Bool = false) {
+        self.init(RequestRefusal.status(of: error.code, isInStartLine), error)
+    }
+
+    private static func status(of code: HTTPMessageError.Code, _ isInStartLine: Bool) -> HTTPStatus {
+        switch code {
+        case .bodyTooLong: 413
+        case .lineTooLong, .headTooLong: isInStartLine ? 414 : 431
+        case .tooManyFields: 431
+        case .unknownTransferCoding: 501
+        case .unsupportedVersion: 505
+        // All other codes mean that the message is malformed, and so will new ones.
+        default: 400
+        }
+    }
+}
