@@ -36,8 +36,7 @@ let rows: [Row] = [
         "StreamKit", .tests, "StreamKitTests",
         [
             "COpenSSL", "CProxyScript", "StreamKit", "StreamKitTesting", "EventLoops", "RunLoopDelivery",
-            "HostResolver",
-            "HostResolverTesting",
+            "HostResolver", "HostResolverTesting",
         ]),
     Row(
         "StreamKit", .tests, "StreamKitFoundationTests",
@@ -52,6 +51,11 @@ let rows: [Row] = [
     Row("FTPStream", .library, "FTPStream", ["FTPListing", "StreamKit"]),
     Row("FTPStream", .tests, "FTPListingTests", ["FTPListing"]),
     Row("FTPStream", .tests, "FTPStreamTests", ["FTPStream"]),
+
+    Row("HTTPStream", .library, "HTTPStream", ["EventLoops", "HTTPAuth", "HTTPMessage", "HostResolver", "StreamKit"]),
+    Row(
+        "HTTPStream", .tests, "HTTPStreamTests",
+        ["HTTPStream", "EventLoops", "HTTPAuth", "HTTPMessage", "HostResolver", "StreamKit", "StreamKitTesting"]),
 
     Row("ServiceDiscovery", .shim, "CMulticast"),
     Row("ServiceDiscovery", .shim, "CServiceDaemon"),
@@ -76,8 +80,8 @@ let rows: [Row] = [
     Row(
         "NetKit", .library, "NetKit",
         [
-            "EventLoops", "FTPStream", "HTTPAuth", "HTTPMessage", "HostResolver", "NetDiag", "ServiceDiscovery",
-            "StreamKit",
+            "EventLoops", "FTPStream", "HTTPAuth", "HTTPMessage", "HTTPStream", "HostResolver", "NetDiag",
+            "ServiceDiscovery", "StreamKit",
         ]),
     Row(
         "NetKit", .library, "NetKitFoundation",

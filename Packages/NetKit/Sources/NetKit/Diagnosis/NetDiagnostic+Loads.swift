@@ -1,5 +1,6 @@
 public import FoundationEssentials
 internal import HTTPMessage
+internal import HTTPStream
 public import NetDiag
 public import StreamKit
 

@@ -1,8 +1,9 @@
 import FoundationEssentials
+import NetKit
 import StreamKitTesting
 import Testing
 
-@testable import NetKit
+
 
 /// A failed load is diagnosed from its own facts, without a second request.
 @Suite struct LoadDiagnosisTests {

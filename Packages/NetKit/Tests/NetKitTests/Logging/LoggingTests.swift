@@ -6,11 +6,10 @@ import HTTPAuth
 import HTTPMessage
 import InMemoryLogging
 import Logging
+import NetKit
 import StreamKit
 import StreamKitTesting
 import Testing
-
-@testable import NetKit
 
 /// The log messages of loads and sessions, with the trait `Logging`.
 @Suite(.timeLimit(.minutes(1))) struct LoggingTests {

@@ -1,0 +1,243 @@
+import EventLoops
+import FoundationEssentials
+import HTTPAuth
+import HTTPMessage
+import StreamKit
+import StreamKitTesting
+import Testing
+
+@testable import HTTPStream
+
+/// Each field of a session's configuration changes the result of a load.
+@Suite(.timeLimit(.minutes(1))) struct SessionConfigurationTests {
+    typealias Change = @Sendable (inout HTTPSession.Configuration) -> Void
+
+    /// A field, a load, and its results with the default and with another value.
+    struct Row: Sendable, CustomTestStringConvertible {
+        let field: String
+        /// Loads with a session; the second argument is whether the field was changed.
+        let load: @Sendable (HTTPSession, Bool) async throws -> String
+        let usual: String
+        let changed: String
+        /// Set in both configurations, so that the field has an effect.
+        var both: Change = { _ in }
+        let change: Change
+
+        var testDescription: String { field }
+    }
+
+    @Test(arguments: rows)
+    func changesTheOutcome(_ row: Row) async throws {
+        for (isChanged, expected) in [(false, row.usual), (true, row.changed)] {
+            var configuration = HTTPSession.Configuration()
+            configuration.pool = HTTPConnectionPool()
+            row.both(&configuration)
+            if isChanged { row.change(&configuration) }
+            #expect(try await row.load(HTTPSession(configuration), isChanged) == expected)
+        }
+    }
+
+    /// No wait that a server can prolong is unlimited by default.
+    @Test func waitsHaveLimitsByDefault() {
+        let session = HTTPSession.Configuration()
+        #expect(session.responseLimit == .seconds(75) && session.readLimit == .seconds(75))
+        #expect(session.bodyLimit == .seconds(600) && session.discardLimit == .seconds(5))
+        let load = LoadSettings()
+        #expect(load.discardLimit == .seconds(5) && load.continueLimit == .seconds(1))
+        let server = HTTPServer.Configuration()
+        for limit in [server.headLimit, server.idleLimit, server.bodyLimit, server.writeLimit, server.lingerLimit] {
+            #expect(limit > .zero && limit <= .seconds(60))
+        }
+    }
+
+    /// Each attempt gets the time that earlier ones have left.
+    @Test func attemptsAndRedirectsShareTheTotalLimit() async throws {
+        let streams = Locked<[ReadStream]>([])
+        var configuration = HTTPSession.Configuration()
+        Self.login(&configuration)
+        configuration.pool = HTTPConnectionPool()
+        configuration.followsRedirects = true
+        configuration.prepare = { (stream) throws(StreamError) in
+            try stream.set(.httpTotalLimit, to: .seconds(3600))
+            streams.withLock { $0.append(stream) }
+        }
+        let redirect = "HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n"
+        let server = try TurnServer([Self.asks + "no", redirect, Self.ok])
+        #expect(try await Self.outcome(HTTPSession(configuration), server) == "200 ok")
+        let limits = streams.withLock { $0 }.compactMap { $0[.httpTotalLimit] }
+        #expect(limits.count == 3)
+        #expect(zip([.seconds(3600)] + limits, limits).allSatisfy { $0 > $1 })
+    }
+
+    /// If redirects are followed, `tls` applies to those that lead to https.
+    @Test(arguments: [false, true]) func tlsForAnHTTPURLNeedsRedirects(_ followsRedirects: Bool) async throws {
+        var configuration = HTTPSession.Configuration()
+        configuration.pool = HTTPConnectionPool()
+        configuration.followsRedirects = followsRedirects
+        configuration.prepare = { (stream) throws(StreamError) in try stream.set(.tls, to: TLSConfiguration()) }
+        let server = try TurnServer([Self.ok])
+        let session = HTTPSession(configuration)
+        if followsRedirects {
+            #expect(try await Self.outcome(session, server) == "200 ok")
+        } else {
+            let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
+            let error = await #expect(throws: StreamError.self) {
+                try await session.open(HTTPRequest(method: .get, url: url))
+            }
+            #expect(error?.isPOSIX(22) == true && error?.description.contains("StreamKit.tls") == true)
+            #expect(server.requests.isEmpty)
+        }
+    }
+
+    @Test func anAttemptThatHasNoTimeLeftIsNotMade() async throws {
+        var configuration = HTTPSession.Configuration()
+        configuration.prepare = { (stream) throws(StreamError) in
+            try stream.set(.httpTotalLimit, to: .seconds(1))
+        }
+        let request = try HTTPRequest(method: .get, url: #require(URL(string: "http://127.0.0.1/")))
+        let attempt = try SessionAttempt(request, nil, nil, HTTPSession(configuration), isNamed: true)
+        #expect(throws: StreamError.timedOut) { try attempt.prepareStream(of: .now - .seconds(2)) }
+    }
+
+    @Test func eachFieldHasARow() {
+        let fields = Mirror(reflecting: HTTPSession.Configuration()).children.compactMap(\.label)
+        #expect(Set(Self.rows.map(\.field)) == Set(fields))
+    }
+
+    // MARK: Loads
+
+    private static func outcome(
+        _ session: HTTPSession, _ server: TurnServer, _ field: (HTTPFieldName, String)? = nil,
+        method: HTTPMethod = .get, body: HTTPBody? = nil, host: String? = nil
+    ) async throws -> String {
+        let url = "http://\(host ?? "127.0.0.1:\(server.port)")/"
+        var request = try HTTPRequest(method: method, url: #require(URL(string: url)))
+        if let field { try request.fields.set(field.1, for: field.0) }
+        do throws(StreamError) {
+            let response = try await session.load(request, body: body)
+            return "\(response.status) \(String(decoding: response.body ?? [], as: UTF8.self))"
+        } catch {
+            return error == .timedOut ? "timed out" : "failed"
+        }
+    }
+
+    /// Loads from a server that sends these responses in turn.
+    private static func loading(_ answers: String...) -> @Sendable (HTTPSession, Bool) async throws -> String {
+        { session, _ in try await outcome(session, TurnServer(answers)) }
+    }
+
+    /// Loads from a server that holds back the part behind the mark, until the load has ended if the field was changed.
+    private static func holding(_ answers: String...) -> @Sendable (HTTPSession, Bool) async throws -> String {
+        { session, isChanged in
+            let server = try TurnServer(answers, holds: isChanged)
+            let outcome = try await outcome(session, server)
+            // A load may time out before the server's thread has accepted its connection.
+            return outcome == "timed out" ? outcome : "\(outcome) \(server.connections)"
+        }
+    }
+
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    private static let asks = "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=r\r\nContent-Length: 2\r\n\r\n"
+    private static let proxyAsks = "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=r\r\nContent-Length: 2\r\n\r\nno"
+    private static let login: Change = { $0.prompt = { _ in .init(user: "u", password: "p") } }
+
+    /// A store with a credential for every query.
+    private struct AnyPlace: CredentialStore {
+        let name = "test"
+        let mayBlock = false
+
+        func find(_ query: CredentialQuery) -> Credential? {
+            Credential(user: "u", password: "p", for: query.space)
+        }
+
+        func save(_ credential: Credential) {}
+        func remove(_ query: CredentialQuery) -> Int { 0 }
+    }
+
+    static let rows: [Row] = [
+        Row(
+            field: "policy", load: loading(asks + "no", ok), usual: "200 ok", changed: "401 no", both: login,
+            change: { $0.policy.banned = [.basic] }),
+        Row(
+            field: "proxyPolicy",
+            load: { session, _ in
+                let server = try TurnServer([proxyAsks, ok])
+                var configuration = session.configuration
+                configuration.prepare = { [port = server.port] (stream) throws(StreamError) in
+                    try stream.set(.proxies, to: [ProxyRoute(hops: [HTTPProxy(host: "127.0.0.1", port: port)])])
+                }
+                return try await outcome(HTTPSession(configuration), server, host: "origin.example")
+            }, usual: "200 ok", changed: "407 no", both: login,
+            change: {
+                var policy = AuthenticationPolicy()
+                policy.banned = [.basic]
+                $0.proxyPolicy = policy
+            }),
+        Row(
+            field: "stores", load: loading(asks + "no", ok), usual: "401 no", changed: "200 ok",
+            change: { $0.stores = CredentialStores(origins: [AnyPlace()], proxies: []) }),
+        Row(field: "prompt", load: loading(asks + "no", ok), usual: "401 no", changed: "200 ok", change: login),
+        Row(
+            field: "promptLimit",
+            load: { session, _ in
+                let server = try TurnServer(Array(repeating: asks + "no", count: 9))
+                return "\(try await outcome(session, server)), asked \(server.requests.count) times"
+            }, usual: "401 no, asked 4 times", changed: "401 no, asked 2 times",
+            both: { configuration in
+                let count = Locked(0)
+                configuration.prompt = { _ in
+                    let number = count.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    return .init(user: "u\(number)", password: "p")
+                }
+            }, change: { $0.promptLimit = 1 }),
+        Row(
+            field: "followsRedirects",
+            load: loading("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", ok), usual: "302 ",
+            changed: "200 ok", change: { $0.followsRedirects = true }),
+        Row(
+            field: "crossOrigin",
+            load: { session, _ in
+                let second = try TurnServer([ok])
+                let there = "http://127.0.0.1:\(second.port)/"
+                let first = try TurnServer([
+                    "HTTP/1.1 307 There\r\nLocation: \(there)\r\nContent-Length: 0\r\n\r\n"
+                ])
+                let found = try await outcome(session, first, ("X-Mine", "m"), method: .post, body: .bytes([65]))
+                return "\(found) \(second.requests.map { $0.contains("X-Mine: m") })"
+            }, usual: "failed []", changed: "200 ok [true]", both: { $0.followsRedirects = true },
+            change: { $0.crossOrigin = CrossOriginPolicy(fields: ["X-Mine"], sendsBody: true) }),
+        Row(
+            field: "responseLimit", load: holding("|" + ok), usual: "200 ok 1", changed: "timed out",
+            change: { $0.responseLimit = .milliseconds(50) }),
+        Row(
+            // The rest of the unneeded body never arrives: the login continues over another connection.
+            field: "discardLimit", load: holding(asks + "n|o", ok), usual: "200 ok 1", changed: "200 ok 2", both: login,
+            change: { $0.discardLimit = .milliseconds(50) }),
+        Row(
+            field: "readLimit", load: holding("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok|!"),
+            usual: "200 ok! 1", changed: "timed out", change: { $0.readLimit = .milliseconds(50) }),
+        Row(
+            field: "bodyLimit", load: holding("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok|!"),
+            usual: "200 ok! 1", changed: "timed out", change: { $0.bodyLimit = .milliseconds(50) }),
+        Row(
+            field: "pool",
+            load: { session, _ in
+                let server = try TurnServer([ok, ok])
+                let found = try await (outcome(session, server), outcome(session, server))
+                return "\(found) \(server.connections)"
+            }, usual: "(\"200 ok\", \"200 ok\") 1", changed: "(\"200 ok\", \"200 ok\") 2",
+            change: { $0.pool = HTTPConnectionPool(limits: .init(perOrigin: 0)) }),
+        Row(
+            field: "prepare",
+            load: { session, _ in
+                let server = try TurnServer([ok])
+                return "\(try await outcome(session, server)) \(server.requests.map { $0.contains("gzip") })"
+            }, usual: "200 ok [false]", changed: "200 ok [true]",
+            change: {
+                $0.prepare = { (stream) throws(StreamError) in try stream.set(.httpDecodesContent, to: true) }
+            }),
+    ]
+}

@@ -1,0 +1,203 @@
+import EventLoops
+import FoundationEssentials
+import HTTPAuth
+import HTTPMessage
+import StreamKit
+import Testing
+
+@testable import HTTPStream
+
+/// The logins of a session's request: that of the user in its URL, and that for a proxy named by a script.
+@Suite(.timeLimit(.minutes(1))) struct SessionLoginTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    private static let asks = "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=r\r\nContent-Length: 2\r\n\r\nno"
+    private static let proxyAsks = "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=r\r\nContent-Length: 2\r\n\r\nno"
+
+    private static func session(_ change: (inout HTTPSession.Configuration) -> Void = { _ in }) -> HTTPSession {
+        var configuration = HTTPSession.Configuration()
+        configuration.pool = HTTPConnectionPool()
+        change(&configuration)
+        return HTTPSession(configuration)
+    }
+
+    private static func load(_ session: HTTPSession, _ url: String) async throws -> HTTPStatus {
+        try await session.load(HTTPRequest(method: .get, url: #require(URL(string: url)))).status
+    }
+
+    @Test("a URL with a user does not use another user's login") func usersOfURLs() async throws {
+        let server = try TurnServer([Self.asks, Self.ok, Self.ok, Self.asks, Self.ok, Self.ok])
+        let session = Self.session()
+        for login in ["joe:pw@", "joe@", "ann:pw2@", ""] {
+            #expect(try await Self.load(session, "http://\(login)127.0.0.1:\(server.port)/") == .ok)
+        }
+        let joe = "Basic am9lOnB3"
+        let ann = "Basic YW5uOnB3Mg=="
+        let sent = server.requests.map { request in [joe, ann].first { request.contains($0) } }
+        #expect(sent == [nil, joe, joe, nil, ann, ann])
+    }
+
+    @Test("a refused password of a URL is replaced by the known one of its user") func wrongPassword() async throws {
+        let server = try TurnServer([Self.asks, Self.ok, Self.asks, Self.asks, Self.ok])
+        let session = Self.session()
+        for login in ["joe:pw@", "joe:wrong@"] {
+            #expect(try await Self.load(session, "http://\(login)127.0.0.1:\(server.port)/") == .ok)
+        }
+        let values = ["Basic am9lOnB3", "Basic am9lOndyb25n"]
+        let sent = server.requests.map { request in values.first { request.contains($0) } }
+        #expect(sent == [nil, values[0], nil, values[1], values[0]])
+    }
+
+    @Test(
+        "a password that was used with Digest is used with Basic only if the user sees why and agrees",
+        arguments: ["r", "other"], [nil, false, true])
+    func weakerLogins(_ realm: String, _ agrees: Bool?) async throws {
+        let server = try TurnServer([
+            "HTTP/1.1 401 No\r\nWWW-Authenticate: Digest realm=r, nonce=n\r\nContent-Length: 2\r\n\r\nno",
+            "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\(realm)\r\nContent-Length: 2\r\n\r\nno", Self.ok,
+        ])
+        let prompts = Locked<[AuthenticationPrompt]>([])
+        let session = Self.session { configuration in
+            guard let agrees else { return }
+            configuration.prompt = { prompt in
+                prompts.withLock { $0.append(prompt) }
+                return agrees ? .init(user: "joe", password: "pw") : nil
+            }
+        }
+        let status = try await Self.load(session, "http://joe:pw@127.0.0.1:\(server.port)/")
+        #expect(status == (agrees == true ? .ok : .unauthorized))
+        let sent = server.requests.map { request in
+            ["Digest", "Basic"].first { request.contains("Authorization: \($0) ") }
+        }
+        #expect(sent == [nil, "Digest"] + (agrees == true ? ["Basic"] : []))
+        let asked = prompts.withLock { $0 }
+        #expect(asked.map(\.method) == (agrees == nil ? [] : [.basic]))
+        #expect(asked.allSatisfy { $0.downgrade?.code == .weakerScheme })
+    }
+
+    @Test("another origin gets neither the URL's login nor what a store has for named servers")
+    func redirects() async throws {
+        for (login, store) in [("joe:pw@", []), ("", [NamedPlaces()])] as [(String, [NamedPlaces])] {
+            let other = try TurnServer([Self.asks, Self.ok])
+            let first = try TurnServer([
+                Self.asks,
+                "HTTP/1.1 302 There\r\nLocation: http://127.0.0.1:\(other.port)/\r\nContent-Length: 0\r\n\r\n",
+            ])
+            let session = Self.session {
+                $0.followsRedirects = true
+                $0.stores = CredentialStores(origins: store, proxies: [])
+            }
+            #expect(try await Self.load(session, "http://\(login)127.0.0.1:\(first.port)/") == .unauthorized)
+            #expect(first.requests.map { $0.contains("Authorization: Basic am9lOnB3") } == [false, true])
+            #expect(other.requests.map { $0.contains("Authorization") } == [false])
+        }
+    }
+
+    @Test("a user is compared with and without the account's domain; a password only if the URL has one")
+    func comparison() {
+        let space = ProtectionSpace(.origin, scheme: "http", host: "example.org", port: 80)
+        let credential = Credential(user: "joe", password: "pw", accountDomain: "D", for: space)
+        for (user, password, isSame) in [
+            ("joe", "pw", true), ("joe", nil, true), ("D\\joe", "pw", true), ("joe", "other", false),
+            ("E\\joe", "pw", false), ("ann", nil, false),
+        ] as [(String, String?, Bool)] {
+            #expect(credential.isOf(SessionLoad.URLLogin(user: user, password: password)) == isSame, "\(user)")
+        }
+        #expect(credential.isOf(nil))
+    }
+
+    /// A store with a credential for servers that the application named.
+    private struct NamedPlaces: CredentialStore {
+        let name = "test"
+        let mayBlock = false
+
+        func find(_ query: CredentialQuery) -> Credential? {
+            query.isNamed ? Credential(user: "joe", password: "pw", for: query.space) : nil
+        }
+
+        func save(_ credential: Credential) {}
+        func remove(_ query: CredentialQuery) -> Int { 0 }
+    }
+
+    @Test("a proxy chosen by a script does not count as named by the application", arguments: [false, true])
+    func proxiesOfScripts(_ isScript: Bool) async throws {
+        let proxy = try TurnServer([Self.proxyAsks, Self.ok])
+        var settings = ProxySettings()
+        if isScript {
+            settings.script = .text("function FindProxyForURL(url, host) { return 'PROXY 127.0.0.1:\(proxy.port)'; }")
+        } else {
+            settings.http = [ProxyServer(.http, host: "127.0.0.1", port: proxy.port)]
+        }
+        let session = Self.session { configuration in
+            configuration.stores = CredentialStores(origins: [], proxies: [NamedPlaces()])
+            configuration.prepare = { [settings] (stream) throws(StreamError) in
+                try stream.set(.httpProxySettings, to: settings)
+            }
+        }
+        let status = try await Self.load(session, "http://origin.example/")
+        #expect(status == (isScript ? .proxyAuthenticationRequired : .ok))
+    }
+
+    @Test("the authentication of a tunnel knows whether the proxy was named", arguments: [false, true])
+    func tunnels(_ isNamed: Bool) throws {
+        var challenge = try HTTPResponse(status: .proxyAuthenticationRequired)
+        try challenge.fields.set("NTLM", for: .proxyAuthenticate)
+        let place = ProtectionSpace(.proxy, scheme: "http", host: "proxy.test", port: 3128)
+        let authentication = try #require(HTTPAuthentication(response: challenge, from: place, isNamed: isNamed))
+        let known = KnownAuthentication(
+            authentication, of: challenge, AuthenticationPolicy(), nil, isStored: true, saves: false)
+        #expect(known.forTunnel() !== authentication && known.forTunnel().isNamed == isNamed)
+    }
+
+    @Test(
+        "prepare cannot set what a session decides",
+        arguments: [
+            "httpFollowsRedirects", "httpKeepsConnection", "httpPool", "httpCrossOriginPolicy", "httpDiscardLimit",
+        ])
+    func decidedBySessions(_ property: String) async throws {
+        let server = try TurnServer([Self.ok])
+        let session = Self.session { configuration in
+            configuration.prepare = { (stream) throws(StreamError) in
+                switch property {
+                case "httpFollowsRedirects": try stream.set(.httpFollowsRedirects, to: true)
+                case "httpKeepsConnection": try stream.set(.httpKeepsConnection, to: false)
+                case "httpDiscardLimit": try stream.set(.httpDiscardLimit, to: .seconds(1))
+                case "httpPool": try stream.set(.httpPool, to: HTTPConnectionPool())
+                default: try stream.set(.httpCrossOriginPolicy, to: CrossOriginPolicy(sendsBody: true))
+                }
+            }
+        }
+        let error = await #expect(throws: StreamError.self) {
+            try await Self.load(session, "http://127.0.0.1:\(server.port)/")
+        }
+        #expect(error?.domain == .posix && error?.code == 22)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("relaxed checks apply only to the origin that the application named", arguments: [false, true])
+    func relaxedChecks(_ isNamed: Bool) throws {
+        let session = Self.session {
+            $0.prepare = { (stream) throws(StreamError) in
+                var tls = TLSConfiguration()
+                tls.verification = .insecureNone
+                try stream.set(.tls, to: tls)
+            }
+        }
+        let request = try HTTPRequest(method: .get, url: #require(URL(string: "https://origin.example/")))
+        let attempt = try SessionAttempt(request, nil, nil, session, isNamed: isNamed)
+        #expect(attempt.stream[.tls]?.verification == (isNamed ? .insecureNone : .full))
+    }
+
+    @Test("a proxy named by a script receives the login that it required") func scriptedProxy() async throws {
+        let proxy = try TurnServer([Self.proxyAsks, Self.ok])
+        let session = Self.session { configuration in
+            configuration.prompt = { _ in .init(user: "joe", password: "pw") }
+            configuration.prepare = { [port = proxy.port] (stream) throws(StreamError) in
+                var settings = ProxySettings()
+                settings.script = .text("function FindProxyForURL(url, host) { return 'PROXY 127.0.0.1:\(port)'; }")
+                try stream.set(.httpProxySettings, to: settings)
+            }
+        }
+        #expect(try await Self.load(session, "http://origin.example/") == .ok)
+        #expect(proxy.requests.map { $0.contains("Proxy-Authorization: Basic am9lOnB3") } == [false, true])
+    }
+}

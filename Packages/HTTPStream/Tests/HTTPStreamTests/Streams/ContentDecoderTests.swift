@@ -1,0 +1,82 @@
+import HTTPMessage
+import StreamKit
+import Testing
+
+@testable import HTTPStream
+
+@Suite struct ContentDecoderTests {
+    /// "hello, hello, hello!" as Python's gzip, zlib and raw deflate make it.
+    static let text = Array("hello, hello, hello!".utf8)
+    static let raw: [UInt8] = [0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0xd7, 0x51, 0xc8, 0x40, 0xa2, 0x14, 0x01]
+    static let zlib: [UInt8] = [0x78, 0x9c] + raw + [0x4b, 0x1e, 0x06, 0xf6]
+    static let gzip: [UInt8] =
+        [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 0xff] + raw + [0xa7, 0xbb, 0xd2, 0xfe] + [20, 0, 0, 0]
+
+    private func decoder(_ coding: String, limit: Int64 = .max) throws -> ContentDecoder? {
+        var response = try HTTPResponse(status: .ok)
+        try response.fields.set(coding, for: .contentEncoding)
+        return ContentDecoder(for: response, limit: limit)
+    }
+
+    private func decode(_ bytes: [UInt8], _ coding: String, piece: Int, limit: Int64 = .max) throws -> [UInt8] {
+        var decoder = try #require(try decoder(coding, limit: limit))
+        var output: [UInt8] = []
+        func drain() {
+            while decoder.hasBytes {
+                var part = [UInt8](repeating: 0, count: 3)
+                var span = part.mutableSpan
+                var memory = span.mutableBytes
+                let count = decoder.read(into: &memory)
+                output += part[..<count]
+            }
+        }
+        for start in stride(from: 0, to: bytes.count, by: piece) {
+            var rest = bytes[start..<min(start + piece, bytes.count)]
+            while !rest.isEmpty {
+                rest = try rest.dropFirst(decoder.decode(rest.span.bytes))
+                drain()
+            }
+        }
+        while true {
+            try decoder.finish()
+            guard decoder.hasBytes else { return output }
+            drain()
+        }
+    }
+
+    /// Whole and split at every position, with one member and several.
+    @Test(arguments: [("gzip", gzip, 1), ("deflate", zlib, 1), ("deflate", raw, 1), ("gzip", gzip + gzip + gzip, 3)])
+    func codings(_ coding: String, _ bytes: [UInt8], _ times: Int) throws {
+        for piece in 1...bytes.count {
+            #expect(try decode(bytes, coding, piece: piece) == Array(repeatElement(Self.text, count: times).joined()))
+        }
+    }
+
+    @Test func bodiesThatAreNotDecoded() throws {
+        for coding in ["", "identity", "br", "gzip, gzip"] { #expect(try decoder(coding) == nil) }
+    }
+
+    @Test func truncatedAtEveryByte() throws {
+        for count in 1..<Self.gzip.count {
+            #expect(throws: StreamError.badContentCoding("gzip")) {
+                _ = try decode(Array(Self.gzip[..<count]), "gzip", piece: 5)
+            }
+        }
+        #expect(try decode([], "gzip", piece: 1).isEmpty)
+    }
+
+    @Test func damaged() throws {
+        var bytes = Self.gzip
+        bytes[bytes.count - 8] ^= 1
+        #expect(throws: StreamError.badContentCoding("gzip")) { _ = try decode(bytes, "gzip", piece: 100) }
+    }
+
+    @Test func surplusIsNotTheBody() throws {
+        #expect(try decode(Self.gzip + [0, 0, 0], "gzip", piece: 7) == Self.text)
+    }
+
+    @Test func limit() throws {
+        #expect(try decode(Self.gzip, "gzip", piece: 100, limit: 20) == Self.text)
+        #expect(throws: StreamError.decodedTooMuch(19)) { _ = try decode(Self.gzip, "gzip", piece: 100, limit: 19) }
+    }
+}

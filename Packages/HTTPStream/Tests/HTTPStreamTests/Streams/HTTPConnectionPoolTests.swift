@@ -1,0 +1,169 @@
+import EventLoops
+import FoundationEssentials
+import Glibc
+import HostResolver
+import StreamKit
+import Testing
+
+@testable import HTTPStream
+
+@Suite struct HTTPConnectionPoolTests {
+    /// A connection whose peer the test controls.
+    private struct Wire {
+        let connection: HTTPConnection
+        let peer: CInt
+
+        init(_ url: String = "http://example.org/", _ properties: StreamProperties = StreamProperties()) throws {
+            var ends: [CInt] = [0, 0]
+            #expect(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+            peer = ends[1]
+            let pair = StreamPair(descriptor: ends[0], ownership: .owned)
+            try pair.open()
+            connection = HTTPConnection(pair: pair, key: try key(url, properties), limits: .default)
+        }
+
+        /// Closes the connection at once, even while a child process of another test holds a copy of the descriptor.
+        func endPeer() {
+            shutdown(peer, CInt(SHUT_RDWR))
+            close(peer)
+        }
+    }
+
+    private static func key(
+        _ url: String = "http://example.org/", _ properties: StreamProperties = StreamProperties()
+    ) throws -> HTTPConnectionKey {
+        HTTPConnectionKey(try HTTPOrigin(#require(URL(string: url))), properties, loop: .shared)
+    }
+
+    @Test func lastInFirstOut() throws {
+        let pool = HTTPConnectionPool()
+        let wires = try [Wire(), Wire()]
+        wires.forEach { pool.put($0.connection) }
+        #expect(pool.idleCount == 2)
+        #expect(pool.take(try Self.key("http://other.example/")) { $0.pair.close() } == nil)
+        #expect(pool.take(try Self.key()) { $0.pair.close() } === wires[1].connection)
+        #expect(pool.take(try Self.key()) { $0.pair.close() } === wires[0].connection)
+        #expect(pool.take(try Self.key()) { $0.pair.close() } == nil)
+        #expect(pool.idleCount == 0)
+        wires.forEach { $0.endPeer() }
+    }
+
+    /// A connection that the peer has closed, or on which it has sent anything, is not returned.
+    @Test(arguments: [false, true])
+    func checksBeforeItReturns(_ says: Bool) throws {
+        let pool = HTTPConnectionPool()
+        let wire = try Wire()
+        pool.put(wire.connection)
+        if says { #expect(write(wire.peer, "x", 1) == 1) } else { wire.endPeer() }
+        #expect(pool.take(try Self.key()) { $0.pair.close() } == nil)
+        #expect(wire.connection.pair.input.status == .closed)
+        if says { wire.endPeer() }
+    }
+
+    /// A connection that a read has just emptied is not checked if the request may be sent twice; otherwise it always is.
+    @Test(arguments: [
+        ("http://example.org/", true, true), ("http://example.org/", false, false),
+        ("https://example.org/", true, false),
+    ])
+    func trustsAConnectionThatWasJustEmptied(_ url: String, _ mayRepeat: Bool, _ isTrusted: Bool) throws {
+        let pool = HTTPConnectionPool()
+        let wire = try Wire(url)
+        #expect(write(wire.peer, "x", 1) == 1)
+        #expect(try wire.connection.fill() == 1)
+        wire.connection.buffer.remove(1)
+        pool.put(wire.connection)
+        wire.endPeer()
+        let trust = mayRepeat ? Duration.seconds(3600) : .zero
+        #expect((pool.take(try Self.key(url), trusting: trust) { $0.pair.close() } != nil) == isTrusted)
+        wire.connection.pair.close()
+    }
+
+    /// A read that filled its buffer, or one that is too long ago, does not prove that no bytes have arrived since.
+    @Test func trustsNothingElse() throws {
+        let wire = try Wire()
+        #expect(write(wire.peer, "x", 1) == 1)
+        #expect(try wire.connection.fill() == 1)
+        wire.connection.buffer.remove(1)
+        wire.endPeer()
+        let now = Moment.now
+        #expect(wire.connection.isIdle(now, trusting: .seconds(3600)))
+        #expect(!wire.connection.isIdle(now + .seconds(3600), trusting: .seconds(3600)))
+        wire.connection.isDrained = false
+        #expect(!wire.connection.isIdle(now, trusting: .seconds(3600)))
+        wire.connection.pair.close()
+    }
+
+    @Test func limits() throws {
+        let pool = HTTPConnectionPool(limits: .init(perOrigin: 2, total: 3, idle: .seconds(60)))
+        let a = try (0..<3).map { _ in try Wire("http://a.example/") }
+        let b = try (0..<2).map { _ in try Wire("http://b.example/") }
+        (a + b).forEach { pool.put($0.connection) }
+        #expect(pool.idleCount == 3)
+        let open = (a + b).map { $0.connection.pair.input.status == .open }
+        #expect(open == [false, false, true, true, true])
+        pool.drain()
+        #expect(pool.idleCount == 0)
+        #expect((a + b).allSatisfy { $0.connection.pair.input.status == .closed })
+        (a + b).forEach { $0.endPeer() }
+    }
+
+    @Test func expiredConnectionsAreClosed() throws {
+        let pool = HTTPConnectionPool(limits: .init(idle: .zero))
+        let wire = try Wire()
+        pool.put(wire.connection)
+        #expect(pool.take(try Self.key()) { $0.pair.close() } == nil)
+        pool.drain()
+        wire.endPeer()
+    }
+
+    @Test("CVE-2022-27782, CVE-2026-8932: connections that differ in any property are separate")
+    func keys() throws {
+        typealias Change = (String, (inout StreamProperties) -> Void)
+        func tls(_ what: String, _ change: @escaping (inout TLSConfiguration) -> Void) -> Change {
+            (
+                what,
+                {
+                    var configuration = $0[.tls] ?? TLSConfiguration()
+                    change(&configuration)
+                    $0[.tls] = configuration
+                }
+            )
+        }
+        let changes: [Change] = [
+            ("own address", { $0[.localAddress] = .ip(.v4(.loopback), port: 0) }),
+            ("service type", { $0[.serviceType] = .voice }),
+            ("keep-alive", { $0[.keepsAlive] = true }),
+            ("delay", { $0[.sendsAtOnce] = false }),
+            ("resolver", { $0[.resolver] = SystemResolver.shared }),
+            ("SOCKS", { $0[.socksProxy] = SOCKSProxy(host: "a") }),
+            ("SOCKS user", { $0[.socksProxy] = SOCKSProxy(host: "a", user: "ann", password: "1") }),
+            ("SOCKS password", { $0[.socksProxy] = SOCKSProxy(host: "a", user: "ann", password: "2") }),
+            ("proxy", { $0[.proxies] = [ProxyRoute(HTTPProxy(host: "a", port: 1))] }),
+            ("other proxy", { $0[.proxies] = [ProxyRoute(HTTPProxy(host: "a", port: 2))] }),
+            ("direct", { $0[.proxies] = [.direct] }),
+            tls("trust") { $0.trust = .only([]) },
+            tls("verification") { $0.verification = .insecureNone },
+            tls("name") { $0.peerName = "other.example" },
+            tls("SNI") { $0.serverNameIndication = .off },
+            tls("SNI of another") { $0.serverNameIndication = .name("other.example") },
+            tls("version") { $0.maximumVersion = .tls12 },
+            tls("ciphers") { $0.cipherList = "ECDHE+AESGCM" },
+            tls("group") { $0.sessionGroup = "g" },
+            tls("truncation") { $0.allowsTruncation = true },
+        ]
+        var keys = [("nothing", try Self.key("https://example.org/"))]
+        for (what, change) in changes {
+            var properties = StreamProperties()
+            change(&properties)
+            let key = try Self.key("https://example.org/", properties)
+            for (other, earlier) in keys { #expect(key != earlier, "\(what) is no other than \(other)") }
+            #expect(try Self.key("https://example.org/", properties) == key, "\(what)")
+            #expect(key.hashValue == keys[0].1.hashValue)
+            keys.append((what, key))
+        }
+        // Properties of TLS make no difference without TLS.
+        var properties = StreamProperties()
+        properties[.tls] = TLSConfiguration()
+        #expect(try Self.key("http://example.org/", properties) == Self.key())
+    }
+}

@@ -1,0 +1,219 @@
+import Foundation
+import HTTPMessage
+import StreamKit
+import Testing
+
+@testable import EventLoops
+@testable import HTTPStream
+
+/// A load and its waiters, on a connection whose bytes and edges the test provides.
+@Suite(.timeLimit(.minutes(1))) struct LoadWaitingTests {
+    /// The connection. Its bytes are there at once; an edge comes only from the test.
+    private final class Wire: StreamTransport {
+        private struct State {
+            var incoming: [UInt8] = []
+            var reads = 0
+            var isClosed = false
+        }
+
+        let waitPoint: WaitPoint
+        private let state = Locked(State())
+
+        init(loop: EventLoop) { waitPoint = WaitPoint(loop: loop) }
+
+        /// The number of attempts to read.
+        var reads: Int { state.withLock { $0.reads } }
+        var isClosed: Bool { state.withLock { $0.isClosed } }
+        /// Whether a call waits.
+        var isAwaited: Bool { waitPoint.reader.isParked }
+
+        func arrive(_ bytes: [UInt8]) { state.withLock { $0.incoming += bytes } }
+
+        func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+            let room = buffer.byteCount
+            let bytes = state.withLock { state -> [UInt8] in
+                state.reads += 1
+                defer { state.incoming.removeFirst(min(room, state.incoming.count)) }
+                return Array(state.incoming.prefix(room))
+            }
+            if bytes.isEmpty { return .wouldBlock(.readable) }
+            buffer.withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
+            return .moved(bytes.count)
+        }
+
+        func peek() throws(StreamError) -> Attempt {
+            let count = state.withLock { $0.incoming.count }
+            return count == 0 ? .wouldBlock(.readable) : .moved(count)
+        }
+
+        func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { .moved(bytes.byteCount) }
+        func writability() throws(StreamError) -> Attempt { .moved(1) }
+        func close() { state.withLock { $0.isClosed = true } }
+    }
+
+    private final class Observer: Watcher, @unchecked Sendable {
+        // Unchecked only because the superclass is: the properties are constants.
+        let hasFired = OneShot<Bool>()
+        private let perform: @Sendable () -> Void
+
+        init(_ perform: @escaping @Sendable () -> Void = {}) { self.perform = perform }
+
+        override func fire() {
+            perform()
+            hasFired.provide(true)
+        }
+    }
+
+    /// A load that has sent its request on the wire, which was in its pool.
+    private struct Scene: Sendable {
+        let loop = EventLoop(name: "load")
+        let wire: Wire
+        let pool = HTTPConnectionPool()
+        let exchange: HTTPExchange
+
+        init(decodes: Bool = false) throws {
+            let url = try #require(URL(string: "http://example.org/"))
+            wire = Wire(loop: loop)
+            let pair = StreamPair(transport: wire)
+            try pair.open()
+            let key = HTTPConnectionKey(try HTTPOrigin(loading: url), StreamProperties(), loop: loop)
+            pool.put(HTTPConnection(pair: pair, key: key, limits: .default))
+            exchange = HTTPExchange(try HTTPRequest(method: .get, url: url), body: nil, loop: loop)
+            _ = try exchange.setProperty(true, named: StreamProperty<Bool>.httpKeepsConnection.name)
+            _ = try exchange.setProperty(pool, named: StreamProperty<HTTPConnectionPool>.httpPool.name)
+            _ = try exchange.setProperty(decodes, named: StreamProperty<Bool>.httpDecodesContent.name)
+            #expect(try exchange.tryOpen() == .opened)
+            #expect(try read() == nil && pool.idleCount == 0)
+        }
+
+        /// What a read without waiting returns: nil if it would block, nothing at the end.
+        func read() throws(StreamError) -> [UInt8]? {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            var span = buffer.mutableSpan
+            var bytes = span.mutableBytes
+            return switch try exchange.tryRead(into: &bytes) {
+            case .moved(let count): Array(buffer[..<count])
+            case .ended: []
+            case .wouldBlock: nil
+            }
+        }
+
+        func wait(_ observer: Observer) {
+            while let wake = exchange.waitPoint.watch(.reader, for: .readable, with: observer) {
+                #expect(wake == .ready)
+            }
+        }
+
+        func end() {
+            exchange.close()
+            pool.drain()
+            loop.shutdown()
+        }
+    }
+
+    /// Longer than anything here takes; the reason of a failure is then a thread that hangs.
+    private static var failureTime: Moment { .now + .seconds(50) }
+
+    private static let kept = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    private static let closed = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+
+    /// Closing a connection signals the waiters, and an observer may use the load at once.
+    @Test(arguments: [closed, "no HTTP at all\r\n\r\n"])
+    func aConnectionIsClosedWithoutTheLock(_ answer: String) async throws {
+        let scene = try Scene()
+        let observer = Observer { [exchange = scene.exchange] in
+            _ = exchange.property(named: StreamProperty<HTTPResponse>.httpResponse.name)
+        }
+        scene.wait(observer)
+        scene.wire.arrive(Array(answer.utf8))
+        let isOver = OneShot<Bool>()
+        Thread.detachNewThread {
+            while let bytes = try? scene.read(), !bytes.isEmpty {}
+            isOver.provide(true)
+        }
+        #expect(try await isOver.value(until: Self.failureTime))
+        #expect(scene.wire.isClosed && observer.hasFired.value == true)
+        scene.end()
+    }
+
+    /// An observer waits for a load, which another caller ends before the loop has seen the edge.
+    @Test func aConnectionThatIsKeptHasNoWaiter() throws {
+        let scene = try Scene()
+        let observer = Observer()
+        scene.wait(observer)
+        scene.wire.arrive(Array(Self.kept.utf8))
+        #expect(try scene.read() == Array("ok".utf8))
+        #expect(try scene.read() == [])
+        #expect(scene.pool.idleCount == 1 && observer.hasFired.value == true)
+        // The slot is free for the next load on the connection.
+        #expect(scene.wire.waitPoint.watch(.reader, for: .readable, with: Watcher()) != .busy)
+        scene.end()
+    }
+
+    /// A thread waits for the response, beside an observer and a caller that polls: it sleeps, and no other call reads.
+    @Test func aThreadThatWaitsSleepsBesideAnObserver() async throws {
+        let scene = try Scene()
+        let observer = Observer()
+        scene.wait(observer)
+        let answer = OneShot<[UInt8]>()
+        Thread.detachNewThread {
+            var buffer = [UInt8](repeating: 0, count: 100)
+            var span = buffer.mutableSpan
+            var bytes = span.mutableBytes
+            let attempt = try? scene.exchange.read(into: &bytes)
+            guard case .moved(let count)? = attempt else { return }
+            answer.provide(Array(buffer[..<count]))
+        }
+        let limit = Self.failureTime
+        while !scene.wire.isAwaited, .now < limit { await Task.yield() }
+        try #require(scene.wire.isAwaited)
+        let reads = scene.wire.reads
+        let other = Observer()
+        for _ in 0..<100 {
+            #expect(try scene.exchange.peek() == .wouldBlock(.readable))
+            _ = scene.exchange.waitPoint.watch(.reader, for: .readable, with: other)
+        }
+        #expect(scene.wire.reads == reads && scene.wire.isAwaited)
+        scene.wire.arrive(Array(Self.kept.utf8))
+        scene.wire.waitPoint.signal(.readable)
+        #expect(try await answer.value(until: Self.failureTime) == Array("ok".utf8))
+        scene.end()
+    }
+
+    // MARK: The budget of a turn
+
+    /// Coded data that decodes to nothing, followed by a little that decodes to "done".
+    private static func emptyData(_ coding: String) -> [UInt8] {
+        let (empty, done): ([UInt8], [UInt8]) =
+            coding == "gzip"
+            ? (
+                [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+                [
+                    0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 0x4b, 0xc9, 0xcf, 0x4b, 5, 0, 0xab, 0xe0, 0x2d, 0x10, 4, 0,
+                    0, 0,
+                ]
+            ) : ([0, 0, 0, 0xff, 0xff], [0x4b, 0xc9, 0xcf, 0x4b, 5, 0])
+        return Array(repeatElement(empty, count: 4 * HTTPLoad.turnBudget / empty.count).joined()) + done
+    }
+
+    /// All bytes are there, and yet a step ends; a waiter is signalled in the loop's next turn, without an edge.
+    @Test(arguments: ["gzip", "deflate"])
+    func dataThatDecodesToNothingEndsTheTurn(_ coding: String) async throws {
+        let scene = try Scene(decodes: true)
+        let body = Self.emptyData(coding)
+        let head = "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\nContent-Length: \(body.count)\r\n\r\n"
+        scene.wire.arrive(Array(head.utf8) + body)
+        var turns = 0
+        var text: [UInt8]?
+        while text == nil {
+            text = try scene.read()
+            if text != nil { break }
+            turns += 1
+            let observer = Observer()
+            scene.wait(observer)
+            #expect(try await observer.hasFired.value(until: Self.failureTime))
+        }
+        #expect(text == Array("done".utf8) && turns >= body.count / HTTPLoad.turnBudget - 1)
+        scene.end()
+    }
+}

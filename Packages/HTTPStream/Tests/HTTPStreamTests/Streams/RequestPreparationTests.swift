@@ -1,0 +1,108 @@
+import FoundationEssentials
+import HTTPMessage
+import StreamKit
+import Testing
+
+@testable import HTTPStream
+
+@Suite struct RequestPreparationTests {
+    private func head(
+        _ method: HTTPMethod = .get, _ url: String = "http://example.org/a?b", version: HTTPVersion = .http11,
+        fields: [(HTTPFieldName, String)] = [], body: HTTPBody? = nil, keeps: Bool = false, decodes: Bool = false
+    ) throws -> RequestPreparation.Head {
+        let url = try #require(URL(string: url))
+        var request = try HTTPRequest(method: method, url: url, version: version)
+        for (name, value) in fields { try request.fields.append(value, for: name) }
+        let preparation = RequestPreparation(keepsConnection: keeps, decodesContent: decodes)
+        return try preparation.prepare(request, method, to: HTTPOrigin(url), body: body)
+    }
+
+    private func text(_ head: RequestPreparation.Head) -> String { String(decoding: head.bytes, as: UTF8.self) }
+
+    @Test func plainGet() throws {
+        #expect(
+            try text(head())
+                == "GET /a?b HTTP/1.1\r\nHost: example.org\r\nUser-Agent: NetKit/0.1\r\nConnection: close\r\n\r\n")
+        #expect(
+            try text(head(keeps: true, decodes: true))
+                == "GET /a?b HTTP/1.1\r\nHost: example.org\r\nUser-Agent: NetKit/0.1\r\nConnection: keep-alive\r\n"
+                + "Accept-Encoding: gzip, deflate\r\n\r\n")
+    }
+
+    @Test(arguments: [
+        ("http://example.org:80/", "example.org:80"), ("http://EXAMPLE.org/", "example.org"),
+        ("http://user:secret@example.org:8080/", "example.org:8080"), ("http://[::1]:8080/", "[::1]:8080"),
+        ("http://[fe80::1%25lo]/", "[fe80::1]"), ("http://127.0.0.1/", "127.0.0.1"),
+    ])
+    func host(_ url: String, _ host: String) throws {
+        let text = try text(head(.get, url))
+        #expect(text.contains("\r\nHost: \(host)\r\n"))
+        #expect(!text.contains("secret"))
+    }
+
+    @Test func theCallersLinesStayAsTheyAre() throws {
+        let text = try text(
+            head(
+                fields: [("x-b", "1"), ("X-A", "2"), ("x-b", "3"), (.userAgent, "me"), (.acceptEncoding, "br")],
+                decodes: true))
+        #expect(
+            text == "GET /a?b HTTP/1.1\r\nHost: example.org\r\nx-b: 1\r\nX-A: 2\r\nx-b: 3\r\nUser-Agent: me\r\n"
+                + "Accept-Encoding: br\r\nConnection: close\r\n\r\n")
+    }
+
+    @Test func theStreamsOwnFieldsAreReplaced() throws {
+        let text = try text(
+            head(
+                fields: [
+                    (.host, "evil.example"), (.connection, "upgrade"), (.transferEncoding, "gzip"),
+                    (.contentLength, "5"), (.accept, "*/*"),
+                ]))
+        #expect(
+            text == "GET /a?b HTTP/1.1\r\nHost: example.org\r\nAccept: */*\r\nUser-Agent: NetKit/0.1\r\n"
+                + "Connection: close\r\n\r\n")
+    }
+
+    @Test func framing() throws {
+        #expect(try text(head(.post)).contains("Content-Length: 0\r\n"))
+        #expect(try text(head(.delete)).contains("Content-Length") == false)
+        let known = try head(.get, body: .bytes([1, 2, 3]))
+        #expect(text(known).contains("Content-Length: 3\r\n") && known.bodyLength == 3)
+        let unknown = try head(.put, body: .stream(length: nil) { ReadStream(bytes: []) })
+        #expect(text(unknown).contains("Transfer-Encoding: chunked\r\n") && unknown.bodyLength == nil)
+        let stated = try head(
+            .put, fields: [(.contentLength, "7")], body: .stream(length: nil) { ReadStream(bytes: []) })
+        #expect(text(stated).contains("Content-Length: 7\r\n") && stated.bodyLength == 7)
+        for nonsense in ["+7", "-7", "7 7", "0x7", "99999999999999999999"] {
+            let head = try head(
+                .put, fields: [(.contentLength, nonsense)], body: .stream(length: nil) { ReadStream(bytes: []) })
+            #expect(text(head).contains("chunked") && !text(head).contains("Content-Length"))
+        }
+    }
+
+    @Test func versions() throws {
+        #expect(try text(head(version: .http10)).hasPrefix("GET /a?b HTTP/1.0\r\n"))
+        #expect(throws: StreamError.self) {
+            _ = try head(.put, version: .http10, body: .stream(length: nil) { ReadStream(bytes: []) })
+        }
+        #expect(throws: Never.self) {
+            _ = try head(.put, version: .http10, body: .stream(length: 3) { ReadStream(bytes: []) })
+        }
+    }
+
+    @Test func expectations() throws {
+        let expect: [(HTTPFieldName, String)] = [(.expect, "100-Continue")]
+        #expect(try head(.put, fields: expect, body: .bytes([1])).expectsContinue)
+        #expect(try !head(.put, fields: expect).expectsContinue)
+        #expect(try !head(.put, version: .http10, fields: expect, body: .bytes([1])).expectsContinue)
+        #expect(try !head(.put, fields: [(.expect, "other")], body: .bytes([1])).expectsContinue)
+    }
+
+    @Test func theSentHeadIsParsedAgain() throws {
+        let url = try #require(URL(string: "http://example.org/a?b"))
+        let head = try head(.put, fields: [("X-A", "1")], body: .bytes([1]))
+        let request = try #require(RequestPreparation.request(from: head.bytes, for: url))
+        #expect(request.method == .put)
+        #expect(request.url == url)
+        #expect(request.fields.map(\.name.name) == ["Host", "X-A", "User-Agent", "Content-Length", "Connection"])
+    }
+}

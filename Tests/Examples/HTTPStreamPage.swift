@@ -1,0 +1,5 @@
+import Foundation
+
+enum HTTPStreamPage {
+    static var url: URL { URL(fileURLWithPath: "/") }
+}
