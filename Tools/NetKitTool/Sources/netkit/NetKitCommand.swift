@@ -169,6 +169,7 @@ enum PackageVersions {
         ("FTPStream", "0.1.0"),
         ("HTTPAuth", "0.1.0"),
         ("HTTPMessage", "0.1.0"),
+        ("HTTPStream", "0.1.0"),
         ("HostResolver", "0.1.0"),
         ("NetDiag", "0.1.0"),
         ("NetKit", "0.1.0"),

@@ -62,24 +62,24 @@ struct ProxyLogins: Sendable {
 }
 
 extension StreamProperty where Value == ProxyLogins {
-    static var httpProxyLogins: Self { .init(setting: "NetKit.http.proxyLogins", access: .beforeOpen) }
+    static var httpProxyLogins: Self { .init(setting: "HTTPStream.proxyLogins", access: .beforeOpen) }
 }
 
 extension StreamProperty where Value == [UInt8] {
     /// The `tls-server-end-point` binding of the connection with the answering proxy, if it uses TLS.
-    static var httpProxyBinding: Self { .init(setting: "NetKit.http.proxyBinding", access: .readOnly) }
+    static var httpProxyBinding: Self { .init(setting: "HTTPStream.proxyBinding", access: .readOnly) }
 }
 
 extension StreamProperty where Value == AuthenticationVerdict {
     /// The verdict on the credentials for the proxy that refused a tunnel.
-    static var httpTunnelVerdict: Self { .init(setting: "NetKit.http.tunnelVerdict", access: .readOnly) }
+    static var httpTunnelVerdict: Self { .init(setting: "HTTPStream.tunnelVerdict", access: .readOnly) }
 }
 
 extension StreamProperty where Value == Bool {
     /// Whether to fail with ``ConnectionGone`` instead of opening a connection: the request's login is valid only on the idle
     /// one.
     static var httpNeedsIdleConnection: Self {
-        .init(setting: "NetKit.http.needsIdleConnection", access: .beforeOpen, default: false)
+        .init(setting: "HTTPStream.needsIdleConnection", access: .beforeOpen, default: false)
     }
 }
 

@@ -10,7 +10,7 @@ extension StreamProperty where Value == Bool {
     /// ``StreamProperty/httpCrossOriginPolicy`` determines what is sent to another origin; a redirect from https to http is an
     /// error. At most ``RedirectPolicy/limit`` redirects are followed. Replaces `kCFStreamPropertyHTTPShouldAutoredirect`.
     public static var httpFollowsRedirects: Self {
-        .init(setting: "NetKit.http.followsRedirects", access: .beforeOpen, default: false)
+        .init(setting: "HTTPStream.followsRedirects", access: .beforeOpen, default: false)
     }
 
     /// Whether an idle connection is used if there is one, and the connection is kept for other requests afterwards. Default
@@ -18,12 +18,12 @@ extension StreamProperty where Value == Bool {
     ///
     /// Replaces `kCFStreamPropertyHTTPAttemptPersistentConnection`.
     public static var httpKeepsConnection: Self {
-        .init(setting: "NetKit.http.keepsConnection", access: .beforeOpen, default: false)
+        .init(setting: "HTTPStream.keepsConnection", access: .beforeOpen, default: false)
     }
 
     /// Whether gzip and deflate are requested and the body is decoded. Default false: the body is as the server encoded it.
     public static var httpDecodesContent: Self {
-        .init(setting: "NetKit.http.decodesContent", access: .beforeOpen, default: false)
+        .init(setting: "HTTPStream.decodesContent", access: .beforeOpen, default: false)
     }
 }
 
@@ -31,7 +31,7 @@ extension StreamProperty where Value == CrossOriginPolicy {
     /// What a redirect sends to another origin: fields, a body, the client's certificate, relaxed TLS checks. Default: fields
     /// that contain no secret, and nothing else.
     public static var httpCrossOriginPolicy: Self {
-        .init(setting: "NetKit.http.crossOriginPolicy", access: .beforeOpen, default: CrossOriginPolicy())
+        .init(setting: "HTTPStream.crossOriginPolicy", access: .beforeOpen, default: CrossOriginPolicy())
     }
 }
 
@@ -40,50 +40,50 @@ extension StreamProperty where Value == Duration {
     ///
     /// For a load of an ``HTTPSession`` it covers all attempts and redirects, including the time that the user takes to answer a
     /// prompt; the property of the load's stream holds the time that was left for the last attempt.
-    public static var httpTotalLimit: Self { .init(setting: "NetKit.http.totalLimit", access: .beforeOpen) }
+    public static var httpTotalLimit: Self { .init(setting: "HTTPStream.totalLimit", access: .beforeOpen) }
 
     /// The time limit of the wait for the response head, restarted whenever more of the request has been sent. Default nil: no
     /// limit. ``HTTPSession`` sets it to ``HTTPSession/Configuration/responseLimit``.
     ///
     /// Time in which the stream of the request's body has no bytes does not count. Interim responses do not restart the limit.
-    public static var httpResponseLimit: Self { .init(setting: "NetKit.http.responseLimit", access: .beforeOpen) }
+    public static var httpResponseLimit: Self { .init(setting: "HTTPStream.responseLimit", access: .beforeOpen) }
 
     /// The time limit for reading the body of a redirect that is followed, in order to keep its connection. Default 5 s; then the
     /// connection is closed. At most 64 KiB are read.
     public static var httpDiscardLimit: Self {
-        .init(setting: "NetKit.http.discardLimit", access: .beforeOpen, default: .seconds(5))
+        .init(setting: "HTTPStream.discardLimit", access: .beforeOpen, default: .seconds(5))
     }
 
     /// The time to wait for 100 (Continue) before the body is sent anyway, if the request contains `Expect: 100-continue`.
     /// Default 1 s.
     public static var httpContinueLimit: Self {
-        .init(setting: "NetKit.http.continueLimit", access: .beforeOpen, default: .seconds(1))
+        .init(setting: "HTTPStream.continueLimit", access: .beforeOpen, default: .seconds(1))
     }
 }
 
 extension StreamProperty where Value == Int64 {
     /// The maximum size of a decoded body in bytes. Default 1 GiB; see ``StreamProperty/httpDecodesContent``.
     public static var httpDecodedLimit: Self {
-        .init(setting: "NetKit.http.decodedLimit", access: .beforeOpen, default: 1 << 30)
+        .init(setting: "HTTPStream.decodedLimit", access: .beforeOpen, default: 1 << 30)
     }
 
     /// The number of bytes of the request's body that have been sent.
     ///
     /// Replaces `kCFStreamPropertyHTTPRequestBytesWrittenCount`.
-    public static var httpBodyBytesSent: Self { .init(setting: "NetKit.http.bodyBytesSent", access: .readOnly) }
+    public static var httpBodyBytesSent: Self { .init(setting: "HTTPStream.bodyBytesSent", access: .readOnly) }
 
     /// The length of the response body in bytes, if the server declares it; nil while unknown.
-    public static var httpBodyLength: Self { .init(setting: "NetKit.http.bodyLength", access: .readOnly) }
+    public static var httpBodyLength: Self { .init(setting: "HTTPStream.bodyLength", access: .readOnly) }
 }
 
 extension StreamProperty where Value == HTTPLimits {
     /// The limits for the server's heads, trailers and chunks.
-    public static var httpLimits: Self { .init(setting: "NetKit.http.limits", access: .beforeOpen, default: .default) }
+    public static var httpLimits: Self { .init(setting: "HTTPStream.limits", access: .beforeOpen, default: .default) }
 }
 
 extension StreamProperty where Value == HTTPConnectionPool {
     /// The pool of idle connections. Default ``HTTPConnectionPool/shared``.
-    public static var httpPool: Self { .init(setting: "NetKit.http.pool", access: .beforeOpen) }
+    public static var httpPool: Self { .init(setting: "HTTPStream.pool", access: .beforeOpen) }
 }
 
 extension StreamProperty where Value == HTTPResponse {
@@ -93,38 +93,38 @@ extension StreamProperty where Value == HTTPResponse {
     /// has no URL, and no field that would set a cookie or a policy for the origin.
     ///
     /// Replaces `kCFStreamPropertyHTTPResponseHeader`.
-    public static var httpResponse: Self { .init(setting: "NetKit.http.response", access: .readOnly) }
+    public static var httpResponse: Self { .init(setting: "HTTPStream.response", access: .readOnly) }
 }
 
 extension StreamProperty where Value == [HTTPResponse] {
     /// The interim responses (1xx) that preceded the final one, at most ``HTTPLimits/interimResponses``.
-    public static var httpInterimResponses: Self { .init(setting: "NetKit.http.interimResponses", access: .readOnly) }
+    public static var httpInterimResponses: Self { .init(setting: "HTTPStream.interimResponses", access: .readOnly) }
 }
 
 extension StreamProperty where Value == HTTPFields {
     /// The fields after a chunked body, once the body has ended; without those that frame, route or authenticate a message.
-    public static var httpTrailers: Self { .init(setting: "NetKit.http.trailers", access: .readOnly) }
+    public static var httpTrailers: Self { .init(setting: "HTTPStream.trailers", access: .readOnly) }
 
     /// The fields that were removed from the trailers because they are not allowed there (RFC 9110 §6.5.1). A server that sends
     /// them is faulty or malicious.
-    public static var httpDroppedTrailers: Self { .init(setting: "NetKit.http.droppedTrailers", access: .readOnly) }
+    public static var httpDroppedTrailers: Self { .init(setting: "HTTPStream.droppedTrailers", access: .readOnly) }
 }
 
 extension StreamProperty where Value == URL {
     /// The URL of the last request, after redirects. Replaces `kCFStreamPropertyHTTPFinalURL`.
-    public static var httpFinalURL: Self { .init(setting: "NetKit.http.finalURL", access: .readOnly) }
+    public static var httpFinalURL: Self { .init(setting: "HTTPStream.finalURL", access: .readOnly) }
 }
 
 extension StreamProperty where Value == HTTPRequest {
     /// The request as it was last sent: after redirects, with all fields. Replaces `kCFStreamPropertyHTTPFinalRequest`.
-    public static var httpFinalRequest: Self { .init(setting: "NetKit.http.finalRequest", access: .readOnly) }
+    public static var httpFinalRequest: Self { .init(setting: "HTTPStream.finalRequest", access: .readOnly) }
 }
 
 extension StreamProperty where Value == HTTPResponse {
     /// The last HTTP proxy's response to the request for a tunnel: a 2xx, or a refusal with its body. Nil without a tunnel.
     ///
     /// Also available if the refusal prevented the stream from opening. Replaces `kCFStreamPropertyCONNECTResponse`.
-    public static var httpProxyResponse: Self { .init(setting: "NetKit.http.proxyResponse", access: .readOnly) }
+    public static var httpProxyResponse: Self { .init(setting: "HTTPStream.proxyResponse", access: .readOnly) }
 }
 
 extension StreamProperty where Value == ProxySettings {
@@ -132,13 +132,13 @@ extension StreamProperty where Value == ProxySettings {
     ///
     /// If a script decides, it is loaded and run first, once for each URL. Nil (default): only the proxies of
     /// `StreamProperty.proxies`, which take precedence if both are set. Replaces the dictionary of `kCFStreamPropertyHTTPProxy`.
-    public static var httpProxySettings: Self { .init(setting: "NetKit.http.proxySettings", access: .beforeOpen) }
+    public static var httpProxySettings: Self { .init(setting: "HTTPStream.proxySettings", access: .beforeOpen) }
 }
 
 extension StreamProperty where Value == HTTPProxy {
     /// The proxy that received the request and returned the response, or that refused a tunnel with 407. Nil if the response
     /// comes from the origin, even if it is a 407.
-    public static var httpAnsweringProxy: Self { .init(setting: "NetKit.http.answeringProxy", access: .readOnly) }
+    public static var httpAnsweringProxy: Self { .init(setting: "HTTPStream.answeringProxy", access: .readOnly) }
 }
 
 /// The stream kinds of NetKit.
@@ -177,5 +177,5 @@ extension StreamKind {
             .telling(.urlDemandsTLS))
 
     /// All kinds of this package.
-    public static let ofNetKit: [StreamKind] = [.http]
+    public static let ofHTTPStream: [StreamKind] = [.http]
 }

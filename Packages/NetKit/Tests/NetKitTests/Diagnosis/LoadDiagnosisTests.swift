@@ -3,8 +3,6 @@ import NetKit
 import StreamKitTesting
 import Testing
 
-
-
 /// A failed load is diagnosed from its own facts, without a second request.
 @Suite struct LoadDiagnosisTests {
     private let deadEnd: RefusedPort

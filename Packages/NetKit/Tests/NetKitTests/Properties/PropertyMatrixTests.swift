@@ -9,7 +9,7 @@ import Testing
 
 /// Every public property × every kind of stream × before and after opening: honoured, refused, or kept for the caller.
 @Suite("the matrix of properties", .timeLimit(.minutes(5))) struct PropertyMatrixTests {
-    static let kinds = StreamKind.ofStreamKit + StreamKind.ofFTPStream + StreamKind.ofNetKit
+    static let kinds = StreamKind.ofStreamKit + StreamKind.ofFTPStream + StreamKind.ofHTTPStream
 
     // MARK: Completeness
 
@@ -17,7 +17,7 @@ import Testing
     private static func sources() throws -> [(package: String, text: String)] {
         let packages = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../..")
             .standardizedFileURL
-        return try ["StreamKit", "FTPStream", "NetKit"].compactMap { package in
+        return try ["StreamKit", "FTPStream", "HTTPStream"].compactMap { package in
             let folder = packages.appendingPathComponent("\(package)/Sources/\(package)")
             // A package in its own repository has no neighbours.
             guard let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil) else {
@@ -32,9 +32,9 @@ import Testing
     @Test("every public property of the sources is in the matrix, and is a setting unless declared otherwise")
     func everyProperty() throws {
         let sources = try Self.sources()
-        #expect(sources.contains { $0.package == "NetKit" })
+        #expect(sources.contains { $0.package == "HTTPStream" })
         let pattern =
-            /public static var (\w+): Self \{\s*\.init\(\s*(setting: )?"((?:StreamKit|FTPStream|NetKit)\.[\w.]+)"/
+            /public static var (\w+): Self \{\s*\.init\(\s*(setting: )?"((?:StreamKit|FTPStream|HTTPStream)\.[\w.]+)"/
         for (package, text) in sources {
             var found: [String] = []
             for match in text.matches(of: pattern) where match.3 != "StreamKit.logger" || PublicProperty.hasLogger {
@@ -71,8 +71,8 @@ import Testing
         let kind = try #require(Self.kinds.first { $0.name == name })
         let known = Set(PublicProperty.all.map(\.name))
         let own: Set = [
-            "NetKit.http.proxyLogins", "NetKit.http.proxyBinding", "NetKit.http.tunnelVerdict",
-            "NetKit.http.needsIdleConnection",
+            "HTTPStream.proxyLogins", "HTTPStream.proxyBinding", "HTTPStream.tunnelVerdict",
+            "HTTPStream.needsIdleConnection",
         ]
         for row in kind.properties.names {
             #expect(known.union(own).contains(row))

@@ -162,7 +162,7 @@ struct PublicProperty: Sendable {
 
 extension PublicProperty {
     /// All public properties; ``PropertyMatrixTests`` proves that the list is complete.
-    static let all: [PublicProperty] = ofStreamKit + ofFTPStream + ofNetKit + ofLogging
+    static let all: [PublicProperty] = ofStreamKit + ofFTPStream + ofHTTPStream + ofLogging
 
     /// Whether the tests were built with the trait `Logging`.
     static var hasLogger: Bool { !ofLogging.isEmpty }
@@ -234,7 +234,7 @@ extension PublicProperty {
         .of("ftpUsesPassiveMode", .ftpUsesPassiveMode, false),
     ]
 
-    private static let ofNetKit: [PublicProperty] = [
+    private static let ofHTTPStream: [PublicProperty] = [
         .returned("httpAnsweringProxy", .httpAnsweringProxy),
         .returned("httpBodyBytesSent", .httpBodyBytesSent),
         .returned("httpBodyLength", .httpBodyLength),
