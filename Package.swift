@@ -44,8 +44,8 @@ let rows: [Row] = [
 
     Row("HTTPAuth", .system, "CGSSAPI", apt: ["libkrb5-dev"]),
     Row("HTTPAuth", .system, "CLibcrypto", apt: ["libssl-dev"]),
-    Row("HTTPAuth", .library, "HTTPAuth", ["CGSSAPI", "CLibcrypto", "HTTPMessage"]),
-    Row("HTTPAuth", .tests, "HTTPAuthTests", ["HTTPAuth", "HTTPMessage"]),
+    Row("HTTPAuth", .library, "HTTPAuth", ["CGSSAPI", "CLibcrypto", "EventLoops", "HTTPMessage"]),
+    Row("HTTPAuth", .tests, "HTTPAuthTests", ["HTTPAuth", "EventLoops", "HTTPMessage"]),
 
     Row("FTPStream", .library, "FTPListing"),
     Row("FTPStream", .library, "FTPStream", ["FTPListing", "StreamKit"]),

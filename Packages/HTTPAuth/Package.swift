@@ -15,19 +15,28 @@ let package = Package(
         .library(name: "HTTPAuth", targets: ["HTTPAuth"])
     ],
     dependencies: [
-        .package(path: "../HTTPMessage")
+        .package(path: "../EventLoops"),
+        .package(path: "../HTTPMessage"),
     ],
     targets: [
         .systemLibrary(name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
         .systemLibrary(name: "CLibcrypto", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "HTTPAuth",
-            dependencies: ["CGSSAPI", "CLibcrypto", .product(name: "HTTPMessage", package: "HTTPMessage")],
+            dependencies: [
+                "CGSSAPI", "CLibcrypto",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "HTTPAuthTests",
-            dependencies: ["HTTPAuth", .product(name: "HTTPMessage", package: "HTTPMessage")],
+            dependencies: [
+                "HTTPAuth",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+            ],
             swiftSettings: settings
         ),
     ],
