@@ -1,3 +1,5 @@
+internal import EventLoops
+
 /// Remembers the forms of logins that servers and proxies offered and received, so that no later login is weaker
 /// unnoticed.
 ///

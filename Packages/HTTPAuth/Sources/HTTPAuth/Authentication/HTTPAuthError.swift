@@ -1,3 +1,4 @@
+internal import EventLoops
 public import HTTPMessage
 
 /// The reason why authentication failed. Switch on ``code``; print the error for the full message.
@@ -41,6 +42,18 @@ public struct HTTPAuthError: Error, Hashable, Sendable {
     /// it.
     public var asksForOtherCredentials: Bool {
         number == .badUserName || number == .badPassword || code == .weakerScheme
+    }
+}
+
+extension HTTPAuthError {
+    /// Creates an error for a wait for work on another thread that ended without its outcome.
+    init(wait error: WaitError) {
+        switch error {
+        case .cancelled: self.init(.cancelled)
+        case .timedOut: self.init(.timedOut)
+        case .failed: self.init(.unavailable, detail: "no thread can be created")
+        default: self.init(.unavailable, detail: "\(error)")
+        }
     }
 }
 

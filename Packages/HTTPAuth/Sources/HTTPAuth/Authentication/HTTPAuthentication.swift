@@ -1,3 +1,4 @@
+internal import EventLoops
 public import FoundationEssentials
 public import HTTPMessage
 
@@ -104,7 +105,7 @@ public final class HTTPAuthentication: Sendable {
         state = Locked(State(machine: machine))
     }
 
-    private func withMachine<Result>(_ body: (inout AuthenticationMachine) -> Result) -> Result {
+    private func withMachine<Result: Sendable>(_ body: (inout AuthenticationMachine) -> Result) -> Result {
         state.withLock { body(&$0.machine) }
     }
 }
@@ -367,7 +368,7 @@ extension HTTPAuthentication {
             guard requiresUserNameAndPassword else { return nil }
             let error = HTTPAuthError(
                 credentials[.username] == nil ? .missingUserName : .missingPassword, scheme: method?.name)
-            invalidate(error)
+            withMachine { $0.invalidate(error) }
             throw error
         }
         return (user, password, credentials[.accountDomain])
@@ -375,18 +376,13 @@ extension HTTPAuthentication {
 }
 
 extension HTTPAuthentication {
-    /// Makes the object invalid.
-    private func invalidate(_ error: HTTPAuthError) {
-        withMachine { $0.invalidate(error) }
-    }
-
     private func applyBlocking(
         to request: inout HTTPRequest, _ body: AuthenticationBody?, _ binding: ChannelBinding?,
         _ proxy: ProtectionSpace?, _ credential: (ProtectionSpace) -> Credential?
     ) throws(HTTPAuthError) {
         var step = try begin(request, body, binding, proxy, credential)
         while case .work(let work) = step {
-            let outcome = WorkThreads.shared.wait(for: work, limit: workLimit)
+            let outcome = work.outcome(within: workLimit)
             if let next = try end(outcome) {
                 step = next
             } else {
@@ -402,7 +398,7 @@ extension HTTPAuthentication {
     ) async throws(HTTPAuthError) {
         var step = try begin(request, body, binding, proxy, credential)
         while case .work(let work) = step {
-            let outcome = await WorkThreads.shared.outcome(of: work, limit: workLimit)
+            let outcome = await work.outcome(within: workLimit)
             if let next = try end(outcome) {
                 step = next
             } else {
@@ -446,7 +442,7 @@ extension HTTPAuthentication {
         }
     }
 
-    private func end(_ outcome: WorkThreads.Outcome) throws(HTTPAuthError) -> AuthenticationStep? {
+    private func end(_ outcome: BlockingWork.Outcome) throws(HTTPAuthError) -> AuthenticationStep? {
         try state.withLock { (state: inout State) throws(HTTPAuthError) -> AuthenticationStep? in
             state.isWorking = false
             let step = try state.machine.resume(with: outcome)

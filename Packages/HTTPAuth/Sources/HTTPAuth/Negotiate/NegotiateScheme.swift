@@ -1,3 +1,5 @@
+internal import EventLoops
+
 /// Negotiate (RFC 4559): SPNEGO over HTTP with Kerberos and, if allowed, NTLM.
 ///
 /// Some servers authenticate the connection (Windows, NTLM), others each request (Apache by default), and none

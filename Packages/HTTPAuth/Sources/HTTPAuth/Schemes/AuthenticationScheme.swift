@@ -107,32 +107,6 @@ public enum AuthenticationStep: Sendable {
     case work(BlockingWork)
 }
 
-/// Work that may wait for the network, such as requesting a ticket from a Kerberos server.
-public struct BlockingWork: Sendable {
-    /// The output of the work.
-    public struct Output: Hashable, Sendable {
-        /// The bytes, whose meaning the scheme knows; for instance a GSSAPI token.
-        public var bytes: [UInt8]
-
-        /// Whether the scheme's exchange is complete after this output.
-        public var isComplete: Bool
-
-        /// Creates an output.
-        public init(bytes: [UInt8], isComplete: Bool) {
-            self.bytes = bytes
-            self.isComplete = isComplete
-        }
-    }
-
-    /// Performs the work on the calling thread.
-    public let run: @Sendable () -> Result<Output, HTTPAuthError>
-
-    /// Creates work.
-    public init(_ run: @escaping @Sendable () -> Result<Output, HTTPAuthError>) {
-        self.run = run
-    }
-}
-
 /// The properties of a conversation that a client must know before it asks for credentials and sends requests.
 public struct SchemeTraits: Hashable, Sendable {
     /// Whether the scheme authenticates the connection rather than the request. All rounds must then use one

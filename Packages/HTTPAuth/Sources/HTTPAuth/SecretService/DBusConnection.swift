@@ -1,4 +1,5 @@
 internal import CLibcrypto
+internal import EventLoops
 internal import Glibc
 
 /// A connection to a message bus for one blocking thread: method calls, and the signals that arrive in between.
@@ -15,7 +16,7 @@ final class DBusConnection {
     /// Connects to the bus, authenticates with the credentials of the socket (EXTERNAL) and registers with the bus.
     ///
     /// - Throws: ``HTTPAuthError/Code/storeUnavailable``, or ``HTTPAuthError/Code/timedOut`` after the deadline.
-    init(_ addresses: [DBusAddress], until deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
+    init(_ addresses: [DBusAddress], until deadline: Moment) throws(HTTPAuthError) {
         guard !addresses.isEmpty else { throw Self.failure("the address contains no Unix socket") }
         descriptor = try Self.connect(addresses)
         try authenticate(until: deadline)
@@ -34,7 +35,7 @@ final class DBusConnection {
 
     /// Calls a method and returns the body of its reply. An error reply is thrown as an ``HTTPAuthError``.
     func call(
-        _ message: DBusMessage, until deadline: ContinuousClock.Instant
+        _ message: DBusMessage, until deadline: Moment
     ) throws(HTTPAuthError) -> [DBusValue] {
         serial += 1
         var message = message
@@ -60,7 +61,7 @@ final class DBusConnection {
 
     /// Waits for the next signal of this name from an object and returns its body.
     func signal(
-        _ member: String, from path: String, until deadline: ContinuousClock.Instant
+        _ member: String, from path: String, until deadline: Moment
     ) throws(HTTPAuthError) -> [DBusValue] {
         while true {
             let message = try signals.isEmpty ? next(until: deadline) : signals.removeFirst()
@@ -74,7 +75,7 @@ final class DBusConnection {
 
     // MARK: Bytes
 
-    private func next(until deadline: ContinuousClock.Instant) throws(HTTPAuthError) -> DBusMessage {
+    private func next(until deadline: Moment) throws(HTTPAuthError) -> DBusMessage {
         while true {
             // A peer that sends without end must not block the caller: while data is available, no poll(2) checks the
             // deadline.
@@ -88,7 +89,7 @@ final class DBusConnection {
         }
     }
 
-    private func authenticate(until deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
+    private func authenticate(until deadline: Moment) throws(HTTPAuthError) {
         let user = Hexadecimal.encode(Array(String(geteuid()).utf8))
         try send([0] + Array("AUTH EXTERNAL ".utf8) + user + Array("\r\n".utf8), until: deadline)
         var line: [UInt8] = []
@@ -102,7 +103,7 @@ final class DBusConnection {
     }
 
     /// Waits until at least `count` bytes are buffered.
-    private func receive(_ count: Int, until deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
+    private func receive(_ count: Int, until deadline: Moment) throws(HTTPAuthError) {
         while buffer.count < count {
             let moved = buffer.fill { recv(descriptor, $0.baseAddress, $0.count, 0) }
             if moved > 0 { continue }
@@ -114,7 +115,7 @@ final class DBusConnection {
         }
     }
 
-    private func send(_ bytes: [UInt8], until deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
+    private func send(_ bytes: [UInt8], until deadline: Moment) throws(HTTPAuthError) {
         var sent = 0
         while sent < bytes.count {
             let moved = bytes.withUnsafeBytes {
@@ -130,14 +131,14 @@ final class DBusConnection {
         }
     }
 
-    private func wait(for events: Int32, until deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
+    private func wait(for events: Int32, until deadline: Moment) throws(HTTPAuthError) {
         try check(deadline)
-        let left = (deadline - .now) / .milliseconds(1)
+        let left = Moment.now.duration(to: deadline) / .milliseconds(1)
         var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
         _ = poll(&entry, 1, Int32(min(max(0, left.rounded(.up)), 1e9)))
     }
 
-    private func check(_ deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
+    private func check(_ deadline: Moment) throws(HTTPAuthError) {
         guard .now < deadline else { throw HTTPAuthError(.timedOut, detail: "waiting for the session bus") }
     }
 

@@ -1,3 +1,5 @@
+internal import EventLoops
+
 /// The operations of a Secret Service over one bus connection (freedesktop.org Secret Service API, draft 0.2).
 final class SecretServiceConversation {
     private static let service = "org.freedesktop.secrets"

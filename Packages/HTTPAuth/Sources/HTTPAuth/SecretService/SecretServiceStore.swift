@@ -1,3 +1,5 @@
+internal import EventLoops
+
 /// A credential store in the desktop's Secret Service: gnome-keyring, KWallet or KeePassXC.
 ///
 /// ```swift

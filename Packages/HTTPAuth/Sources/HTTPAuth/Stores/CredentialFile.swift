@@ -1,3 +1,5 @@
+internal import EventLoops
+
 /// A credential store in an encrypted file, for machines without a desktop key ring.
 ///
 /// ```swift

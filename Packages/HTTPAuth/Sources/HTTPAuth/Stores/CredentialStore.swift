@@ -1,3 +1,5 @@
+internal import EventLoops
+
 /// A store of credentials.
 ///
 /// Use separate stores for origins and proxies (see ``CredentialStores``). All members can be called from any thread,

@@ -1,3 +1,5 @@
+internal import EventLoops
+
 /// The credential stores of origins and proxies, kept apart: a credential for one is never found for the other.
 ///
 /// A search asks the stores in order, so the first one is usually in memory. A credential is saved to the first
@@ -115,19 +117,20 @@ extension CredentialStores {
 
     /// The time limit for stores without their own. It is long, because a store may wait for the user.
     private static let fallbackLimit = Duration.seconds(600)
-    private static let threads = WorkThreads(limit: 4)
+    private static let threads = BlockingThreads(limit: 4)
 
     private func runBlocking<Value: Sendable>(
         _ role: ProtectionSpace.Role, _ body: @escaping @Sendable () throws(HTTPAuthError) -> Value
     ) async throws(HTTPAuthError) -> Value {
         guard self[role].contains(where: \.mayBlock) else { return try body() }
-        let outcome = Locked<Result<Value, HTTPAuthError>>(.failure(HTTPAuthError(.cancelled)))
-        let work = BlockingWork {
-            let result = Result { () throws(HTTPAuthError) in try body() }
-            outcome.withLock { $0 = result }
-            return .success(.init(bytes: [], isComplete: true))
+        let result: Result<Value, HTTPAuthError>
+        do throws(WaitError) {
+            result = try await Self.threads.value(until: .now + Self.fallbackLimit) {
+                Result { () throws(HTTPAuthError) in try body() }
+            }
+        } catch {
+            throw HTTPAuthError(wait: error)
         }
-        _ = try await Self.threads.outcome(of: work, limit: Self.fallbackLimit).get()
-        return try outcome.withLock { $0 }.get()
+        return try result.get()
     }
 }

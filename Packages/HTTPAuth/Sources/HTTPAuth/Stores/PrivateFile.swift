@@ -1,3 +1,4 @@
+internal import EventLoops
 internal import Glibc
 
 /// Reads files with secrets.
@@ -82,10 +83,10 @@ struct AtomicFile {
         let descriptor = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw PrivateFile.failure(name, errno) }
         let lock = Lock(adopting: descriptor)
-        let end = ContinuousClock.now + limit
+        let end = Moment.now + limit
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR else { throw PrivateFile.failure(name, errno) }
-            guard ContinuousClock.now < end else {
+            guard Moment.now < end else {
                 throw HTTPAuthError(.storeUnavailable, detail: "another program holds the lock \(name)")
             }
             // flock(2) waits forever or not at all, so it is polled.

@@ -1,3 +1,4 @@
+import EventLoops
 import Foundation
 import Glibc
 import Testing
@@ -25,7 +26,7 @@ import Testing
         message(.reply, [.replySerial: .number(.uint32, serial)], [.string(text)])
     }
 
-    private var deadline: ContinuousClock.Instant { .now + .seconds(20) }
+    private var deadline: Moment { .now + .seconds(20) }
 
     @Test func repliesAmongOthers() throws {
         let (bus, other) = connectionPair()

@@ -1,8 +1,8 @@
 // No import of CLibcrypto here: its headers declare `timespec` again; see GSSLibrary.swift.
 internal import Glibc
 
-/// The clock, the random source and the environment variables. Machines must not read them; drivers pass their values
-/// in.
+/// The date, the random source and the environment variables. Machines must not read them; drivers pass their values
+/// in. Deadlines use `Moment` of EventLoops instead, which continues when the date is set.
 enum Environment {
     /// Nanoseconds since 1970-01-01 00:00 UTC.
     static var time: Int64 {
