@@ -42,26 +42,12 @@ struct TokenDecodeCommand: ParsableCommand {
         do throws(HTTPAuthError) {
             let token = try AuthenticationToken(text: text)
             let lines = token.description.split(separator: "\n").map(String.init)
-            if json { return JSONOutput.show(["kind": token.kind, "says": lines]) }
+            if json { return JSONOutput.show(["kind": token.kind.rawValue, "says": lines]) }
             for line in lines { Terminal.print("\(line)") }
         } catch {
             if json { JSONOutput.show(["error": JSONOutput.error(error)]) }
             Terminal.say("netkit: \(error.description)")
             throw ExitCode.failure
-        }
-    }
-}
-
-extension AuthenticationToken {
-    /// The kind of token, a stable name for scripts.
-    fileprivate var kind: String {
-        switch self {
-        case .ntlmNegotiate: "ntlm-negotiate"
-        case .ntlmChallenge: "ntlm-challenge"
-        case .ntlmAuthenticate: "ntlm-authenticate"
-        case .spnego: "spnego"
-        case .kerberos: "kerberos"
-        case .other: "other"
         }
     }
 }

@@ -1,13 +1,13 @@
 /// The first NTLM message, with the options of the client (MS-NLMP section 2.2.1.1).
-public struct NTLMNegotiateMessage: Hashable, Sendable {
+struct NTLMNegotiateMessage: Hashable, Sendable {
     /// The flags that the client offers.
-    public internal(set) var flags: NTLMFlags
+    var flags: NTLMFlags
     /// The domain; empty in the messages of this package.
-    public internal(set) var domain: String
+    var domain: String
     /// The name of the client machine; empty in the messages of this package.
-    public internal(set) var workstation: String
+    var workstation: String
     /// The version of the client.
-    public internal(set) var version: NTLMVersion?
+    var version: NTLMVersion?
 
     /// The message that this package sends: without names, and without options for NTLMv1.
     static let ours = NTLMNegotiateMessage(
@@ -27,7 +27,7 @@ public struct NTLMNegotiateMessage: Hashable, Sendable {
     ///
     /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the bytes are not such a message or a field is outside the
     ///   message.
-    public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
+    init(_ bytes: [UInt8]) throws(HTTPAuthError) {
         let reader = try NTLMReader(bytes, type: 1, headerSize: 16)
         flags = NTLMFlags(rawValue: reader.number(at: 12))
         (domain, workstation, version) = ("", "", nil)
@@ -39,7 +39,7 @@ public struct NTLMNegotiateMessage: Hashable, Sendable {
     }
 
     /// The encoded message.
-    public var bytes: [UInt8] {
+    var bytes: [UInt8] {
         var writer = NTLMWriter(type: 1, headerSize: version == nil ? 32 : 40)
         writer.number(flags.rawValue)
         writer.field(Array(domain.utf8))
@@ -50,25 +50,25 @@ public struct NTLMNegotiateMessage: Hashable, Sendable {
 }
 
 /// The second NTLM message, with the server's challenge (MS-NLMP section 2.2.1.2).
-public struct NTLMChallengeMessage: Hashable, Sendable {
+struct NTLMChallengeMessage: Hashable, Sendable {
     /// The flags that the server accepted.
-    public let flags: NTLMFlags
+    let flags: NTLMFlags
     /// The challenge: eight random bytes.
-    public let challenge: [UInt8]
+    let challenge: [UInt8]
     /// The name of the server or its domain; empty if it sends none.
-    public let targetName: String
+    let targetName: String
     /// The server's target information; nil if it sends none.
-    public let targetInfo: NTLMTargetInfo?
+    let targetInfo: NTLMTargetInfo?
     /// The version of the server.
-    public let version: NTLMVersion?
+    let version: NTLMVersion?
     /// The encoded message, which the integrity code covers.
-    public let bytes: [UInt8]
+    let bytes: [UInt8]
 
     /// Parses a message of at least 32 bytes; very old servers omit the fields after the challenge.
     ///
     /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the bytes are not such a message, are longer than 16 KiB, or
     ///   a field is outside the message.
-    public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
+    init(_ bytes: [UInt8]) throws(HTTPAuthError) {
         let reader = try NTLMReader(bytes, type: 2, headerSize: 32)
         self.bytes = bytes
         flags = NTLMFlags(rawValue: reader.number(at: 20))
@@ -91,25 +91,25 @@ public struct NTLMChallengeMessage: Hashable, Sendable {
 /// The third NTLM message, with the client's response (MS-NLMP section 2.2.1.3).
 ///
 /// The responses are not secret, but they allow offline password guessing.
-public struct NTLMAuthenticateMessage: Hashable, Sendable {
+struct NTLMAuthenticateMessage: Hashable, Sendable {
     /// The negotiated flags.
-    public internal(set) var flags: NTLMFlags
+    var flags: NTLMFlags
     /// The domain of the account; empty if the user name contains it.
-    public internal(set) var domain: String
+    var domain: String
     /// The user name: `alice` or `alice@example.org`.
-    public internal(set) var user: String
+    var user: String
     /// The name of the client machine. This package sends it only if ``NTLMOptions/workstation`` is set.
-    public internal(set) var workstation: String
+    var workstation: String
     /// The LM response. With NTLMv2 it is zeros or a 24-byte NTLMv2 value.
-    public internal(set) var lmResponse: [UInt8]
+    var lmResponse: [UInt8]
     /// The NT response: 24 bytes for NTLMv1, longer for NTLMv2.
-    public internal(set) var ntResponse: [UInt8]
+    var ntResponse: [UInt8]
     /// The encrypted session key.
-    public internal(set) var encryptedSessionKey: [UInt8]
+    var encryptedSessionKey: [UInt8]
     /// The version of the client.
-    public internal(set) var version: NTLMVersion?
+    var version: NTLMVersion?
     /// The message integrity code (MIC) over all three messages.
-    public internal(set) var mic: [UInt8]?
+    var mic: [UInt8]?
 
     static let micOffset = 72
 
@@ -132,7 +132,7 @@ public struct NTLMAuthenticateMessage: Hashable, Sendable {
     ///
     /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the bytes are not such a message or a field is outside the
     ///   message.
-    public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
+    init(_ bytes: [UInt8]) throws(HTTPAuthError) {
         let reader = try NTLMReader(bytes, type: 3, headerSize: 64)
         let flags = NTLMFlags(rawValue: reader.number(at: 60))
         self.flags = flags
@@ -154,13 +154,13 @@ public struct NTLMAuthenticateMessage: Hashable, Sendable {
     }
 
     /// The target information in an NTLMv2 response; nil for other responses.
-    public var targetInfo: NTLMTargetInfo? {
+    var targetInfo: NTLMTargetInfo? {
         guard ntResponse.count >= 44 else { return nil }
         return try? NTLMTargetInfo(Array(ntResponse[44...]))
     }
 
     /// The encoded message.
-    public var bytes: [UInt8] {
+    var bytes: [UInt8] {
         var writer = NTLMWriter(type: 3, headerSize: mic != nil ? 88 : version != nil ? 72 : 64)
         writer.field(lmResponse)
         writer.field(ntResponse)
@@ -176,53 +176,53 @@ public struct NTLMAuthenticateMessage: Hashable, Sendable {
 }
 
 /// The options that client and server negotiate in an NTLM exchange (MS-NLMP section 2.2.2.5).
-public struct NTLMFlags: OptionSet, Hashable, Sendable {
+struct NTLMFlags: OptionSet, Hashable, Sendable {
     /// The 32 bits as sent.
-    public let rawValue: UInt32
+    let rawValue: UInt32
 
     /// Creates flags from any bits, including unnamed ones.
-    public init(rawValue: UInt32) {
+    init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
     /// Text is UTF-16LE.
-    public static let unicode = NTLMFlags(rawValue: 1 << 0)
+    static let unicode = NTLMFlags(rawValue: 1 << 0)
     /// Text is in an OEM code page.
-    public static let oem = NTLMFlags(rawValue: 1 << 1)
+    static let oem = NTLMFlags(rawValue: 1 << 1)
     /// The client requests the target name.
-    public static let requestTarget = NTLMFlags(rawValue: 1 << 2)
+    static let requestTarget = NTLMFlags(rawValue: 1 << 2)
     /// Messages of the session are signed.
-    public static let sign = NTLMFlags(rawValue: 1 << 4)
+    static let sign = NTLMFlags(rawValue: 1 << 4)
     /// Messages of the session are encrypted.
-    public static let seal = NTLMFlags(rawValue: 1 << 5)
+    static let seal = NTLMFlags(rawValue: 1 << 5)
     /// The session key is derived from the LM hash. This package never offers it.
-    public static let lanManagerKey = NTLMFlags(rawValue: 1 << 7)
+    static let lanManagerKey = NTLMFlags(rawValue: 1 << 7)
     /// NTLM authentication is supported.
-    public static let ntlm = NTLMFlags(rawValue: 1 << 9)
+    static let ntlm = NTLMFlags(rawValue: 1 << 9)
     /// The login is anonymous. This package never offers it.
-    public static let anonymous = NTLMFlags(rawValue: 1 << 11)
+    static let anonymous = NTLMFlags(rawValue: 1 << 11)
     /// The first message contains a domain.
-    public static let domainSupplied = NTLMFlags(rawValue: 1 << 12)
+    static let domainSupplied = NTLMFlags(rawValue: 1 << 12)
     /// The first message contains the name of the client machine.
-    public static let workstationSupplied = NTLMFlags(rawValue: 1 << 13)
+    static let workstationSupplied = NTLMFlags(rawValue: 1 << 13)
     /// A session key is derived even if nothing is signed.
-    public static let alwaysSign = NTLMFlags(rawValue: 1 << 15)
+    static let alwaysSign = NTLMFlags(rawValue: 1 << 15)
     /// The target name is that of a domain.
-    public static let targetIsDomain = NTLMFlags(rawValue: 1 << 16)
+    static let targetIsDomain = NTLMFlags(rawValue: 1 << 16)
     /// The target name is that of a server.
-    public static let targetIsServer = NTLMFlags(rawValue: 1 << 17)
+    static let targetIsServer = NTLMFlags(rawValue: 1 << 17)
     /// Signatures use HMAC-MD5; without this flag they are checksums.
-    public static let extendedSessionSecurity = NTLMFlags(rawValue: 1 << 19)
+    static let extendedSessionSecurity = NTLMFlags(rawValue: 1 << 19)
     /// The second message contains target information.
-    public static let targetInfo = NTLMFlags(rawValue: 1 << 23)
+    static let targetInfo = NTLMFlags(rawValue: 1 << 23)
     /// The messages contain a version.
-    public static let version = NTLMFlags(rawValue: 1 << 25)
+    static let version = NTLMFlags(rawValue: 1 << 25)
     /// Keys have 128 bits.
-    public static let keys128 = NTLMFlags(rawValue: 1 << 29)
+    static let keys128 = NTLMFlags(rawValue: 1 << 29)
     /// The client chooses the session key and sends it encrypted.
-    public static let keyExchange = NTLMFlags(rawValue: 1 << 30)
+    static let keyExchange = NTLMFlags(rawValue: 1 << 30)
     /// Keys have 56 bits.
-    public static let keys56 = NTLMFlags(rawValue: 1 << 31)
+    static let keys56 = NTLMFlags(rawValue: 1 << 31)
 }
 
 extension NTLMFlags: CustomStringConvertible {
@@ -236,7 +236,7 @@ extension NTLMFlags: CustomStringConvertible {
     ]
 
     /// The names of the flags that are set, with the unnamed bits as one number.
-    public var description: String {
+    var description: String {
         var parts = NTLMFlags.names.filter { contains($0.flag) }.map(\.name)
         let unnamed = NTLMFlags.names.reduce(self) { $0.subtracting($1.flag) }
         if !unnamed.isEmpty { parts.append("0x" + String(unnamed.rawValue, radix: 16)) }
@@ -245,18 +245,18 @@ extension NTLMFlags: CustomStringConvertible {
 }
 
 /// The version field of NTLM messages (MS-NLMP section 2.2.2.10). It is informational; nothing depends on it.
-public struct NTLMVersion: Hashable, Sendable, CustomStringConvertible {
+struct NTLMVersion: Hashable, Sendable, CustomStringConvertible {
     /// The major version of the system: 10 for Windows 10 and 11.
-    public var major: UInt8
+    var major: UInt8
     /// The minor version of the system.
-    public var minor: UInt8
+    var minor: UInt8
     /// The build of the system.
-    public var build: UInt16
+    var build: UInt16
     /// The NTLM revision: 15 in all current systems.
-    public var revision: UInt8
+    var revision: UInt8
 
     /// Creates a version.
-    public init(major: UInt8, minor: UInt8, build: UInt16, revision: UInt8 = 15) {
+    init(major: UInt8, minor: UInt8, build: UInt16, revision: UInt8 = 15) {
         self.major = major
         self.minor = minor
         self.build = build
@@ -268,7 +268,7 @@ public struct NTLMVersion: Hashable, Sendable, CustomStringConvertible {
     static let ours = NTLMVersion(major: 10, minor: 0, build: 0)
 
     /// `10.0 (build 19041), NTLM revision 15`
-    public var description: String { "\(major).\(minor) (build \(build)), NTLM revision \(revision)" }
+    var description: String { "\(major).\(minor) (build \(build)), NTLM revision \(revision)" }
 
     var bytes: [UInt8] {
         [major, minor, UInt8(truncatingIfNeeded: build), UInt8(truncatingIfNeeded: build >> 8), 0, 0, 0, revision]

@@ -1,49 +1,49 @@
 /// The target information of NTLM: a list of numbered values (MS-NLMP section 2.2.2.1). The server describes itself in
 /// its challenge; the client returns the list, with its own values, in its response.
-public struct NTLMTargetInfo: Hashable, Sendable {
+struct NTLMTargetInfo: Hashable, Sendable {
     /// The number of a value in the list.
-    public struct Identifier: RawRepresentable, Hashable, Sendable {
+    struct Identifier: RawRepresentable, Hashable, Sendable {
         /// The number.
-        public let rawValue: UInt16
+        let rawValue: UInt16
 
         /// Creates an identifier from any number, including unnamed ones.
-        public init(rawValue: UInt16) {
+        init(rawValue: UInt16) {
             self.rawValue = rawValue
         }
 
         /// The NetBIOS name of the server.
-        public static let computerName = Identifier(rawValue: 1)
+        static let computerName = Identifier(rawValue: 1)
         /// The NetBIOS name of the domain.
-        public static let domainName = Identifier(rawValue: 2)
+        static let domainName = Identifier(rawValue: 2)
         /// The DNS name of the server.
-        public static let dnsComputerName = Identifier(rawValue: 3)
+        static let dnsComputerName = Identifier(rawValue: 3)
         /// The DNS name of the domain.
-        public static let dnsDomainName = Identifier(rawValue: 4)
+        static let dnsDomainName = Identifier(rawValue: 4)
         /// The DNS name of the forest.
-        public static let dnsTreeName = Identifier(rawValue: 5)
+        static let dnsTreeName = Identifier(rawValue: 5)
         /// Flags; see ``NTLMTargetInfo/hasMIC``.
-        public static let flags = Identifier(rawValue: 6)
+        static let flags = Identifier(rawValue: 6)
         /// The server's clock.
-        public static let timestamp = Identifier(rawValue: 7)
+        static let timestamp = Identifier(rawValue: 7)
         /// Data about the client machine.
-        public static let singleHost = Identifier(rawValue: 8)
+        static let singleHost = Identifier(rawValue: 8)
         /// The service that the client requests: `HTTP/www.example.org`.
-        public static let targetName = Identifier(rawValue: 9)
+        static let targetName = Identifier(rawValue: 9)
         /// The MD5 of the channel binding, or zeros.
-        public static let channelBindings = Identifier(rawValue: 10)
+        static let channelBindings = Identifier(rawValue: 10)
     }
 
     /// The values in order, each identifier once.
-    public private(set) var values: [(identifier: Identifier, bytes: [UInt8])] = []
+    private(set) var values: [(identifier: Identifier, bytes: [UInt8])] = []
 
     /// Creates an empty list.
-    public init() {}
+    init() {}
 
     /// Parses a list up to its terminator; later bytes are ignored.
     ///
     /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the terminator is missing, a value is truncated, an
     ///   identifier occurs twice, or a value of fixed size has another size.
-    public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
+    init(_ bytes: [UInt8]) throws(HTTPAuthError) {
         var offset = 0
         while true {
             guard offset + 4 <= bytes.count else { throw .ntlmTargetInfo("it has no terminator") }
@@ -69,7 +69,7 @@ public struct NTLMTargetInfo: Hashable, Sendable {
     private static let sizes: [Identifier: Int] = [.flags: 4, .timestamp: 8, .channelBindings: 16]
 
     /// The value with this identifier. Setting nil removes it. Setting bytes replaces it in place or appends it.
-    public subscript(identifier: Identifier) -> [UInt8]? {
+    subscript(identifier: Identifier) -> [UInt8]? {
         get { values.first { $0.identifier == identifier }?.bytes }
         set {
             let index = values.firstIndex { $0.identifier == identifier }
@@ -83,15 +83,15 @@ public struct NTLMTargetInfo: Hashable, Sendable {
     }
 
     /// Returns the text of a value; nil if the list does not contain it.
-    public func text(_ identifier: Identifier) -> String? { self[identifier]?.utf16LittleEndianText }
+    func text(_ identifier: Identifier) -> String? { self[identifier]?.utf16LittleEndianText }
 
     /// The server's clock, in units of 100 ns since 1601.
-    public var timestamp: UInt64? {
+    var timestamp: UInt64? {
         self[.timestamp].map { bytes in bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) } }
     }
 
     /// Whether the client announces a message integrity code over all three messages.
-    public var hasMIC: Bool { flags & NTLMTargetInfo.micFlag != 0 }
+    var hasMIC: Bool { flags & NTLMTargetInfo.micFlag != 0 }
 
     static let micFlag: UInt32 = 2
 
@@ -105,7 +105,7 @@ public struct NTLMTargetInfo: Hashable, Sendable {
     }
 
     /// The encoded list, with its terminator.
-    public var bytes: [UInt8] {
+    var bytes: [UInt8] {
         var bytes: [UInt8] = []
         for value in values {
             bytes.append(littleEndian: value.identifier.rawValue)
@@ -116,12 +116,12 @@ public struct NTLMTargetInfo: Hashable, Sendable {
     }
 
     /// Returns whether the identifiers, values and order are equal.
-    public static func == (left: NTLMTargetInfo, right: NTLMTargetInfo) -> Bool {
+    static func == (left: NTLMTargetInfo, right: NTLMTargetInfo) -> Bool {
         left.values.elementsEqual(right.values) { $0 == $1 }
     }
 
     /// Hashes the identifiers and values in order.
-    public func hash(into hasher: inout Hasher) {
+    func hash(into hasher: inout Hasher) {
         for value in values {
             hasher.combine(value.identifier)
             hasher.combine(value.bytes)

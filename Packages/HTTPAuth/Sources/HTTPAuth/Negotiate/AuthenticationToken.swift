@@ -6,40 +6,68 @@
 /// ```
 ///
 /// The description contains nothing that helps to guess a password: for responses and keys it gives only the length.
-public enum AuthenticationToken: Hashable, Sendable {
-    /// The first NTLM message.
-    case ntlmNegotiate(NTLMNegotiateMessage)
-    /// The second NTLM message.
-    case ntlmChallenge(NTLMChallengeMessage)
-    /// The third NTLM message.
-    case ntlmAuthenticate(NTLMAuthenticateMessage)
-    /// A SPNEGO token, with a token of a mechanism inside.
-    case spnego(SPNEGOToken)
-    /// A Kerberos token without SPNEGO.
-    case kerberos(KerberosToken)
-    /// A token of an unknown mechanism.
-    case other(MechanismIdentifier, byteCount: Int)
+public struct AuthenticationToken: Hashable, Sendable {
+    /// The kind of token. The raw values are stable names for scripts.
+    @nonexhaustive
+    public enum Kind: String, Hashable, Sendable {
+        /// The first NTLM message.
+        case ntlmNegotiate = "ntlm-negotiate"
+        /// The second NTLM message.
+        case ntlmChallenge = "ntlm-challenge"
+        /// The third NTLM message.
+        case ntlmAuthenticate = "ntlm-authenticate"
+        /// A SPNEGO token, with a token of a mechanism inside.
+        case spnego
+        /// A Kerberos token without SPNEGO.
+        case kerberos
+        /// A token of an unknown mechanism.
+        case other
+    }
+
+    /// The decoded messages.
+    enum Content: Hashable, Sendable {
+        case ntlmNegotiate(NTLMNegotiateMessage)
+        case ntlmChallenge(NTLMChallengeMessage)
+        case ntlmAuthenticate(NTLMAuthenticateMessage)
+        case spnego(SPNEGOToken)
+        case kerberos(KerberosToken)
+        case other(MechanismIdentifier, byteCount: Int)
+    }
+
+    let content: Content
+
+    /// The kind of token.
+    public var kind: Kind {
+        switch content {
+        case .ntlmNegotiate: .ntlmNegotiate
+        case .ntlmChallenge: .ntlmChallenge
+        case .ntlmAuthenticate: .ntlmAuthenticate
+        case .spnego: .spnego
+        case .kerberos: .kerberos
+        case .other: .other
+        }
+    }
 
     /// Decodes a token. Its first bytes determine the type.
     ///
     /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the type is unknown or the token violates its rules.
     public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
         switch (NTLMReader.type(of: bytes), bytes.first) {
-        case (1, _): self = .ntlmNegotiate(try NTLMNegotiateMessage(bytes))
-        case (2, _): self = .ntlmChallenge(try NTLMChallengeMessage(bytes))
-        case (3, _): self = .ntlmAuthenticate(try NTLMAuthenticateMessage(bytes))
+        case (1, _): content = .ntlmNegotiate(try NTLMNegotiateMessage(bytes))
+        case (2, _): content = .ntlmChallenge(try NTLMChallengeMessage(bytes))
+        case (3, _): content = .ntlmAuthenticate(try NTLMAuthenticateMessage(bytes))
         case (_, DERTag.application(0)):
             var reader = DERReader(bytes)
             var frame = DERReader(try reader.value(DERTag.application(0), "the frame"))
             let mechanism = MechanismIdentifier(bytes: Array(try frame.value(DERTag.identifier, "the mechanism")))
             if mechanism == .spnego {
-                self = .spnego(try SPNEGOToken(bytes))
+                content = .spnego(try SPNEGOToken(bytes))
             } else if mechanism.isKerberos {
-                self = .kerberos(try KerberosToken(contents: frame.rest))
+                content = .kerberos(try KerberosToken(contents: frame.rest))
             } else {
-                self = .other(mechanism, byteCount: frame.rest.count)
+                content = .other(mechanism, byteCount: frame.rest.count)
             }
-        case (_, DERTag.context(1)): self = .spnego(try SPNEGOToken(bytes))
+        case (_, DERTag.context(1)): content = .spnego(try SPNEGOToken(bytes))
         default:
             throw HTTPAuthError(.malformedToken, detail: "not an NTLM, SPNEGO or Kerberos token")
         }
@@ -70,7 +98,7 @@ extension AuthenticationToken: CustomStringConvertible {
 /// Describes tokens as lines of text.
 private enum TokenDescription {
     static func lines(of token: AuthenticationToken) -> [String] {
-        switch token {
+        switch token.content {
         case .ntlmNegotiate(let message): lines(of: message)
         case .ntlmChallenge(let message): lines(of: message)
         case .ntlmAuthenticate(let message): lines(of: message)
@@ -167,7 +195,7 @@ private enum TokenDescription {
             return ["  token: \(token.count) bytes in an unknown format"]
         }
         // Nested SPNEGO is not valid, and decoding it would let a message nest as deeply as it is long.
-        if case .spnego = inside { return ["  token: \(token.count) bytes of nested SPNEGO"] }
+        if case .spnego = inside.content { return ["  token: \(token.count) bytes of nested SPNEGO"] }
         return ["  token:"] + lines(of: inside).map { "    \($0)" }
     }
 
@@ -185,7 +213,7 @@ private enum TokenDescription {
 }
 
 /// The unencrypted part of a Kerberos token: its type, and the service of a ticket (RFC 4121 section 4.1).
-public enum KerberosToken: Hashable, Sendable {
+enum KerberosToken: Hashable, Sendable {
     /// The client's ticket (AP-REQ), with its service and realm.
     case request(service: String, realm: String)
     /// The server's proof (AP-REP).

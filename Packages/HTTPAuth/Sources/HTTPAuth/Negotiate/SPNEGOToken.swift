@@ -1,5 +1,5 @@
 /// A token of SPNEGO, the negotiation inside `Negotiate`.
-public enum SPNEGOToken: Hashable, Sendable {
+enum SPNEGOToken: Hashable, Sendable {
     /// The first token.
     case initial(SPNEGOInitialToken)
     /// A later token.
@@ -12,7 +12,7 @@ public enum SPNEGOToken: Hashable, Sendable {
     ///
     /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the bytes are not a SPNEGO token in DER, or are longer than
     ///   128 KiB.
-    public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
+    init(_ bytes: [UInt8]) throws(HTTPAuthError) {
         guard bytes.count <= SPNEGOToken.maximumByteCount else {
             throw .spnego("\(bytes.count) bytes exceed the limit")
         }
@@ -36,17 +36,17 @@ public enum SPNEGOToken: Hashable, Sendable {
 }
 
 /// The first SPNEGO token: the mechanisms of a side and, optionally, a token of the first one (RFC 4178 section 4.2.1).
-public struct SPNEGOInitialToken: Hashable, Sendable {
+struct SPNEGOInitialToken: Hashable, Sendable {
     /// The supported mechanisms, in order of preference.
-    public let mechanisms: [MechanismIdentifier]
+    let mechanisms: [MechanismIdentifier]
     /// The obsolete request flags; nil if there are none.
-    public let requestFlags: [UInt8]?
+    let requestFlags: [UInt8]?
     /// The first token of the first mechanism; nil if there is none.
-    public let token: [UInt8]?
+    let token: [UInt8]?
     /// The hint that Windows servers send in place of a name; it is always the same.
-    public let hint: String?
+    let hint: String?
     /// The signature of the mechanism list; nil if there is none.
-    public let signature: [UInt8]?
+    let signature: [UInt8]?
 
     init(mechanisms: [MechanismIdentifier], token: [UInt8]?) {
         self.mechanisms = mechanisms
@@ -124,9 +124,9 @@ public struct SPNEGOInitialToken: Hashable, Sendable {
 }
 
 /// A later SPNEGO token of either side: the state and a token of the chosen mechanism (RFC 4178 section 4.2.2).
-public struct SPNEGOReplyToken: Hashable, Sendable {
+struct SPNEGOReplyToken: Hashable, Sendable {
     /// The state of the negotiation.
-    public enum State: UInt8, Hashable, Sendable, CaseIterable {
+    enum State: UInt8, Hashable, Sendable, CaseIterable {
         /// The negotiation is complete.
         case acceptCompleted = 0
         /// More tokens follow.
@@ -138,13 +138,13 @@ public struct SPNEGOReplyToken: Hashable, Sendable {
     }
 
     /// The state of the negotiation; nil if the token does not contain it.
-    public let state: State?
+    let state: State?
     /// The mechanism that the server chose; only in its first token.
-    public let mechanism: MechanismIdentifier?
+    let mechanism: MechanismIdentifier?
     /// The next token of the mechanism; nil if there is none.
-    public let token: [UInt8]?
+    let token: [UInt8]?
     /// The signature of the mechanism list; nil if there is none.
-    public let signature: [UInt8]?
+    let signature: [UInt8]?
 
     init(state: State?, mechanism: MechanismIdentifier? = nil, token: [UInt8]?, signature: [UInt8]?) {
         self.state = state
@@ -196,7 +196,7 @@ public struct SPNEGOReplyToken: Hashable, Sendable {
 }
 
 /// The object identifier of a GSSAPI mechanism.
-public struct MechanismIdentifier: Hashable, Sendable {
+struct MechanismIdentifier: Hashable, Sendable {
     /// The contents of the DER-encoded identifier, without tag and length.
     let bytes: [UInt8]
 
@@ -205,17 +205,17 @@ public struct MechanismIdentifier: Hashable, Sendable {
     }
 
     /// Kerberos 5, 1.2.840.113554.1.2.2.
-    public static let kerberos = MechanismIdentifier(bytes: [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 1, 2, 2])
+    static let kerberos = MechanismIdentifier(bytes: [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 1, 2, 2])
     /// Kerberos 5 under the number that Windows 2000 sent by mistake, and later versions still send:
     /// 1.2.840.48018.1.2.2.
-    public static let kerberosOfMicrosoft = MechanismIdentifier(
+    static let kerberosOfMicrosoft = MechanismIdentifier(
         bytes: [0x2a, 0x86, 0x48, 0x82, 0xf7, 0x12, 1, 2, 2])
     /// NTLM, 1.3.6.1.4.1.311.2.2.10.
-    public static let ntlm = MechanismIdentifier(bytes: [0x2b, 6, 1, 4, 1, 0x82, 0x37, 2, 2, 0x0a])
+    static let ntlm = MechanismIdentifier(bytes: [0x2b, 6, 1, 4, 1, 0x82, 0x37, 2, 2, 0x0a])
     /// NegoEx, 1.3.6.1.4.1.311.2.2.30.
-    public static let negoEx = MechanismIdentifier(bytes: [0x2b, 6, 1, 4, 1, 0x82, 0x37, 2, 2, 0x1e])
+    static let negoEx = MechanismIdentifier(bytes: [0x2b, 6, 1, 4, 1, 0x82, 0x37, 2, 2, 0x1e])
     /// SPNEGO itself, 1.3.6.1.5.5.2.
-    public static let spnego = MechanismIdentifier(bytes: [0x2b, 6, 1, 5, 5, 2])
+    static let spnego = MechanismIdentifier(bytes: [0x2b, 6, 1, 5, 5, 2])
 
     /// Returns whether both identifiers denote the same mechanism.
     func isEquivalent(to other: MechanismIdentifier) -> Bool {
@@ -225,7 +225,7 @@ public struct MechanismIdentifier: Hashable, Sendable {
     var isKerberos: Bool { self == .kerberos || self == .kerberosOfMicrosoft }
 
     /// The numbers separated by dots. If a number has more than 63 bits, the text ends with `…` there.
-    public var dotted: String {
+    var dotted: String {
         var numbers: [UInt64] = []
         var number: UInt64 = 0
         for byte in bytes {
@@ -246,7 +246,7 @@ public struct MechanismIdentifier: Hashable, Sendable {
 
 extension MechanismIdentifier: CustomStringConvertible {
     /// The usual name; without one, the numbers.
-    public var description: String {
+    var description: String {
         switch self {
         case .kerberos: "Kerberos"
         case .kerberosOfMicrosoft: "Kerberos (Microsoft's number)"

@@ -17,7 +17,7 @@ import Testing
 
     @Test func ntlm() throws {
         let first = try AuthenticationToken(text: "Authorization: NTLM \(text(NTLMNegotiateMessage.ours.bytes))")
-        #expect(first.description.hasPrefix("NTLM message 1"))
+        #expect(first.kind == .ntlmNegotiate && first.description.hasPrefix("NTLM message 1"))
         let second = try AuthenticationToken(text: "NTLM \(text(acceptor.message))").description
         #expect(second.contains("target: PEERS") && second.contains("computer: HOST"))
         let bytes = try answer()
@@ -81,10 +81,10 @@ import Testing
             return DERWriter.value(DERTag.application(0), mechanism + [kind, 0] + message)
         }
         #expect(
-            try AuthenticationToken(framed(1, request))
+            try AuthenticationToken(framed(1, request)).content
                 == .kerberos(.request(service: "HTTP/localhost", realm: "PEERS.TEST")))
-        #expect(try AuthenticationToken(framed(2, [1, 2, 3])) == .kerberos(.reply))
-        #expect(try AuthenticationToken(framed(3, error)) == .kerberos(.error(code: 37, text: "skew")))
+        #expect(try AuthenticationToken(framed(2, [1, 2, 3])).content == .kerberos(.reply))
+        #expect(try AuthenticationToken(framed(3, error)).content == .kerberos(.error(code: 37, text: "skew")))
         #expect(throws: HTTPAuthError.self) { try AuthenticationToken(framed(9, [])) }
         for count in 0..<framed(1, request).count {
             #expect(throws: HTTPAuthError.self) { try AuthenticationToken(Array(framed(1, request)[..<count])) }

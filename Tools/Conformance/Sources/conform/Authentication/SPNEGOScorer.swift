@@ -18,7 +18,7 @@ struct SPNEGOScorer: Scorer {
             return .stricter(rule: error.code.rawValue)
         }
         var found: [String: String] = [:]
-        switch token {
+        switch token.content {
         case .spnego(.initial(let token)):
             found["type"] = "NegTokenInit"
             found["mech_types"] = token.mechanisms.map(\.dotted).joined(separator: " ")
