@@ -87,6 +87,12 @@ let rows: [Row] = [
         "NetKit", .library, "NetKitFoundation",
         ["NetKit", "ServiceDiscovery", "ServiceDiscoveryFoundation", "StreamKitFoundation"]),
     Row("NetKit", .tests, "NetKitTests", ["NetKit", "StreamKitFoundation", "StreamKitTesting"]),
+
+    Row("CFNetwork", .shim, "CFNetworkC"),
+    Row("CFNetwork", .library, "CFNetworkEngine", ["CFNetworkC", "HTTPAuth", "HTTPMessage"]),
+    Row("CFNetwork", .library, "CFNetwork", ["CFNetworkC", "CFNetworkEngine"]),
+    Row("CFNetwork", .shim, "CFNetworkPrograms", ["CFNetworkC"]),
+    Row("CFNetwork", .tests, "CFNetworkTests", ["CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms"]),
 ]
 
 struct Row {
@@ -101,7 +107,7 @@ struct Row {
         isProduct = kind == .library
         target =
             switch kind {
-            case .shim: .target(name: name, path: "\(folder)/Sources/\(name)")
+            case .shim: .target(name: name, dependencies: dependencies, path: "\(folder)/Sources/\(name)")
             case .system: .systemLibrary(name: name, path: "\(folder)/Sources/\(name)", providers: [.apt(apt)])
             case .library:
                 .target(

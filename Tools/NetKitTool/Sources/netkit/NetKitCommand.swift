@@ -165,6 +165,7 @@ enum ExitStatus: Int32 {
 enum PackageVersions {
     /// The current or next version of each package.
     static let all = [
+        ("CFNetwork", "0.1.0"),
         ("EventLoops", "0.1.0"),
         ("FTPStream", "0.1.0"),
         ("HTTPAuth", "0.1.0"),

@@ -1,0 +1,35 @@
+// The types that a file with `import CFNetwork` uses, and their conversions. On Apple's systems a CFString is an NSString;
+// CoreFoundation on Linux declares an unrelated class for the same objects.
+
+@_exported public import CFNetworkC
+@_exported public import CFNetworkEngine
+@_exported public import CoreFoundation
+@_exported public import Foundation
+
+/// A string object.
+public typealias CFString = NSString
+/// A URL object.
+public typealias CFURL = NSURL
+/// A data object.
+public typealias CFData = NSData
+/// A dictionary object.
+public typealias CFDictionary = NSDictionary
+/// An array object.
+public typealias CFArray = NSArray
+/// An HTTP request or response.
+public typealias CFHTTPMessage = CFHTTPMessageObject
+
+/// The same object as an instance of the class that the other side declares.
+@_alwaysEmitIntoClient
+@inline(__always)
+func bridge<Other: AnyObject>(_ object: some AnyObject) -> Other {
+    // unsafeDowncast verifies the class in debug builds, and the two are unrelated.
+    Unmanaged<Other>.fromOpaque(Unmanaged.passUnretained(object).toOpaque()).takeUnretainedValue()
+}
+
+/// The same object, with its reference count unchanged.
+@_alwaysEmitIntoClient
+@inline(__always)
+func bridge<Other: AnyObject>(_ object: Unmanaged<some AnyObject>) -> Unmanaged<Other> {
+    unsafeBitCast(object, to: Unmanaged<Other>.self)
+}

@@ -1,0 +1,44 @@
+#ifndef CFNETWORK_CFNETWORKDEFS_H
+#define CFNETWORK_CFNETWORKDEFS_H
+
+// Includes the toolchain's CoreFoundation so that clang and gcc compile it as standard C and C++. Every other header of
+// CFNetwork includes this one.
+
+// CoreFoundation's umbrella header includes this header for the toolchain's own use; it requires blocks and GNU C.
+#ifndef __COREFOUNDATION_FORSWIFTFOUNDATIONONLY__
+#define __COREFOUNDATION_FORSWIFTFOUNDATIONONLY__ 1
+#endif
+
+// The functions that take a dispatch queue are declared only if this is defined. The toolchain never defines it.
+#if !defined(__HAS_DISPATCH__) && __has_include(<dispatch/dispatch.h>)
+#define __HAS_DISPATCH__ 1
+#endif
+
+// Definitions that clang provides and gcc lacks.
+#ifndef __clang__
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && !defined(__LITTLE_ENDIAN__)
+#define __LITTLE_ENDIAN__ 1
+#endif
+#ifndef _Nullable
+#define _Nullable
+#define _Nonnull
+#define _Null_unspecified
+#define _Nullable_result
+#endif
+#endif
+
+// A C program passes the toolchain's folder with -I. A SwiftPM target cannot; it finds the folder relative to clang's headers.
+#if __has_include(<CoreFoundation/CoreFoundation.h>)
+#include <CoreFoundation/CoreFoundation.h>
+#else
+#include <../../../swift/CoreFoundation/CoreFoundation.h>
+#endif
+
+// The toolchain's CFSTR is a statement expression: it cannot be used at file scope or in a static initializer, and its text
+// must be ASCII. With -fcf-runtime-abi=swift -DCFNETWORK_CONSTANT_STRINGS, clang creates a constant object without these limits.
+#if defined(__clang__) && defined(CFNETWORK_CONSTANT_STRINGS)
+#undef CFSTR
+#define CFSTR(text) ((CFStringRef)__builtin___CFStringMakeConstantString("" text ""))
+#endif
+
+#endif

@@ -1,0 +1,48 @@
+// The classes of this library's CoreFoundation objects.
+
+#include "Runtime.h"
+#if __has_include(<CoreFoundation/CFRuntime.h>)
+#include <CoreFoundation/CFRuntime.h>
+#else
+#include <../../../swift/CoreFoundation/CFRuntime.h>
+#endif
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(
+    sizeof(CFRuntimeBase) == sizeof(((struct CFNObject *)0)->base), "this toolchain has another layout of CoreFoundation objects");
+
+static void finalize(CFTypeRef object) { cfn_release(CFNObjectState(object)); }
+static CFStringRef describe(CFTypeRef object) { return cfn_describe(CFNObjectState(object), object); }
+
+CFTypeID CFNClassRegister(const char *name) {
+    CFRuntimeClass *class = calloc(1, sizeof *class); // The runtime keeps it, and its name, until the process ends.
+    CFTypeID type = _kCFRuntimeNotATypeID;
+    if (class != NULL) {
+        class->className = strdup(name);
+        class->finalize = finalize;
+        class->copyDebugDesc = describe;
+        type = _CFRuntimeRegisterClass(class);
+    }
+    if (type == _kCFRuntimeNotATypeID) {
+        fprintf(stderr, "CFNetwork: this toolchain's CoreFoundation does not accept the class %s; use a supported toolchain\n", name);
+        abort();
+    }
+    return type;
+}
+
+CFTypeRef CFNObjectCreate(CFAllocatorRef allocator, CFTypeID type, const void *state) {
+    struct CFNObject *object = (struct CFNObject *)_CFRuntimeCreateInstance(allocator, type, sizeof object->state, NULL);
+    if (object == NULL) return NULL;
+    if (CFGetTypeID(object) != type) {
+        fprintf(stderr, "CFNetwork: this toolchain's CoreFoundation has another object layout; use a supported toolchain\n");
+        abort();
+    }
+    object->state = (void *)state;
+    return object;
+}
+
+CFMutableDictionaryRef CFNDictionaryCreate(void) {
+    return CFDictionaryCreateMutable(NULL, 0, &kCFTypeDictionaryKeyCallBacks, &kCFTypeDictionaryValueCallBacks);
+}

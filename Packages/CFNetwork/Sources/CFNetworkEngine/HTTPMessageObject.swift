@@ -1,0 +1,155 @@
+internal import CFNetworkC
+internal import CFNetworkC.Runtime
+internal import CoreFoundation
+public import Foundation
+internal import HTTPAuth
+internal import HTTPMessage
+
+/// The Swift class of every CFHTTPMessage, by which `as?`, `as!` and `is` recognize it.
+///
+/// CoreFoundation creates the instances. The stored properties describe its layout and are not used.
+public final class CFHTTPMessageObject: NSObject {
+    private var info: UInt64 = 0
+    private var state: UInt = 0
+
+    private override init() { preconditionFailure("CFHTTPMessageCreate… creates the instances") }
+
+    deinit { _CFDeinit(Unmanaged.passUnretained(self).toOpaque()) }
+
+    /// The description of `CFCopyDescription`.
+    public override var description: String { string(CFCopyDescription(self)) }
+
+    /// The hash value of `CFHash`.
+    public override var hash: Int { Int(bitPattern: CFHash(self)) }
+
+    /// Returns whether `CFEqual` considers the objects equal: only the same object.
+    public override func isEqual(_ other: Any?) -> Bool { (other as AnyObject?) === self }
+}
+
+/// The state of a CFHTTPMessage.
+final class HTTPMessageState: ObjectState {
+    static let typeID: CFTypeID = {
+        let type = CFNClassRegister("CFHTTPMessage")
+        _CFRuntimeBridgeTypeToClass(type, unsafeBitCast(CFHTTPMessageObject.self, to: UnsafeRawPointer.self))
+        return type
+    }()
+
+    private(set) var message: AnyHTTPMessage
+    /// The URL object that a request was created with.
+    private let url: CFURL?
+    /// The fields that were set before the header was complete; a value of nil removes the received field.
+    private var earlyFields: [(name: HTTPFieldName, value: String?)] = []
+
+    init(_ message: AnyHTTPMessage, url: CFURL? = nil) {
+        self.message = message
+        self.url = url
+    }
+
+    init(copying other: HTTPMessageState) {
+        message = other.message
+        url = other.url
+        earlyFields = other.earlyFields
+    }
+
+    /// A request. Nil if an argument is invalid.
+    convenience init?(method: String, url: CFURL, version: String) {
+        guard let method = HTTPMethod(method), let address = URL(string: string(url)),
+            let version = HTTPVersion(text: version),
+            let request = try? HTTPRequest(method: method, url: address, version: version)
+        else { return nil }
+        self.init(AnyHTTPMessage(request), url: url)
+    }
+
+    /// A response. Nil if an argument is invalid.
+    convenience init?(status: Int, reason: String?, version: String) {
+        guard let status = HTTPStatus(status), let version = HTTPVersion(text: version),
+            let response = try? HTTPResponse(status: status, reason: reason, version: version)
+        else { return nil }
+        self.init(AnyHTTPMessage(response))
+    }
+
+    override var summary: String {
+        message.request?.requestLine ?? message.statusLine ?? (message.isRequest ? "empty request" : "empty response")
+    }
+
+    /// Whether the start line is known: the message was created from its parts, or its header is complete.
+    var hasHead: Bool { message.request != nil || message.response != nil }
+
+    func append(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard !bytes.isEmpty else { return true }
+        do {
+            try message.append(bytes)
+        } catch {
+            return false
+        }
+        if hasHead, !earlyFields.isEmpty {
+            for field in earlyFields { try? message.setField(field.name, to: field.value) }
+            earlyFields = []
+        }
+        return true
+    }
+
+    /// Sets or removes a field. An invalid name or value changes nothing.
+    func set(_ name: String, to value: String?) {
+        guard let name = HTTPFieldName(name) else { return }
+        if hasHead {
+            try? message.setField(name, to: value)
+        } else {
+            var field = HTTPFields()
+            guard (try? field.set(value, for: name)) != nil else { return }
+            earlyFields.removeAll { $0.name == name }
+            earlyFields.append((name, field[name]))
+        }
+    }
+
+    func value(_ name: String) -> String? {
+        guard let name = HTTPFieldName(name) else { return nil }
+        if hasHead { return message.fields[name] }
+        return earlyFields.first { $0.name == name }?.value
+    }
+
+    func setBody(_ body: [UInt8]) { message.body = body }
+
+    func copyURL() -> Unmanaged<CFURL>? {
+        if let url { return .passRetained(url) }
+        return message.url.flatMap { cfURL($0.relativeString) }
+    }
+
+    /// Puts credentials on the request. Returns whether it did; otherwise the request is unchanged.
+    func authenticate(
+        answering failure: HTTPMessageState?, user: String, password: String, scheme: String?, forProxy: Bool
+    ) -> Bool {
+        guard var request = message.request else { return false }
+        let role: ProtectionSpace.Role = forProxy ? .proxy : .origin
+        if let failure {
+            let asking: HTTPStatus = forProxy ? .proxyAuthenticationRequired : .unauthorized
+            guard failure.message.status == asking else { return false }
+        }
+        var method: AuthenticationMethod?
+        if let scheme {
+            method = [AuthenticationMethod.basic, .digest].first { $0.name.lowercased() == scheme.lowercased() }
+            guard let method, failure != nil || method == .basic else { return false }
+        }
+        let field: HTTPFieldName = forProxy ? .proxyAuthorization : .authorization
+        do {
+            try request.addAuthentication(
+                answering: failure?.message.response, user: user, password: password, method: method, for: role)
+            try message.setField(field, to: request.fields[field])
+        } catch {
+            return false
+        }
+        return true
+    }
+}
+
+extension HTTPVersion {
+    /// The version with this text, such as HTTP/1.1. Nil for any other text.
+    init?(text: String) {
+        let bytes = Array(text.utf8)
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        guard bytes.count == 8, text.hasPrefix("HTTP/"), bytes[6] == UInt8(ascii: "."),
+            digits.contains(bytes[5]), digits.contains(bytes[7])
+        else { return nil }
+        self.init(major: bytes[5] - digits.lowerBound, minor: bytes[7] - digits.lowerBound)
+    }
+}

@@ -1,0 +1,20 @@
+// The functions of Runtime.h that C calls. Their names are those of the header.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+internal import CFNetworkC
+internal import CFNetworkC.Runtime
+public import CoreFoundation
+
+/// Releases a state.
+@_cdecl("cfn_release") @implementation
+public func cfn_release(_ state: UnsafeMutableRawPointer) {
+    Unmanaged<ObjectState>.fromOpaque(state).release()
+}
+
+/// The description of an object, retained.
+@_cdecl("cfn_describe") @implementation
+public func cfn_describe(_ state: UnsafeRawPointer, _ object: UnsafeRawPointer) -> Unmanaged<CFString> {
+    let type = CFGetTypeID(Unmanaged<CFTypeRef>.fromOpaque(object).takeUnretainedValue())
+    let summary = Unmanaged<ObjectState>.fromOpaque(state).takeUnretainedValue().summary
+    return cfString("<\(string(CFCopyTypeIDDescription(type))) \(object)>{\(summary)}")
+}

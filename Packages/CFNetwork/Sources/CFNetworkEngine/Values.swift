@@ -1,0 +1,68 @@
+// Conversions between CoreFoundation's values and Swift's.
+
+internal import CFNetworkC
+internal import CFNetworkC.Runtime
+internal import CoreFoundation
+
+private let utf8 = CFStringEncoding(0x0800_0100)
+
+/// The text of a CoreFoundation string. A surrogate without its pair becomes U+FFFD.
+func string(_ text: CFString) -> String {
+    let range = CFRange(location: 0, length: CFStringGetLength(text))
+    let capacity = CFStringGetMaximumSizeForEncoding(range.length, utf8)
+    var converted = 0
+    let result = String(unsafeUninitializedCapacity: capacity) { buffer in
+        var count = 0
+        converted = CFStringGetBytes(text, range, utf8, 0, false, buffer.baseAddress, capacity, &count)
+        return count
+    }
+    if converted == range.length { return result }
+    // The conversion has ended at a surrogate without its pair.
+    var units = [UniChar](repeating: 0, count: range.length)
+    CFStringGetCharacters(text, range, &units)
+    return String(decoding: units, as: UTF16.self)
+}
+
+/// A retained CoreFoundation string.
+func cfString(_ text: String) -> Unmanaged<CFString> {
+    var text = text
+    return text.withUTF8 { .passRetained(CFStringCreateWithBytes(nil, $0.baseAddress, $0.count, utf8, false)) }
+}
+
+/// A retained CoreFoundation data object.
+func cfData(_ bytes: [UInt8]) -> Unmanaged<CFData> {
+    bytes.withUnsafeBufferPointer { .passRetained(CFDataCreate(nil, $0.baseAddress, $0.count)) }
+}
+
+/// The bytes of a CoreFoundation data object.
+func bytes(_ data: CFData) -> [UInt8] {
+    let count = CFDataGetLength(data)
+    return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+        if let start = buffer.baseAddress { CFDataGetBytes(data, CFRange(location: 0, length: count), start) }
+        initialized = count
+    }
+}
+
+/// A retained URL. Nil if CoreFoundation rejects the text.
+func cfURL(_ text: String) -> Unmanaged<CFURL>? {
+    let text = cfString(text)
+    defer { text.release() }
+    return CFURLCreateWithString(nil, text.takeUnretainedValue(), nil).map { .passRetained($0) }
+}
+
+/// The text of an absolute URL; relative URLs are resolved first.
+func string(_ url: CFURL) -> String {
+    string(CFURLGetString(CFURLCopyAbsoluteURL(url) ?? url))
+}
+
+/// A retained dictionary of strings.
+func cfDictionary(_ entries: [String: String]) -> Unmanaged<CFDictionary> {
+    let dictionary = CFNDictionaryCreate().takeRetainedValue()
+    for (key, value) in entries {
+        let (key, value) = (cfString(key), cfString(value))
+        CFDictionarySetValue(dictionary, key.toOpaque(), value.toOpaque())
+        key.release()
+        value.release()
+    }
+    return .fromOpaque(Unmanaged.passRetained(dictionary).toOpaque())
+}

@@ -1,0 +1,108 @@
+import CFNetwork
+import Testing
+
+/// The Swift interface, as sources for Apple's systems use it.
+struct HTTPMessageTests {
+    private let url = URL(string: "http://example.org/a")! as CFURL
+
+    private func request(_ method: String = "GET") -> CFHTTPMessage {
+        CFHTTPMessageCreateRequest(kCFAllocatorDefault, method as CFString, url, kCFHTTPVersion1_1).takeRetainedValue()
+    }
+
+    private func response(_ head: String) -> CFHTTPMessage {
+        let message = CFHTTPMessageCreateEmpty(nil, false).takeRetainedValue()
+        let bytes = Array("\(head)\r\n\r\n".utf8)
+        #expect(CFHTTPMessageAppendBytes(message, bytes, bytes.count))
+        return message
+    }
+
+    private func value(_ request: CFHTTPMessage, _ name: String = "Authorization") -> String? {
+        CFHTTPMessageCopyHeaderFieldValue(request, name as CFString)?.takeRetainedValue() as String?
+    }
+
+    @Test func sourceAsOnApplesSystems() throws {
+        let message = request("PUT")
+        CFHTTPMessageSetHeaderFieldValue(message, "X-Ä" as CFString, "refused" as CFString)
+        CFHTTPMessageSetHeaderFieldValue(message, "X-A" as CFString, "é" as CFString)
+        CFHTTPMessageSetBody(message, Data("body".utf8) as CFData)
+        let fields = try #require(CFHTTPMessageCopyAllHeaderFields(message)?.takeRetainedValue() as? [String: String])
+        #expect(fields == ["X-A": "é"])
+        let serialized = try #require(CFHTTPMessageCopySerializedMessage(message)?.takeRetainedValue())
+        #expect(String(decoding: serialized as Data, as: UTF8.self) == "PUT /a HTTP/1.1\r\nX-A: é\r\n\r\nbody")
+        #expect(CFHTTPMessageCopyRequestURL(message)?.takeRetainedValue() === url)
+    }
+
+    @Test func textOutsideASCII() {
+        let message = request()
+        let half = NSString(characters: [0x61, 0xD800, 0x62], length: 3)
+        CFHTTPMessageSetHeaderFieldValue(message, "X" as CFString, half)
+        CFHTTPMessageSetHeaderFieldValue(message, "Y" as CFString, "€𝄞" as CFString)
+        #expect(value(message, "X") == "a\u{FFFD}b" && value(message, "Y") == "€𝄞")
+    }
+
+    @Test func castsAndCollections() throws {
+        let message = request()
+        let any: AnyObject = message
+        #expect(any is CFHTTPMessage && (any as? CFHTTPMessage) === message)
+        #expect((NSMutableArray() as AnyObject) as? CFHTTPMessage == nil)
+        #expect(Set([message, message, request()]).count == 2)
+        #expect(message.description.hasPrefix("<CFHTTPMessage 0x"))
+        #expect(message.description.hasSuffix("{GET /a HTTP/1.1}"))
+        #expect(CFGetTypeID(message) == CFHTTPMessageGetTypeID())
+    }
+
+    @Test func objectsAreDeallocated() {
+        weak var gone: CFHTTPMessage?
+        weak var goneCopy: CFHTTPMessage?
+        do {
+            let message = request()
+            gone = message
+            let copy = CFHTTPMessageCreateCopy(nil, message).takeRetainedValue()
+            goneCopy = copy
+        }
+        #expect(gone == nil && goneCopy == nil)
+    }
+
+    @Test func basicIsAppliedWithoutAChallenge() {
+        let message = request()
+        #expect(CFHTTPMessageAddAuthentication(message, nil, "joe" as CFString, "secret" as CFString, nil, false))
+        #expect(value(message) == "Basic am9lOnNlY3JldA==")
+        let digest = kCFHTTPAuthenticationSchemeDigest
+        #expect(!CFHTTPMessageAddAuthentication(message, nil, "joe" as CFString, "x" as CFString, digest, false))
+        #expect(value(message) == "Basic am9lOnNlY3JldA==")
+    }
+
+    @Test func theStrongestOfferedSchemeIsUsed() {
+        let failure = response(
+            """
+            HTTP/1.1 401 No\r
+            WWW-Authenticate: Basic realm="r"\r
+            WWW-Authenticate: Digest realm="r", nonce="n"
+            """)
+        let message = request()
+        #expect(CFHTTPMessageAddAuthentication(message, failure, "joe" as CFString, "secret" as CFString, nil, false))
+        #expect(value(message)?.hasPrefix("Digest ") == true)
+        let basic = kCFHTTPAuthenticationSchemeBasic
+        #expect(CFHTTPMessageAddAuthentication(message, failure, "joe" as CFString, "secret" as CFString, basic, false))
+        #expect(value(message) == "Basic am9lOnNlY3JldA==")
+    }
+
+    @Test func otherSchemesAndPartiesAreRefused() {
+        let failure = response("HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"r\"")
+        let message = request()
+        let (user, password) = ("joe" as CFString, "secret" as CFString)
+        #expect(!CFHTTPMessageAddAuthentication(message, failure, user, password, nil, false))
+        #expect(!CFHTTPMessageAddAuthentication(message, response("HTTP/1.1 200 OK"), user, password, nil, true))
+        #expect(!CFHTTPMessageAddAuthentication(failure, failure, user, password, nil, true))
+        for scheme in [
+            kCFHTTPAuthenticationSchemeNTLM, kCFHTTPAuthenticationSchemeNegotiate, kCFHTTPAuthenticationSchemeKerberos,
+            kCFHTTPAuthenticationSchemeNegotiate2, kCFHTTPAuthenticationSchemeXMobileMeAuthToken,
+            kCFHTTPAuthenticationSchemeOAuth1, kCFHTTPAuthenticationSchemeDigest,
+        ] {
+            #expect(!CFHTTPMessageAddAuthentication(message, failure, user, password, scheme, true))
+        }
+        #expect(value(message) == nil && value(message, "Proxy-Authorization") == nil)
+        #expect(CFHTTPMessageAddAuthentication(message, failure, user, password, nil, true))
+        #expect(value(message, "Proxy-Authorization") == "Basic am9lOnNlY3JldA==")
+    }
+}
