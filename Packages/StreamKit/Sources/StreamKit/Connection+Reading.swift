@@ -39,15 +39,11 @@ extension Connection {
         if let failure = details.withLock({ $0.readFailure }) { throw failure }
     }
 
-    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Int? {
-        if buffer.byteCount == 0 { return 0 }
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        if buffer.byteCount == 0 { return .moved(0) }
         try enter(.reader)
         defer { leave(.reader) }
-        return switch try attemptRead(into: &buffer) {
-        case .moved(let count): count
-        case .ended: 0
-        case .wouldBlock: nil
-        }
+        return try attemptRead(into: &buffer)
     }
 
     @available(*, noasync)

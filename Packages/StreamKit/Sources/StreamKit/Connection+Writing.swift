@@ -23,15 +23,11 @@ extension Connection {
         }
     }
 
-    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Int? {
-        if bytes.byteCount == 0 { return 0 }
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+        if bytes.byteCount == 0 { return .moved(0) }
         try enter(.writer)
         defer { leave(.writer) }
-        return switch try attemptWrite(bytes) {
-        case .moved(let count): count
-        case .ended: 0
-        case .wouldBlock: nil
-        }
+        return try attemptWrite(bytes)
     }
 
     @available(*, noasync)
@@ -202,18 +198,18 @@ extension Connection {
         return error
     }
 
-    func tryFlush() throws(StreamError) -> Bool {
+    func tryFlush() throws(StreamError) -> Attempt {
         try enter(.writer)
         defer { leaveUntouched(.writer) }
-        return if case .wouldBlock = try attemptFlush() { false } else { true }
+        return try attemptFlush()
     }
 
     // MARK: Ending the sending direction
 
-    func tryFinish() throws(StreamError) -> Bool {
+    func tryFinish() throws(StreamError) -> Attempt {
         try enter(.writer)
         defer { leave(.writer) }
-        return if case .wouldBlock = try attemptFinish() { false } else { true }
+        return try attemptFinish()
     }
 
     @available(*, noasync)

@@ -45,6 +45,8 @@ final class Connection: Sendable {
         var isAddressWatched = false
         var isReaderClosed: Bool
         var isWriterClosed: Bool
+        /// True once a layer has taken the connection over: releasing its streams no longer closes it.
+        var isTakenOver = false
         /// Released, with everything it holds, when opening begins.
         var opener: Opener?
 
@@ -61,6 +63,14 @@ final class Connection: Sendable {
             if let error { return error }
             guard let writeError, writeError.isPOSIX(ECONNRESET) else { return nil }
             return writeError
+        }
+
+        /// The steps of opening so far, with those of a connection below that is being opened.
+        var report: ConnectionReport {
+            guard let attempt = opening?.attempt else { return recorder.report }
+            var recorder = recorder
+            recorder.join(attempt.connection.report.steps, begun: attempt.start)
+            return recorder.report
         }
 
         /// The clients, which are made if there are none yet.
@@ -87,15 +97,18 @@ final class Connection: Sendable {
     /// Set with ``slot``: see ``hasSocket``.
     private let socketFlag = Atomic<Bool>(false)
     private let connectionKind: ConnectionKind
+    /// True for a connection that carries another stream's bytes to a proxy.
+    private let leadsToProxy: Bool
     private let readerLimit = HalfLimit()
     private let writerLimit = HalfLimit()
 
     /// - Parameter properties: properties that the kind does not honour make opening fail.
     init(
         _ kind: ConnectionKind, point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil,
-        _ properties: StreamProperties = StreamProperties(), opener: Opener
+        _ properties: StreamProperties = StreamProperties(), toProxy leadsToProxy: Bool = false, opener: Opener
     ) {
         connectionKind = kind
+        self.leadsToProxy = leadsToProxy
         self.point = point
         self.endpoint = endpoint
         let refusal = properties.isEmpty ? nil : kind.kind(over: nil).refusal(of: properties)
@@ -105,7 +118,7 @@ final class Connection: Sendable {
     }
 
     /// The kind of the stream.
-    var kind: StreamKind { connectionKind.kind(over: details.withLock { $0.transport }) }
+    var streamKind: StreamKind { connectionKind.kind(over: details.withLock { $0.transport }) }
 
     /// The engine; nil until open. Read it only when the half's status is open, or under the lock.
     @inline(__always)
@@ -142,6 +155,11 @@ final class Connection: Sendable {
 
     func status(_ half: StreamHalf) -> StreamStatus {
         let status = settledStatus(half)
+        switch status {
+        // The connection below TLS that has ended shares the point, and may have closed it.
+        case .open, .atEnd: if point.isClosed(half) { return .closed }
+        case .notOpen, .opening, .reading, .writing, .closed, .error: break
+        }
         guard status == .open, point.isInside(half) else { return status }
         return half == .reader ? .reading : .writing
     }
@@ -203,7 +221,7 @@ extension Connection {
             if pending.hasProperties, let configuration = details.withLock({ $0.properties[.tls] }) {
                 return .continues(TransportOpening(of: transport, half: half, securedBy: configuration))
             }
-            if case .opened = try TransportOpening.tryOpen(transport) { return .opened(.other(transport)) }
+            if case .opened = try TransportOpening.tryOpen(transport) { return .opened(Engine(transport)) }
             return .continues(TransportOpening(of: transport, half: half, securedBy: nil))
         }
     }
@@ -247,7 +265,17 @@ extension Connection {
 
     /// Closes a half; closing the second one closes the transport. Idempotent; never waits.
     func close(_ half: StreamHalf) {
-        let work = details.withLock { details -> CloseWork in
+        end(half, isRelease: false)
+    }
+
+    /// Closes a half whose stream was released, unless a layer has taken the connection over.
+    func release(_ half: StreamHalf) {
+        end(half, isRelease: true)
+    }
+
+    private func end(_ half: StreamHalf, isRelease: Bool) {
+        let work = details.withLock { details -> CloseWork? in
+            if isRelease, details.isTakenOver { return nil }
             let isNew = half == .reader ? !details.isReaderClosed : !details.isWriterClosed
             if half == .reader { details.isReaderClosed = true } else { details.isWriterClosed = true }
             if isNew, settledStatus(half) != .error { setStatus(.closed, half) }
@@ -257,6 +285,7 @@ extension Connection {
                 isAddressWatched: details.isAddressWatched, hasClients: details.clients != nil,
                 client: details.clients?[half].client.take())
         }
+        guard let work else { return }
         work.client?.invalidate()
         if work.hasClients { withdrawWatcher(half) }
         if work.isLast, work.isAddressWatched { LocalAddressMonitor.shared.remove(self) }
@@ -452,10 +481,11 @@ extension Connection {
     /// A connection made by `open`.
     convenience init(
         _ kind: ConnectionKind, point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil,
-        _ properties: StreamProperties = StreamProperties(),
+        _ properties: StreamProperties = StreamProperties(), toProxy leadsToProxy: Bool = false,
         open: @escaping @Sendable (Connection) throws(StreamError) -> Start
     ) {
-        self.init(kind, point: point, only: half, to: endpoint, properties, opener: .work(open))
+        self.init(
+            kind, point: point, only: half, to: endpoint, properties, toProxy: leadsToProxy, opener: .work(open))
         if properties.isEmpty { return }
         setLimit(properties[.readLimit], .reader)
         setLimit(properties[.writeLimit], .writer)
@@ -463,15 +493,16 @@ extension Connection {
     }
 
     /// A connection to an endpoint, established when it opens.
-    convenience init(to endpoint: Endpoint, _ properties: StreamProperties, loop: EventLoop) {
-        self.init(endpoint.kind, point: WaitPoint(loop: loop), to: endpoint, properties) {
+    ///
+    /// - Parameter leadsToProxy: whether it carries another stream's bytes to a proxy.
+    convenience init(
+        to endpoint: Endpoint, _ properties: StreamProperties, toProxy leadsToProxy: Bool = false, loop: EventLoop
+    ) {
+        self.init(endpoint.kind, point: WaitPoint(loop: loop), to: endpoint, properties, toProxy: leadsToProxy) {
             (connection) throws(StreamError) in
             let properties = connection.details.withLock { $0.properties }
             if let routes = properties.proxyRoutes {
-                let opening = try ProxiedOpening(to: endpoint, through: routes, properties, loop: loop)
-                connection.details.withLock { $0.transport = opening }
-                return .continues(
-                    TransportOpening(transport: opening, half: .reader) { opening.engine ?? .other(opening) })
+                return .continues(try ProxiedOpening(to: endpoint, through: routes, properties))
             }
             return .continues(StreamConnector(ConnectPlan(to: endpoint, properties)))
         }
@@ -511,6 +542,53 @@ extension Connection {
         self.init(
             kind, point: point, only: half,
             opener: .transport(transport, waitingAt: half ?? .reader))
+    }
+}
+
+// MARK: - As the transport of a layer
+
+/// An open connection is the transport of the layer above it: TLS, or the conversation with a proxy.
+///
+/// Every call enters and leaves the connection, so that its descriptor cannot be closed or reused during a call.
+extension Connection: StreamTransport {
+    var waitPoint: WaitPoint { pointForLayers(.reader) }
+
+    var loop: EventLoop { point.loop }
+
+    func peek() throws(StreamError) -> Attempt { try poll(.reader) }
+
+    func writability() throws(StreamError) -> Attempt { try poll(.writer) }
+
+    func close() {
+        close(.writer)
+        close(.reader)
+    }
+
+    /// The kind of the streams of a layer.
+    var kind: StreamKind { .layer }
+
+    /// The value of a property. A connection to a proxy returns only the properties of its descriptor: the others
+    /// describe the proxy, not the target.
+    func property(named name: String) -> (any Sendable)? {
+        if leadsToProxy, !Connection.descriptorProperties.contains(name) { return nil }
+        return value(named: name)
+    }
+
+    /// The descriptor belongs to the connection, so ``StreamProperty/closesDescriptor`` is set here.
+    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+        guard name == StreamProperty<Bool>.closesDescriptor.name else { return false }
+        try setValue(value, for: StreamProperty<Bool>.closesDescriptor.key)
+        return true
+    }
+
+    private static let descriptorProperties: Set<String> = [
+        StreamProperty<Int32>.nativeDescriptor.name, StreamProperty<Bool>.closesDescriptor.name,
+        StreamProperty<SocketAddress>.localAddress.name, StreamProperty<SocketAddress>.remoteAddress.name,
+    ]
+
+    /// Records that a layer uses the connection from now on, so that releasing its streams does not close it.
+    func takeOver() {
+        details.withLock { $0.isTakenOver = true }
     }
 }
 
@@ -672,9 +750,11 @@ extension Connection {
     /// The value of a property: the transport's, otherwise the kernel's, otherwise the one that was set. Not generic,
     /// so that it is compiled once.
     func value(named name: String) -> (any Sendable)? {
-        let transport = details.withLock { $0.transport ?? ($0.opening == nil ? engine?.transport : nil) }
-        if let value = transport?.property(named: name) { return value }
-        if name == StreamProperty<ConnectionReport>.report.name { return details.withLock { $0.recorder.report } }
+        let (transport, layers) = details.withLock { ($0.transport, $0.opening == nil ? self.engine : nil) }
+        if let value = transport == nil ? layers?.property(named: name) : transport?.property(named: name) {
+            return value
+        }
+        if name == StreamProperty<ConnectionReport>.report.name { return details.withLock { $0.report } }
         if point.descriptor >= 0, let value = point.whileOpen({ socketProperty(named: name) }) ?? nil { return value }
         return details.withLock { $0.properties.value(named: name) } ?? endpointProperty(named: name)
     }
@@ -695,21 +775,22 @@ extension Connection {
     ///   caller's own.
     func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
         if key.isReadOnly { throw .readOnly(key.name) }
-        let (transport, isClosed) = details.withLock { details in
-            (details.transport ?? engine?.transport, details.isReaderClosed && details.isWriterClosed)
+        let (transport, layers, isClosed) = details.withLock { details in
+            (details.transport, self.engine, details.isReaderClosed && details.isWriterClosed)
         }
         if isClosed { throw .closed }
         guard key.isAlways || (isUnopened(.reader) && isUnopened(.writer)) else {
             throw isKept(key)
                 ? .refused(key.name, "the stream has already been opened; set it before open().")
-                : .notHonoured(key.name, by: kind)
+                : .notHonoured(key.name, by: streamKind)
         }
         let isTransports =
-            try point.whileOpen { () throws(StreamError) in
-                try transport?.setProperty(value, named: key.name)
-            } ?? nil
-        if isTransports != true {
-            guard isKept(key) else { throw .notHonoured(key.name, by: kind) }
+            try point.whileOpen { () throws(StreamError) -> Bool in
+                if let transport { return try transport.setProperty(value, named: key.name) }
+                return try layers?.setProperty(value, named: key.name) ?? false
+            } ?? false
+        if !isTransports {
+            guard isKept(key) else { throw .notHonoured(key.name, by: streamKind) }
             details.withLock { $0.properties.set(value, for: key) }
         }
         guard key.isAlways else { return }
@@ -723,7 +804,7 @@ extension Connection {
 
     /// Whether the stream honours the property itself, or keeps the value for the caller.
     private func isKept(_ key: StreamPropertyKey) -> Bool {
-        key.isNote || kind.properties.honours(key.name)
+        key.isNote || streamKind.properties.honours(key.name)
     }
 
     private func isUnopened(_ half: StreamHalf) -> Bool {

@@ -28,7 +28,7 @@ public final class ReadStream: Sendable {
         self.connection = connection
     }
 
-    deinit { connection.close(.reader) }
+    deinit { connection.release(.reader) }
 
     /// Begins to open and returns at once; ``status`` is then `.opening` or `.open`.
     ///
@@ -166,7 +166,7 @@ extension ReadStream {
     }
 
     /// The kind of the stream, which determines the properties that it honours.
-    public var kind: StreamKind { connection.kind }
+    public var kind: StreamKind { connection.streamKind }
 
     /// Sets a property; nil restores the default. Replaces `CFReadStreamSetProperty`.
     ///
@@ -237,14 +237,14 @@ extension ReadStream {
     ///
     /// - Throws: the failure of the stream; ``StreamError/notOpen``, ``StreamError/closed``, ``StreamError/busy``.
     public func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Int? {
-        try connection.tryRead(into: &buffer)
+        try connection.tryRead(into: &buffer).count
     }
 
     /// Reads available bytes into an array without waiting: nil if there are none yet, 0 at the end.
     public func tryRead(into buffer: inout [UInt8]) throws(StreamError) -> Int? {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
-        return try connection.tryRead(into: &bytes)
+        return try connection.tryRead(into: &bytes).count
     }
 }
 

@@ -120,6 +120,16 @@ public enum Attempt: Sendable, Hashable {
     /// Nothing was transferred. Wait for this interest at the transport's ``StreamTransport/waitPoint``, then try
     /// again.
     case wouldBlock(Interest)
+
+    /// The number of bytes transferred, 0 at the end; nil if the caller must wait.
+    @inline(__always)
+    var count: Int? {
+        switch self {
+        case .moved(let count): count
+        case .ended: 0
+        case .wouldBlock: nil
+        }
+    }
 }
 
 /// The result of one step of opening. A step never waits.

@@ -19,7 +19,7 @@ public final class WriteStream: Sendable {
         self.connection = connection
     }
 
-    deinit { connection.close(.writer) }
+    deinit { connection.release(.writer) }
 
     /// Begins to open and returns at once; see ``ReadStream/open()``. Replaces `CFWriteStreamOpen`.
     public func open() throws(StreamError) {
@@ -115,7 +115,7 @@ extension WriteStream {
     }
 
     /// The kind of the stream, which determines the properties that it honours.
-    public var kind: StreamKind { connection.kind }
+    public var kind: StreamKind { connection.streamKind }
 
     /// Sets a property; nil restores the default. Replaces `CFWriteStreamSetProperty`.
     ///
@@ -194,12 +194,12 @@ extension WriteStream {
     ///
     /// - Throws: the failure of the stream; ``StreamError/notOpen``, ``StreamError/closed``, ``StreamError/busy``.
     public func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Int? {
-        try connection.tryWrite(bytes)
+        try connection.tryWrite(bytes).count
     }
 
     /// Writes as many bytes of an array as fit without waiting: nil if none fit now, 0 if none ever will.
     public func tryWrite(_ bytes: [UInt8]) throws(StreamError) -> Int? {
-        try connection.tryWrite(bytes.span.bytes)
+        try connection.tryWrite(bytes.span.bytes).count
     }
 
     /// Passes down bytes that a layer, such as TLS, accepted in ``tryWrite(_:)-(RawSpan)`` but had no room for below.
@@ -210,7 +210,7 @@ extension WriteStream {
     /// - Returns: false if bytes are still held.
     /// - Throws: as ``tryWrite(_:)-(RawSpan)``.
     public func tryFlush() throws(StreamError) -> Bool {
-        try connection.tryFlush()
+        try connection.tryFlush().count != nil
     }
 }
 
@@ -290,6 +290,6 @@ extension WriteStream {
 
     /// Ends the sending direction if that does not wait; false if it would: try again later.
     public func tryFinish() throws(StreamError) -> Bool {
-        try connection.tryFinish()
+        try connection.tryFinish().count != nil
     }
 }

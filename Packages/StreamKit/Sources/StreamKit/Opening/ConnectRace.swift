@@ -186,7 +186,7 @@ extension StreamError {
 }
 
 /// The answers of a lookup, which may come on any thread, for the connection that waits for them.
-private final class LookupAnswers: Sendable {
+final class LookupAnswers: Sendable {
     enum Answer: Sendable {
         case batch(AddressBatch)
         case ended(ResolverError?)

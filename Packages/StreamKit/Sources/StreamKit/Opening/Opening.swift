@@ -36,6 +36,14 @@ final class Opening: WaitPoint, @unchecked Sendable {
         /// The number of threads that wait here while the item is held elsewhere.
         var idleThreads = 0
         var isCancelled = false
+        var attempt: Attempt?
+    }
+
+    /// A connection that is opened below this one.
+    struct Attempt: Sendable {
+        let connection: Connection
+        /// When it began to open.
+        let start: Moment
     }
 
     private let state: Locked<State>
@@ -78,6 +86,12 @@ final class Opening: WaitPoint, @unchecked Sendable {
         }
         watcher?.remove()
         if let item { abandon(item) }
+    }
+
+    /// The connection below that is being opened; its steps are part of the report.
+    var attempt: Attempt? {
+        get { state.withLock { $0.attempt } }
+        set { state.withLock { $0.attempt = newValue } }
     }
 
     // MARK: The work item

@@ -1,30 +1,22 @@
 internal import EventLoops
 internal import Glibc
 
-/// Opens a transport: the user's own, optionally with TLS on top, or one of ours that opens others.
+/// Opens a user's own transport, optionally with TLS on top.
 /// ``StreamProperty/openLimit``, which has a default, limits the time.
 struct TransportOpening: OpeningWork {
     let transport: any StreamTransport
     /// The half of the transport's wait point to wait at.
     let half: StreamHalf
-    /// Makes the engine from the open transport, if there is no TLS.
-    let engine: @Sendable () -> Engine
     /// The TLS to add once the transport is open.
     private var configuration: TLSConfiguration?
     private var securing: (tls: TLSTransport, step: Int)?
     /// The end of the time limit, set by the first step that has to wait. `.some(nil)` means no limit.
     private var deadline: Moment??
 
-    /// - Parameter engine: makes the engine from the transport, which handles all properties itself.
-    init(transport: any StreamTransport, half: StreamHalf, engine: @escaping @Sendable () -> Engine) {
+    /// Opens a transport, with TLS on top if `configuration` is not nil.
+    init(of transport: any StreamTransport, half: StreamHalf, securedBy configuration: TLSConfiguration?) {
         self.transport = transport
         self.half = half
-        self.engine = engine
-    }
-
-    /// Opens a user's own transport, with TLS on top if `configuration` is not nil.
-    init(of transport: any StreamTransport, half: StreamHalf, securedBy configuration: TLSConfiguration?) {
-        self.init(transport: transport, half: half) { .other(transport) }
         self.configuration = configuration
     }
 
@@ -45,7 +37,7 @@ struct TransportOpening: OpeningWork {
                 return .wait(
                     .init(points: [.init(transport.waitPoint, half, for: interest)], deadline: deadline ?? nil))
             }
-            guard let configuration else { return .opened(engine()) }
+            guard let configuration else { return .opened(Engine(transport)) }
             securing = try secure(configuration, connection)
         }
     }

@@ -175,14 +175,14 @@ extension StreamKind {
         "a layer on an open connection", .secured.without(.tls).using(.closesDescriptor))
 
     /// All kinds of this package.
-    public static let ofStreamKit: [StreamKind] = ConnectionKind.allCases.compactMap(\.ownKind) + [transport, layer]
+    public static let ofStreamKit: [StreamKind] = ConnectionKind.allCases.compactMap(\.ownKind) + [transport]
 }
 
 /// The kind of a connection. A transport may replace it with its own ``StreamKind``.
 enum ConnectionKind: UInt8, Sendable, CaseIterable {
     case readFile, writtenFile, readMemory, writtenMemory, boundInput, boundOutput, descriptor, socket, accepted, host,
         address
-    case unixSocket, found
+    case unixSocket, found, layer
     /// The transport's kind.
     case transport
     /// The transport's own kind, if it has one; otherwise the kind of a custom transport in one direction.
@@ -204,6 +204,7 @@ enum ConnectionKind: UInt8, Sendable, CaseIterable {
         case .address: .address
         case .unixSocket: .unixSocket
         case .found: .found
+        case .layer: .layer
         case .transport: nil
         case .readTransport: .readTransport
         case .writtenTransport: .writtenTransport

@@ -28,11 +28,12 @@ final class TunnelTransport: StreamTransport {
     private let lower: Engine
     private let state: Locked<State>
 
-    init(_ machine: any TunnelMachine, over lower: Engine) {
+    /// - Parameter binding: the channel binding (``StreamProperty/serverEndPointBinding``) of the TLS to the proxy; nil
+    ///   without TLS.
+    init(_ machine: any TunnelMachine, over lower: Engine, boundBy binding: [UInt8]? = nil) {
         self.lower = lower
         var machine = machine
-        let binding = lower.transport.property(named: StreamProperty<[UInt8]>.serverEndPointBinding.name)
-        machine.begin(overTLSBoundBy: binding as? [UInt8])
+        machine.begin(overTLSBoundBy: binding)
         state = Locked(State(machine: machine))
     }
 
@@ -162,75 +163,22 @@ final class TunnelTransport: StreamTransport {
 
     func peek() throws(StreamError) -> Attempt {
         let ahead = state.withLock { $0.surplus.count - $0.taken }
-        return ahead > 0 ? .moved(ahead) : try lower.transport.peek()
+        return ahead > 0 ? .moved(ahead) : try lower.peek()
     }
 
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { try lower.tryWrite(bytes) }
 
-    func writability() throws(StreamError) -> Attempt { try lower.transport.writability() }
+    func writability() throws(StreamError) -> Attempt { try lower.writability() }
 
     func tryFlush() throws(StreamError) -> Attempt { try lower.tryFlush() }
 
-    func tryFinish() throws(StreamError) -> Attempt { try lower.transport.tryFinish() }
+    func tryFinish() throws(StreamError) -> Attempt { try lower.tryFinish() }
 
-    func close() { lower.transport.close() }
+    func close() { lower.close() }
 
-    func property(named name: String) -> (any Sendable)? { lower.transport.property(named: name) }
-
-    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
-        try lower.transport.setProperty(value, named: name)
-    }
-}
-
-/// An open connection as the transport below a layer.
-///
-/// Every call enters and leaves the connection, so that its descriptor cannot be closed or reused during a call.
-final class ConnectionTransport: StreamTransport {
-    private let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
-
-    var waitPoint: WaitPoint { connection.pointForLayers(.reader) }
-
-    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        guard let count = try connection.tryRead(into: &buffer) else { return .wouldBlock(.readable) }
-        return count == 0 ? .ended : .moved(count)
-    }
-
-    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
-        guard let count = try connection.tryWrite(bytes) else { return .wouldBlock(.writable) }
-        return count == 0 ? .ended : .moved(count)
-    }
-
-    func peek() throws(StreamError) -> Attempt { try connection.poll(.reader) }
-
-    func writability() throws(StreamError) -> Attempt { try connection.poll(.writer) }
-
-    func tryFlush() throws(StreamError) -> Attempt { try connection.tryFlush() ? .ended : .wouldBlock(.writable) }
-
-    func tryFinish() throws(StreamError) -> Attempt { try connection.tryFinish() ? .ended : .wouldBlock(.writable) }
-
-    func close() {
-        connection.close(.writer)
-        connection.close(.reader)
-    }
-
-    /// Returns only the properties of the descriptor. The connection's other properties describe the proxy, not the
-    /// target.
-    func property(named name: String) -> (any Sendable)? {
-        ConnectionTransport.forwardedProperties.contains(name) ? connection.value(named: name) : nil
-    }
+    func property(named name: String) -> (any Sendable)? { lower.property(named: name) }
 
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
-        guard name == StreamProperty<Bool>.closesDescriptor.name else { return false }
-        try connection.setValue(value, for: StreamProperty<Bool>.closesDescriptor.key)
-        return true
+        try lower.setProperty(value, named: name)
     }
-
-    private static let forwardedProperties: Set<String> = [
-        StreamProperty<Int32>.nativeDescriptor.name, StreamProperty<Bool>.closesDescriptor.name,
-        StreamProperty<SocketAddress>.localAddress.name, StreamProperty<SocketAddress>.remoteAddress.name,
-    ]
 }

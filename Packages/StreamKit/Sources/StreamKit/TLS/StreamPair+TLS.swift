@@ -26,68 +26,15 @@ extension StreamPair {
     public init(
         securing pair: StreamPair, with configuration: TLSConfiguration, peerName: String?, port: UInt16? = nil
     ) throws(StreamError) {
-        let lower = Engine.other(PairTransport(pair))
-        let transport = try TLSTransport(configuration, peerName: peerName, port: port, over: lower)
+        let plain = pair.input.connection
+        let transport = try TLSTransport(configuration, peerName: peerName, port: port, over: .other(plain))
         // Data that arrives later is read as TLS, and fails as such.
-        if configuration.role == .client, case .moved = try? pair.input.connection.poll(.reader) {
+        if configuration.role == .client, case .moved = try? plain.poll(.reader) {
             pair.close()
             throw StreamError(.protocolViolation, .bytesBeforeHandshake(peerName ?? "The peer"))
         }
+        plain.takeOver()
         self.init(transport: transport)
-    }
-}
-
-/// An open pair as the transport below another layer.
-private final class PairTransport: StreamTransport {
-    private let pair: StreamPair
-
-    init(_ pair: StreamPair) {
-        self.pair = pair
-    }
-
-    var waitPoint: WaitPoint { pair.input.waitPoint }
-
-    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        guard let count = try pair.input.tryRead(into: &buffer) else { return .wouldBlock(.readable) }
-        return count == 0 ? .ended : .moved(count)
-    }
-
-    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
-        guard let count = try pair.output.tryWrite(bytes) else { return .wouldBlock(.writable) }
-        return count == 0 ? .ended : .moved(count)
-    }
-
-    func peek() throws(StreamError) -> Attempt {
-        try pair.input.connection.poll(.reader)
-    }
-
-    func writability() throws(StreamError) -> Attempt {
-        try pair.output.connection.poll(.writer)
-    }
-
-    func tryFlush() throws(StreamError) -> Attempt {
-        try pair.output.tryFlush() ? .ended : .wouldBlock(.writable)
-    }
-
-    func tryFinish() throws(StreamError) -> Attempt {
-        try pair.output.tryFinish() ? .ended : .wouldBlock(.writable)
-    }
-
-    func close() {
-        pair.close()
-    }
-
-    var kind: StreamKind { .layer }
-
-    /// The descriptor belongs to the lower pair.
-    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
-        guard name == StreamProperty<Bool>.closesDescriptor.name else { return false }
-        try pair.input.setValue(value, for: StreamProperty<Bool>.closesDescriptor.key)
-        return true
-    }
-
-    func property(named name: String) -> (any Sendable)? {
-        pair.input.value(named: name)
     }
 }
 
@@ -115,11 +62,11 @@ extension StreamPair {
     ///   the connection off and ``TLSConfiguration/allowsTruncation`` accepted that as the end of data; `ENOTSUP` if
     ///   there is no TLS. The pair is unchanged.
     public init(afterTLSOf pair: StreamPair) throws(StreamError) {
-        guard let tls = pair.input.connection.engine?.transport as? TLSTransport else {
-            throw StreamError(posix: ENOTSUP)
-        }
+        let secured = pair.input.connection
+        guard case .tls(let tls)? = secured.engine else { throw StreamError(posix: ENOTSUP) }
         try tls.checkEnded()
-        self.init(transport: PlainTransport(pair, tls.lower))
+        secured.takeOver()
+        self.init(Connection(below: tls, of: secured))
         try open()
     }
 
@@ -153,80 +100,16 @@ extension StreamPair {
     public static let closeNotifyLimit: Duration = .seconds(75)
 }
 
-/// The transport below a pair's TLS. Every call enters that pair, so that its descriptor stays open during the call.
-private final class PlainTransport: StreamTransport {
-    private let pair: StreamPair
-    private let lower: Engine
-
-    init(_ pair: StreamPair, _ lower: Engine) {
-        self.pair = pair
-        self.lower = lower
-    }
-
-    var waitPoint: WaitPoint { lower.waitPoint }
-
-    private var connection: Connection { pair.input.connection }
-
-    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        try connection.enter(.reader)
-        defer { connection.point.leave(.reader) }
-        return try lower.tryRead(into: &buffer)
-    }
-
-    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
-        try connection.enter(.writer)
-        defer { connection.point.leave(.writer) }
-        return try lower.tryWrite(bytes)
-    }
-
-    // These calls may run beside a transfer on another thread, so they enter neither half.
-
-    func peek() throws(StreamError) -> Attempt {
-        guard let attempt = try connection.point.whileOpen({ () throws(StreamError) in try lower.peek() }) else {
-            throw .closed
-        }
-        return attempt
-    }
-
-    func writability() throws(StreamError) -> Attempt {
-        guard let attempt = try connection.point.whileOpen({ () throws(StreamError) in try lower.writability() }) else {
-            throw .closed
-        }
-        return attempt
-    }
-
-    func tryFlush() throws(StreamError) -> Attempt {
-        try connection.enter(.writer)
-        defer { connection.point.leave(.writer) }
-        return try lower.tryFlush()
-    }
-
-    func tryFinish() throws(StreamError) -> Attempt {
-        try connection.enter(.writer)
-        defer { connection.point.leave(.writer) }
-        return try lower.tryFinish()
-    }
-
-    func close() {
-        pair.close()
-    }
-
-    var kind: StreamKind { .layer }
-
-    /// The descriptor belongs to the lower pair.
-    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
-        guard name == StreamProperty<Bool>.closesDescriptor.name else { return false }
-        try pair.input.setValue(value, for: StreamProperty<Bool>.closesDescriptor.key)
-        return true
-    }
-
-    /// The old pair's properties, except for those that describe TLS.
-    func property(named name: String) -> (any Sendable)? {
-        switch name {
-        case StreamProperty<TLSConfiguration>.tls.name, StreamProperty<TLSInformation>.tlsInformation.name,
-            StreamProperty<[UInt8]>.serverEndPointBinding.name, StreamProperty<[UInt8]>.exporterBinding.name:
-            nil
-        default: pair.input.value(named: name)
+extension Connection {
+    /// The connection below the TLS of another one, which has ended. Both share the wait point, which keeps the descriptor
+    /// open during every call, and which closing either of them closes.
+    fileprivate convenience init(below tls: TLSTransport, of secured: Connection) {
+        self.init(.layer, point: secured.point, to: secured.endpoint) { _ in .opened(tls.lower) }
+        let (properties, recorder) = secured.details.withLock { ($0.properties, $0.recorder) }
+        details.withLock { details in
+            details.properties = properties
+            details.properties[.tls] = nil
+            details.recorder = recorder
         }
     }
 }

@@ -78,7 +78,7 @@ final class TLSTransport: StreamTransport {
     var summary: String { endpoint.withLock { $0.summary } }
 
     /// The kind of the lower transport: TLS removes no property, and is in use already.
-    var kind: StreamKind { lower.transport.kind }
+    var kind: StreamKind { lower.kind }
 
     func property(named name: String) -> (any Sendable)? {
         switch name {
@@ -89,12 +89,12 @@ final class TLSTransport: StreamTransport {
         case StreamProperty<[UInt8]>.exporterBinding.name:
             endpoint.withLock { $0.exporterBinding }
         default:
-            lower.transport.property(named: name)
+            lower.property(named: name)
         }
     }
 
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
-        try lower.transport.setProperty(value, named: name)
+        try lower.setProperty(value, named: name)
     }
 }
 

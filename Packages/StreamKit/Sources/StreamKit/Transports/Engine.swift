@@ -9,12 +9,9 @@ enum Engine: Sendable {
     case tls(TLSTransport)
     case other(any StreamTransport)
 
-    var transport: any StreamTransport {
-        switch self {
-        case .socket(let point): SocketTransport(point)
-        case .tls(let tls): tls
-        case .other(let other): other
-        }
+    /// The engine over a transport.
+    init(_ transport: any StreamTransport) {
+        self = if let tls = transport as? TLSTransport { .tls(tls) } else { .other(transport) }
     }
 
     var waitPoint: WaitPoint {
@@ -109,11 +106,30 @@ extension Engine {
 
     /// Sends the layer's closing message, such as close_notify; a socket has none.
     func close() {
+        layer?.close()
+    }
+}
+
+// MARK: - Properties
+
+extension Engine {
+    /// The transport above the socket; nil if there is none.
+    private var layer: (any StreamTransport)? {
         switch self {
-        case .socket: break
-        case .tls(let tls): tls.close()
-        case .other(let other): other.close()
+        case .socket: nil
+        case .tls(let tls): tls
+        case .other(let other): other
         }
+    }
+
+    var kind: StreamKind { layer?.kind ?? .transport }
+
+    func property(named name: String) -> (any Sendable)? {
+        layer?.property(named: name)
+    }
+
+    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+        try layer?.setProperty(value, named: name) ?? false
     }
 }
 
@@ -138,33 +154,4 @@ extension WaitPoint {
     func send(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         try bytes.withUnsafeBytes { (bytes) throws(StreamError) in try Syscalls.send(descriptor, bytes) }
     }
-}
-
-/// ``Engine/socket(_:)`` as a transport. It holds nothing of its own and is made when one is needed.
-final class SocketTransport: StreamTransport {
-    let waitPoint: WaitPoint
-
-    init(_ point: WaitPoint) {
-        waitPoint = point
-    }
-
-    private var engine: Engine { .socket(waitPoint) }
-
-    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        try engine.tryRead(into: &buffer)
-    }
-
-    func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        try engine.read(into: &buffer)
-    }
-
-    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
-        try engine.tryWrite(bytes)
-    }
-
-    func peek() throws(StreamError) -> Attempt { try engine.peek() }
-
-    func writability() throws(StreamError) -> Attempt { try engine.writability() }
-
-    func tryFinish() throws(StreamError) -> Attempt { try engine.tryFinish() }
 }

@@ -94,6 +94,92 @@ import Testing
         await proxy.finished()
     }
 
+    /// The bindings that a conversation received.
+    private final class Bindings: Sendable {
+        let list = Locked<[[UInt8]?]>([])
+    }
+
+    /// A proxy behind TLS that sends one byte and receives none.
+    private struct Knocker: StreamProxy {
+        let port: UInt16
+        let bindings: Bindings
+        let kind = "knocker"
+        let host = "127.0.0.1"
+        var tls: TLSConfiguration? {
+            var configuration = ProxiedStreamTests.authority.client
+            configuration.peerName = "www.example.org"
+            return configuration
+        }
+
+        func machine(for target: TunnelTarget) throws(StreamError) -> any TunnelMachine { Knock(bindings: bindings) }
+
+        static func == (left: Knocker, right: Knocker) -> Bool { left.port == right.port }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(port) }
+    }
+
+    private struct Knock: TunnelMachine {
+        let bindings: Bindings
+        var hasKnocked = false
+        var refusal: TunnelRefusal? { nil }
+
+        func begin(overTLSBoundBy binding: [UInt8]?) { bindings.list.withLock { $0.append(binding) } }
+
+        mutating func next() throws(StreamError) -> TunnelAction {
+            defer { hasKnocked = true }
+            return hasKnocked ? .established("knocked") : .send([1])
+        }
+
+        func receive(_ bytes: [UInt8]) throws(StreamError) {}
+
+        func receiveEnd() throws(StreamError) { throw .closed }
+    }
+
+    @Test("a proxy behind TLS: the conversation gets its binding, and the stream does not show its TLS")
+    func bindingOfTheProxy() async throws {
+        let server = try Listener(.ip(.v4(.loopback), port: 0))
+        let bindings = Bindings()
+        let proxy = Knocker(port: try #require(server.address.port), bindings: bindings)
+        let pair = StreamPair(host: "www.test", port: 80, properties: properties(ProxyRoute(proxy)))
+        try pair.open()
+        let far = StreamPair(descriptor: try await onThread { try server.accept() }, ownership: .owned)
+        try far.set(.tls, to: Self.authority.server)
+        try far.open()
+        #expect(try await far.input.read(upTo: 1) == [1])
+        try await pair.input.opened()
+        let binding = try #require(far[.serverEndPointBinding])
+        #expect(bindings.list.withLock { $0 } == [binding])
+        #expect(pair[.tlsInformation] == nil && pair[.serverEndPointBinding] == nil)
+        #expect(pair[.nativeDescriptor] != nil && pair[.remoteAddress] == server.address)
+        pair.close()
+        #expect(try await far.input.read(upTo: 1) == [])
+        far.close()
+    }
+
+    @Test("opening is a value: its steps wait for nothing, and the lookup's time is limited")
+    func stepsByHand() throws {
+        let route = ProxyRoute(SOCKSProxy(host: "127.0.0.1", port: 1, resolvesNamesHere: true))
+        resolver.script("slow.test", [])  // it never ends by itself
+        for limit in [Duration.nanoseconds(1), .seconds(60)] {
+            let properties = properties(route) { $0[.openLimit] = limit }
+            let connection = Connection(to: .host("slow.test", port: 80), properties, loop: .shared)
+            var opening = try ProxiedOpening(to: .host("slow.test", port: 80), through: [route], properties)
+            if limit < .seconds(1) {
+                #expect(throws: StreamError.self) { try opening.advance(connection) }
+                #expect(connection.report.failure?.kind == .lookup("slow.test"))
+            } else {
+                guard case .wait(let wait) = try opening.advance(connection) else {
+                    Issue.record("it does not wait")
+                    continue
+                }
+                #expect(wait.points.count == 1 && wait.deadline != nil)
+                opening.abandon(connection)
+                #expect(connection.report.steps.map(\.kind) == [.lookup("slow.test")])
+            }
+            connection.close()
+        }
+    }
+
     @Test("SK-124: the next route when a proxy cannot be reached, disconnects, or speaks another protocol")
     func fallsBack() async throws {
         let dead = try RefusedPort()

@@ -53,6 +53,26 @@ import Testing
         #expect(client.output.status == .closed)
     }
 
+    /// Both ends of one wire after the end of TLS.
+    private func plainPairs() async throws -> (client: StreamPair, server: StreamPair) {
+        let (client, server) = try await openPairs()  // the pairs below TLS have been released by now
+        try await client.output.writeAll([1])
+        #expect(try await bytes(1, from: server) == [1])
+        async let ended = client.endingTLS()
+        let plainServer = try await server.endingTLS()
+        return (try await ended, plainServer)
+    }
+
+    /// The new pair holds the connection, so that the old pairs need not be kept.
+    @Test func aReleasedPairDoesNotCloseTheLayerAboveIt() async throws {
+        let (client, server) = try await plainPairs()  // the pairs with TLS have been released by now
+        try await client.output.writeAll([2])
+        #expect(try await bytes(1, from: server) == [2])
+        client.close()
+        #expect(try await server.input.read(upTo: 1) == [])
+        server.close()
+    }
+
     /// The peer may continue without waiting for our close_notify; the data it sends then must arrive.
     @Test(arguments: TLSVersion.allCases)
     func dataAfterCloseNotifyArrives(_ version: TLSVersion) async throws {
