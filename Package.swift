@@ -22,9 +22,13 @@ let rows: [Row] = [
     Row("EventLoops", .library, "RunLoopDelivery", ["EventLoops"]),
     Row("EventLoops", .tests, "EventLoopsTests", ["EventLoops", "RunLoopDelivery"]),
 
-    Row("HostResolver", .library, "HostResolver", ["EventLoops"]),
+    Row("HostResolver", .library, "IPAddresses"),
+    Row("HostResolver", .library, "DNSWire", ["IPAddresses"]),
+    Row("HostResolver", .library, "HostResolver", ["DNSWire", "IPAddresses", "EventLoops"]),
     Row("HostResolver", .library, "HostResolverTesting", ["HostResolver"]),
-    Row("HostResolver", .tests, "HostResolverTests", ["HostResolver", "HostResolverTesting", "RunLoopDelivery"]),
+    Row(
+        "HostResolver", .tests, "HostResolverTests",
+        ["DNSWire", "HostResolver", "HostResolverTesting", "IPAddresses", "RunLoopDelivery"]),
 
     Row("StreamKit", .system, "COpenSSL", apt: ["libssl-dev"]),
     Row("StreamKit", .shim, "CProxyScript"),
@@ -61,18 +65,18 @@ let rows: [Row] = [
     Row("ServiceDiscovery", .shim, "CServiceDaemon"),
     Row(
         "ServiceDiscovery", .library, "ServiceDiscovery",
-        ["CMulticast", "CServiceDaemon", "EventLoops", "HostResolver"]),
+        ["CMulticast", "CServiceDaemon", "DNSWire", "EventLoops", "HostResolver"]),
     Row(
         "ServiceDiscovery", .library, "ServiceDiscoveryFoundation",
         ["ServiceDiscovery", "EventLoops", "RunLoopDelivery"]),
     Row(
         "ServiceDiscovery", .tests, "ServiceDiscoveryTests",
         [
-            "CServiceDaemon", "ServiceDiscovery", "ServiceDiscoveryFoundation", "EventLoops", "HostResolver",
+            "CServiceDaemon", "ServiceDiscovery", "ServiceDiscoveryFoundation", "DNSWire", "EventLoops", "HostResolver",
             "RunLoopDelivery",
         ]),
 
-    Row("NetDiag", .library, "NetDiag", ["HTTPMessage", "HostResolver", "StreamKit"]),
+    Row("NetDiag", .library, "NetDiag", ["DNSWire", "HTTPMessage", "HostResolver", "StreamKit"]),
     Row(
         "NetDiag", .tests, "NetDiagTests",
         ["NetDiag", "HTTPMessage", "HostResolver", "HostResolverTesting", "StreamKit", "StreamKitTesting"]),

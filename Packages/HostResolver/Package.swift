@@ -12,6 +12,8 @@ let settings: [SwiftSetting] =
 let package = Package(
     name: "HostResolver",
     products: [
+        .library(name: "IPAddresses", targets: ["IPAddresses"]),
+        .library(name: "DNSWire", targets: ["DNSWire"]),
         .library(name: "HostResolver", targets: ["HostResolver"]),
         .library(name: "HostResolverTesting", targets: ["HostResolverTesting"]),
     ],
@@ -19,16 +21,18 @@ let package = Package(
         .package(path: "../EventLoops")
     ],
     targets: [
+        .target(name: "IPAddresses", swiftSettings: settings),
+        .target(name: "DNSWire", dependencies: ["IPAddresses"], swiftSettings: settings),
         .target(
             name: "HostResolver",
-            dependencies: [.product(name: "EventLoops", package: "EventLoops")],
+            dependencies: ["DNSWire", "IPAddresses", .product(name: "EventLoops", package: "EventLoops")],
             swiftSettings: settings
         ),
         .target(name: "HostResolverTesting", dependencies: ["HostResolver"], swiftSettings: settings),
         .testTarget(
             name: "HostResolverTests",
             dependencies: [
-                "HostResolver", "HostResolverTesting",
+                "DNSWire", "HostResolver", "HostResolverTesting", "IPAddresses",
                 .product(name: "RunLoopDelivery", package: "EventLoops"),
             ],
             swiftSettings: settings

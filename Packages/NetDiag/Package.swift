@@ -23,6 +23,7 @@ let package = Package(
         .target(
             name: "NetDiag",
             dependencies: [
+                .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "StreamKit", package: "StreamKit"),

@@ -27,6 +27,7 @@ let package = Package(
             dependencies: [
                 "CMulticast",
                 "CServiceDaemon",
+                .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),
             ],
@@ -47,6 +48,7 @@ let package = Package(
                 "CServiceDaemon",
                 "ServiceDiscovery",
                 "ServiceDiscoveryFoundation",
+                .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "RunLoopDelivery", package: "EventLoops"),

@@ -71,6 +71,7 @@ let package = Package(
         .target(
             name: "AttackLab",
             dependencies: [
+                .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "NetKit", package: "NetKit"),
                 .product(name: "Peers", package: "Peers"),
             ],

@@ -25,6 +25,7 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
+                .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "FTPListing", package: "FTPStream"),
                 .product(name: "FTPStream", package: "FTPStream"),
                 .product(name: "HTTPAuth", package: "HTTPAuth"),

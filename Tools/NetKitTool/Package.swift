@@ -16,6 +16,7 @@ let package = Package(
         .executable(name: "netkit", targets: ["netkit"])
     ],
     dependencies: [
+        .package(path: "../../Packages/HostResolver"),
         .package(path: "../../Packages/NetKit"),
         .package(path: "../../Packages/ServiceDiscovery"),
         .package(path: "../../Tests/Peers"),
@@ -25,6 +26,7 @@ let package = Package(
         .executableTarget(
             name: "netkit",
             dependencies: [
+                .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "NetKit", package: "NetKit"),
                 .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HostResolver
+@testable import DNSWire
 
 @Suite struct DNSMessageTests {
     private static let name = DNSName("www.example.org")!
@@ -90,7 +90,7 @@ import Testing
         let whole = DNSMessage(
             header: DNSHeader(id: 0), answers: [DNSRecord(DNSName("a")!, timeToLive: 1, .other(.nsec, [0] + map))])
         let bytes = try whole.wireForm()
-        #expect(throws: ResolverError.self) { try DNSMessage(wire: bytes) }
+        #expect(throws: DNSWireError.self) { try DNSMessage(wire: bytes) }
     }
 
     @Test func skipsInvalidDataOnRequest() throws {
@@ -99,13 +99,13 @@ import Testing
         let message = DNSMessage(
             header: DNSHeader(id: 0), answers: [bad, good, bad], authorities: [bad, good], additionals: [good, bad])
         let bytes = try message.wireForm()
-        #expect(throws: ResolverError.self) { try DNSMessage(wire: bytes) }
+        #expect(throws: DNSWireError.self) { try DNSMessage(wire: bytes) }
         let read = try DNSMessage(wire: bytes, skipsUnreadable: true)
         #expect([read.answers, read.authorities, read.additionals] == [[good], [good], [good]])
         // A record that extends beyond the end is always an error.
         for length in 0..<bytes.count {
             let start = Array(bytes.prefix(length))
-            #expect(throws: ResolverError.self) { try DNSMessage(wire: start, skipsUnreadable: true) }
+            #expect(throws: DNSWireError.self) { try DNSMessage(wire: start, skipsUnreadable: true) }
         }
     }
 
@@ -122,7 +122,7 @@ import Testing
     @Test func rejectsEveryPrefix() throws {
         let bytes = try Self.rich.wireForm()
         for length in 0..<bytes.count {
-            #expect(throws: ResolverError.self, "\(length) bytes") { try DNSMessage(wire: Array(bytes.prefix(length))) }
+            #expect(throws: DNSWireError.self, "\(length) bytes") { try DNSMessage(wire: Array(bytes.prefix(length))) }
         }
         #expect(try DNSMessage(wire: bytes + [1, 2, 3]) == Self.rich)
     }
@@ -158,7 +158,7 @@ import Testing
         [0xC0, 12], [0xC0, 13, 0], [0xC0, 0xFF], [1, 97, 0xC0, 12], [0x40, 97, 0], [0x80, 97, 0], [0xC0],
     ])
     func rejectsLoopsAndInvalidLabels(name: [UInt8]) {
-        #expect(throws: ResolverError.self) { try DNSMessage(wire: Self.question(name)) }
+        #expect(throws: DNSWireError.self) { try DNSMessage(wire: Self.question(name)) }
     }
 
     /// CVE-2023-4408 of BIND, FreeBSD eed1a411: names with many pointers waste processor time.
@@ -177,7 +177,7 @@ import Testing
                 + [0xC0 | UInt8(last >> 8), UInt8(last & 255), 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 1, 2, 3, 4]
         }
         #expect(try DNSMessage(wire: message(pointers: DNSDecoder.maximumPointers - 1)).answers[1].name == .root)
-        #expect(throws: ResolverError.self) { try DNSMessage(wire: message(pointers: DNSDecoder.maximumPointers)) }
+        #expect(throws: DNSWireError.self) { try DNSMessage(wire: message(pointers: DNSDecoder.maximumPointers)) }
     }
 
     @Test func rejectsNamesThatPointersMakeTooLong() {
@@ -186,7 +186,7 @@ import Testing
         #expect(throws: Never.self) { try DNSMessage(wire: Self.question(longest)) }
         var bytes = Self.question(longest) + [1, 97, 0xC0, 12, 0, 1, 0, 1]
         bytes[5] = 2
-        #expect(throws: ResolverError.self) { try DNSMessage(wire: bytes) }
+        #expect(throws: DNSWireError.self) { try DNSMessage(wire: bytes) }
     }
 
     /// CVE-2020-22217 of c-ares: data read past the record's end.
@@ -196,7 +196,7 @@ import Testing
         let record = try #require(records.first { $0.type == type })
         let message = DNSMessage(header: DNSHeader(id: 1, bits: 0x8000), answers: [record])
         let bytes = try message.wireForm()
-        let lengthPlace = 12 + record.name.wire.count + 8
+        let lengthPlace = 12 + record.name.wireForm.count + 8
         let right = Int(bytes[lengthPlace + 1])
         for length in 0...255 where length != right {
             var wrong = bytes + [UInt8](repeating: 0, count: 256)
@@ -205,7 +205,7 @@ import Testing
                 // A TXT record has any number of texts; the zeros after it are empty texts.
                 #expect(length > right || length == 4 || length == 5 || length == 0)
             } else {
-                #expect(throws: ResolverError.self, "\(length)") { try DNSMessage(wire: wrong) }
+                #expect(throws: DNSWireError.self, "\(length)") { try DNSMessage(wire: wrong) }
             }
         }
     }
@@ -217,16 +217,16 @@ import Testing
         #expect(message.responseCode == .badVersion)
         message.additionals += message.additionals
         let bytes = try message.wireForm()
-        #expect(throws: ResolverError.self) { try DNSMessage(wire: bytes) }
+        #expect(throws: DNSWireError.self) { try DNSMessage(wire: bytes) }
     }
 
     @Test func rejectsMessagesThatAreTooLarge() {
         let text = DNSRecord(
             .root, timeToLive: 0, .txt(Array(repeating: [UInt8](repeating: 1, count: 255), count: 200)))
         let message = DNSMessage(header: DNSHeader(id: 1), answers: [text, text])
-        #expect(throws: ResolverError.self) { try message.wireForm() }
+        #expect(throws: DNSWireError.self) { try message.wireForm() }
         let long = DNSRecord(.root, timeToLive: 0, .txt([[UInt8](repeating: 1, count: 256)]))
-        #expect(throws: ResolverError.self) { try DNSMessage(header: DNSHeader(id: 1), answers: [long]).wireForm() }
+        #expect(throws: DNSWireError.self) { try DNSMessage(header: DNSHeader(id: 1), answers: [long]).wireForm() }
     }
 }
 
@@ -260,7 +260,7 @@ import Testing
         #expect(DNSName(label) != nil)
         #expect(DNSName(label + "a") == nil)
         let longest = [label, label, label, String(repeating: "b", count: 61)].joined(separator: ".")
-        #expect(try #require(DNSName(longest)).wire.count == 255)
+        #expect(try #require(DNSName(longest)).wireForm.count == 255)
         #expect(DNSName(longest + "b") == nil)
         #expect(try #require(DNSName("a")).appending(DNSName(longest)!) == nil)
         #expect(DNSName(String(repeating: "\\046", count: 100_000)) == nil)

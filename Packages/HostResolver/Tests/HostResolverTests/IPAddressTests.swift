@@ -1,4 +1,4 @@
-import HostResolver
+import IPAddresses
 import Testing
 
 @Suite struct IPAddressTests {

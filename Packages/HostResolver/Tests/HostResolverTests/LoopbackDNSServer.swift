@@ -1,3 +1,4 @@
+import DNSWire
 import Glibc
 
 @testable import HostResolver

@@ -1,3 +1,4 @@
+internal import DNSWire
 internal import NetKit
 
 /// Attacks by name servers and by hosts on the same link.

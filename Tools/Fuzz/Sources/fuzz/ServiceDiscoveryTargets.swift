@@ -1,3 +1,4 @@
+internal import DNSWire
 internal import HostResolver
 
 @testable internal import ServiceDiscovery

@@ -1,4 +1,5 @@
 import ArgumentParser
+import DNSWire
 import Foundation
 import HostResolver
 import NetKit

@@ -1,3 +1,5 @@
+public import DNSWire
+
 /// The name servers and how to query them, as in `/etc/resolv.conf` (resolv.conf(5)).
 ///
 /// ```swift

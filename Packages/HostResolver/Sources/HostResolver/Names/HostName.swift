@@ -1,3 +1,4 @@
+public import DNSWire
 internal import Glibc
 
 /// A validated host name, with the ASCII form that resolvers use.
@@ -170,5 +171,13 @@ private enum InternationalName {
             throw ResolverError(.invalidName, name: name, detail: "cannot be converted to ASCII (IDNA)")
         }
         return String(cString: converted)
+    }
+}
+
+extension DNSName {
+    /// Creates the name of a host; nil for an address.
+    public init?(_ host: HostName) {
+        guard host.address == nil else { return nil }
+        self.init(host.ascii)
     }
 }

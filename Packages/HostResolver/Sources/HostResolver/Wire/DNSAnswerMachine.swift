@@ -1,3 +1,5 @@
+public import DNSWire
+
 /// The records of a name, with the aliases and servers that led to them.
 ///
 /// ```swift

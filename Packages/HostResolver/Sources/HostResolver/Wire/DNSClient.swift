@@ -1,3 +1,4 @@
+internal import DNSWire
 internal import EventLoops
 internal import Synchronization
 

@@ -1,3 +1,5 @@
+internal import DNSWire
+
 /// A query of a list of servers for one question, without sockets, clock or random source.
 ///
 /// Theory of operation. The servers are queried one after another, in rounds, each until its time limit
@@ -111,7 +113,7 @@ struct DNSQueryMachine {
             if isCurrent { retryWithoutExtensions() }
             return
         }
-        if question.name.wire != query.question.name.wire, query.transport == .udp {
+        if question.name.wireForm != query.question.name.wireForm, query.transport == .udp {
             // The answer is forged, or the server does not preserve the case. A query over TCP decides.
             if isCurrent { retryOverTCP() }
             return
@@ -120,7 +122,7 @@ struct DNSQueryMachine {
             if isCurrent { retryOverTCP() }
             return
         }
-        do throws(ResolverError) {
+        do throws(DNSWireError) {
             evaluate(try DNSMessage(wire: withOriginalCase(bytes)), sent[number], isCurrent: isCurrent, now: now)
         } catch {
             if isCurrent { endTurn(.malformed, now: now) }
@@ -167,7 +169,7 @@ extension DNSQueryMachine {
     /// Returns the answer with the question in the caller's case. Compressed names in its records may point into the
     /// question (RFC 1035 §4.1.4), and would otherwise show the random case of the query.
     private func withOriginalCase(_ bytes: [UInt8]) -> [UInt8] {
-        let name = question.name.wire
+        let name = question.name.wireForm
         let range = Self.headerSize..<Self.headerSize + name.count
         guard range.upperBound <= bytes.count, DNSName(wire: Array(bytes[range])) == question.name else { return bytes }
         var bytes = bytes
@@ -192,7 +194,7 @@ extension DNSQueryMachine {
     ) -> Transmission {
         let id = UInt16.random(in: 0 ... .max, using: &random)
         var asked = question
-        asked.name = DNSName(wire: Self.randomCase(question.name.wire, using: &random))
+        asked.name = DNSName(wire: Self.randomCase(question.name.wireForm, using: &random))
         var message = DNSMessage(query: asked, id: id, payloadSize: withExtensions ? Self.payloadSize : nil)
         message.header.isAuthenticated = configuration.trustsAuthenticatedData
         // Encoding cannot fail: a query has one name of at most 255 bytes.

@@ -1,3 +1,4 @@
+internal import DNSWire
 internal import Glibc
 
 /// The search for a short name: the candidates of the search list, one after another (resolv.conf(5), `search`).

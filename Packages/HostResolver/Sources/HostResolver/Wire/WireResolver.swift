@@ -1,3 +1,4 @@
+public import DNSWire
 internal import EventLoops
 
 /// A resolver that queries name servers itself, for all record types, with times to live and each server's outcome.
@@ -80,7 +81,7 @@ public final class WireResolver: Resolver, ReverseResolver {
         try await waitForLookup(name: name.description) { startRecords(type, of: name, until: deadline, $0) }
     }
 
-    /// Looks up the records of one type of exactly this name, like the function that takes a ``DNSName``.
+    /// Looks up the records of one type of exactly this name, like the function that takes a `DNSName`.
     ///
     /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/invalidName`` if the text is not a domain name.
     public nonisolated(nonsending) func records(

@@ -1,3 +1,4 @@
+internal import DNSWire
 internal import Glibc
 
 /// Runs probes. It contacts only the target, its proxy, the name servers and the routers on the path, and changes nothing.

@@ -1,5 +1,5 @@
 internal import CServiceDaemon
-internal import HostResolver
+internal import DNSWire
 
 /// The system's library for dns_sd.h, loaded at first use.
 struct DaemonLibrary: Sendable {

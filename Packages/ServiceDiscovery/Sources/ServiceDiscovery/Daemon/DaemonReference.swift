@@ -1,4 +1,5 @@
 internal import CServiceDaemon
+internal import DNSWire
 internal import EventLoops
 internal import Glibc
 internal import HostResolver

@@ -1,3 +1,4 @@
+internal import DNSWire
 internal import HostResolver
 
 /// The engine that performs searches and publications in `local`: a system daemon, or this process.

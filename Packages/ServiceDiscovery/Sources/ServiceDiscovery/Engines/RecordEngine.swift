@@ -1,4 +1,4 @@
-internal import HostResolver
+internal import DNSWire
 
 /// The operations that every engine performs: queries for records, and publications. Everything else is built on these.
 ///

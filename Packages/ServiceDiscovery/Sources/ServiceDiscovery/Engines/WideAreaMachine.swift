@@ -1,3 +1,4 @@
+internal import DNSWire
 internal import HostResolver
 
 /// Repeats queries of the DNS: when to look up which records, and which have changed (RFC 6763 §4, by unicast).

@@ -1,4 +1,4 @@
-internal import HostResolver
+internal import DNSWire
 
 /// Multicast DNS and DNS-SD of one host on all its links: publications, queries and names.
 ///

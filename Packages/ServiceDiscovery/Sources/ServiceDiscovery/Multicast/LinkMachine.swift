@@ -1,4 +1,4 @@
-internal import HostResolver
+internal import DNSWire
 
 /// Multicast DNS on one link (RFC 6762): questions, answers, publications and the cache of one interface.
 ///

@@ -1,3 +1,4 @@
+internal import DNSWire
 internal import HostResolver
 
 /// A question on one link. It is sent by a schedule with growing intervals, and out of turn to verify a record. Two

@@ -1,4 +1,4 @@
-internal import HostResolver
+internal import DNSWire
 
 /// The bits of the class field in multicast DNS, and the comparison of records.
 extension DNSRecord {

@@ -1,4 +1,4 @@
-internal import HostResolver
+internal import DNSWire
 
 /// The records with which this host answers on one link, and when each was last multicast.
 struct OwnedRecords {

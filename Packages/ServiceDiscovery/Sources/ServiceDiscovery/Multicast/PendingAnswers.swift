@@ -1,4 +1,4 @@
-internal import HostResolver
+internal import DNSWire
 
 /// Answers that wait for a random delay or for the minimum interval between multicasts (RFC 6762 §6, §6.4).
 struct PendingAnswers {

@@ -1,4 +1,4 @@
-internal import HostResolver
+internal import DNSWire
 
 /// The records of one service, or of this host, on one link, with the phase of their publication (RFC 6762 §8).
 struct Publication {

@@ -1,4 +1,4 @@
-internal import HostResolver
+internal import DNSWire
 
 /// The records known on one link (RFC 6762 §5.2, §10). Their number and memory are limited, in total and per sender; so
 /// are their times to live, and the number of records that no question needs (``EngineLimits``).

@@ -1,4 +1,4 @@
-internal import HostResolver
+internal import DNSWire
 
 /// Follows the PTR records of names. Each target stands for a value: a service, a type or a domain.
 struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {

@@ -1,3 +1,4 @@
+internal import DNSWire
 internal import HostResolver
 
 /// Resolves one service: first the host and port, then the host's addresses (RFC 6763 §5). Aliases are not followed.

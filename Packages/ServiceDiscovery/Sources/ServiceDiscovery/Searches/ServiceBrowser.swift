@@ -1,4 +1,4 @@
-internal import HostResolver
+internal import DNSWire
 
 /// Browses for services of one type and reports when they come and go.
 ///

@@ -1,4 +1,4 @@
-internal import HostResolver
+internal import DNSWire
 
 /// Monitors the TXT record of a service without connecting to the service.
 ///

@@ -1,3 +1,5 @@
+internal import DNSWire
+
 /// Finds the domains in which services can be browsed or published (RFC 6763 §11).
 ///
 /// ```swift

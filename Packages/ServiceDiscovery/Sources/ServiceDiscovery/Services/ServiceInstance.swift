@@ -1,4 +1,4 @@
-internal import HostResolver
+public import DNSWire
 
 /// The identity of a service: its name, type and domain. Browsing returns it, resolving needs it, and programs save it.
 ///

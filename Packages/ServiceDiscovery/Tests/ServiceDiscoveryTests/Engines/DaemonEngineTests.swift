@@ -1,7 +1,7 @@
+import DNSWire
 import EventLoops
 import Foundation
 import Glibc
-import HostResolver
 import Testing
 
 @testable import ServiceDiscovery

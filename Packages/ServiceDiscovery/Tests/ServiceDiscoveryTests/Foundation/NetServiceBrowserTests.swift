@@ -1,5 +1,5 @@
+import DNSWire
 import Foundation
-import HostResolver
 import ServiceDiscoveryFoundation
 import Testing
 

@@ -1,3 +1,4 @@
+import DNSWire
 import Foundation
 import HostResolver
 import ServiceDiscoveryFoundation

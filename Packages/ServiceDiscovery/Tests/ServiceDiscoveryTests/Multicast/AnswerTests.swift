@@ -1,3 +1,4 @@
+import DNSWire
 import HostResolver
 import Testing
 

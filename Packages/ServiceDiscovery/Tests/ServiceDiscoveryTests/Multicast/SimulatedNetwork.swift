@@ -1,4 +1,4 @@
-import HostResolver
+import DNSWire
 
 @testable import ServiceDiscovery
 

@@ -1,4 +1,4 @@
-import HostResolver
+import DNSWire
 import Testing
 
 @testable import ServiceDiscovery

@@ -53,24 +53,24 @@ public struct DNSMessage: Hashable, Sendable {
     ///   - skipsUnreadable: Whether a record with invalid data is skipped; otherwise it makes the whole message
     ///     invalid. A record that extends beyond the message is always an error. Multicast DNS skips such records,
     ///     because a packet may contain many unrelated records that one faulty record should not invalidate.
-    /// - Throws: ``ResolverError/Code-swift.struct/malformedAnswer``, with the byte offset in ``ResolverError/detail``.
-    public init(wire bytes: [UInt8], skipsUnreadable: Bool = false) throws(ResolverError) {
+    /// - Throws: ``DNSWireError/Code-swift.enum/malformed``, with the byte offset in ``DNSWireError/detail``.
+    public init(wire bytes: [UInt8], skipsUnreadable: Bool = false) throws(DNSWireError) {
         var decoder = DNSDecoder(bytes)
         decoder.skipsUnreadable = skipsUnreadable
         self = try decoder.message()
     }
 
     /// Decodes the header and the questions only, which is enough for a truncated answer.
-    static func head(of bytes: [UInt8]) throws(ResolverError) -> DNSMessage {
+    package static func head(of bytes: [UInt8]) throws(DNSWireError) -> DNSMessage {
         var decoder = DNSDecoder(bytes)
         return try decoder.head().message
     }
 
     /// Returns the wire form, with names compressed where RFC 1035 §4.1.4 and RFC 3597 §4 allow it.
     ///
-    /// - Throws: ``ResolverError/Code-swift.struct/malformedAnswer`` if the message is larger than ``maximumSize``, or
+    /// - Throws: ``DNSWireError/Code-swift.enum/tooLarge`` if the message is larger than ``maximumSize``, or
     ///   a text in it longer than 255 bytes.
-    public func wireForm() throws(ResolverError) -> [UInt8] {
+    public func wireForm() throws(DNSWireError) -> [UInt8] {
         var encoder = DNSEncoder()
         return try encoder.encode(self)
     }
@@ -79,7 +79,7 @@ public struct DNSMessage: Hashable, Sendable {
     /// §18.14).
     ///
     /// - Throws: The errors of ``wireForm()``.
-    public func multicastWireForm() throws(ResolverError) -> [UInt8] {
+    public func multicastWireForm() throws(DNSWireError) -> [UInt8] {
         var encoder = DNSEncoder()
         encoder.compressesEverything = true
         return try encoder.encode(self)
@@ -95,7 +95,7 @@ public struct DNSMessage: Hashable, Sendable {
     /// - Throws: The errors of ``wireForm()``.
     public func multicastWireForm(
         fitting size: Int, least: Int = 0
-    ) throws(ResolverError) -> (bytes: [UInt8], recordCount: Int) {
+    ) throws(DNSWireError) -> (bytes: [UInt8], recordCount: Int) {
         var encoder = DNSEncoder()
         encoder.compressesEverything = true
         return try encoder.encode(self, fitting: size, least: least)

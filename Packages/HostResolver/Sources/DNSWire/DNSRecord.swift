@@ -1,3 +1,5 @@
+public import IPAddresses
+
 /// A resource record (RFC 1035 §4.1.3).
 public struct DNSRecord: Hashable, Sendable {
     /// The name that owns the record.

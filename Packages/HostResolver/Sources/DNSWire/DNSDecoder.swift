@@ -1,3 +1,5 @@
+internal import IPAddresses
+
 /// A decoder of one message from untrusted bytes.
 struct DNSDecoder {
     /// The maximum number of compression pointers in a name. Honest servers need few; long chains only waste time.
@@ -13,7 +15,7 @@ struct DNSDecoder {
     }
 
     /// Reads the header and the questions. Also returns the record counts of the three sections that follow.
-    mutating func head() throws(ResolverError) -> (message: DNSMessage, counts: [Int]) {
+    mutating func head() throws(DNSWireError) -> (message: DNSMessage, counts: [Int]) {
         let header = DNSHeader(id: try integer16(), bits: try integer16())
         let questionCount = Int(try integer16())
         let counts = [Int(try integer16()), Int(try integer16()), Int(try integer16())]
@@ -26,7 +28,7 @@ struct DNSDecoder {
         return (message, counts)
     }
 
-    mutating func message() throws(ResolverError) -> DNSMessage {
+    mutating func message() throws(DNSWireError) -> DNSMessage {
         var (message, counts) = try head()
         message.answers = try records(counts[0])
         message.authorities = try records(counts[1])
@@ -37,7 +39,7 @@ struct DNSDecoder {
         return message
     }
 
-    private mutating func records(_ count: Int) throws(ResolverError) -> [DNSRecord] {
+    private mutating func records(_ count: Int) throws(DNSWireError) -> [DNSRecord] {
         // The count is only a claim, so memory is not reserved for it.
         var records: [DNSRecord] = []
         for _ in 0..<count {
@@ -47,7 +49,7 @@ struct DNSDecoder {
     }
 
     /// Reads the next record; nil if it is skipped.
-    private mutating func record() throws(ResolverError) -> DNSRecord? {
+    private mutating func record() throws(DNSWireError) -> DNSRecord? {
         let name = try name()
         let type = DNSRecordType(rawValue: try integer16())
         let recordClass = try integer16()
@@ -55,7 +57,7 @@ struct DNSDecoder {
         let length = Int(try integer16())
         guard bytes.count - position >= length else { throw fault("truncated record data") }
         let end = position + length
-        do throws(ResolverError) {
+        do throws(DNSWireError) {
             let data = try data(of: type, end: end)
             guard position == end else { throw fault("record data that does not match its length") }
             return DNSRecord(name, type: type, recordClass: recordClass, timeToLive: timeToLive, data)
@@ -66,7 +68,7 @@ struct DNSDecoder {
         }
     }
 
-    private mutating func data(of type: DNSRecordType, end: Int) throws(ResolverError) -> DNSRecordData {
+    private mutating func data(of type: DNSRecordType, end: Int) throws(DNSWireError) -> DNSRecordData {
         switch type {
         case .a:
             return .a(IPv4Address(rawValue: try integer32()))
@@ -100,7 +102,7 @@ struct DNSDecoder {
     }
 
     /// Reads a bit map of types (RFC 4034 §4.1.2): blocks of up to 32 bytes, in ascending order.
-    private mutating func types(end: Int) throws(ResolverError) -> [DNSRecordType] {
+    private mutating func types(end: Int) throws(DNSWireError) -> [DNSRecordType] {
         var types: [DNSRecordType] = []
         var lastBlock = -1
         while position < end {
@@ -120,7 +122,7 @@ struct DNSDecoder {
     }
 
     /// Reads a name, compressed or not (RFC 1035 §4.1.4). Pointers must point backwards, so they cannot form a loop.
-    private mutating func name() throws(ResolverError) -> DNSName {
+    private mutating func name() throws(DNSWireError) -> DNSName {
         var wire: [UInt8] = []
         var cursor = position
         var segmentStart = position
@@ -156,23 +158,23 @@ struct DNSDecoder {
         }
     }
 
-    private mutating func integer16() throws(ResolverError) -> UInt16 {
+    private mutating func integer16() throws(DNSWireError) -> UInt16 {
         guard bytes.count - position >= 2 else { throw fault("truncated message") }
         defer { position += 2 }
         return UInt16(bytes[position]) << 8 | UInt16(bytes[position + 1])
     }
 
-    private mutating func integer32() throws(ResolverError) -> UInt32 {
+    private mutating func integer32() throws(DNSWireError) -> UInt32 {
         UInt32(try integer16()) << 16 | UInt32(try integer16())
     }
 
-    private mutating func slice(_ count: Int) throws(ResolverError) -> [UInt8] {
+    private mutating func slice(_ count: Int) throws(DNSWireError) -> [UInt8] {
         guard count >= 0, bytes.count - position >= count else { throw fault("truncated message") }
         defer { position += count }
         return Array(bytes[position..<position + count])
     }
 
-    private func fault(_ words: String) -> ResolverError {
-        ResolverError(.malformedAnswer, detail: "\(words), at byte \(position)")
+    private func fault(_ words: String) -> DNSWireError {
+        DNSWireError(.malformed, detail: "\(words), at byte \(position)")
     }
 }

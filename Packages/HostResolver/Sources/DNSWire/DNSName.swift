@@ -1,3 +1,5 @@
+public import IPAddresses
+
 /// A domain name: a sequence of labels, which may contain arbitrary bytes.
 ///
 /// ```swift
@@ -10,12 +12,12 @@ public struct DNSName: Sendable {
     public static let maximumWireLength = 255
 
     /// The uncompressed wire form: each label after its length, then a zero.
-    let wire: [UInt8]
+    private let wire: [UInt8]
 
     /// The root domain.
     public static let root = DNSName(wire: [0])
 
-    init(wire: [UInt8]) {
+    package init(wire: [UInt8]) {
         self.wire = wire
     }
 
@@ -61,12 +63,6 @@ public struct DNSName: Sendable {
         self.init(labels: labels)
     }
 
-    /// Creates the name of a host; nil for an address.
-    public init?(_ host: HostName) {
-        guard host.address == nil else { return nil }
-        self.init(host.ascii)
-    }
-
     /// Creates the name for a reverse lookup of an address, such as `7.2.0.192.in-addr.arpa` (RFC 1035 §3.5, RFC 3596
     /// §2.5).
     public init(reverse address: IPAddress) {
@@ -96,7 +92,7 @@ public struct DNSName: Sendable {
     public var wireForm: [UInt8] { wire }
 
     /// Returns this name followed by `suffix`; nil if that is too long.
-    func appending(_ suffix: DNSName) -> DNSName? {
+    package func appending(_ suffix: DNSName) -> DNSName? {
         let joined = wire.dropLast() + suffix.wire
         return joined.count <= Self.maximumWireLength ? DNSName(wire: Array(joined)) : nil
     }

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// guard let address = IPAddress("fe80::1%eth0") else { … }
-/// let socketAddress = SocketAddress.ip(address, port: 80)
+/// print(address.family, address.isLinkLocal)
 /// ```
 public enum IPAddress: Hashable, Sendable {
     /// An IPv4 address.
@@ -119,7 +119,8 @@ public struct AddressFamilies: OptionSet, Hashable, Sendable {
 }
 
 extension IPAddress {
-    init?(octets: ArraySlice<UInt8>) {
+    /// Creates an address from four or sixteen octets, most significant first; nil for any other count.
+    package init?(octets: ArraySlice<UInt8>) {
         switch octets.count {
         case 4: self = .v4(IPv4Address(rawValue: octets.reduce(0) { $0 << 8 | UInt32($1) }))
         case 16: self = .v6(IPv6Address(rawValue: octets.reduce(0) { $0 << 8 | UInt128($1) }))

@@ -6,7 +6,7 @@
 /// "\(IPv6Address("2001:DB8:0:0::1")!)"   // 2001:db8::1
 /// ```
 ///
-/// The zone is text, the name or number of an interface. It is resolved only when a ``SocketAddress`` is passed to the
+/// The zone is text, the name or number of an interface. It is resolved only when a socket address is passed to the
 /// kernel, so parsing an address makes no system call.
 public struct IPv6Address: Hashable, Sendable {
     // Two words rather than a UInt128: a UInt128 aligns every object that contains it to 16 bytes, and Swift allocates

@@ -1,3 +1,5 @@
+internal import IPAddresses
+
 /// An encoder of one message.
 struct DNSEncoder {
     private var bytes: [UInt8] = []
@@ -6,7 +8,7 @@ struct DNSEncoder {
     /// Whether to compress the names that only multicast DNS allows to compress (RFC 6762 §18.14).
     var compressesEverything = false
 
-    mutating func encode(_ message: DNSMessage) throws(ResolverError) -> [UInt8] {
+    mutating func encode(_ message: DNSMessage) throws(DNSWireError) -> [UInt8] {
         try encode(message, fitting: DNSMessage.maximumSize, least: .max).bytes
     }
 
@@ -14,7 +16,7 @@ struct DNSEncoder {
     /// bytes. Returns the bytes and the number of records in them.
     mutating func encode(
         _ message: DNSMessage, fitting size: Int, least: Int
-    ) throws(ResolverError) -> (bytes: [UInt8], recordCount: Int) {
+    ) throws(DNSWireError) -> (bytes: [UInt8], recordCount: Int) {
         bytes = []
         put(message.header.id)
         put(message.header.bits)
@@ -47,7 +49,7 @@ struct DNSEncoder {
         return (bytes, recordCount)
     }
 
-    private mutating func put(_ record: DNSRecord) throws(ResolverError) {
+    private mutating func put(_ record: DNSRecord) throws(DNSWireError) {
         put(record.name, isCompressible: true)
         put(record.type.rawValue)
         put(record.recordClass)
@@ -61,7 +63,7 @@ struct DNSEncoder {
         bytes[lengthOffset + 1] = UInt8(length & 255)
     }
 
-    private mutating func put(_ data: DNSRecordData) throws(ResolverError) {
+    private mutating func put(_ data: DNSRecordData) throws(DNSWireError) {
         switch data {
         case .a(let address): bytes += address.octets
         case .aaaa(let address): bytes += address.octets
@@ -76,7 +78,7 @@ struct DNSEncoder {
         case .txt(let texts):
             for text in texts {
                 guard text.count <= 255 else {
-                    throw ResolverError(.malformedAnswer, detail: "a text is longer than 255 bytes")
+                    throw DNSWireError(.tooLarge, detail: "a text is longer than 255 bytes")
                 }
                 bytes.append(UInt8(text.count))
                 bytes += text
@@ -112,7 +114,7 @@ struct DNSEncoder {
     }
 
     private mutating func put(_ name: DNSName, isCompressible: Bool) {
-        var rest = name.wire[...]
+        var rest = name.wireForm[...]
         while let length = rest.first, length > 0 {
             let tail = DNSName(wire: Array(rest))
             if isCompressible, let offset = offsets[tail] {
@@ -132,7 +134,7 @@ struct DNSEncoder {
         bytes.append(UInt8(number & 255))
     }
 
-    private var tooLarge: ResolverError {
-        ResolverError(.malformedAnswer, detail: "the message is larger than \(DNSMessage.maximumSize) bytes")
+    private var tooLarge: DNSWireError {
+        DNSWireError(.tooLarge, detail: "the message is larger than \(DNSMessage.maximumSize) bytes")
     }
 }
