@@ -146,41 +146,34 @@ final class ProxyProgress: @unchecked Sendable {
 
 /// The routes that a proxy script chooses for one URL. The script runs in a task, while a load waits at ``point``.
 final class ProxyDecision: Sendable {
-    private struct State {
-        var result: Result<[ProxyRoute], StreamError>?
-        var task: Task<Void, Never>?
-    }
-
-    /// The point at which to wait for the result.
-    let point: WaitPoint
-    private let state = Locked(State())
+    private let result: OneShot<Result<[ProxyRoute], StreamError>>
+    private let task: Task<Void, Never>
 
     /// Starts the script.
     init(_ settings: ProxySettings, for url: URL, loop: EventLoop) {
-        let point = WaitPoint(loop: loop)
-        self.point = point
-        let task = Task(executorPreference: loop) { [weak self] in
-            let result: Result<[ProxyRoute], StreamError>
+        let result = OneShot<Result<[ProxyRoute], StreamError>>(loop: loop)
+        self.result = result
+        task = Task(executorPreference: loop) {
             do throws(StreamError) {
-                result = .success(try await settings.resolvedRoutes(for: url))
+                result.provide(.success(try await settings.resolvedRoutes(for: url)))
             } catch {
-                result = .failure(error)
+                result.provide(.failure(error))
             }
-            self?.state.withLock { $0.result = result }
-            point.signal([.readable, .writable])
         }
-        state.withLock { $0.task = task }
     }
 
     deinit { cancel() }
 
+    /// The point at which to wait for the result, with a reader's wait.
+    var point: WaitPoint { result.point }
+
     /// Cancels the task, once no load waits for it.
     func cancel() {
-        state.withLock { $0.task.take() }?.cancel()
+        task.cancel()
     }
 
     /// The routes; nil until they are known.
     func routes() throws(StreamError) -> [ProxyRoute]? {
-        try state.withLock { $0.result }?.get()
+        try result.value?.get()
     }
 }
