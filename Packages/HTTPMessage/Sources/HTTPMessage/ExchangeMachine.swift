@@ -305,6 +305,22 @@ extension ExchangeMachine {
             response = .failed
             throw error
         }
+        return try beginResponse(head.status, framing: framing, isPersistent: head.isPersistent)
+    }
+
+    /// Reports the head of a final response whose properties the caller has already determined.
+    ///
+    /// - Parameters:
+    ///   - status: The status, which is that of a final response.
+    ///   - framing: The framing of the body; `.tunnel` for a response that switches protocols.
+    ///   - isPersistent: Whether the server keeps the connection open after this response.
+    /// - Returns: The next action.
+    /// - Throws: ``HTTPMessageError/Code/outOfOrder`` if no response is expected, or if the response switches protocols without an
+    ///   offer in the request.
+    @discardableResult
+    public mutating func beginResponse(
+        _ status: HTTPStatus, framing: BodyFraming, isPersistent: Bool
+    ) throws(HTTPMessageError) -> ResponseAction {
         if framing == .tunnel {
             guard request == .offered else { throw fail(.outOfOrder, .response) }
             try move(.response, .switching)
@@ -312,8 +328,8 @@ extension ExchangeMachine {
             return .switchProtocol
         }
         try move(.response, .head)
-        let stopsRequest = request == .held || (request == .body && status >= 300)
-        isPersistent = isPersistent && head.isPersistent && framing != .untilClose
+        let stopsRequest = request == .held || (request == .body && status.code >= 300)
+        self.isPersistent = self.isPersistent && isPersistent && framing != .untilClose
         // The client may or may not send the waiting body, so the start of the next request is unknown.
         if request == .held { request = .last }
         if request == .offered { request = .done }

@@ -177,6 +177,13 @@ extension ReadStream {
         try setValue(value, for: property.key)
     }
 
+    /// Sets each property of `properties`.
+    ///
+    /// - Throws: as ``set(_:to:)``. The properties before the one that is refused have been set then.
+    public func set(_ properties: StreamProperties) throws(StreamError) {
+        try properties.forEach { (key, value) throws(StreamError) in try setValue(value, for: key) }
+    }
+
     @usableFromInline
     func value(named name: String) -> (any Sendable)? {
         connection.value(named: name)

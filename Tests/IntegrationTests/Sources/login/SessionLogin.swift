@@ -51,10 +51,8 @@ struct SessionLogin {
         }
         var configuration = HTTPSession.Configuration()
         configuration.policy = settings.policy
-        configuration.prepare = { [tls, hops] (stream) throws(StreamError) in
-            if stream[.urlDemandsTLS] == true { try stream.set(.tls, to: tls) }
-            if !hops.isEmpty { try stream.set(.proxies, to: [ProxyRoute(hops: hops)]) }
-        }
+        configuration.tls = tls
+        configuration.proxies = hops.isEmpty ? .direct : .route(ProxyRoute(hops: hops))
         configuration.prompt = { [options] question in
             guard question.failure == nil, let user = options["--user"] else { return nil }
             let domain = options[question.space.role == .proxy ? "--proxy-domain" : "--domain"]

@@ -62,9 +62,7 @@ enum Web {
         try await serving { port in
             let asked = Locked("")
             var configuration = session { question in asked.withLock { $0 = question.space.description } }
-            configuration.prepare = { (stream) throws(StreamError) in
-                try stream.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "localhost", port: port))])
-            }
+            configuration.proxies = .route(ProxyRoute(HTTPProxy(host: "localhost", port: port)))
             guard let url = URL(string: "http://www.example.org/") else { throw Surprise("no URL") }
             let body = try await fetch(url, by: configuration)
             return "answered the 407 of \(asked.withLock { $0 }): '\(body)'"

@@ -57,9 +57,7 @@ import Testing
             origins: userInURL ? [] : [AnySpace()], proxies: userInURL ? [] : [AnySpace()])
         let proxy = try ProxyServer("http://\(userInURL ? "joe:secret@" : "")127.0.0.1:\(server.port)")
         if role == .proxy {
-            configuration.prepare = { (stream) throws(StreamError) in
-                try stream.set(.proxies, to: [ProxyRoute(hops: [try proxy.hop()])])
-            }
+            configuration.proxies = .route(ProxyRoute(hops: [try proxy.hop()]))
         }
         change(&configuration)
         let user = userInURL && role == .origin ? "joe:secret@" : ""
@@ -159,7 +157,7 @@ import Testing
             }
             var configuration = HTTPSession.Configuration()
             configuration.pool = HTTPConnectionPool()
-            configuration.prepare = { (stream) throws(StreamError) in try stream.set(.proxies, to: [route]) }
+            configuration.proxies = .route(route)
             let session = isSession ? HTTPSession(configuration) : nil
             for _ in 0..<2 { #expect(try await load(session) == 200) }
             let fields = proxy.requests.map { $0["Proxy-Authorization"].first?.prefix { $0 != " " } }

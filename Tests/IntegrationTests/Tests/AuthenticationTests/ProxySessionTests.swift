@@ -67,15 +67,11 @@ import Testing
         throughAll proxies: [HTTPProxy], _ change: (inout HTTPSession.Configuration) -> Void = { _ in },
         answer: @escaping @Sendable (AuthenticationPrompt) -> AuthenticationPrompt.Answer?
     ) throws -> HTTPSession {
-        var tls = TLSConfiguration()
-        tls.trust = .only(file: try CertificateAuthority.shared().root)
         var configuration = HTTPSession.Configuration()
         configuration.pool = HTTPConnectionPool()
         configuration.policy.methods = [.ntlm, .digest, .basic]
-        configuration.prepare = { [tls] (stream) throws(StreamError) in
-            try stream.set(.proxies, to: [ProxyRoute(hops: proxies)])
-            if stream[.urlDemandsTLS] == true { try stream.set(.tls, to: tls) }
-        }
+        configuration.proxies = .route(ProxyRoute(hops: proxies))
+        configuration.tls.trust = .only(file: try CertificateAuthority.shared().root)
         configuration.prompt = { answer($0) }
         change(&configuration)
         return HTTPSession(configuration)

@@ -75,11 +75,9 @@ import Testing
         arguments: ["AB", "BA", "AAB", "ABA", "ABBA", "BAAB", "AFB", "ABFA"])
     func proxies(_ order: String) async throws {
         let (a, b) = (try Self.basic(407, "secret-A"), try Self.basic(407, "secret-B"))
-        let ways = Collected<[ProxyRoute]>()
+        let routes = Collected<[ProxyRoute]>()
         let session = Self.session({ configuration in
-            configuration.prepare = { (stream) throws(StreamError) in
-                if let way = ways.all.last { try stream.set(.proxies, to: way) }
-            }
+            configuration.proxies = .routes { (_) throws(StreamError) in routes.all.last ?? [] }
         }) { .init(user: "joe", password: $0.space.port == a.port ? "secret-A" : "secret-B") }
         let url = try #require(URL(string: "http://nowhere.test/x"))
         func proxy(_ origin: Origin) -> ProxyRoute {
@@ -90,13 +88,13 @@ import Testing
                 session.forgetCredentials()
                 continue
             }
-            ways.append([proxy(letter == "A" ? a : b)])
+            routes.append([proxy(letter == "A" ? a : b)])
             #expect(try await session.load(HTTPRequest(method: .get, url: url)).body == Array("in".utf8))
         }
         // After a dead proxy, another one is used, which does not receive the credentials of the first.
         let dead = try Self.basic(407, "secret-A")
         dead.stop()
-        ways.append([proxy(dead), proxy(b)])
+        routes.append([proxy(dead), proxy(b)])
         #expect(try await session.load(HTTPRequest(method: .get, url: url)).status == .ok)
         let (secretA, secretB) = ("am9lOnNlY3JldC1B", "am9lOnNlY3JldC1C")
         #expect(Self.received(a).contains(secretA) && Self.received(b).contains(secretB))
@@ -366,9 +364,7 @@ import Testing
         }
         for route in [ProxyRoute.direct, ProxyRoute(hop)] {
             let session = Self.session({ configuration in
-                configuration.prepare = { (stream) throws(StreamError) in
-                    if !route.isDirect { try stream.set(.proxies, to: [route]) }
-                }
+                configuration.proxies = .route(route)
             }) { question in
                 questions.append(question)
                 return answer

@@ -28,13 +28,9 @@ import Testing
 
     @Test func loadsWithALoginOverTLS() async throws {
         let url = try #require(URL(string: Servers.apache.get().url(.tls, "/digest/secret.txt")))
-        var tls = TLSConfiguration()
-        tls.trust = .only(file: try CertificateAuthority.shared().root)
         var configuration = HTTPSession.Configuration()
         configuration.policy.encryptedOnly = [.basic, .digest]
-        configuration.prepare = { [tls] (stream) throws(StreamError) in
-            if stream[.urlDemandsTLS] == true { try stream.set(.tls, to: tls) }
-        }
+        configuration.tls.trust = .only(file: try CertificateAuthority.shared().root)
         configuration.prompt = { question in
             #expect(question.text.hasSuffix("for \"peers\" (Digest)."))
             return .init(user: "alice", password: "open sesame")

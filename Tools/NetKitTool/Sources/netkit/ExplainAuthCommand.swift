@@ -59,18 +59,16 @@ struct ExplainAuthCommand: AsyncParsableCommand {
 
     /// A session that logs in to proxies but not to the server.
     private func makeSession() throws -> HTTPSession {
-        let tls = try connection.tls()
-        let settings = try connection.settings()
         var configuration = try login.configuration(login.prompt())
         configuration.stores.origins = []
         let prompt = configuration.prompt
         configuration.prompt = { question in question.space.role == .proxy ? await prompt?(question) : nil }
         // Bans every scheme for the server, also those that need no password.
         configuration.policy.banned = Set(configuration.policy.methods)
-        configuration.prepare = { (stream) throws(StreamError) in
-            if let tls, stream[.urlDemandsTLS] == true { try stream.set(.tls, to: tls) }
-            try stream.set(.httpProxySettings, to: settings)
-        }
+        configuration.followsRedirects = false
+        configuration.decodesContent = false
+        if let tls = try connection.tls() { configuration.tls = tls }
+        configuration.proxies = .settings(try connection.settings())
         return HTTPSession(configuration)
     }
 

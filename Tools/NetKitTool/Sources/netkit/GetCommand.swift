@@ -198,21 +198,16 @@ struct GetCommand: AsyncParsableCommand {
     ) throws -> @Sendable () async throws(StreamError) -> ReadStream {
         // For an http URL TLS is set up only where a redirect may lead to https; --cacert is for proxies, too.
         let mayUseTLS = followsRedirects || request.url?.scheme?.lowercased() == "https"
-        let tls = mayUseTLS ? try connection.tls() : nil
-        let settings = try connection.settings()
-        let prepare = { @Sendable [compressed, timeout] (stream: ReadStream) throws(StreamError) in
-            tried.set(stream)
-            try stream.set(.httpDecodesContent, to: compressed)
-            if let timeout {
-                try stream.set(.httpTotalLimit, to: .seconds(timeout))
-                try stream.set(.openLimit, to: .seconds(timeout))
-            }
-            if let tls { try stream.set(.tls, to: tls) }
-            try stream.set(.httpProxySettings, to: settings)
-        }
         var configuration = try login.configuration(prompt)
         configuration.followsRedirects = followsRedirects
-        configuration.prepare = prepare
+        configuration.decodesContent = compressed
+        if mayUseTLS, let tls = try connection.tls() { configuration.tls = tls }
+        configuration.proxies = .settings(try connection.settings())
+        if let timeout {
+            configuration.totalLimit = .seconds(timeout)
+            configuration.properties[.openLimit] = .seconds(timeout)
+        }
+        configuration.onRequest = { tried.set($0) }
         let session = HTTPSession(configuration)
         return { () async throws(StreamError) in try await session.open(request, body: body) }
     }

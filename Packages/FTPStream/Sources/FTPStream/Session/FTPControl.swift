@@ -2,7 +2,7 @@ internal import StreamKit
 internal import Synchronization
 
 /// A control connection and the dialogue on it.
-final class FTPControl: @unchecked Sendable {
+final class FTPControl: IdleConnection, @unchecked Sendable {
     // Unchecked: it has one owner at a time, which uses it under a lock: the conversation that made or took it, the pool, or the
     // recovery.
 

@@ -39,10 +39,10 @@ public final class HTTPServerExchange {
     private var decoder: BodyDecoder
     private var requestPace: BodyPace
     private var responsePace: BodyPace
-    private var awaitsContinue: Bool
+    /// The states of the two messages on the connection; ``answer`` is what the handler has called.
+    private var exchange: ExchangeMachine
     private var refusal: RequestRefusal?
     private var answer = Answer.none
-    private var keepsConnection = false
     private var isClientGone = false
 
     init(_ incoming: IncomingRequest, on connection: ServerConnection) {
@@ -52,7 +52,7 @@ public final class HTTPServerExchange {
         decoder = BodyDecoder(incoming.framing, limits: configuration.limits)
         requestPace = BodyPace(limit: configuration.bodyLimit, rate: configuration.minimumBodyRate)
         responsePace = BodyPace(limit: configuration.writeLimit, rate: configuration.minimumResponseRate)
-        awaitsContinue = incoming.expectsContinue
+        exchange = incoming.exchange
     }
 
     /// The address of the client, or of the proxy in front of it.
@@ -77,16 +77,15 @@ extension HTTPServerExchange {
         while true {
             if connection.isTurnSpent() { await Task.yield() }
             if let piece = try takePiece(upTo: max(1, limit)) { return piece }
-            // Once the response has begun, it would be taken for a part of that.
-            if awaitsContinue, case .none = answer {
-                awaitsContinue = false
+            if exchange.needsContinue {
+                exchange.permitBody()
                 connection.output = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
                 try await sendOutput()
             }
             do throws(StreamError) {
                 try await receive()
             } catch {
-                if error == .timedOut { refusal = RequestRefusal(408) } else { isClientGone = true }
+                if error == .timedOut { refuse(RequestRefusal(408)) } else { isClientGone = true }
                 throw error
             }
         }
@@ -122,25 +121,28 @@ extension HTTPServerExchange {
                 }
             }
             connection.buffer.remove(position)
-            // The client sends the body without waiting for 100 (Continue).
-            if position > 0 { awaitsContinue = false }
+            if position > 0, exchange.request == .held { try exchange.requestData() }
+            if decoder.isComplete, exchange.request == .body { try exchange.endRequest() }
             return piece
         } catch {
             let refusal = RequestRefusal(error)
-            self.refusal = refusal
+            refuse(refusal)
             throw .requestRefused(refusal.status, underlying: error)
         }
     }
 
-    /// Reads the part of the body that the handler did not read. Returns false if that is too long and the connection must be
-    /// closed.
-    private func skipBody() async -> Bool {
+    /// Ends the request: the response is the last one on the connection.
+    private func refuse(_ refusal: RequestRefusal) {
+        self.refusal = refusal
+        exchange.refuseRequest()
+    }
+
+    /// Reads the part of the body that the handler did not read, unless it is too long to keep the connection.
+    private func skipBody() async {
         var rest = connection.configuration.unreadLimit
-        while !decoder.isComplete {
-            guard !awaitsContinue, rest > 0, let piece = try? await readBody() else { return false }
+        while exchange.outcome == .requestUnderway, rest > 0, let piece = try? await readBody() {
             rest -= Int64(piece.count)
         }
-        return true
     }
 
     /// Whether the connection can be kept after the rest of the body has been read.
@@ -148,7 +150,7 @@ extension HTTPServerExchange {
         let configuration = connection.configuration
         guard configuration.keepsConnections, refusal == nil, !connection.connections.isStopping else { return false }
         if decoder.isComplete { return true }
-        guard !awaitsContinue else { return false }
+        guard exchange.request != .held else { return false }
         if case .length(let count) = incoming.framing {
             return count - decoder.payloadCount <= configuration.unreadLimit
         }
@@ -194,7 +196,7 @@ extension HTTPServerExchange {
         }
         try await sendOutput()
         if plan.body != .none { try await sendBody(body) }
-        answer = .whole
+        try endResponse()
     }
 
     /// Begins a response whose body follows piece by piece.
@@ -245,7 +247,12 @@ extension HTTPServerExchange {
             }
             try await sendOutput()
         }
+        try endResponse()
+    }
+
+    private func endResponse() throws(StreamError) {
         answer = .whole
+        do throws(HTTPMessageError) { try exchange.endResponse() } catch { throw StreamError(error) }
     }
 
     /// Appends the head to the connection's output.
@@ -255,7 +262,11 @@ extension HTTPServerExchange {
         let plan = try ResponsePlan(
             response, length: knownLength, to: incoming, mayPersist: mayKeepConnection, date: connection.date.now,
             into: &connection.output)
-        keepsConnection = plan.keepsConnection
+        do throws(HTTPMessageError) {
+            try exchange.beginResponse(response.status, framing: plan.framing, isPersistent: plan.keepsConnection)
+        } catch {
+            throw StreamError(error)
+        }
         answer = .begun(plan.body)
         return plan
     }
@@ -307,11 +318,10 @@ extension HTTPServerExchange {
             await connection.refuse(refusal ?? RequestRefusal(500))
             return false
         }
-        guard await skipBody(), keepsConnection else {
-            await connection.linger()
-            return false
-        }
-        return true
+        await skipBody()
+        if exchange.outcome == .reusable { return true }
+        await connection.linger()
+        return false
     }
 }
 

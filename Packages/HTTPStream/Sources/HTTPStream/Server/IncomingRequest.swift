@@ -7,8 +7,8 @@ struct IncomingRequest {
     let framing: BodyFraming
     /// Whether the client keeps the connection.
     let isPersistent: Bool
-    /// Whether the client waits for 100 (Continue) before it sends the body.
-    let expectsContinue: Bool
+    /// The states of the request and its response.
+    let exchange: ExchangeMachine
 
     /// - Throws: a refusal: 400 for ambiguous framing, 413 for a body whose declared length is too large, 417 for an unknown
     ///   expectation, 501 for an unknown transfer coding and for `CONNECT`.
@@ -29,13 +29,22 @@ struct IncomingRequest {
         if request.method == .connect { throw RequestRefusal(501) }
         isPersistent = request.isPersistent
         // RFC 9110 §10.1.1: an expectation of an HTTP/1.0 client is ignored.
-        guard request.version >= .http11, request.fields.contains(.expect) else {
-            expectsContinue = false
-            return
+        let hasExpectation = request.version >= .http11 && request.fields.contains(.expect)
+        if hasExpectation {
+            let expectations = request.fields.values(for: .expect)
+            guard expectations.allSatisfy({ $0.lowercased() == "100-continue" }) else { throw RequestRefusal(417) }
         }
-        let expectations = request.fields.values(for: .expect)
-        guard expectations.allSatisfy({ $0.lowercased() == "100-continue" }) else { throw RequestRefusal(417) }
-        expectsContinue = framing != .none && framing != .length(0)
+        var exchange = ExchangeMachine(.server)
+        do throws(HTTPMessageError) {
+            // An offer to switch protocols is declined, so the machine need not know of it.
+            let hasBody = framing != .none && framing != .length(0)
+            try exchange.beginRequest(
+                request.method, framing: framing, expectsContinue: hasExpectation && hasBody,
+                isPersistent: isPersistent)
+        } catch {
+            throw RequestRefusal(error)
+        }
+        self.exchange = exchange
     }
 }
 

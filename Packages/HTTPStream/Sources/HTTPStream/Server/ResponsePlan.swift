@@ -18,6 +18,16 @@ struct ResponsePlan: Equatable {
     private(set) var body: Body
     let keepsConnection: Bool
 
+    /// The framing of the body.
+    var framing: BodyFraming {
+        switch body {
+        case .none: .none
+        case .length(let count): .length(count)
+        case .chunked: .chunked
+        case .untilClose: .untilClose
+        }
+    }
+
     /// The plan after the body has been sent.
     var withoutBody: ResponsePlan {
         var plan = self

@@ -4,7 +4,15 @@ public import HTTPAuth
 public import HTTPMessage
 public import StreamKit
 
-/// Performs requests with authentication, stored or prompted credentials, redirects and persistent connections.
+/// Performs requests with redirects, decoded bodies, persistent connections, the environment's proxies, and authentication.
+///
+/// ```swift
+/// let session = HTTPSession()
+/// let page = try await session.get(URL(string: "https://www.example.org/")!)
+/// print(page.status, page.body?.count ?? 0)
+/// ```
+///
+/// ``configuration`` has the options of all loads, such as a prompt for credentials:
 ///
 /// ```swift
 /// var configuration = HTTPSession.Configuration()
@@ -41,12 +49,31 @@ public final class HTTPSession: Sendable {
     let proxyRules: ProxyLogins.Rules
     /// Admits one load at a time to handle a challenge, so that several loads with the same challenge cause one prompt.
     let challengeSemaphore = AsyncSemaphore(1)
+    /// The proxy settings of the loads; nil for ``Configuration/Proxies/direct`` and for routes that the application chooses.
+    let proxySettings: Result<ProxySettings, StreamError>?
 
     /// Makes a session.
     public init(_ configuration: Configuration = Configuration(), loop: EventLoop = .shared) {
         self.configuration = configuration
         self.loop = loop
         proxyRules = ProxyLogins.Rules(configuration.policy(for: .proxy), memory)
+        proxySettings = configuration.proxies.settings
+    }
+
+    /// Loads the resource of a URL with GET and reads the whole response.
+    ///
+    /// - Parameters:
+    ///   - url: The URL, `http` or `https`.
+    ///   - limit: The maximum number of bytes of the response body; a longer one is an error.
+    /// - Throws: The error of the load. A response such as 404 is not an error.
+    public func get(_ url: URL, limit: Int = 16 << 20) async throws(StreamError) -> HTTPResponse {
+        let request: HTTPRequest
+        do throws(HTTPMessageError) {
+            request = try HTTPRequest(method: .get, url: url)
+        } catch {
+            throw StreamError(error)
+        }
+        return try await load(request, limit: limit)
     }
 
     /// Sends a request and returns the stream of the final response, whose head has arrived: see `StreamProperty.httpResponse`.
@@ -181,65 +208,6 @@ extension HTTPSession {
 
     /// The maximum number of logins that one session keeps; the oldest is removed first.
     static let knownLimit = 256
-}
-
-extension HTTPSession {
-    /// The options of a session's loads.
-    public struct Configuration: Sendable {
-        /// The permitted schemes, and limits for the demands of servers.
-        public var policy = AuthenticationPolicy()
-
-        /// The policy for proxies; nil (default) for the same as for servers.
-        public var proxyPolicy: AuthenticationPolicy?
-
-        /// The stores that are searched for credentials. Those of origins and of proxies are separate.
-        public var stores = CredentialStores()
-
-        /// Asks the user, after URL and stores. If the closure or its answer is nil, the 401 or 407 is the response.
-        public var prompt: (@Sendable (AuthenticationPrompt) async -> AuthenticationPrompt.Answer?)?
-
-        /// The maximum number of prompts per load.
-        public var promptLimit = 3
-
-        /// Whether redirects are followed, at most ``RedirectPolicy/limit``. Each hop has its own authentication.
-        public var followsRedirects = false
-
-        /// What a redirect sends to another origin. By default neither fields that may contain secrets nor a body, and neither
-        /// the client's certificate nor relaxed checks that `prepare` sets.
-        public var crossOrigin = CrossOriginPolicy()
-
-        /// The time limit of the wait for the response head, restarted whenever more of the request has been sent. Default 75 s.
-        /// Connecting has its own limit, `StreamProperty.openLimit`.
-        public var responseLimit: Duration = .seconds(75)
-
-        /// The time limit for reading the body of an unneeded response (a challenge, or a redirect), in order to keep its
-        /// connection. Default 5 s; then the connection is closed.
-        public var discardLimit: Duration = .seconds(5)
-
-        /// The time limit of the wait for each piece of a body in ``HTTPSession/load(_:body:limit:)``. Default 75 s. It does not
-        /// limit the reads of a stream from ``HTTPSession/open(_:body:)``.
-        public var readLimit: Duration = .seconds(75)
-
-        /// The time limit for a whole body in ``HTTPSession/load(_:body:limit:)``. Default 10 minutes.
-        public var bodyLimit: Duration = .seconds(600)
-
-        /// The pool of idle connections that belong to no login.
-        public var pool = HTTPConnectionPool.shared
-
-        /// Sets properties of every stream before it is opened: TLS, limits, decoding. Loads fail with `EINVAL` if it sets a
-        /// property that the session determines: `httpCrossOriginPolicy`, `httpFollowsRedirects`, `httpKeepsConnection` or
-        /// `httpPool`; and if it sets `tls` for an `http` URL (`urlDemandsTLS` is false) while ``followsRedirects`` is false,
-        /// since TLS would never be used.
-        public var prepare: @Sendable (ReadStream) throws(StreamError) -> Void = { (_) throws(StreamError) in }
-
-        /// Makes the default configuration.
-        public init() {}
-
-        /// The policy for servers or for proxies.
-        func policy(for role: ProtectionSpace.Role) -> AuthenticationPolicy {
-            role == .proxy ? proxyPolicy ?? policy : policy
-        }
-    }
 }
 
 /// The question to the user when a server or proxy requires a login.

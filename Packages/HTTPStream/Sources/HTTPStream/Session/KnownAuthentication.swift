@@ -94,9 +94,9 @@ final class KnownAuthentication: Sendable {
     /// The channel binding of the TLS connection.
     var binding: ChannelBinding? { state.withLock { $0.binding } }
 
-    /// Takes the channel binding from a connection to the same server or proxy.
-    func bind(to stream: ReadStream) {
-        guard let hash = stream[endpoint.role == .origin ? .serverEndPointBinding : .httpProxyBinding] else { return }
+    /// Sets the channel binding, unless the connection to the server or proxy has none.
+    func bind(_ hash: [UInt8]?) {
+        guard let hash else { return }
         state.withLock { $0.binding = .tlsServerEndPoint(hash) }
     }
 

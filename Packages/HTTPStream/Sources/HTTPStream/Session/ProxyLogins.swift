@@ -61,28 +61,6 @@ struct ProxyLogins: Sendable {
     }
 }
 
-extension StreamProperty where Value == ProxyLogins {
-    static var httpProxyLogins: Self { .init(setting: "HTTPStream.proxyLogins", access: .beforeOpen) }
-}
-
-extension StreamProperty where Value == [UInt8] {
-    /// The `tls-server-end-point` binding of the connection with the answering proxy, if it uses TLS.
-    static var httpProxyBinding: Self { .init(setting: "HTTPStream.proxyBinding", access: .readOnly) }
-}
-
-extension StreamProperty where Value == AuthenticationVerdict {
-    /// The verdict on the credentials for the proxy that refused a tunnel.
-    static var httpTunnelVerdict: Self { .init(setting: "HTTPStream.tunnelVerdict", access: .readOnly) }
-}
-
-extension StreamProperty where Value == Bool {
-    /// Whether to fail with ``ConnectionGone`` instead of opening a connection: the request's login is valid only on the idle
-    /// one.
-    static var httpNeedsIdleConnection: Self {
-        .init(setting: "HTTPStream.needsIdleConnection", access: .beforeOpen, default: false)
-    }
-}
-
 /// The connection that a login belongs to was closed; nothing was sent.
 struct ConnectionGone: Error {}
 

@@ -30,10 +30,10 @@ struct SessionAttempt {
     private var needsIdleConnection = false
 
     /// - Parameter isNamed: whether the request goes to the origin that the application named.
-    /// - Throws: the error of `prepare`; `EINVAL` if it sets a property that the session determines.
+    /// - Throws: as ``HTTPSession/Configuration/apply(to:loading:_:isNamed:)``.
     init(
-        _ request: HTTPRequest, _ body: HTTPBody?, _ originEntry: KnownAuthentication?, _ session: HTTPSession,
-        isNamed: Bool
+        _ request: HTTPRequest, at url: URL, _ body: HTTPBody?, _ originEntry: KnownAuthentication?,
+        _ session: HTTPSession, isNamed: Bool
     ) throws(StreamError) {
         exchange = HTTPExchange(request, body: nil, loop: session.loop)
         stream = ReadStream(transport: exchange)
@@ -42,31 +42,8 @@ struct SessionAttempt {
         self.originEntry = originEntry
         self.session = session
         logins = ProxyLogins(session.proxyRules)
-        try stream.set(.httpResponseLimit, to: session.configuration.responseLimit)
-        try stream.set(.httpDiscardLimit, to: session.configuration.discardLimit)
-        try stream.set(.httpKeepsConnection, to: true)
-        try session.configuration.prepare(stream)
-        try checkPreparation()
-        if session.configuration.followsRedirects, stream[.urlDemandsTLS] == false {
-            // TLS is for hops to https; each hop is prepared separately.
-            try stream.set(.tls, to: nil)
-        }
-        if !isNamed, let tls = stream[.tls] { try stream.set(.tls, to: session.configuration.crossOrigin.tls(tls)) }
-    }
-
-    /// Rejects properties that `prepare` must not set because the session determines them: they would have no effect.
-    private func checkPreparation() throws(StreamError) {
-        if stream[.httpFollowsRedirects] == true {
-            throw .sessionDecides("httpFollowsRedirects", instead: "followsRedirects")
-        }
-        if stream[.httpCrossOriginPolicy] != CrossOriginPolicy() {
-            throw .sessionDecides("httpCrossOriginPolicy", instead: "crossOrigin")
-        }
-        if stream[.httpDiscardLimit] != session.configuration.discardLimit {
-            throw .sessionDecides("httpDiscardLimit", instead: "discardLimit")
-        }
-        if stream[.httpPool] != nil { throw .sessionDecides("httpPool", instead: "pool") }
-        if stream[.httpKeepsConnection] != true { throw .sessionDecides("httpKeepsConnection", instead: "pool") }
+        try session.configuration.apply(to: stream, loading: url, session.proxySettings, isNamed: isNamed)
+        session.configuration.onRequest?(stream)
     }
 
     /// The entries whose login belongs to the connection of this attempt.
@@ -156,7 +133,7 @@ struct SessionAttempt {
     /// - Parameter start: the start of the load.
     /// - Throws: ``StreamError/timedOut`` if no time is left.
     func prepareStream(of start: Moment) throws(StreamError) {
-        if let limit = stream[.httpTotalLimit], limit > .zero {
+        if let limit = session.configuration.totalLimit, limit > .zero {
             let left = Moment.now.duration(to: start + limit)
             guard left > .zero else { throw .timedOut("authenticating or following redirects", after: limit) }
             try stream.set(.httpTotalLimit, to: left)
@@ -169,20 +146,27 @@ struct SessionAttempt {
             }
         }
         if leavesBodyOut { sent.fields.remove(.expect) }
-        exchange.send(sent, body: leavesBodyOut ? .bytes([]) : body)
-        try stream.set(.httpPool, to: pool)
-        try stream.set(.httpProxyLogins, to: logins)
-        if needsIdleConnection { try stream.set(.httpNeedsIdleConnection, to: true) }
+        exchange.send(
+            sent, body: leavesBodyOut ? .bytes([]) : body, pool: pool, logins: logins,
+            needsIdleConnection: needsIdleConnection)
         bound.forEach { $0.begin(stream) }
     }
 
     /// Passes the connection's channel binding to the logins that continue on it.
     func bind() {
-        originEntry?.bind(to: stream)
+        if let originEntry { bind(originEntry) }
         for proxy in requestProxies where stream[.httpAnsweringProxy]?.space == proxy.known.endpoint {
-            proxy.known.bind(to: stream)
+            bind(proxy.known)
         }
     }
+
+    /// Passes the channel binding of the connection with the login's server or proxy to the login.
+    func bind(_ login: KnownAuthentication) {
+        login.bind(login.endpoint.role == .origin ? stream[.serverEndPointBinding] : exchange.proxyBinding)
+    }
+
+    /// The verdict on the credentials for the proxy that refused a tunnel; nil without a tunnel.
+    var tunnelVerdict: AuthenticationVerdict? { exchange.tunnelVerdict }
 
     /// Restarts the origin's login, because a proxy has stopped the request and the origin has not seen it.
     func restartOriginLogin() {

@@ -12,9 +12,6 @@ internal import StreamKit
 /// next round is looked up or prompted for. Tunnels have their own rounds within the attempt, on their own connection, as long
 /// as the credentials stay the same.
 struct SessionLoad {
-    /// The maximum number of bytes of an unneeded response that are read in order to keep its connection.
-    private static let discardLimit = 64 * 1024
-
     /// The user of a URL, and optionally the password.
     struct URLLogin {
         var user: String
@@ -24,17 +21,15 @@ struct SessionLoad {
     private let session: HTTPSession
     /// The start of the load.
     private let start = Moment.now
-    /// The request without the session's additions.
-    private var request: HTTPRequest
-    private var body: HTTPBody?
+    /// The request without the session's additions, and its history.
+    private var fetch: Fetch
+    private var request: HTTPRequest { fetch.request }
+    private var body: HTTPBody? { fetch.body }
     private var url: URL
     private var origin: HTTPOrigin
-    private var redirects = RedirectPolicy()
     /// User name and password of the caller's own URL; not those of a redirect's target. A user entered at a prompt replaces
     /// them.
     private var login: URLLogin?
-    /// The origin that the application named; other origins receive less without a challenge.
-    private let namedOrigin: HTTPOrigin
     /// Claims the logins of this hop that belong to connections.
     private var claim = LoginClaim()
     private var prompts = 0
@@ -53,12 +48,13 @@ struct SessionLoad {
     init(_ request: HTTPRequest, body: HTTPBody?, session: HTTPSession) throws(StreamError) {
         guard let url = request.url else { throw .badURL("the request has none.") }
         self.session = session
-        self.request = try request.withoutLogin(url)
-        self.body = body ?? request.body.map { .bytes($0) }
-        self.url = self.request.url ?? url
-        self.request.body = nil
+        var plain = try request.withoutLogin(url)
+        let body = body ?? plain.body.map { .bytes($0) }
+        plain.body = nil
+        self.url = plain.url ?? url
         origin = try HTTPOrigin(url)
-        namedOrigin = origin
+        fetch = Fetch(plain, body: body)
+        fetch.origin = origin
         login = url.user(percentEncoded: false).map {
             URLLogin(user: $0, password: url.password(percentEncoded: false))
         }
@@ -69,12 +65,10 @@ struct SessionLoad {
         while true {
             let stream = try await authenticate()
             guard session.configuration.followsRedirects, let response = stream[.httpResponse] else { return stream }
-            let hop: RedirectPolicy.Hop?
+            let hop: Fetch.Hop?
             do throws(StreamError) {
-                hop = try redirects.next(
-                    after: response, to: request, at: url, of: origin, hasBody: body != nil,
-                    session.configuration.crossOrigin)
-                if hop?.keepsBody == true { try checkBody(stream, response.status) }
+                recordSpentBody(stream)
+                hop = try fetch.redirect(after: response, session.configuration.crossOrigin)
             } catch {
                 stream.close()
                 throw error
@@ -82,8 +76,8 @@ struct SessionLoad {
             guard let hop else { return stream }
             await discard(stream)
             if hop.origin != origin { login = nil }
-            (request, url, origin) = (hop.request, hop.url, hop.origin)
-            if !hop.keepsBody { body = nil }
+            fetch.follow(hop)
+            (url, origin) = (hop.url, hop.origin)
         }
     }
 
@@ -107,7 +101,8 @@ struct SessionLoad {
             guard let attempt else { throw .closed }
             do throws(StreamError) {
                 if try await isAnswer(attempt) { return attempt.stream }
-                try checkBody(attempt.stream, attempt.stream[.httpResponse]?.status ?? .unauthorized)
+                recordSpentBody(attempt.stream)
+                try fetch.checkBody(attempt.stream[.httpResponse]?.status ?? .unauthorized)
             } catch {
                 attempt.stream.close()
                 if error.underlying is ConnectionGone {
@@ -131,7 +126,8 @@ struct SessionLoad {
 
     /// Returns the request with the fields of all known logins; or the one that could not be applied.
     private func sign() async throws(StreamError) -> (SessionAttempt?, SessionAttempt.Failure?) {
-        var attempt = try SessionAttempt(request, body, originEntry, session, isNamed: isAtNamedOrigin)
+        var attempt = try SessionAttempt(
+            request, at: url, body, originEntry, session, isNamed: fetch.isAtNamedOrigin)
         do throws(SessionAttempt.Failure) {
             try await attempt.sign(proxyEntries, url, wholeBody: sendsWholeBody)
         } catch {
@@ -182,7 +178,7 @@ struct SessionLoad {
         if request.fields.contains(.proxyAuthorization) { return false }
         proxies[proxy.space] = proxy
         let entry = proxyEntries.first { $0.endpoint == proxy.space }
-        var verdict = attempt.stream[.httpTunnelVerdict]
+        var verdict = attempt.tunnelVerdict
         if verdict == nil, let entry, let sent = attempt.request(sentTo: entry) {
             verdict = try judge(entry) { () throws(HTTPAuthError) in
                 try entry.authentication.update(with: response, to: sent)
@@ -216,7 +212,7 @@ struct SessionLoad {
                 let authentication = HTTPAuthentication(
                     response: response, from: proxy?.space,
                     policy: session.configuration.policy(for: endpoint.role), memory: session.memory,
-                    isNamed: proxy?.isNamed ?? isAtNamedOrigin),
+                    isNamed: proxy?.isNamed ?? fetch.isAtNamedOrigin),
                 authentication.isValid,
                 let next = try await self.entry(
                     for: authentication, of: response, after: failure, besides: entry, from: proxy)
@@ -226,7 +222,7 @@ struct SessionLoad {
             }
             try count(endpoint)
             LoginEvent.log(.begins, at: next.endpoint, by: next.authentication.method, attempt.stream)
-            next.bind(to: attempt.stream)
+            attempt.bind(next)
             use(next)
             return true
         }
@@ -249,9 +245,6 @@ struct SessionLoad {
         else { throw .authentication(error) }
         use(next)
     }
-
-    /// Whether the request goes to the origin that the application named.
-    private var isAtNamedOrigin: Bool { origin == namedOrigin }
 
     private mutating func use(_ entry: KnownAuthentication) {
         switch entry.endpoint.role {
@@ -309,10 +302,9 @@ struct SessionLoad {
 
     // MARK: Bodies
 
-    /// A body that can be read only once and was begun cannot be sent again.
-    private func checkBody(_ stream: ReadStream, _ status: HTTPStatus) throws(StreamError) {
-        guard body?.isRepeatable == false, (stream[.httpBodyBytesSent] ?? 0) > 0 else { return }
-        throw .bodyNotRepeatable(status.code)
+    /// Records whether a body that can be read only once was begun, so that it cannot be sent again.
+    private mutating func recordSpentBody(_ stream: ReadStream) {
+        if body?.isRepeatable == false, (stream[.httpBodyBytesSent] ?? 0) > 0 { fetch.hasSpentBody = true }
     }
 
     /// Reads the rest of a response so that its connection can be used again, and closes the stream.
@@ -321,7 +313,7 @@ struct SessionLoad {
         var piece = [UInt8](repeating: 0, count: 4096)
         var count = 0
         do throws(StreamError) {
-            while count < Self.discardLimit, case let left = Moment.now.duration(to: end), left > .zero {
+            while count < Fetch.discardLimit, case let left = Moment.now.duration(to: end), left > .zero {
                 try stream.set(.readLimit, to: left)
                 let more = try await stream.read(into: &piece)
                 if more == 0 { break }

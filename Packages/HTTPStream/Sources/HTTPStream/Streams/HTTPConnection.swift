@@ -5,7 +5,7 @@ internal import HTTPMessage
 internal import StreamKit
 
 /// One connection to a server, with the bytes received on it.
-final class HTTPConnection: @unchecked Sendable {
+final class HTTPConnection: IdleConnection, @unchecked Sendable {
     // Unchecked: it has one owner at a time, which uses it inside a lock: the load that took or made it, or the pool; or the
     // thread to which the load has lent it. No two accesses can overlap, and a check at each access would cost more than many
     // of them do.
@@ -28,8 +28,6 @@ final class HTTPConnection: @unchecked Sendable {
     @exclusivity(unchecked) private(set) var lastRead = Moment.now
     /// Whether the last read emptied the socket; known for plain TCP only.
     @exclusivity(unchecked) var isDrained = false
-    /// The instant at which the last request ended.
-    @exclusivity(unchecked) var idleSince = Moment.now
 
     init(pair: StreamPair, key: HTTPConnectionKey, limits: HTTPLimits, proxy: HTTPProxy? = nil) {
         self.pair = pair
@@ -92,6 +90,8 @@ final class HTTPConnection: @unchecked Sendable {
             return error
         }
     }
+
+    func close() { pair.close() }
 
     /// Whether the connection has carried a request before, so that the server may have closed it meanwhile.
     var isReused: Bool { requests > 0 }

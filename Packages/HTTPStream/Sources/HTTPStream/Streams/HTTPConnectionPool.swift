@@ -37,7 +37,7 @@ public final class HTTPConnectionPool: Sendable {
     /// The limits of the pool.
     public let limits: Limits
 
-    private let idleConnections: IdleConnections
+    private let idle: IdlePool<HTTPConnection>
 
     /// Makes a separate pool, which shares nothing with others.
     ///
@@ -50,49 +50,35 @@ public final class HTTPConnectionPool: Sendable {
     public init(limits: Limits = Limits(), ofOneUser: Bool = false) {
         self.limits = limits
         isOfOneLogin = ofOneUser
-        idleConnections = IdleConnections(limits)
+        idle = IdlePool(limits)
     }
 
     /// Makes the pool of the one connection that belongs to a login.
     init(ofLogin: Void) {
         limits = Limits(perOrigin: 1, total: 1)
         isOfOneLogin = true
-        idleConnections = IdleConnections(limits)
+        idle = IdlePool(limits)
     }
 
     /// Whether all requests of the pool belong to one login.
     let isOfOneLogin: Bool
 
     /// The number of connections that are idle now.
-    public var idleCount: Int { idleConnections.state.withLock { $0.idle.count } }
+    public var idleCount: Int { idle.count }
 
     /// Closes every idle connection now.
     public func drain() {
-        let (connections, sweep) = idleConnections.state.withLock { state in
-            defer { state.idle = [] }
-            return (state.idle, state.sweep.take())
-        }
-        sweep?.cancel()
-        for connection in connections { connection.pair.close() }
+        for connection in idle.removeAll() { connection.close() }
     }
 
     /// Closes the idle connections on which a proxy accepted this login.
     func drop(of login: KnownAuthentication) {
-        let dropped = idleConnections.state.withLock { state -> [HTTPConnection] in
-            let dropped = state.idle.filter { $0.key.uses(login) }
-            state.idle.removeAll { $0.key.uses(login) }
-            return dropped
-        }
-        for connection in dropped { connection.pair.close() }
+        for connection in idle.removeAll(where: { $0.key.uses(login) }) { connection.close() }
     }
 
     /// Moves all idle connections to another pool.
     func handOver(to other: HTTPConnectionPool) {
-        let connections = idleConnections.state.withLock { state in
-            defer { state.idle = [] }
-            return state.idle
-        }
-        for connection in connections { other.put(connection) }
+        for connection in idle.removeAll() { other.put(connection) }
     }
 
     /// The time after a read that emptied a connection during which the connection counts as quiet, for a request that may be
@@ -112,79 +98,18 @@ public final class HTTPConnectionPool: Sendable {
         _ key: HTTPConnectionKey, at now: Moment = .now, trusting trust: Duration = .zero,
         dispose: (HTTPConnection) -> Void
     ) -> HTTPConnection? {
-        while true {
-            let connection = idleConnections.state.withLock { state in
-                state.idle.lastIndex { $0.key == key }.map { state.idle.remove(at: $0) }
-            }
-            guard let connection else { return nil }
-            if connection.isIdle(now, trusting: trust), connection.idleSince.duration(to: now) < limits.idle {
-                return connection
-            }
-            dispose(connection)
-        }
+        idle.take(key, at: now, isUsable: { $0.isIdle(now, trusting: trust) }, dispose: dispose)
     }
 
     /// Adds a connection that has carried a request to its end.
     func put(_ connection: HTTPConnection) {
         connection.buffer.shrink()
-        connection.idleSince = .now
-        idleConnections.put(connection)
+        idle.put(connection)
     }
 }
 
-/// The idle connections of a pool, and the timer that closes them.
-///
-/// The timer refers to this object weakly, not to the pool: each strong reference to an object with a weak one costs more, and
-/// each load has a reference to its pool.
-private final class IdleConnections: Sendable {
-    struct State {
-        /// Ordered by idle time, the longest first. They are so few that a linear search costs less than a table.
-        var idle: [HTTPConnection] = []
-        var sweep: LoopTimer?
-    }
-
-    let state = Locked(State())
-    private let limits: HTTPConnectionPool.Limits
-
-    init(_ limits: HTTPConnectionPool.Limits) {
-        self.limits = limits
-    }
-
-    func put(_ connection: HTTPConnection) {
-        let dropped = state.withLock { state -> [HTTPConnection] in
-            state.idle.append(connection)
-            if state.sweep == nil { scheduleSweep(&state) }
-            return removeSurplus(&state, of: connection.key)
-        }
-        for connection in dropped { connection.pair.close() }
-    }
-
-    private func removeSurplus(_ state: inout State, of key: HTTPConnectionKey) -> [HTTPConnection] {
-        var dropped: [HTTPConnection] = []
-        if state.idle.count > limits.perOrigin,
-            state.idle.count(where: { $0.key == key }) > limits.perOrigin,
-            let oldest = state.idle.firstIndex(where: { $0.key == key })
-        {
-            dropped.append(state.idle.remove(at: oldest))
-        }
-        while state.idle.count > limits.total { dropped.append(state.idle.removeFirst()) }
-        return dropped
-    }
-
-    private func scheduleSweep(_ state: inout State) {
-        state.sweep = EventLoop.shared.schedule(at: .now + limits.idle) { [weak self] in self?.sweep() }
-    }
-
-    /// Closes the connections that have been idle for too long.
-    private func sweep() {
-        let expired = state.withLock { state -> ArraySlice<HTTPConnection> in
-            let now = Moment.now
-            let expired = state.idle.prefix { $0.idleSince.duration(to: now) >= limits.idle }
-            state.idle.removeFirst(expired.count)
-            state.sweep = nil
-            if !state.idle.isEmpty { scheduleSweep(&state) }
-            return expired
-        }
-        for connection in expired { connection.pair.close() }
+extension IdlePool<HTTPConnection> {
+    fileprivate convenience init(_ limits: HTTPConnectionPool.Limits) {
+        self.init(perKey: limits.perOrigin, total: limits.total, idle: limits.idle)
     }
 }

@@ -75,12 +75,31 @@ final class HTTPExchange: StreamTransport {
 
     deinit { point.end() }
 
-    /// Replaces the request. Has no effect once the stream has been opened.
-    func send(_ request: HTTPRequest, body: HTTPBody?) {
+    /// Replaces the request, and sets what a session adds to it. Has no effect once the stream has been opened.
+    ///
+    /// - Parameters:
+    ///   - pool: the pool of the connections.
+    ///   - logins: the logins for the proxies of the route.
+    ///   - needsIdleConnection: whether to fail with ``ConnectionGone`` instead of opening a connection: the request's login is
+    ///     valid only on the idle one.
+    func send(
+        _ request: HTTPRequest, body: HTTPBody?, pool: HTTPConnectionPool, logins: ProxyLogins,
+        needsIdleConnection: Bool
+    ) {
         point.withLoad { (load, hasBegun) in
-            if !hasBegun { load.send(request, body: body) }
+            if hasBegun { return }
+            load.send(request, body: body)
+            load.settings.pool = pool
+            load.settings.proxyLogins = logins
+            load.settings.needsIdleConnection = needsIdleConnection
         }
     }
+
+    /// The `tls-server-end-point` binding of the connection with the answering proxy, if it uses TLS.
+    var proxyBinding: [UInt8]? { point.withLoad { load, _ in load.proxies?.binding } }
+
+    /// The verdict on the credentials for the proxy that refused a tunnel.
+    var tunnelVerdict: AuthenticationVerdict? { point.withLoad { load, _ in load.proxies?.verdict } }
 
     var loop: EventLoop { point.loop }
 
@@ -147,18 +166,16 @@ extension HTTPExchange {
             case StreamProperty<HTTPResponse>.httpResponse.name: load.finalResponse
             case StreamProperty<HTTPResponse>.httpProxyResponse.name: load.tunnelResponse
             case StreamProperty<HTTPProxy>.httpAnsweringProxy.name: load.proxies?.answering
-            case StreamProperty<[UInt8]>.httpProxyBinding.name: load.proxies?.binding
-            case StreamProperty<AuthenticationVerdict>.httpTunnelVerdict.name: load.proxies?.verdict
             case StreamProperty<[HTTPResponse]>.httpInterimResponses.name: hasBegun ? load.interim : nil
             case StreamProperty<HTTPFields>.httpTrailers.name: hasBegun ? load.trailers : nil
             case StreamProperty<HTTPFields>.httpDroppedTrailers.name: hasBegun ? load.droppedTrailers : nil
-            case StreamProperty<URL>.httpFinalURL.name: load.url
-            case StreamProperty<HTTPRequest>.httpFinalRequest.name: load.finalRequest ?? load.request
+            case StreamProperty<URL>.httpFinalURL.name: load.fetch.url
+            case StreamProperty<HTTPRequest>.httpFinalRequest.name: load.finalRequest ?? load.fetch.request
             case StreamProperty<Int64>.httpBodyBytesSent.name: load.bodyBytesSent
             case StreamProperty<Int64>.httpBodyLength.name: load.bodyLength
             case StreamProperty<ConnectionReport>.report.name: load.log.report(load.response)
             case StreamProperty<TLSInformation>.tlsInformation.name: load.tlsInformation
-            case StreamProperty<Bool>.urlDemandsTLS.name: load.url?.scheme?.lowercased() == "https"
+            case StreamProperty<Bool>.urlDemandsTLS.name: load.fetch.url?.scheme?.lowercased() == "https"
             case StreamProperty<[UInt8]>.serverEndPointBinding.name: load.serverEndPointBinding
             default: load.settings.value(named: name)
             }

@@ -29,9 +29,6 @@ struct HTTPLoad: ~Copyable, Sendable {
         case done
     }
 
-    /// The most bytes of a redirect's body that are read in order to keep its connection.
-    private static let discardLimit: Int64 = 64 * 1024
-
     /// The most bytes of a coded body that one step decodes without output before other work of the loop runs.
     static let turnBudget = 64 * 1024
 
@@ -41,17 +38,8 @@ struct HTTPLoad: ~Copyable, Sendable {
     /// Constant once the load has begun.
     var settings = LoadSettings()
     let loop: EventLoop
-    /// The current request: the caller's, or that of the last redirect.
-    private(set) var request: HTTPRequest
-    private var method: HTTPMethod
-    private(set) var url: URL?
-    /// The origin of the current request. Nil before the first connection.
-    private var origin: HTTPOrigin?
-    private var body: HTTPBody?
-    /// Whether a body that can be read only once has been used.
-    private var hasSpentBody = false
-    /// Nil until a response leads to another request.
-    private var redirection: RedirectState?
+    /// The current request and its history.
+    private(set) var fetch: Fetch
     /// Whether the request needs a new connection, because the idle one was dead.
     private var mustBeNew = false
     /// State of the proxies. Nil for a load without proxies.
@@ -66,6 +54,8 @@ struct HTTPLoad: ~Copyable, Sendable {
     var log = LoadLog()
     private(set) var connection: HTTPConnection?
     private var sender: RequestSender?
+    /// The states of the current request and its response.
+    private var exchange = ExchangeMachine(.client)
     private var sentHead: [UInt8] = []
     private var lastTLS: LastTLS?
 
@@ -81,25 +71,19 @@ struct HTTPLoad: ~Copyable, Sendable {
     /// Whether a thread waits for the connection's input; see ``lendConnection()``.
     var isConnectionLent = false
     private(set) var response: HTTPResponse?
-    /// Whether the connection can carry another request after this response, according to the head.
-    private var isReusable = false
+    /// Whether the connection must be closed although the messages permit another request.
+    private var mustClose = false
     private(set) var interim: [HTTPResponse] = []
     private var responseBody = ResponseBody()
 
     init(_ request: consuming HTTPRequest, body: consuming HTTPBody?, loop: EventLoop) {
-        method = request.method
-        url = request.url
-        self.request = request
-        self.body = body
+        fetch = Fetch(request, body: body)
         self.loop = loop
     }
 
     /// Replaces the request. Requires that the load has not begun.
     mutating func send(_ request: HTTPRequest, body: HTTPBody?) {
-        method = request.method
-        url = request.url
-        self.request = request
-        self.body = body
+        fetch = Fetch(request, body: body)
     }
 
     // MARK: Observing
@@ -123,11 +107,11 @@ struct HTTPLoad: ~Copyable, Sendable {
     }
 
     /// The head of the final response; nil for a redirect that is being followed.
-    var finalResponse: HTTPResponse? { redirection?.next == nil ? response : nil }
+    var finalResponse: HTTPResponse? { fetch.hasNext ? nil : response }
 
     /// The request as it was last sent.
     var finalRequest: HTTPRequest? {
-        guard let url, !sentHead.isEmpty else { return nil }
+        guard let url = fetch.url, !sentHead.isEmpty else { return nil }
         return RequestPreparation.request(from: sentHead, for: url)
     }
 
@@ -252,6 +236,7 @@ extension HTTPLoad {
             if clock.isStalled { clock.endStall(unlessAt: sender?.taken) }
             switch progress {
             case .done:
+                if sender?.isComplete == true { endRequest() }
                 stopSending()
                 restartResponseClock()
                 return .done
@@ -362,35 +347,37 @@ extension HTTPLoad {
     /// Parses the buffered bytes. Returns true if a head was processed, false if more bytes are needed.
     private mutating func parseHead(_ connection: HTTPConnection) throws(StreamError) -> Bool {
         guard try connection.findHead() else { return false }
-        try receive(connection.takeHead(from: url))
+        try receive(connection.takeHead(from: fetch.url))
         return true
     }
 
     private mutating func receive(_ head: consuming HTTPResponse) throws(StreamError) {
-        let code = head.status.code
-        if code < 200, code != 101 { return try receiveInterim(consume head) }
         let framing: BodyFraming
-        do throws(HTTPMessageError) {
-            framing = try BodyFraming.of(head, to: method, leniency: .client)
-        } catch {
-            throw StreamError(error)
+        let stopsRequest: Bool
+        switch try begin(head) {
+        case .interim:
+            interim.append(consume head)
+            return
+        case .continueRequest:
+            interim.append(consume head)
+            return releaseBody()
+        case .switchProtocol: throw .switchedProtocols(head.fields[.upgrade] ?? "another protocol")
+        case .body(let found, let stops): (framing, stopsRequest) = (found, stops)
         }
-        try rejectUnrequested(head, framing)
+        try rejectUnrequestedCoding(head, framing)
         clock.endWaitForHead()
         log.answered(head, at: connection?.lastRead ?? .now)
         recordAnsweringProxy()
         responseBody = ResponseBody(framing, limits: settings.limits)
-        isReusable = settings.keepsConnection && framing.endsByItself && head.isPersistent
         // A server that refuses a large request may not have read it; squid 5.7 then never reads the next request.
-        if code >= 400, bodyBytesSent > Int64(RequestSender.smallBody) { isReusable = false }
+        mustClose = head.status.code >= 400 && bodyBytesSent > Int64(RequestSender.smallBody)
         response = consume head
         if try leadsToAnotherRequest() {
             stopSending()
             phase = .discarding
             return
         }
-        // A server that refuses a request does not need the rest of it (RFC 9112 §9.5).
-        if code >= 300 || sender?.isAwaitingContinue == true { stopSending() }
+        if stopsRequest { stopSending() }
         if settings.decodesContent, let response {
             responseBody.decodeContent(of: response, limit: settings.decodedLimit)
         }
@@ -398,20 +385,24 @@ extension HTTPLoad {
         if responseBody.isComplete { releaseConnection() }
     }
 
-    /// Handles a 1xx response, which precedes the final one (RFC 9110 §15.2). Only a 100 allows the body to be sent.
-    private mutating func receiveInterim(_ head: consuming HTTPResponse) throws(StreamError) {
-        let code = head.status.code
-        interim.append(consume head)
-        guard interim.count <= HTTPLimits.interimResponses else {
-            throw .tooManyInterim(HTTPLimits.interimResponses)
+    /// Reports a head to the exchange. A stream's request offers no other protocol, so a switch to one is an error.
+    private mutating func begin(_ head: borrowing HTTPResponse) throws(StreamError) -> ExchangeMachine.ResponseAction {
+        do throws(HTTPMessageError) {
+            return try exchange.beginResponse(head, leniency: .client)
+        } catch {
+            switch error.code {
+            case .outOfOrder: throw .switchedProtocols(head.fields[.upgrade] ?? "another protocol")
+            case .tooManyInterimResponses: throw .tooManyInterim(HTTPLimits.interimResponses)
+            default: throw StreamError(error)
+            }
         }
-        if code == 100 { releaseBody() }
     }
 
-    /// Rejects a response in a form that only the request may choose, and a stream's request never does: another protocol
-    /// (RFC 9110 §15.2.2), or a transfer coding besides chunked (RFC 9112 §7.4), whose bytes would be taken for the body.
-    private func rejectUnrequested(_ head: borrowing HTTPResponse, _ framing: BodyFraming) throws(StreamError) {
-        if framing == .tunnel { throw .switchedProtocols(head.fields[.upgrade] ?? "another protocol") }
+    /// Rejects a transfer coding besides chunked (RFC 9112 §7.4): the request has not offered any, and the coded bytes would be taken
+    /// for the body.
+    private func rejectUnrequestedCoding(
+        _ head: borrowing HTTPResponse, _ framing: BodyFraming
+    ) throws(StreamError) {
         guard framing == .chunked || framing == .untilClose, let coding = head.fields[.transferEncoding] else { return }
         let names = coding.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }
         guard names.allSatisfy({ $0 == "chunked" || $0 == "identity" }) else { throw .transferCoded(coding) }
@@ -574,7 +565,7 @@ extension HTTPLoad {
             var span = scrap.mutableSpan
             var bytes = span.mutableBytes
             do throws(StreamError) {
-                while responseBody.payloadCount < HTTPLoad.discardLimit, connection != nil {
+                while responseBody.payloadCount < Fetch.discardLimit, connection != nil {
                     let attempt = try readPayload(into: &bytes)
                     if case .wouldBlock(let interest) = attempt { return interest }
                     if case .ended = attempt { releaseConnection() }
@@ -604,24 +595,25 @@ extension HTTPLoad {
 
     /// Prepares the request, and finds or opens a connection for it.
     private mutating func beginHop() throws(StreamError) {
-        guard let url else { throw .badURL("the request has none.") }
+        guard let url = fetch.url else { throw .badURL("the request has none.") }
         let now = Moment.now
-        let origin = if let origin { origin } else { try HTTPOrigin(loading: url) }
-        self.origin = origin
+        let origin = if let origin = fetch.origin { origin } else { try HTTPOrigin(loading: url) }
+        fetch.origin = origin
         let custom = try customRoute(to: origin, url)
-        let ownLogin = settings.pool?.isOfOneLogin == true ? nil : request.connectionLogin
+        let ownLogin = settings.pool?.isOfOneLogin == true ? nil : fetch.request.connectionLogin
         let key = HTTPConnectionKey(
             origin, custom?.properties ?? StreamProperties(), loop: loop, ownLogin: ownLogin)
         let idle = takeIdle(key, at: now)
         if idle == nil, settings.needsIdleConnection { throw .connectionGone }
         let head = try prepareHead(of: url, to: origin, custom, idle)
         sentHead = head.bytes
+        try beginExchange(head)
         if log.deferred == nil { log.deferred = DeferredLog(settings.properties) }
-        log.beginRequest(method, url, at: now)
+        log.beginRequest(fetch.method, url, at: now)
         connection = if let idle { idle } else { try open(key, custom) }
         sender = RequestSender(
-            head.bytes, body: body, length: head.bodyLength, expectsContinue: head.expectsContinue, loop: loop)
-        if body != nil {
+            head.bytes, body: fetch.body, length: head.bodyLength, expectsContinue: head.expectsContinue, loop: loop)
+        if fetch.body != nil {
             sender?.begin()
             recordSpentBody()
         }
@@ -631,6 +623,19 @@ extension HTTPLoad {
         piecesInTurn = 0
         phase = .sending
         restartResponseClock()
+    }
+
+    private mutating func beginExchange(_ head: borrowing RequestPreparation.Head) throws(StreamError) {
+        exchange = ExchangeMachine(.client)
+        mustClose = false
+        let framing: BodyFraming = fetch.body == nil ? .none : head.bodyLength.map { .length($0) } ?? .chunked
+        do throws(HTTPMessageError) {
+            try exchange.beginRequest(
+                fetch.method, framing: framing, expectsContinue: head.expectsContinue,
+                isPersistent: settings.keepsConnection)
+        } catch {
+            throw StreamError(error)
+        }
     }
 
     /// The properties and the route of a connection that differs from the default.
@@ -649,7 +654,7 @@ extension HTTPLoad {
         if settings.namesNoProxy, proxies == nil { return nil }
         var properties = try connectionProperties(for: url)
         if !origin.isSecure, !settings.followsRedirects, properties[.tls] != nil { throw .tlsNeverUsed }
-        if let named = redirection?.namedOrigin, origin != named, let tls = properties[.tls] {
+        if !fetch.isAtNamedOrigin, let tls = properties[.tls] {
             properties[.tls] = settings.crossOrigin.tls(tls)
         }
         return CustomRoute(properties, takeRoute(to: origin, properties))
@@ -658,7 +663,7 @@ extension HTTPLoad {
     private mutating func takeIdle(_ key: HTTPConnectionKey, at now: Moment) -> HTTPConnection? {
         guard settings.keepsConnection, !mustBeNew else { return nil }
         // A request that may be sent twice can use a connection that has just ended; see ``retry(after:)``.
-        let mayRepeat = method.isIdempotent && body?.isRepeatable != false && !settings.needsIdleConnection
+        let mayRepeat = fetch.method.isIdempotent && fetch.body?.isRepeatable != false && !settings.needsIdleConnection
         let idle = (settings.pool ?? .shared).take(
             key, at: now, trusting: mayRepeat ? HTTPConnectionPool.trust : .zero
         ) { deferred.add(.close($0.pair)) }
@@ -672,16 +677,16 @@ extension HTTPLoad {
     ) throws(StreamError) -> RequestPreparation.Head {
         let preparation = RequestPreparation(
             keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent)
-        if custom == nil, !origin.isFTP, request.fields.isEmpty {
-            return try preparation.prepare(request, method, to: origin, body: body)
+        if custom == nil, !origin.isFTP, fetch.request.fields.isEmpty {
+            return try preparation.prepare(fetch.request, fetch.method, to: origin, body: fetch.body)
         }
         let proxy = if let idle { idle.proxy } else { custom?.route.proxy }
         if origin.isFTP, proxy == nil { throw .ftpNeedsProxy }
-        let known: AuthenticationBody = body == nil ? .bytes(request.body ?? []) : .unknown
+        let known: AuthenticationBody = fetch.body == nil ? .bytes(fetch.request.body ?? []) : .unknown
         let form = try HTTPRoute.form(
-            request, of: url, for: proxy, owner: proxies?.owner, settings.proxyLogins, body: known)
-        if proxy?.ownLogin != nil { proxies?.signed = request.fields.contains(.proxyAuthorization) ? nil : form }
-        return try preparation.prepare(form, method, to: origin, body: body)
+            fetch.request, of: url, for: proxy, owner: proxies?.owner, settings.proxyLogins, body: known)
+        if proxy?.ownLogin != nil { proxies?.signed = fetch.request.fields.contains(.proxyAuthorization) ? nil : form }
+        return try preparation.prepare(form, fetch.method, to: origin, body: fetch.body)
     }
 
     private mutating func open(_ key: HTTPConnectionKey, _ custom: CustomRoute?) throws(StreamError) -> HTTPConnection {
@@ -712,8 +717,10 @@ extension HTTPLoad {
         if try answerForProxy(error) { return }
         log.failed(error)
         if takeNextRoute(after: error) { return }
-        let mayRepeat = sender?.hasBegun != true || method.isIdempotent
-        guard connection?.isReused == true, !mustBeNew, !hasReceived, mayRepeat, !hasSpentBody else { throw error }
+        let mayRepeat = sender?.hasBegun != true || fetch.method.isIdempotent
+        guard connection?.isReused == true, !mustBeNew, !hasReceived, mayRepeat, !fetch.hasSpentBody else {
+            throw error
+        }
         stopSending()
         if settings.needsIdleConnection { throw .connectionGone }
         dropConnection()
@@ -725,15 +732,9 @@ extension HTTPLoad {
     /// Begins the request of the redirect whose head has arrived.
     private mutating func followHop() throws(StreamError) {
         dropConnection()
-        guard let redirection, let hop = redirection.next.take() else { throw .closed }
-        request = hop.request
-        method = request.method
-        url = hop.url
+        guard let hop = fetch.followPlan() else { throw .closed }
         let repeats = proxies?.repeats ?? false
         log.emit(repeats ? .sendsAgain : .followsRedirect(hop.url))
-        if redirection.namedOrigin == nil { redirection.namedOrigin = origin }
-        origin = hop.origin
-        if !hop.keepsBody { body = nil }
         mustBeNew = false
         if repeats { proxies?.repeats = false } else { proxies?.resetForNextURL() }
         if let response { log.keepStatusLine(of: response) }
@@ -747,29 +748,19 @@ extension HTTPLoad {
         guard proxies != nil || settings.followsRedirects || sender?.isAwaitingContinue == true, let response,
             let next = try hop(after: response)
         else { return false }
-        let redirection = redirection ?? RedirectState()
-        self.redirection = redirection
-        redirection.next = next
+        fetch.plan(next)
         return true
     }
 
-    private mutating func hop(after head: HTTPResponse) throws(StreamError) -> RedirectPolicy.Hop? {
-        if let hop = hopWithLogin(after: head) { return hop }
-        guard settings.followsRedirects || head.status.code == 417, let url, let origin else { return nil }
-        var hop: RedirectPolicy.Hop?
+    private mutating func hop(after head: HTTPResponse) throws(StreamError) -> Fetch.Hop? {
+        if isLoginRequired(head) { return try fetch.round(fetch.request, after: head.status) }
         if head.status.code == 417, sender?.isAwaitingContinue == true {
             // The server does not support expectations: repeat without one (RFC 9110 §10.1.1).
-            var plain = request
+            var plain = fetch.request
             plain.fields.remove(.expect)
-            hop = RedirectPolicy.Hop(request: plain, url: url, origin: origin, keepsBody: true)
-        } else if settings.followsRedirects {
-            let redirection = redirection ?? RedirectState()
-            self.redirection = redirection
-            hop = try redirection.redirects.next(
-                after: head, to: request, at: url, of: origin, hasBody: body != nil, settings.crossOrigin)
+            return try fetch.round(plain, after: head.status)
         }
-        if let hop, hop.keepsBody, hasSpentBody { throw .bodyNotRepeatable(head.status.code) }
-        return hop
+        return settings.followsRedirects ? try fetch.redirect(after: head, settings.crossOrigin) : nil
     }
 
     /// Ends the use of the connection after the body: returns it to the pool, or closes it.
@@ -781,7 +772,9 @@ extension HTTPLoad {
         }
         rememberProxy()
         log.endConnection()
-        guard isReusable, sender?.isComplete == true, connection.buffer.isEmpty else {
+        // After a head, the end of a response is always in order.
+        try? exchange.endResponse()
+        guard exchange.outcome == .reusable, !mustClose, sender?.isComplete == true, connection.buffer.isEmpty else {
             stopSending()
             return dropConnection()
         }
@@ -793,12 +786,18 @@ extension HTTPLoad {
     /// Allows the sender to send a body that waited for 100 (Continue).
     private mutating func releaseBody() {
         clock.continueDeadline = nil
+        exchange.permitBody()
         sender?.releaseBody()
         recordSpentBody()
     }
 
+    /// Reports the end of the request to the exchange, once.
+    private mutating func endRequest() {
+        if exchange.request == .body { try? exchange.endRequest() }
+    }
+
     private mutating func recordSpentBody() {
-        if sender?.hasSpentBody == true { hasSpentBody = true }
+        if sender?.hasSpentBody == true { fetch.hasSpentBody = true }
     }
 
     /// Whether a call opens or reads the stream of the request's body, without the load's lock.
@@ -813,6 +812,7 @@ extension HTTPLoad {
 
     /// Stops sending, and closes the body's stream.
     private mutating func stopSending() {
+        exchange.abandonRequest()
         if let source = sender?.stop() { deferred.add(.closeBody(source)) }
     }
 
@@ -864,8 +864,8 @@ extension HTTPLoad {
         }
         if routes.isEmpty || routes == [.direct] { return settings.properties }
         var properties = settings.properties
-        proxyProgress().owner = HTTPRoute.owner(of: request, in: routes)
-        let known = try HTTPRoute.routes(routes, for: request)
+        proxyProgress().owner = HTTPRoute.owner(of: fetch.request, in: routes)
+        let known = try HTTPRoute.routes(routes, for: fetch.request)
         let isSecure = url.scheme?.lowercased() == "https"
         properties[.proxies] = settings.proxyLogins?.logins(in: known, toSecure: isSecure) ?? known
         properties[.socksProxy] = nil
@@ -875,7 +875,7 @@ extension HTTPLoad {
     /// Starts the proxy script for the URL, if a script decides. Returns what to wait for until it has decided.
     private mutating func awaitDecision() throws(StreamError) -> Interest? {
         if settings.namesNoProxy { return nil }
-        guard let url, let known = settings.usedProxySettings else { return nil }
+        guard let url = fetch.url, let known = settings.usedProxySettings else { return nil }
         if proxies?.decision == nil {
             guard case .script? = known.choices(for: url).first else { return nil }
             proxyProgress().decision = ProxyDecision(known, for: url, loop: loop)
@@ -893,18 +893,16 @@ extension HTTPLoad {
         return candidates.first ?? HTTPRoute()
     }
 
-    /// Returns the same request again, if the proxy that received it requires a login that its own account can provide. Returns
-    /// nil in all other cases: the response is then final.
-    private mutating func hopWithLogin(after head: HTTPResponse) -> RedirectPolicy.Hop? {
+    /// Whether the proxy that received the request requires a login that its own account can provide. If not, the response is
+    /// final.
+    private mutating func isLoginRequired(_ head: HTTPResponse) -> Bool {
         guard let proxies, let proxy = connection?.proxy, let login = proxy.ownLogin, let signed = proxies.signed
-        else { return nil }
+        else { return false }
         let isAnother = login.judge(head, to: signed, from: proxy.space)
-        guard isAnother, !hasSpentBody, proxies.logins < ProxyAccountLogin.maximumRounds, let url, let origin else {
-            return nil
-        }
+        guard isAnother, !fetch.hasSpentBody, proxies.logins < ProxyAccountLogin.maximumRounds else { return false }
         proxies.logins += 1
         proxies.repeats = true
-        return RedirectPolicy.Hop(request: request, url: url, origin: origin, keepsBody: true)
+        return true
     }
 
     /// Changes to the next route if the current one failed (HM-095). Returns false if there is none, or if a peer on the route
@@ -912,7 +910,7 @@ extension HTTPLoad {
     private mutating func takeNextRoute(after error: StreamError) -> Bool {
         let isUnreachable = [.posix, .netDB, .ssl].contains(error.domain) && error != .cancelled && error != .closed
         guard let proxies, proxies.candidates.count > 1, isUnreachable, connection?.isReused == false, !hasReceived,
-            !hasSpentBody,
+            !fetch.hasSpentBody,
             sender?.hasBegun != true
         else { return false }
         proxies.candidates.removeFirst()
@@ -934,7 +932,7 @@ extension HTTPLoad {
         guard let head = refusal.loginResponse else { return false }
         log.answered(head)
         response = head
-        isReusable = false
+        mustClose = true
         responseBody = ResponseBody()
         stopSending()
         phase = .receivingBody
@@ -1021,20 +1019,9 @@ extension HTTPLoad {
 
 // MARK: - State outside the load
 
-// A load is moved and destroyed with each of its fields. Few loads need the following ones, so they are separate objects.
+// A load is moved and destroyed with each of its fields. Few loads need this one, so it is a separate object.
 
 extension HTTPLoad {
-    /// The redirects of a load.
-    private final class RedirectState: @unchecked Sendable {
-        // Unchecked: only its load refers to it, under the lock of the load.
-
-        /// The origin that the application named; nil before the first redirect.
-        var namedOrigin: HTTPOrigin?
-        var redirects = RedirectPolicy()
-        /// The next request, once the response that leads to it has been read.
-        var next: RedirectPolicy.Hop?
-    }
-
     /// The TLS results of the last connection, which the load no longer has.
     private final class LastTLS: Sendable {
         let information: TLSInformation?

@@ -29,7 +29,8 @@ extension StreamError {
         StreamError(
             posix: 22,  // EINVAL
             Sentence(
-                "session.prepare", "A session's prepare cannot set %1; set HTTPSession.Configuration.%2 instead.",
+                "session.property",
+                "A session's properties cannot contain %1; set HTTPSession.Configuration.%2 instead.",
                 property,
                 instead))
     }

@@ -21,7 +21,9 @@ struct LoadSettings: Sendable {
         set { proxyRules = newValue.map(ProxyRules.init) }
     }
     private var proxyRules: ProxyRules?
+    /// The logins of a session for the proxies of the route.
     var proxyLogins: ProxyLogins?
+    /// Whether to fail with ``ConnectionGone`` instead of opening a connection.
     var needsIdleConnection = false
 
     /// Whether no setting can route this load through a proxy: the common case, which then costs nothing.
@@ -51,8 +53,6 @@ struct LoadSettings: Sendable {
         case StreamProperty<Bool>.httpKeepsConnection.name: keepsConnection = value as? Bool ?? false
         case StreamProperty<HTTPConnectionPool>.httpPool.name: pool = value as? HTTPConnectionPool
         case StreamProperty<ProxySettings>.httpProxySettings.name: proxies = value as? ProxySettings
-        case StreamProperty<ProxyLogins>.httpProxyLogins.name: proxyLogins = value as? ProxyLogins
-        case StreamProperty<Bool>.httpNeedsIdleConnection.name: needsIdleConnection = value as? Bool ?? false
         case StreamProperty<Bool>.httpFollowsRedirects.name: followsRedirects = value as? Bool ?? false
         case StreamProperty<CrossOriginPolicy>.httpCrossOriginPolicy.name:
             crossOrigin = value as? CrossOriginPolicy ?? CrossOriginPolicy()

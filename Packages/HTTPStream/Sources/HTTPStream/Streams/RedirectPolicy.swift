@@ -12,14 +12,6 @@ public struct RedirectPolicy: Sendable {
 
     init() {}
 
-    /// The request that follows a redirect.
-    struct Hop {
-        var request: HTTPRequest
-        var url: URL
-        var origin: HTTPOrigin
-        var keepsBody: Bool
-    }
-
     /// Returns the next request, or nil if the response is not a redirect that can be followed.
     ///
     /// - Parameters:
@@ -30,7 +22,7 @@ public struct RedirectPolicy: Sendable {
     mutating func next(
         after response: HTTPResponse, to request: HTTPRequest, at url: URL, of old: HTTPOrigin, hasBody: Bool,
         _ crossOrigin: CrossOriginPolicy
-    ) throws(StreamError) -> Hop? {
+    ) throws(StreamError) -> Fetch.Hop? {
         guard let location = response.redirectLocation else { return nil }
         guard let target = resolve(location, against: url) else {
             throw .badURL("the redirect's Location is not a URL.")
@@ -59,7 +51,7 @@ public struct RedirectPolicy: Sendable {
                     next.fields.remove(name)
                 }
             }
-            return Hop(request: next, url: target, origin: new, keepsBody: keepsBody)
+            return Fetch.Hop(request: next, url: target, origin: new, keepsBody: keepsBody)
         } catch {
             throw .badURL("\(error)", underlying: error)
         }

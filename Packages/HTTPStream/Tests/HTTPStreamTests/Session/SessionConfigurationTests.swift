@@ -56,11 +56,8 @@ import Testing
         var configuration = HTTPSession.Configuration()
         Self.login(&configuration)
         configuration.pool = HTTPConnectionPool()
-        configuration.followsRedirects = true
-        configuration.prepare = { (stream) throws(StreamError) in
-            try stream.set(.httpTotalLimit, to: .seconds(3600))
-            streams.withLock { $0.append(stream) }
-        }
+        configuration.totalLimit = .seconds(3600)
+        configuration.onRequest = { stream in streams.withLock { $0.append(stream) } }
         let redirect = "HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n"
         let server = try TurnServer([Self.asks + "no", redirect, Self.ok])
         #expect(try await Self.outcome(HTTPSession(configuration), server) == "200 ok")
@@ -69,33 +66,45 @@ import Testing
         #expect(zip([.seconds(3600)] + limits, limits).allSatisfy { $0 > $1 })
     }
 
-    /// If redirects are followed, `tls` applies to those that lead to https.
-    @Test(arguments: [false, true]) func tlsForAnHTTPURLNeedsRedirects(_ followsRedirects: Bool) async throws {
+    @Test func theOptionsOfTLSAreForHTTPS() async throws {
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
-        configuration.followsRedirects = followsRedirects
-        configuration.prepare = { (stream) throws(StreamError) in try stream.set(.tls, to: TLSConfiguration()) }
-        let server = try TurnServer([Self.ok])
+        configuration.tls.minimumVersion = .tls13
         let session = HTTPSession(configuration)
-        if followsRedirects {
-            #expect(try await Self.outcome(session, server) == "200 ok")
-        } else {
-            let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
-            let error = await #expect(throws: StreamError.self) {
-                try await session.open(HTTPRequest(method: .get, url: url))
-            }
-            #expect(error?.isPOSIX(22) == true && error?.description.contains("StreamKit.tls") == true)
-            #expect(server.requests.isEmpty)
+        for scheme in ["http", "https"] {
+            let url = try #require(URL(string: "\(scheme)://origin.example/"))
+            let attempt = try SessionAttempt(
+                HTTPRequest(method: .get, url: url), at: url, nil, nil, session, isNamed: true)
+            #expect(attempt.stream[.tls]?.minimumVersion == (scheme == "https" ? .tls13 : nil))
         }
+        #expect(try await Self.outcome(session, TurnServer([Self.ok])) == "200 ok")
+    }
+
+    /// An invalid variable fails the load, not the program.
+    @Test func theEnvironmentsProxiesAreTheDefault() throws {
+        #expect(throws: StreamError.self) { try ProxySettings.environment(["http_proxy": "::"]) }
+        guard case .environment = HTTPSession.Configuration().proxies else {
+            Issue.record("another default")
+            return
+        }
+        #expect(HTTPSession.Configuration.Proxies.direct.settings == nil)
+        let settings = ProxySettings()
+        #expect(try HTTPSession.Configuration.Proxies.settings(settings).settings?.get() == settings)
+    }
+
+    @Test func getLoadsAURL() async throws {
+        let server = try TurnServer(["HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno"])
+        let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/x"))
+        let response = try await HTTPSession().get(url)
+        #expect(response.status == 404 && response.body == Array("no".utf8))
+        #expect(server.requests.first?.hasPrefix("GET /x HTTP/1.1\r\n") == true)
     }
 
     @Test func anAttemptThatHasNoTimeLeftIsNotMade() async throws {
         var configuration = HTTPSession.Configuration()
-        configuration.prepare = { (stream) throws(StreamError) in
-            try stream.set(.httpTotalLimit, to: .seconds(1))
-        }
-        let request = try HTTPRequest(method: .get, url: #require(URL(string: "http://127.0.0.1/")))
-        let attempt = try SessionAttempt(request, nil, nil, HTTPSession(configuration), isNamed: true)
+        configuration.totalLimit = .seconds(1)
+        let url = try #require(URL(string: "http://127.0.0.1/"))
+        let attempt = try SessionAttempt(
+            HTTPRequest(method: .get, url: url), at: url, nil, nil, HTTPSession(configuration), isNamed: true)
         #expect(throws: StreamError.timedOut) { try attempt.prepareStream(of: .now - .seconds(2)) }
     }
 
@@ -108,9 +117,9 @@ import Testing
 
     private static func outcome(
         _ session: HTTPSession, _ server: TurnServer, _ field: (HTTPFieldName, String)? = nil,
-        method: HTTPMethod = .get, body: HTTPBody? = nil, host: String? = nil
+        method: HTTPMethod = .get, body: HTTPBody? = nil, host: String? = nil, scheme: String = "http"
     ) async throws -> String {
-        let url = "http://\(host ?? "127.0.0.1:\(server.port)")/"
+        let url = "\(scheme)://\(host ?? "127.0.0.1:\(server.port)")/"
         var request = try HTTPRequest(method: method, url: #require(URL(string: url)))
         if let field { try request.fields.set(field.1, for: field.0) }
         do throws(StreamError) {
@@ -163,9 +172,7 @@ import Testing
             load: { session, _ in
                 let server = try TurnServer([proxyAsks, ok])
                 var configuration = session.configuration
-                configuration.prepare = { [port = server.port] (stream) throws(StreamError) in
-                    try stream.set(.proxies, to: [ProxyRoute(hops: [HTTPProxy(host: "127.0.0.1", port: port)])])
-                }
+                configuration.proxies = .route(ProxyRoute(HTTPProxy(host: "127.0.0.1", port: server.port)))
                 return try await outcome(HTTPSession(configuration), server, host: "origin.example")
             }, usual: "200 ok", changed: "407 no", both: login,
             change: {
@@ -195,8 +202,8 @@ import Testing
             }, change: { $0.promptLimit = 1 }),
         Row(
             field: "followsRedirects",
-            load: loading("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", ok), usual: "302 ",
-            changed: "200 ok", change: { $0.followsRedirects = true }),
+            load: loading("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", ok), usual: "200 ok",
+            changed: "302 ", change: { $0.followsRedirects = false }),
         Row(
             field: "crossOrigin",
             load: { session, _ in
@@ -207,7 +214,7 @@ import Testing
                 ])
                 let found = try await outcome(session, first, ("X-Mine", "m"), method: .post, body: .bytes([65]))
                 return "\(found) \(second.requests.map { $0.contains("X-Mine: m") })"
-            }, usual: "failed []", changed: "200 ok [true]", both: { $0.followsRedirects = true },
+            }, usual: "failed []", changed: "200 ok [true]",
             change: { $0.crossOrigin = CrossOriginPolicy(fields: ["X-Mine"], sendsBody: true) }),
         Row(
             field: "responseLimit", load: holding("|" + ok), usual: "200 ok 1", changed: "timed out",
@@ -231,13 +238,56 @@ import Testing
             }, usual: "(\"200 ok\", \"200 ok\") 1", changed: "(\"200 ok\", \"200 ok\") 2",
             change: { $0.pool = HTTPConnectionPool(limits: .init(perOrigin: 0)) }),
         Row(
-            field: "prepare",
+            field: "decodesContent",
             load: { session, _ in
                 let server = try TurnServer([ok])
                 return "\(try await outcome(session, server)) \(server.requests.map { $0.contains("gzip") })"
-            }, usual: "200 ok [false]", changed: "200 ok [true]",
-            change: {
-                $0.prepare = { (stream) throws(StreamError) in try stream.set(.httpDecodesContent, to: true) }
-            }),
+            }, usual: "200 ok [true]", changed: "200 ok [false]", change: { $0.decodesContent = false }),
+        Row(
+            field: "tls",
+            load: { session, isChanged in
+                var configuration = session.configuration
+                if isChanged { configuration.tls = try TestIdentity.trusted() }
+                let server = try TurnServer([ok], tls: TestIdentity.server())
+                return try await outcome(HTTPSession(configuration), server, scheme: "https")
+            }, usual: "failed", changed: "200 ok", change: { _ in }),
+        Row(
+            field: "proxies",
+            load: { session, _ in
+                let (direct, proxy) = (try TurnServer([ok]), try TurnServer([ok]))
+                var configuration = session.configuration
+                if case .routes = configuration.proxies {
+                    configuration.proxies = .route(ProxyRoute(HTTPProxy(host: "127.0.0.1", port: proxy.port)))
+                }
+                _ = try await outcome(HTTPSession(configuration), direct)
+                return "\(direct.requests.count) \(proxy.requests.count)"
+            }, usual: "1 0", changed: "0 1", change: { $0.proxies = .route(.direct) }),
+        Row(
+            field: "limits", load: loading(ok), usual: "200 ok", changed: "failed",
+            change: { $0.limits.headLength = 10 }),
+        Row(
+            field: "totalLimit", load: holding("|" + ok), usual: "200 ok 1", changed: "timed out",
+            change: { $0.totalLimit = .milliseconds(50) }),
+        Row(
+            field: "properties",
+            load: { session, _ in
+                let server = try TurnServer([ok])
+                let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
+                let stream = try await session.open(HTTPRequest(method: .get, url: url))
+                defer { stream.close() }
+                return "\(stream[.openLimit] ?? .zero)"
+            }, usual: "\(StreamProperty<Duration>.openLimit.defaultValue ?? .zero)", changed: "\(Duration.seconds(7))",
+            change: { $0.properties[.openLimit] = .seconds(7) }),
+        Row(
+            field: "onRequest",
+            load: { session, _ in
+                let count = Locked(0)
+                var configuration = session.configuration
+                if configuration.onRequest != nil {
+                    configuration.onRequest = { stream in count.withLock { $0 += stream.status == .notOpen ? 1 : 100 } }
+                }
+                let found = try await outcome(HTTPSession(configuration), TurnServer([asks + "no", ok]))
+                return "\(found) \(count.withLock { $0 })"
+            }, usual: "200 ok 0", changed: "200 ok 2", both: login, change: { $0.onRequest = { _ in } }),
     ]
 }

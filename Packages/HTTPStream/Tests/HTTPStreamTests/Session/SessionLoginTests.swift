@@ -129,9 +129,7 @@ import Testing
         }
         let session = Self.session { configuration in
             configuration.stores = CredentialStores(origins: [], proxies: [NamedPlaces()])
-            configuration.prepare = { [settings] (stream) throws(StreamError) in
-                try stream.set(.httpProxySettings, to: settings)
-            }
+            configuration.proxies = .settings(settings)
         }
         let status = try await Self.load(session, "http://origin.example/")
         #expect(status == (isScript ? .proxyAuthenticationRequired : .ok))
@@ -148,24 +146,21 @@ import Testing
         #expect(known.forTunnel() !== authentication && known.forTunnel().isNamed == isNamed)
     }
 
-    @Test(
-        "prepare cannot set what a session decides",
-        arguments: [
-            "httpFollowsRedirects", "httpKeepsConnection", "httpPool", "httpCrossOriginPolicy", "httpDiscardLimit",
-        ])
-    func decidedBySessions(_ property: String) async throws {
+    /// Each property that has a member, with a value other than the default.
+    private static let decided: [@Sendable (StreamProperties) -> StreamProperties] = [
+        { $0.with(.httpFollowsRedirects, true) }, { $0.with(.httpKeepsConnection, false) },
+        { $0.with(.httpPool, HTTPConnectionPool()) }, { $0.with(.httpCrossOriginPolicy, CrossOriginPolicy()) },
+        { $0.with(.httpDiscardLimit, .seconds(1)) }, { $0.with(.httpDecodesContent, false) },
+        { $0.with(.tls, TLSConfiguration()) }, { $0.with(.proxies, []) }, { $0.with(.httpLimits, .default) },
+        { $0.with(.socksProxy, SOCKSProxy(host: "h", port: 1)) }, { $0.with(.httpProxySettings, ProxySettings()) },
+        { $0.with(.httpTotalLimit, .seconds(1)) }, { $0.with(.httpResponseLimit, .seconds(1)) },
+        { $0.with(.readLimit, .seconds(1)) },
+    ]
+
+    @Test("the properties cannot contain one that the configuration has a member for", arguments: decided.indices)
+    func decidedBySessions(_ index: Int) async throws {
         let server = try TurnServer([Self.ok])
-        let session = Self.session { configuration in
-            configuration.prepare = { (stream) throws(StreamError) in
-                switch property {
-                case "httpFollowsRedirects": try stream.set(.httpFollowsRedirects, to: true)
-                case "httpKeepsConnection": try stream.set(.httpKeepsConnection, to: false)
-                case "httpDiscardLimit": try stream.set(.httpDiscardLimit, to: .seconds(1))
-                case "httpPool": try stream.set(.httpPool, to: HTTPConnectionPool())
-                default: try stream.set(.httpCrossOriginPolicy, to: CrossOriginPolicy(sendsBody: true))
-                }
-            }
-        }
+        let session = Self.session { $0.properties = Self.decided[index]($0.properties) }
         let error = await #expect(throws: StreamError.self) {
             try await Self.load(session, "http://127.0.0.1:\(server.port)/")
         }
@@ -176,14 +171,11 @@ import Testing
     @Test("relaxed checks apply only to the origin that the application named", arguments: [false, true])
     func relaxedChecks(_ isNamed: Bool) throws {
         let session = Self.session {
-            $0.prepare = { (stream) throws(StreamError) in
-                var tls = TLSConfiguration()
-                tls.verification = .insecureNone
-                try stream.set(.tls, to: tls)
-            }
+            $0.tls.verification = .insecureNone
         }
-        let request = try HTTPRequest(method: .get, url: #require(URL(string: "https://origin.example/")))
-        let attempt = try SessionAttempt(request, nil, nil, session, isNamed: isNamed)
+        let url = try #require(URL(string: "https://origin.example/"))
+        let attempt = try SessionAttempt(
+            HTTPRequest(method: .get, url: url), at: url, nil, nil, session, isNamed: isNamed)
         #expect(attempt.stream[.tls]?.verification == (isNamed ? .insecureNone : .full))
     }
 
@@ -191,13 +183,21 @@ import Testing
         let proxy = try TurnServer([Self.proxyAsks, Self.ok])
         let session = Self.session { configuration in
             configuration.prompt = { _ in .init(user: "joe", password: "pw") }
-            configuration.prepare = { [port = proxy.port] (stream) throws(StreamError) in
-                var settings = ProxySettings()
-                settings.script = .text("function FindProxyForURL(url, host) { return 'PROXY 127.0.0.1:\(port)'; }")
-                try stream.set(.httpProxySettings, to: settings)
-            }
+            var settings = ProxySettings()
+            settings.script = .text(
+                "function FindProxyForURL(url, host) { return 'PROXY 127.0.0.1:\(proxy.port)'; }")
+            configuration.proxies = .settings(settings)
         }
         #expect(try await Self.load(session, "http://origin.example/") == .ok)
         #expect(proxy.requests.map { $0.contains("Proxy-Authorization: Basic am9lOnB3") } == [false, true])
+    }
+}
+
+extension StreamProperties {
+    /// The same properties and another one.
+    fileprivate func with<Value>(_ property: StreamProperty<Value>, _ value: Value) -> StreamProperties {
+        var properties = self
+        properties[property] = value
+        return properties
     }
 }

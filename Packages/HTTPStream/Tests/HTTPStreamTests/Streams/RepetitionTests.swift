@@ -160,7 +160,7 @@ import Testing
         let server = try TurnServer(["HTTP/1.1 100 Continue\r\n\r\n", Self.asks, Self.ok])
         // The body must not be sent before the server has answered the head.
         let session = Self.session {
-            $0.prepare = { stream throws(StreamError) in try stream.set(.httpContinueLimit, to: .seconds(60)) }
+            $0.properties[.httpContinueLimit] = .seconds(60)
         }
         let url = try #require(URL(string: "http://joe:pw@127.0.0.1:\(server.port)/"))
         let body = HTTPBody.stream(once: ReadStream(bytes: [1, 2, 3]), length: 3)

@@ -85,7 +85,7 @@ import Testing
             configuration.prompt = { question in
                 .init(user: "ann", password: question.failure == nil ? "wrong" : "right")
             }
-            configuration.prepare = { [logger] (stream) throws(StreamError) in try stream.set(.logger, to: logger) }
+            configuration.properties[.logger] = logger
             let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
             let stream = try await HTTPSession(configuration).open(HTTPRequest(method: .get, url: url))
             #expect(try await stream.response().status == .ok)

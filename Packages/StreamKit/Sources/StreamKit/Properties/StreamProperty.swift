@@ -156,8 +156,10 @@ public struct StreamProperties: Sendable {
     }
 
     /// Calls `body` with each property that is set.
-    func forEach(_ body: (StreamPropertyKey, any Sendable) -> Void) {
-        for entry in entries { body(entry.key, entry.value) }
+    func forEach<Failure: Error>(
+        _ body: (StreamPropertyKey, any Sendable) throws(Failure) -> Void
+    ) throws(Failure) {
+        for entry in entries { try body(entry.key, entry.value) }
     }
 
     private func index(of name: String) -> Int? {

@@ -1,0 +1,190 @@
+public import FoundationEssentials
+public import HTTPAuth
+public import HTTPMessage
+public import StreamKit
+
+extension HTTPSession {
+    /// The options of a session's loads.
+    ///
+    /// ```swift
+    /// var configuration = HTTPSession.Configuration()
+    /// configuration.totalLimit = .seconds(30)
+    /// configuration.tls.trust = .only(file: "ca.pem")
+    /// configuration.proxies = .direct
+    /// let session = HTTPSession(configuration)
+    /// ```
+    ///
+    /// The defaults are those of a user agent. A stream made with `ReadStream(request:)` has CFNetwork's defaults instead: it follows
+    /// no redirects, does not decode, and uses no proxies.
+    public struct Configuration: Sendable {
+        // MARK: Requests
+
+        /// Whether redirects are followed, at most ``RedirectPolicy/limit``. Each hop has its own authentication. Default true.
+        public var followsRedirects = true
+
+        /// What a redirect sends to another origin. By default neither fields that may contain secrets nor a body, and neither
+        /// the client's certificate nor relaxed checks of ``tls``.
+        public var crossOrigin = CrossOriginPolicy()
+
+        /// Whether bodies with the codings gzip and deflate are requested and decoded (`StreamProperty.httpDecodesContent`).
+        /// Default true.
+        public var decodesContent = true
+
+        // MARK: Connections
+
+        /// The options of TLS, for `https` URLs.
+        public var tls = TLSConfiguration()
+
+        /// The proxies of the loads. Default: those of the environment.
+        public var proxies = Proxies.environment
+
+        /// The pool of idle connections that belong to no login.
+        public var pool = HTTPConnectionPool.shared
+
+        // MARK: Authentication
+
+        /// The permitted schemes, and limits for the demands of servers.
+        public var policy = AuthenticationPolicy()
+
+        /// The policy for proxies; nil (default) for the same as for servers.
+        public var proxyPolicy: AuthenticationPolicy?
+
+        /// The stores that are searched for credentials. Those of origins and of proxies are separate.
+        public var stores = CredentialStores()
+
+        /// Asks the user, after URL and stores. If the closure or its answer is nil, the 401 or 407 is the response.
+        public var prompt: (@Sendable (AuthenticationPrompt) async -> AuthenticationPrompt.Answer?)?
+
+        /// The maximum number of prompts per load.
+        public var promptLimit = 3
+
+        // MARK: Limits
+
+        /// The limits of heads, fields and framing of responses.
+        public var limits = HTTPLimits.default
+
+        /// The time limit of a load, from the first request to the end of the body, including redirects and logins. Nil (default)
+        /// for none.
+        public var totalLimit: Duration?
+
+        /// The time limit of the wait for the response head, restarted whenever more of the request has been sent. Default 75 s.
+        /// Connecting has its own limit, `StreamProperty.openLimit`.
+        public var responseLimit: Duration = .seconds(75)
+
+        /// The time limit for reading the body of an unneeded response (a challenge, or a redirect), in order to keep its
+        /// connection. Default 5 s; then the connection is closed.
+        public var discardLimit: Duration = .seconds(5)
+
+        /// The time limit of the wait for each piece of a body in ``HTTPSession/load(_:body:limit:)``. Default 75 s. It does not
+        /// limit the reads of a stream from ``HTTPSession/open(_:body:)``.
+        public var readLimit: Duration = .seconds(75)
+
+        /// The time limit for a whole body in ``HTTPSession/load(_:body:limit:)``. Default 10 minutes.
+        public var bodyLimit: Duration = .seconds(600)
+
+        // MARK: Other properties
+
+        /// Further properties of every stream, such as `StreamProperty.openLimit` or `StreamProperty.logger`.
+        ///
+        /// Loads fail with `EINVAL` if it contains a property that this structure has a member for.
+        public var properties = StreamProperties()
+
+        /// Called with the stream of each request before it is opened, including those that redirects and logins lead to. It
+        /// observes the load: `stream.report` has the steps of a request that failed.
+        public var onRequest: (@Sendable (ReadStream) -> Void)?
+
+        /// Makes the default configuration.
+        public init() {}
+
+        /// The policy for servers or for proxies.
+        func policy(for role: ProtectionSpace.Role) -> AuthenticationPolicy {
+            role == .proxy ? proxyPolicy ?? policy : policy
+        }
+    }
+}
+
+extension HTTPSession.Configuration {
+    /// The proxies of a session's loads.
+    public enum Proxies: Sendable {
+        /// None.
+        case direct
+        /// Those of the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, read when the session is made
+        /// (`ProxySettings.environment()`). Loads fail with `EINVAL` if a variable is invalid.
+        case environment
+        /// Those that settings determine for each URL, also after a redirect; a script of the settings is run.
+        case settings(ProxySettings)
+        /// Those that the closure chooses for each URL, also after a redirect. An empty array is a direct connection.
+        case routes(@Sendable (URL) throws(StreamError) -> [ProxyRoute])
+
+        /// The same route for every URL.
+        ///
+        /// ```swift
+        /// configuration.proxies = .route(ProxyRoute(HTTPProxy(host: "proxy.example", port: 3128)))
+        /// ```
+        public static func route(_ route: ProxyRoute) -> Self {
+            .routes { (_) throws(StreamError) in [route] }
+        }
+
+        /// The settings of the environment or of the application; nil if there are none.
+        var settings: Result<ProxySettings, StreamError>? {
+            switch self {
+            case .direct, .routes: return nil
+            case .settings(let settings): return .success(settings)
+            case .environment:
+                do throws(StreamError) {
+                    let settings = try ProxySettings.environment()
+                    return settings == ProxySettings() ? nil : .success(settings)
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+    }
+
+    /// The members that determine a property, by the property's name.
+    private static let members: [(property: String, member: String)] = [
+        (StreamProperty<Bool>.httpFollowsRedirects.name, "followsRedirects"),
+        (StreamProperty<CrossOriginPolicy>.httpCrossOriginPolicy.name, "crossOrigin"),
+        (StreamProperty<Bool>.httpDecodesContent.name, "decodesContent"),
+        (StreamProperty<TLSConfiguration>.tls.name, "tls"),
+        (StreamProperty<[ProxyRoute]>.proxies.name, "proxies"),
+        (StreamProperty<SOCKSProxy>.socksProxy.name, "proxies"),
+        (StreamProperty<ProxySettings>.httpProxySettings.name, "proxies"),
+        (StreamProperty<Bool>.httpKeepsConnection.name, "pool"),
+        (StreamProperty<HTTPConnectionPool>.httpPool.name, "pool"),
+        (StreamProperty<HTTPLimits>.httpLimits.name, "limits"),
+        (StreamProperty<Duration>.httpTotalLimit.name, "totalLimit"),
+        (StreamProperty<Duration>.httpResponseLimit.name, "responseLimit"),
+        (StreamProperty<Duration>.httpDiscardLimit.name, "discardLimit"),
+        (StreamProperty<Duration>.readLimit.name, "readLimit"),
+    ]
+
+    /// Sets the properties of a stream that loads a URL.
+    ///
+    /// - Parameters:
+    ///   - settings: the session's proxy settings.
+    ///   - isNamed: whether the request goes to the origin that the application named.
+    /// - Throws: `EINVAL` for a property in ``properties`` that has a member; the error of the proxies.
+    func apply(
+        to stream: ReadStream, loading url: URL, _ settings: Result<ProxySettings, StreamError>?, isNamed: Bool
+    ) throws(StreamError) {
+        if !properties.isEmpty {
+            for (property, member) in Self.members where properties.value(named: property) != nil {
+                throw .sessionDecides(property, instead: member)
+            }
+            try stream.set(properties)
+        }
+        try stream.set(.httpKeepsConnection, to: true)
+        try stream.set(.httpDecodesContent, to: decodesContent)
+        try stream.set(.httpLimits, to: limits)
+        try stream.set(.httpResponseLimit, to: responseLimit)
+        try stream.set(.httpDiscardLimit, to: discardLimit)
+        if url.scheme?.lowercased() == "https", tls != TLSConfiguration() {
+            try stream.set(.tls, to: isNamed ? tls : crossOrigin.tls(tls))
+        }
+        if let settings { try stream.set(.httpProxySettings, to: settings.get()) }
+        if case .routes(let choose) = proxies, case let routes = try choose(url), !routes.isEmpty {
+            try stream.set(.proxies, to: routes)
+        }
+    }
+}

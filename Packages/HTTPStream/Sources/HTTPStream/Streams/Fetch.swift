@@ -1,0 +1,119 @@
+internal import FoundationEssentials
+internal import HTTPMessage
+internal import StreamKit
+
+/// The current request of a load, and the rules by which a response leads to the next one. No I/O.
+///
+/// A stream and a session load in the same way: a request leads to *hops* (redirects), and a hop may need several *rounds* (the same
+/// request again, with a login or without its expectation). The fetch keeps what outlives a connection: the request, its body and
+/// its history.
+struct Fetch: Sendable {
+    /// The next request of a load.
+    struct Hop: Sendable {
+        var request: HTTPRequest
+        var url: URL
+        var origin: HTTPOrigin
+        var keepsBody: Bool
+    }
+
+    /// The most bytes of an unneeded response that are read in order to keep its connection.
+    static let discardLimit: Int64 = 64 * 1024
+
+    /// The current request: the caller's, or that of the last redirect.
+    private(set) var request: HTTPRequest
+    /// The method of the request.
+    private(set) var method: HTTPMethod
+    /// The URL of the request.
+    private(set) var url: URL?
+    /// The origin of the current request. Nil before the first connection.
+    var origin: HTTPOrigin?
+    private(set) var body: HTTPBody?
+    /// Whether a body that can be read only once has been used.
+    var hasSpentBody = false
+    /// Nil until a response leads to another request.
+    private var history: History?
+
+    /// The hops of a load. A separate object, because a load is moved with each of its fields, and few loads have any.
+    private final class History: @unchecked Sendable {
+        // Unchecked: only the load refers to it, one step at a time.
+
+        /// The origin that the application named; nil before the first hop.
+        var namedOrigin: HTTPOrigin?
+        var redirects = RedirectPolicy()
+        /// The next request, once the response that leads to it has been read.
+        var next: Hop?
+    }
+
+    init(_ request: consuming HTTPRequest, body: consuming HTTPBody?) {
+        method = request.method
+        url = request.url
+        self.request = request
+        self.body = body
+    }
+
+    /// Whether the request goes to the origin that the application named.
+    var isAtNamedOrigin: Bool {
+        guard let named = history?.namedOrigin else { return true }
+        return origin == named
+    }
+
+    /// Whether a planned request follows.
+    var hasNext: Bool { history?.next != nil }
+
+    /// Returns the hop to which a redirect leads; nil for any other response.
+    ///
+    /// - Throws: as ``RedirectPolicy``; an error for a body that is needed again and can be read only once.
+    mutating func redirect(
+        after head: HTTPResponse, _ crossOrigin: CrossOriginPolicy
+    ) throws(StreamError) -> Hop? {
+        guard head.redirectLocation != nil, let url, let origin else { return nil }
+        let hop = try pastHops().redirects.next(
+            after: head, to: request, at: url, of: origin, hasBody: body != nil, crossOrigin)
+        if hop?.keepsBody == true { try checkBody(head.status) }
+        return hop
+    }
+
+    /// Returns the same request again, possibly with other fields.
+    ///
+    /// - Throws: an error for a body that can be read only once and has been used.
+    func round(_ request: HTTPRequest, after status: HTTPStatus) throws(StreamError) -> Hop? {
+        guard let url, let origin else { return nil }
+        try checkBody(status)
+        return Hop(request: request, url: url, origin: origin, keepsBody: true)
+    }
+
+    /// - Throws: an error if the body cannot be sent again.
+    func checkBody(_ status: HTTPStatus) throws(StreamError) {
+        if hasSpentBody { throw .bodyNotRepeatable(status.code) }
+    }
+
+    /// Keeps the next request until the rest of the response has been read.
+    mutating func plan(_ hop: Hop) {
+        pastHops().next = hop
+    }
+
+    /// Makes the planned request the current one. Returns nil without one.
+    mutating func followPlan() -> Hop? {
+        guard let hop = history?.next.take() else { return nil }
+        follow(hop)
+        return hop
+    }
+
+    /// Makes a hop the current request.
+    mutating func follow(_ hop: Hop) {
+        let history = pastHops()
+        if history.namedOrigin == nil { history.namedOrigin = origin }
+        request = hop.request
+        method = hop.request.method
+        url = hop.url
+        origin = hop.origin
+        if !hop.keepsBody { body = nil }
+    }
+
+    private mutating func pastHops() -> History {
+        if let history { return history }
+        let made = History()
+        history = made
+        return made
+    }
+}
