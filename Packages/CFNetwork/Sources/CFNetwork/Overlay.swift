@@ -182,8 +182,9 @@ public func CFHTTPMessageSetHeaderFieldValue(_ message: CFHTTPMessage, _ headerF
 
 /// Appends received bytes to the header until it is complete, then to the body. The bytes may end anywhere.
 ///
-/// Returns FALSE if the bytes are not a valid header or exceed a limit, and for a message that was not created by
-/// CFHTTPMessageCreateEmpty. After invalid bytes, the message accepts no more.
+/// Returns FALSE if the bytes are not a valid header or exceed 256 KiB, 256 fields or 64 KiB in a line, and for a message that
+/// was not created by CFHTTPMessageCreateEmpty. After invalid bytes, the message accepts no more. The length of the body is not
+/// limited: count the bytes of an untrusted peer.
 @_alwaysEmitIntoClient @discardableResult
 public func CFHTTPMessageAppendBytes(_ message: CFHTTPMessage, _ newBytes: UnsafePointer<UInt8>, _ numBytes: CFIndex)
     -> Bool
@@ -204,7 +205,7 @@ public func CFHTTPMessageCopySerializedMessage(_ message: CFHTTPMessage) -> Unma
 }
 
 /// Copies the URL that a request was created with. For a received request, the URL of the request line: relative unless the
-/// line contains an absolute URL. NULL for a response that was not received by a stream.
+/// line contains an absolute URL. NULL for a response, while the header is incomplete, and for the targets * and host:port.
 @_alwaysEmitIntoClient
 public func CFHTTPMessageCopyRequestURL(_ request: CFHTTPMessage) -> Unmanaged<NSURL>? {
     CFNetworkC.__CFHTTPMessageCopyRequestURL(bridge(request)).map { bridge($0) }
@@ -223,7 +224,8 @@ public func CFHTTPMessageCopyRequestMethod(_ request: CFHTTPMessage) -> Unmanage
 /// Basic. For a proxy, pass TRUE and the response with status 407.
 ///
 /// Returns FALSE, and leaves the request unchanged, for a response that does not ask for authentication or asks for the other
-/// party, for another scheme, and for a challenge that cannot be answered. NTLM and Negotiate need a CFHTTPAuthentication.
+/// party, for another scheme, and for a challenge that cannot be answered. NTLM and Negotiate, which need
+/// several requests, are refused.
 @_alwaysEmitIntoClient @discardableResult
 public func CFHTTPMessageAddAuthentication(
     _ request: CFHTTPMessage, _ authenticationFailureResponse: CFHTTPMessage?, _ username: NSString,

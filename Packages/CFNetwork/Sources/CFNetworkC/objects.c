@@ -1,6 +1,6 @@
 // The classes of this library's CoreFoundation objects.
 
-#include "Runtime.h"
+#include "CFNetworkRuntime.h"
 #if __has_include(<CoreFoundation/CFRuntime.h>)
 #include <CoreFoundation/CFRuntime.h>
 #else

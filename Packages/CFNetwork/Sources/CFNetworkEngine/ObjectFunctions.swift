@@ -1,4 +1,4 @@
-// The functions of Runtime.h that C calls. Their names are those of the header.
+// The functions of CFNetworkRuntime.h that C calls. Their names are those of the header.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 internal import CFNetworkC

@@ -153,6 +153,8 @@ const char *CFNetworkReceivingProgram(void) {
 
 const char *CFNetworkConstantsProgram(void) {
     CHECK(CFEqual(kCFErrorDomainCFNetwork, CFSTR("kCFErrorDomainCFNetwork")));
+    CHECK(CFEqual(kCFURLErrorFailingURLErrorKey, CFSTR("NSErrorFailingURLKey"))); // the keys of NSError
+    CHECK(CFEqual(kCFURLErrorFailingURLStringErrorKey, CFSTR("NSErrorFailingURLStringKey")));
     CHECK(CFHash(kCFErrorDomainCFNetwork) == CFHash(CFSTR("kCFErrorDomainCFNetwork")));
     CHECK(CFEqual(kCFHTTPVersion1_0, CFSTR("HTTP/1.0")) && CFEqual(kCFHTTPVersion1_1, CFSTR("HTTP/1.1")));
     CHECK(CFGetTypeID(kCFHTTPAuthenticationSchemeDigest) == CFStringGetTypeID());

@@ -1,6 +1,8 @@
 import CFNetwork
 import Testing
 
+@testable import CFNetworkEngine
+
 /// The Swift interface, as sources for Apple's systems use it.
 struct HTTPMessageTests {
     private let url = URL(string: "http://example.org/a")! as CFURL
@@ -54,13 +56,16 @@ struct HTTPMessageTests {
     @Test func objectsAreDeallocated() {
         weak var gone: CFHTTPMessage?
         weak var goneCopy: CFHTTPMessage?
+        weak var goneState: HTTPMessageState?
         do {
             let message = request()
             gone = message
+            goneState = state(of: message)
+            #expect(goneState != nil)
             let copy = CFHTTPMessageCreateCopy(nil, message).takeRetainedValue()
             goneCopy = copy
         }
-        #expect(gone == nil && goneCopy == nil)
+        #expect(gone == nil && goneCopy == nil && goneState == nil)
     }
 
     @Test func basicIsAppliedWithoutAChallenge() {

@@ -149,14 +149,14 @@ final class Connection: Sendable {
         half == .reader ? readerLimit.hasLimit : writerLimit.hasLimit
     }
 
-    private func setLimit(_ limit: Duration?, _ half: StreamHalf) {
+    func setLimit(_ limit: Duration?, _ half: StreamHalf) {
         if half == .reader { readerLimit.limit = limit } else { writerLimit.limit = limit }
     }
 
     func status(_ half: StreamHalf) -> StreamStatus {
         let status = settledStatus(half)
         switch status {
-        // The connection below TLS that has ended shares the point, and may have closed it.
+        // After `StreamPair(afterTLSOf:)`, two connections share the point, and the other one may have closed it.
         case .open, .atEnd: if point.isClosed(half) { return .closed }
         case .notOpen, .opening, .reading, .writing, .closed, .error: break
         }
@@ -750,7 +750,10 @@ extension Connection {
     /// The value of a property: the transport's, otherwise the kernel's, otherwise the one that was set. Not generic,
     /// so that it is compiled once.
     func value(named name: String) -> (any Sendable)? {
-        let (transport, layers) = details.withLock { ($0.transport, $0.opening == nil ? self.engine : nil) }
+        // The engine is copied only if it is used.
+        let (transport, layers) = details.withLock {
+            ($0.transport, $0.transport == nil && $0.opening == nil ? self.engine : nil)
+        }
         if let value = transport == nil ? layers?.property(named: name) : transport?.property(named: name) {
             return value
         }
@@ -776,7 +779,10 @@ extension Connection {
     func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
         if key.isReadOnly { throw .readOnly(key.name) }
         let (transport, layers, isClosed) = details.withLock { details in
-            (details.transport, self.engine, details.isReaderClosed && details.isWriterClosed)
+            (
+                details.transport, details.transport == nil ? self.engine : nil,
+                details.isReaderClosed && details.isWriterClosed
+            )
         }
         if isClosed { throw .closed }
         guard key.isAlways || (isUnopened(.reader) && isUnopened(.writer)) else {

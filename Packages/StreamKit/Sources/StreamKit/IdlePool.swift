@@ -21,8 +21,8 @@ public protocol IdleConnection: AnyObject, Sendable {
 /// pool.put(session)
 /// ```
 ///
-/// The connection used last is taken first. A pool closes the connections that it holds when it is released, and never calls the
-/// connections or the caller's closures under its lock.
+/// The connection used last is taken first. A pool that is released closes its connections. It calls neither `close()` nor the
+/// closures of ``take(_:at:isUsable:dispose:)`` under its lock.
 public final class IdlePool<Connection: IdleConnection>: Sendable {
     @usableFromInline
     struct Entry: Sendable {
@@ -54,12 +54,12 @@ public final class IdlePool<Connection: IdleConnection>: Sendable {
     /// Makes an empty pool.
     ///
     /// - Parameters:
-    ///   - perKey: the most idle connections with one key.
-    ///   - total: the most idle connections; the one idle for the longest time is closed first.
+    ///   - perKey: the maximum number of idle connections with one key.
+    ///   - total: the maximum number of idle connections; the one idle for the longest time is closed first.
     ///   - idle: the time after which an idle connection is closed.
     public init(perKey: Int, total: Int, idle: Duration) {
-        self.perKey = perKey
-        self.total = total
+        self.perKey = max(0, perKey)
+        self.total = max(0, total)
         limit = idle
     }
 
@@ -130,14 +130,16 @@ public final class IdlePool<Connection: IdleConnection>: Sendable {
 
     /// Closes the connections that have been idle for too long.
     private func sweep() {
-        let expired = state.withLock { state -> ArraySlice<Entry> in
+        let (expired, later) = state.withLock { state -> (ArraySlice<Entry>, LoopTimer?) in
             let now = Moment.now
             let expired = state.idle.prefix { $0.since.duration(to: now) >= limit }
             state.idle.removeFirst(expired.count)
-            state.sweep = nil
+            // Usually the timer that fires now; a later one if the pool was emptied meanwhile.
+            let timer = state.sweep.take()
             if !state.idle.isEmpty { scheduleSweep(&state) }
-            return expired
+            return (expired, timer)
         }
+        later?.cancel()
         for entry in expired { entry.connection.close() }
     }
 }

@@ -41,10 +41,11 @@ import Testing
     }
 
     @Test func aPoolWithoutRoomKeepsNothing() {
-        let pool = pool(perKey: 0)
-        let connection = Connection("a", 1)
-        pool.put(connection)
-        #expect(connection.closings == 1 && pool.count == 0)
+        for pool in [pool(perKey: 0), pool(perKey: -1, total: -1)] {
+            let connection = Connection("a", 1)
+            pool.put(connection)
+            #expect(connection.closings == 1 && pool.count == 0)
+        }
     }
 
     @Test func unusableAndExpiredConnectionsAreDisposedOf() {

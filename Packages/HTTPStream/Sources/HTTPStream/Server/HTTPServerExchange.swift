@@ -39,7 +39,7 @@ public final class HTTPServerExchange {
     private var decoder: BodyDecoder
     private var requestPace: BodyPace
     private var responsePace: BodyPace
-    /// The states of the two messages on the connection; ``answer`` is what the handler has called.
+    /// The states of the request and the response on the connection. ``answer`` records the handler's calls.
     private var exchange: ExchangeMachine
     private var refusal: RequestRefusal?
     private var answer = Answer.none
@@ -140,7 +140,7 @@ extension HTTPServerExchange {
     /// Reads the part of the body that the handler did not read, unless it is too long to keep the connection.
     private func skipBody() async {
         var rest = connection.configuration.unreadLimit
-        while exchange.outcome == .requestUnderway, rest > 0, let piece = try? await readBody() {
+        while exchange.request == .body, rest > 0, let piece = try? await readBody() {
             rest -= Int64(piece.count)
         }
     }
@@ -314,6 +314,8 @@ extension HTTPServerExchange {
             if refusal == nil { connection.configuration.onError?(error) }
             if case .none = answer {} else { return false }
         }
+        // The handler may have ignored the error: the response is incomplete, and nothing may follow it.
+        if isClientGone { return false }
         if case .none = answer {
             await connection.refuse(refusal ?? RequestRefusal(500))
             return false

@@ -36,7 +36,7 @@ struct IncomingRequest {
         }
         var exchange = ExchangeMachine(.server)
         do throws(HTTPMessageError) {
-            // An offer to switch protocols is declined, so the machine need not know of it.
+            // The server declines every offer to switch protocols, so `offersSwitch` is false.
             let hasBody = framing != .none && framing != .length(0)
             try exchange.beginRequest(
                 request.method, framing: framing, expectsContinue: hasExpectation && hasBody,

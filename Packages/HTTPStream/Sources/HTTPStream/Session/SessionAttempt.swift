@@ -43,7 +43,6 @@ struct SessionAttempt {
         self.session = session
         logins = ProxyLogins(session.proxyRules)
         try session.configuration.apply(to: stream, loading: url, session.proxySettings, isNamed: isNamed)
-        session.configuration.onRequest?(stream)
     }
 
     /// The entries whose login belongs to the connection of this attempt.

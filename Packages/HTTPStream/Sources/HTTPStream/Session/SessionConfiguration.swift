@@ -32,7 +32,7 @@ extension HTTPSession {
 
         // MARK: Connections
 
-        /// The options of TLS, for `https` URLs.
+        /// The TLS options. They apply to `https` URLs only.
         public var tls = TLSConfiguration()
 
         /// The proxies of the loads. Default: those of the environment.
@@ -86,10 +86,10 @@ extension HTTPSession {
 
         /// Further properties of every stream, such as `StreamProperty.openLimit` or `StreamProperty.logger`.
         ///
-        /// Loads fail with `EINVAL` if it contains a property that this structure has a member for.
+        /// Loads fail with `EINVAL` if it contains a property for which this structure has a member.
         public var properties = StreamProperties()
 
-        /// Called with the stream of each request before it is opened, including those that redirects and logins lead to. It
+        /// Called with the stream of each request once it has been opened, including those that redirects and logins lead to. It
         /// observes the load: `stream.report` has the steps of a request that failed.
         public var onRequest: (@Sendable (ReadStream) -> Void)?
 
@@ -106,14 +106,16 @@ extension HTTPSession {
 extension HTTPSession.Configuration {
     /// The proxies of a session's loads.
     public enum Proxies: Sendable {
-        /// None.
+        /// No proxies.
         case direct
         /// Those of the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, read when the session is made
-        /// (`ProxySettings.environment()`). Loads fail with `EINVAL` if a variable is invalid.
+        /// (`ProxySettings.environment()`): another thread's `setenv` at that time is a data race. Loads fail with `EINVAL` if a
+        /// variable is invalid.
         case environment
-        /// Those that settings determine for each URL, also after a redirect; a script of the settings is run.
+        /// The proxies that the settings, or their script, determine for each URL, including those of redirects.
         case settings(ProxySettings)
-        /// Those that the closure chooses for each URL, also after a redirect. An empty array is a direct connection.
+        /// The routes that the closure returns for each request, including those of redirects and logins. An empty array means a
+        /// direct connection.
         case routes(@Sendable (URL) throws(StreamError) -> [ProxyRoute])
 
         /// The same route for every URL.

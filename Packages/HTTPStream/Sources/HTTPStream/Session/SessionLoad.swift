@@ -141,7 +141,7 @@ struct SessionLoad {
     /// Opens the stream and waits for the head. Returns whether the response is final; if not, prepares the next round.
     private mutating func isAnswer(_ attempt: SessionAttempt) async throws(StreamError) -> Bool {
         let stream = attempt.stream
-        try stream.open()
+        try open(stream)
         let response = try await stream.response()
         attempt.bind()
         if response.status == .proxyAuthenticationRequired, let proxy = stream[.httpAnsweringProxy] {
@@ -169,6 +169,12 @@ struct SessionLoad {
         }
         try await save(entry)
         return try await !isMet(response, verdict: verdict, entry, attempt)
+    }
+
+    /// Opens a stream and reports it to ``HTTPSession/Configuration/onRequest``, whether or not it could be opened.
+    private func open(_ stream: ReadStream) throws(StreamError) {
+        defer { session.configuration.onRequest?(stream) }
+        try stream.open()
     }
 
     /// Whether a proxy's challenge can be met.

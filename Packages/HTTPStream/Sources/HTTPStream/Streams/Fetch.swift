@@ -107,7 +107,7 @@ struct Fetch: Sendable {
         method = hop.request.method
         url = hop.url
         origin = hop.origin
-        if !hop.keepsBody { body = nil }
+        if !hop.keepsBody { (body, hasSpentBody) = (nil, false) }
     }
 
     private mutating func pastHops() -> History {

@@ -8,8 +8,9 @@ internal import StreamKit
 ///
 /// Theory of operation. Each member takes one or more steps and never waits; ``block`` holds what to wait for. Closing, returning
 /// connections to a pool, and calls of the application's code are collected in ``deferred``. Protocol decisions are made by types
-/// that do no I/O: ``RequestPreparation`` (the bytes to send), `HeadParser`, `BodyFraming` and `BodyDecoder` (the bytes
-/// received), and ``RedirectPolicy`` (the next request). The load carries bytes between them and the connection.
+/// that do no I/O: ``RequestPreparation`` (the bytes to send), `HeadParser` and `BodyDecoder` (the bytes received),
+/// `ExchangeMachine` (100 (Continue) and persistence), and ``Fetch`` (the next request). The load carries bytes between them and
+/// the connection.
 ///
 /// Sending and receiving overlap. A server may respond before it has read the whole request, and a server that writes its
 /// response while it reads would block forever if the client stopped sending. A load that waits for the response therefore
@@ -377,7 +378,8 @@ extension HTTPLoad {
             phase = .discarding
             return
         }
-        if stopsRequest { stopSending() }
+        // A refusal also ends a request whose head is still being sent, and has no effect on a complete one.
+        if stopsRequest || (response?.status.code ?? 0) >= 300 { stopSending() }
         if settings.decodesContent, let response {
             responseBody.decodeContent(of: response, limit: settings.decodedLimit)
         }
@@ -772,7 +774,7 @@ extension HTTPLoad {
         }
         rememberProxy()
         log.endConnection()
-        // After a head, the end of a response is always in order.
+        // Fails only after the refusal of a tunnel, which is not a response of this exchange. The connection is closed then.
         try? exchange.endResponse()
         guard exchange.outcome == .reusable, !mustClose, sender?.isComplete == true, connection.buffer.isEmpty else {
             stopSending()

@@ -141,7 +141,7 @@ extension StreamProperty where Value == HTTPProxy {
     public static var httpAnsweringProxy: Self { .init(setting: "HTTPStream.answeringProxy", access: .readOnly) }
 }
 
-/// The stream kinds of NetKit.
+/// The stream kinds of HTTPStream.
 extension StreamKind {
     /// `ReadStream(request:body:)`: the rows of `StreamPropertyTable.connection` reach each connection that the load uses.
     public static let http = StreamKind(

@@ -61,7 +61,7 @@ struct RequestPreparation {
             lines.write("\r\n")
         }
         head.expectsContinue =
-            body != nil && request.version >= .http11 && fields[.expect]?.lowercased() == "100-continue"
+            body != nil && length != 0 && request.version >= .http11 && fields[.expect]?.lowercased() == "100-continue"
         return head
     }
 

@@ -26,6 +26,21 @@ import Testing
             .ok, body: Array("\(request.method) \(request.requestLine.split(separator: " ")[1]) \(body.count)\n".utf8))
     }
 
+    /// A handler that ignores the time-out of its own write.
+    @Test func nothingFollowsAResponseThatWasCutOff() async throws {
+        let (written, signal) = AsyncStream<Void>.makeStream()
+        let text = try await serving(server { $0.writeLimit = .milliseconds(50) }) { exchange in
+            try await exchange.begin(HTTPResponse(status: .ok))
+            try? await exchange.write([UInt8](repeating: 65, count: 64 << 20))
+            signal.finish()
+        } _: { pair in
+            try await pair.output.writeAll(Array("GET / HTTP/1.1\r\nHost: h\r\n\r\n".utf8))
+            for await _ in written {}
+            return try await readAll(pair)
+        }
+        #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n") && text.hasSuffix("AAAA"))
+    }
+
     /// Runs the server while `body` communicates with it.
     private func serving<Result: Sendable>(
         _ server: HTTPServer, _ handler: @escaping HTTPServer.Handler = mirror,

@@ -284,7 +284,7 @@ import Testing
                 let count = Locked(0)
                 var configuration = session.configuration
                 if configuration.onRequest != nil {
-                    configuration.onRequest = { stream in count.withLock { $0 += stream.status == .notOpen ? 1 : 100 } }
+                    configuration.onRequest = { stream in count.withLock { $0 += stream.status == .notOpen ? 100 : 1 } }
                 }
                 let found = try await outcome(HTTPSession(configuration), TurnServer([asks + "no", ok]))
                 return "\(found) \(count.withLock { $0 })"

@@ -170,6 +170,22 @@ import Testing
         #expect(server.requests.count == 2)
     }
 
+    @Test("a body that a redirect dropped does not prevent a login or another redirect") func droppedBody() async throws
+    {
+        func redirect(_ status: Int, _ path: String) -> String {
+            "HTTP/1.1 \(status) Go\r\nLocation: \(path)\r\nContent-Length: 0\r\n\r\n"
+        }
+        let server = try TurnServer([
+            "HTTP/1.1 100 Continue\r\n\r\n", redirect(303, "/a"), redirect(302, "/b"), Self.asks, Self.ok,
+        ])
+        let session = Self.session { $0.properties[.httpContinueLimit] = .seconds(60) }
+        let url = try #require(URL(string: "http://joe:pw@127.0.0.1:\(server.port)/"))
+        let body = HTTPBody.stream(once: ReadStream(bytes: [1, 2, 3]), length: 3)
+        let response = try await session.load(HTTPRequest(method: .post, url: url), body: body)
+        #expect(response.status == .ok)
+        #expect(server.requests.dropFirst(2).map { $0.prefix(6) } == ["GET /a", "GET /b", "GET /b"])
+    }
+
     @Test("a response's body has at most as many bytes as the caller allows", arguments: [4, 3])
     func bodyLimit(_ limit: Int) async throws {
         let server = try TurnServer(["HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody"])

@@ -93,6 +93,7 @@ import Testing
         let expect: [(HTTPFieldName, String)] = [(.expect, "100-Continue")]
         #expect(try head(.put, fields: expect, body: .bytes([1])).expectsContinue)
         #expect(try !head(.put, fields: expect).expectsContinue)
+        #expect(try !head(.put, fields: expect, body: .bytes([])).expectsContinue, "nothing waits")
         #expect(try !head(.put, version: .http10, fields: expect, body: .bytes([1])).expectsContinue)
         #expect(try !head(.put, fields: [(.expect, "other")], body: .bytes([1])).expectsContinue)
     }

@@ -55,7 +55,7 @@ extension StreamProxy {
 
 /// A proxy that forwards a connection to its target.
 ///
-/// ``SOCKSProxy`` is one; NetKit's `HTTPProxy` is another. A proxy of your own provides its address and its protocol:
+/// ``SOCKSProxy`` is one; HTTPStream's `HTTPProxy` is another. A proxy of your own provides its address and its protocol:
 ///
 /// ```swift
 /// struct Doorkeeper: StreamProxy {

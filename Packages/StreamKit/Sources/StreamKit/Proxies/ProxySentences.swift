@@ -141,7 +141,7 @@ extension Sentence {
     static func scriptNotLocal(_ url: String) -> Sentence {
         Sentence(
             "script.elsewhere",
-            "The proxy script at %1 must be loaded first; NetKit does that for http and https.",
+            "The proxy script at %1 must be loaded first; HTTPStream does that for http and https.",
             url)
     }
 

@@ -3,7 +3,7 @@ public import HostResolver
 
 /// The conversation with a proxy up to the point where bytes pass through to the target. No I/O: bytes in, actions out.
 ///
-/// StreamKit's own machine speaks SOCKS; other packages provide theirs, such as NetKit for HTTP's CONNECT. The driver
+/// StreamKit's own machine speaks SOCKS; other packages provide theirs, such as HTTPStream for HTTP's CONNECT. The driver
 /// asks for the ``next()`` action, performs it, and asks again:
 ///
 /// ```swift

@@ -52,8 +52,8 @@ extension StreamPair {
     /// let again = try StreamPair(afterTLSOf: secured)
     /// ```
     ///
-    /// The new pair is open and takes over the old one: closing it closes both. It uses the old pair's descriptor, so
-    /// do not close the old pair first. ``endingTLS(within:)`` performs the three steps in one call. CFNetwork has no
+    /// The new pair is open and uses the old pair's descriptor, so closing either pair closes both. Releasing the old
+    /// pair closes nothing. The old pair's clients receive no further events. ``endingTLS(within:)`` performs the three steps in one call. CFNetwork has no
     /// such call.
     ///
     /// - Parameter pair: an open pair with TLS, made with ``TLSConfiguration/returnsToPlain``, that has reached its end
@@ -66,6 +66,7 @@ extension StreamPair {
         guard case .tls(let tls)? = secured.engine else { throw StreamError(posix: ENOTSUP) }
         try tls.checkEnded()
         secured.takeOver()
+        for half in [StreamHalf.reader, .writer] { secured.setClient(nil, half) }
         self.init(Connection(below: tls, of: secured))
         try open()
     }
@@ -102,7 +103,7 @@ extension StreamPair {
 
 extension Connection {
     /// The connection below the TLS of another one, which has ended. Both share the wait point, which keeps the descriptor
-    /// open during every call, and which closing either of them closes.
+    /// open during every call. Closing either connection closes it.
     fileprivate convenience init(below tls: TLSTransport, of secured: Connection) {
         self.init(.layer, point: secured.point, to: secured.endpoint) { _ in .opened(tls.lower) }
         let (properties, recorder) = secured.details.withLock { ($0.properties, $0.recorder) }
@@ -111,5 +112,7 @@ extension Connection {
             details.properties[.tls] = nil
             details.recorder = recorder
         }
+        setLimit(properties[.readLimit], .reader)
+        setLimit(properties[.writeLimit], .writer)
     }
 }

@@ -88,8 +88,9 @@ CF_EXPORT void CFHTTPMessageSetHeaderFieldValue(CFHTTPMessageRef _Nonnull messag
 
 /// Appends received bytes to the header until it is complete, then to the body. The bytes may end anywhere.
 ///
-/// Returns FALSE if the bytes are not a valid header or exceed a limit, and for a message that was not created by
-/// CFHTTPMessageCreateEmpty. After invalid bytes, the message accepts no more.
+/// Returns FALSE if the bytes are not a valid header or exceed 256 KiB, 256 fields or 64 KiB in a line, and for a message that
+/// was not created by CFHTTPMessageCreateEmpty. After invalid bytes, the message accepts no more. The length of the body is not
+/// limited: count the bytes of an untrusted peer.
 CF_EXPORT Boolean CFHTTPMessageAppendBytes(CFHTTPMessageRef _Nonnull message, const UInt8 *_Nonnull newBytes, CFIndex numBytes) CF_REFINED_FOR_SWIFT;
 
 /// Returns whether the header has been received completely, including its empty line. FALSE for a message that was created
@@ -101,7 +102,7 @@ CF_EXPORT Boolean CFHTTPMessageIsHeaderComplete(CFHTTPMessageRef _Nonnull messag
 CF_EXPORT CFDataRef _Nullable CFHTTPMessageCopySerializedMessage(CFHTTPMessageRef _Nonnull message) CF_REFINED_FOR_SWIFT;
 
 /// Copies the URL that a request was created with. For a received request, the URL of the request line: relative unless the
-/// line contains an absolute URL. NULL for a response that was not received by a stream.
+/// line contains an absolute URL. NULL for a response, while the header is incomplete, and for the targets * and host:port.
 CF_EXPORT CFURLRef _Nullable CFHTTPMessageCopyRequestURL(CFHTTPMessageRef _Nonnull request) CF_REFINED_FOR_SWIFT;
 
 /// Copies the method of a request. NULL for a response, and while the header is incomplete.
@@ -114,7 +115,8 @@ CF_EXPORT CFStringRef _Nullable CFHTTPMessageCopyRequestMethod(CFHTTPMessageRef 
 /// Basic. For a proxy, pass TRUE and the response with status 407.
 ///
 /// Returns FALSE, and leaves the request unchanged, for a response that does not ask for authentication or asks for the other
-/// party, for another scheme, and for a challenge that cannot be answered. NTLM and Negotiate need a CFHTTPAuthentication.
+/// party, for another scheme, and for a challenge that cannot be answered. NTLM and Negotiate, which need
+/// several requests, are refused.
 CF_EXPORT Boolean CFHTTPMessageAddAuthentication(CFHTTPMessageRef _Nonnull request, CFHTTPMessageRef _Nullable authenticationFailureResponse, CFStringRef _Nonnull username, CFStringRef _Nonnull password, CFStringRef _Nullable authenticationScheme, Boolean forProxy) CF_REFINED_FOR_SWIFT;
 
 /// Returns the status of a response. -1 for a request, and while the header is incomplete.

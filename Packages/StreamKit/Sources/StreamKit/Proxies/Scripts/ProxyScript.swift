@@ -135,7 +135,7 @@ public struct ProxyScript: Sendable, Hashable {
 extension ProxyScriptSource {
     /// Returns the script, if it is available locally: a text, or a `file` URL.
     ///
-    /// - Throws: the errors of ``ProxyScript/init(file:)``; `ENOTSUP` for any other URL. NetKit loads scripts from
+    /// - Throws: the errors of ``ProxyScript/init(file:)``; `ENOTSUP` for any other URL. HTTPStream loads scripts from
     ///   `http` and `https` URLs.
     public func script() throws(StreamError) -> ProxyScript {
         switch self {

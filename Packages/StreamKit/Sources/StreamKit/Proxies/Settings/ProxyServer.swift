@@ -7,7 +7,7 @@ internal import HostResolver
 /// let proxy = try ProxyServer("socks5h://me:secret@localhost:9050")
 /// ```
 ///
-/// A value without behaviour: ``route`` makes a route from a SOCKS proxy, and NetKit from an HTTP proxy. Replaces the
+/// A value without behaviour: ``route`` makes a route from a SOCKS proxy, and HTTPStream from an HTTP proxy. Replaces the
 /// dictionaries of `CFNetworkCopyProxiesForURL` with their keys `kCFProxyTypeKey`, `kCFProxyHostNameKey`,
 /// `kCFProxyPortNumberKey`, `kCFProxyUsernameKey` and `kCFProxyPasswordKey`.
 public struct ProxyServer: Sendable, Hashable {
@@ -52,7 +52,7 @@ public struct ProxyServer: Sendable, Hashable {
     /// The proxies through which this one is reached, the nearest first, each behind its own ``via``. If empty
     /// (default), this one is reached directly.
     ///
-    /// ``route`` and NetKit's routes pass through them; ``socksProxy`` is this proxy alone.
+    /// ``route`` and HTTPStream's routes pass through them; ``socksProxy`` is this proxy alone.
     public var via: [ProxyServer] = []
 
     /// Makes a proxy; without a port, it has the default port of its kind.
@@ -126,7 +126,7 @@ public struct ProxyServer: Sendable, Hashable {
         }
     }
 
-    /// The route through this proxy, behind those of ``via``; nil if one of them is an HTTP proxy, for which NetKit
+    /// The route through this proxy, behind those of ``via``; nil if one of them is an HTTP proxy, for which HTTPStream
     /// makes routes.
     public var route: ProxyRoute? {
         let hops = via.map(\.route?.hops) + [socksProxy.map { [$0] }]

@@ -147,7 +147,7 @@ import Testing
         let missing = #expect(throws: StreamError.self) { try ProxyScriptSource.url("file://\(path)-not").script() }
         #expect(missing?.isPOSIX(ENOENT) == true)
         let elsewhere = #expect(throws: StreamError.self) { try ProxyScriptSource.url("http://h/p.pac").script() }
-        #expect(elsewhere?.description.contains("NetKit") == true)
+        #expect(elsewhere?.description.contains("HTTPStream") == true)
     }
 
     /// A file that blocks or never ends is refused without waiting: the test needs no clock to tell.

@@ -64,7 +64,7 @@ import Testing
         dump(far, to: &dumped)
         #expect(dumped.contains("middle") && !dumped.contains("s3cr3t"))
         far.via.append(try ProxyServer("http://p"))
-        #expect(far.route == nil, "NetKit makes routes of HTTP proxies")
+        #expect(far.route == nil, "HTTPStream makes routes of HTTP proxies")
         #expect(far != (try ProxyServer("socks5://far")))
     }
 
