@@ -375,6 +375,7 @@ extension ExchangeMachine {
     /// Returns the state of a message after an event, or nil if the state does not allow the event.
     ///
     /// Combinations without a row are not allowed, so that a new state or event allows nothing by accident.
+    @inline(__always)  // With a constant message and event, as everywhere here, little of the table is left.
     public static func next(_ message: Message, _ state: State, _ event: Event) -> State? {
         switch (message, state, event) {
         case (.request, .idle, .head): .body
@@ -400,6 +401,7 @@ extension ExchangeMachine {
         }
     }
 
+    @inline(__always)
     private mutating func move(
         _ message: Message, _ event: Event, or code: HTTPMessageError.Code = .outOfOrder
     ) throws(HTTPMessageError) {

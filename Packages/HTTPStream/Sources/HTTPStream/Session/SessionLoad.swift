@@ -11,7 +11,7 @@ internal import StreamKit
 /// evaluated by its sender, the origin (401) or a proxy (407), and a credential that the sender's authentication needs for the
 /// next round is looked up or prompted for. Tunnels have their own rounds within the attempt, on their own connection, as long
 /// as the credentials stay the same.
-struct SessionLoad {
+struct SessionLoad: ~Copyable {
     /// The user of a URL, and optionally the password.
     struct URLLogin {
         var user: String
@@ -47,12 +47,13 @@ struct SessionLoad {
 
     init(_ request: HTTPRequest, body: HTTPBody?, session: HTTPSession) throws(StreamError) {
         guard let url = request.url else { throw .badURL("the request has none.") }
-        self.session = session
         var plain = try request.withoutLogin(url)
+        let origin = try HTTPOrigin(url)
         let body = body ?? plain.body.map { .bytes($0) }
         plain.body = nil
+        self.session = session
         self.url = plain.url ?? url
-        origin = try HTTPOrigin(url)
+        self.origin = origin
         fetch = Fetch(plain, body: body)
         fetch.origin = origin
         login = url.user(percentEncoded: false).map {

@@ -7,7 +7,7 @@ internal import StreamKit
 /// A stream and a session load in the same way: a request leads to *hops* (redirects), and a hop may need several *rounds* (the same
 /// request again, with a login or without its expectation). The fetch keeps what outlives a connection: the request, its body and
 /// its history.
-struct Fetch: Sendable {
+struct Fetch: ~Copyable, Sendable {
     /// The next request of a load.
     struct Hop: Sendable {
         var request: HTTPRequest

@@ -78,7 +78,7 @@ struct HTTPLoad: ~Copyable, Sendable {
     private var responseBody = ResponseBody()
 
     init(_ request: consuming HTTPRequest, body: consuming HTTPBody?, loop: EventLoop) {
-        fetch = Fetch(request, body: body)
+        fetch = Fetch(consume request, body: consume body)
         self.loop = loop
     }
 

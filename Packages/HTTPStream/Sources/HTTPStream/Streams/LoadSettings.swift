@@ -50,8 +50,10 @@ struct LoadSettings: Sendable {
     /// property.
     mutating func set(_ value: (any Sendable)?, named name: String) -> Bool {
         switch name {
-        case StreamProperty<Bool>.httpKeepsConnection.name: keepsConnection = value as? Bool ?? false
-        case StreamProperty<HTTPConnectionPool>.httpPool.name: pool = value as? HTTPConnectionPool
+        case StreamProperty<Bool>.httpKeepsConnection.name:
+            keepsConnection = value.flatMap(StreamProperty<Bool>.typed) ?? false
+        case StreamProperty<HTTPConnectionPool>.httpPool.name:
+            pool = value.flatMap(StreamProperty<HTTPConnectionPool>.typed)
         case StreamProperty<ProxySettings>.httpProxySettings.name: proxies = value as? ProxySettings
         case StreamProperty<Bool>.httpFollowsRedirects.name: followsRedirects = value as? Bool ?? false
         case StreamProperty<CrossOriginPolicy>.httpCrossOriginPolicy.name:

@@ -53,11 +53,11 @@ public struct StreamProperty<Value: Sendable>: Sendable {
         isNote = false
     }
 
-    /// A value as the property's type; nil if it has another type.
+    /// Returns a value as the property's type; nil if it has another type. For transports.
     ///
     /// Nearly all values have exactly this type, and a comparison costs a fifth of a cast.
     @inlinable
-    static func typed(_ value: any Sendable) -> Value? {
+    public static func typed(_ value: any Sendable) -> Value? {
         exactly(value) ?? value as? Value
     }
 
