@@ -73,6 +73,8 @@ public final class IdlePool<Connection: IdleConnection>: Sendable {
     /// Takes an idle connection with this key; nil if there is none.
     ///
     /// - Parameters:
+    ///   - key: the key of the connection.
+    ///   - now: the instant at which a connection must not have been idle for too long.
     ///   - isUsable: checks a connection that would be taken.
     ///   - dispose: called with each connection that is no longer usable or was idle for too long, to close it now or later.
     @inlinable
