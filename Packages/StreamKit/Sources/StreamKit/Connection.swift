@@ -294,7 +294,8 @@ extension Connection {
         // A transport that was never opened may still hold layers below it.
         if work.isLast { work.unopened?.close() }
         point.close(half)
-        work.layer?.waitPoint.signal([.readable, .writable])
+        // No call is in progress on a half that is released, since it would hold a reference to the stream.
+        if !isRelease { work.layer?.waitPoint.signal([.readable, .writable]) }
         guard let opening = work.opening else { return }
         opening.signal([.readable, .writable])
         if work.isLast { opening.cancel() }

@@ -56,14 +56,20 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
 
     /// Removes the head that was found from the buffer and returns it, as the response to `url`.
     func takeHead(from url: URL?) throws(StreamError) -> HTTPResponse {
+        var head = try makeResponse()
+        head.url = url
+        return head
+    }
+
+    private func makeResponse() throws(StreamError) -> HTTPResponse {
         do throws(HTTPMessageError) {
-            var head = try buffer.withBytes { (bytes) throws(HTTPMessageError) in
+            defer {
+                buffer.remove(headLength)
+                parser.reset()
+            }
+            return try buffer.withBytes { (bytes) throws(HTTPMessageError) in
                 try parser.makeResponse(from: bytes)
             }
-            buffer.remove(headLength)
-            parser.reset()
-            head.url = url
-            return head
         } catch {
             throw StreamError(error)
         }

@@ -62,11 +62,9 @@ public struct StreamProperty<Value: Sendable>: Sendable {
     }
 
     @inlinable
+    @inline(__always)
     static func exactly<Other: Sendable>(_ other: Other) -> Value? {
-        guard Other.self == Value.self else { return nil }
-        return withUnsafePointer(to: other) { other in
-            UnsafeRawPointer(other).assumingMemoryBound(to: Value.self).pointee
-        }
+        Other.self == Value.self ? unsafeBitCast(other, to: Value.self) : nil
     }
 
     /// The property without the type of its values.
