@@ -15,22 +15,22 @@ internal import Synchronization
 ///
 /// Never call unknown code while holding the lock: continuations, callbacks, or the `deinit` of values of unknown types.
 public struct Locked<State: ~Copyable>: ~Copyable {
-    @usableFromInline let address: LockAddress
+    /// The lock, followed by the value.
+    @usableFromInline let lock: UnsafeMutablePointer<Lock>
 
     /// Puts a value behind a new lock.
     @inlinable
     public init(_ state: consuming sending State) {
-        let offset = Self.offset
-        address = LockAddress(
-            byteCount: offset + MemoryLayout<State>.size,
-            alignment: Swift.max(LockAddress.size, MemoryLayout<State>.alignment))
-        (address.memory + offset).bindMemory(to: State.self, capacity: 1).initialize(to: consume state)
+        lock = Lock.allocate(
+            byteCount: Self.offset + MemoryLayout<State>.size,
+            alignment: Swift.max(MemoryLayout<Lock>.alignment, MemoryLayout<State>.alignment))
+        self.state.initialize(to: consume state)
     }
 
     @inlinable
     deinit {
         state.deinitialize(count: 1)
-        address.deallocate()
+        Lock.deallocate(lock)
     }
 
     /// Runs `body` with exclusive access to the value and returns its result.
@@ -40,21 +40,21 @@ public struct Locked<State: ~Copyable>: ~Copyable {
     public borrowing func withLock<Result, Failure: Error>(
         _ body: (inout sending State) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
-        address.lock()
-        defer { address.unlock() }
+        lock.pointee.lock()
+        defer { lock.pointee.unlock() }
         return try body(&state.pointee)
     }
 
-    /// The offset of the value, which follows the lock.
+    /// The offset of the value.
     @inlinable
     static var offset: Int {
         let alignment = MemoryLayout<State>.alignment
-        return (LockAddress.size + alignment - 1) & ~(alignment - 1)
+        return (MemoryLayout<Lock>.size + alignment - 1) & ~(alignment - 1)
     }
 
     @inlinable
     var state: UnsafeMutablePointer<State> {
-        (address.memory + Self.offset).assumingMemoryBound(to: State.self)
+        (UnsafeMutableRawPointer(lock) + Self.offset).assumingMemoryBound(to: State.self)
     }
 }
 
@@ -62,61 +62,74 @@ public struct Locked<State: ~Copyable>: ~Copyable {
 // `sending`, so no other reference to it exists.
 extension Locked: @unchecked Sendable where State: ~Copyable {}
 
-/// The address of a lock. It hides the lock's type from code that is inlined into other modules.
+/// A lock without a value: for an object that keeps its state in its own memory.
+///
+/// A value behind ``Locked`` costs an allocation of its own. An object that is made for each request can have a private state and
+/// a private lock beside each other instead; it must then access the state only inside ``withLock(_:)``.
 ///
 /// Theory of operation. The lock is one word: unlocked, locked, or locked with threads that may wait in `futex(2)`. Without
 /// contention, locking and unlocking are one atomic operation each, a third of the instructions of a `pthread_mutex_t`. A thread
 /// that had to wait locks with ``contended``, because it cannot know whether other threads are still waiting.
-@usableFromInline
-struct LockAddress {
+public struct Lock: ~Copyable, Sendable {
     private static let unlocked: UInt32 = 0
     private static let locked: UInt32 = 1
     private static let contended: UInt32 = 2
 
-    @inlinable static var size: Int { 4 }
+    private let word = Atomic<UInt32>(Lock.unlocked)
 
-    @usableFromInline let memory: UnsafeMutableRawPointer
+    /// Makes an unlocked lock.
+    public init() {}
 
-    /// `malloc` aligns to 16 bytes. Swift's own allocation calls `posix_memalign` for the same alignment, which costs ten times
-    /// as much and fragments the heap.
-    @usableFromInline
-    init(byteCount: Int, alignment: Int) {
-        let rounded = (byteCount + alignment - 1) & ~(alignment - 1)
-        guard let memory = alignment <= 16 ? malloc(byteCount) : aligned_alloc(alignment, rounded) else {
-            fatalError("Locked: out of memory")
-        }
-        self.memory = memory
-        assert(MemoryLayout<Atomic<UInt32>>.size == LockAddress.size)
-        memory.bindMemory(to: Atomic<UInt32>.self, capacity: 1).initialize(to: Atomic(LockAddress.unlocked))
+    /// Runs `body` while no other thread is inside, and returns its result.
+    ///
+    /// - Throws: the error of `body`; the lock is released.
+    @inlinable
+    public borrowing func withLock<Result: ~Copyable, Failure: Error>(
+        _ body: () throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        lock()
+        defer { unlock() }
+        return try body()
     }
 
     @usableFromInline
-    func lock() {
-        let isLocked = word.pointee.compareExchange(
-            expected: LockAddress.unlocked, desired: LockAddress.locked, ordering: .acquiring
+    borrowing func lock() {
+        let isLocked = word.compareExchange(
+            expected: Lock.unlocked, desired: Lock.locked, ordering: .acquiring
         ).exchanged
         if !isLocked { lockContended() }
     }
 
     @inline(never)
-    private func lockContended() {
-        while word.pointee.exchange(LockAddress.contended, ordering: .acquiring) != LockAddress.unlocked {
-            netkit_wait_while(memory, LockAddress.contended)
+    private borrowing func lockContended() {
+        while word.exchange(Lock.contended, ordering: .acquiring) != Lock.unlocked {
+            // An atomic is never moved while it is borrowed, so this is the word's own address.
+            withUnsafePointer(to: word) { netkit_wait_while($0, Lock.contended) }
         }
     }
 
     @usableFromInline
-    func unlock() {
-        // Another thread can lock and deallocate at once; waking an address that is no longer a lock is harmless.
-        if word.pointee.exchange(LockAddress.unlocked, ordering: .releasing) == LockAddress.contended {
-            netkit_wake(memory)
+    borrowing func unlock() {
+        withUnsafePointer(to: word) { word in
+            // Another thread can lock and deallocate at once; waking an address that is no longer a lock is harmless.
+            if word.pointee.exchange(Lock.unlocked, ordering: .releasing) == Lock.contended { netkit_wake(word) }
         }
+    }
+    /// Allocates an unlocked lock with further bytes behind it.
+    ///
+    /// `malloc` aligns to 16 bytes. Swift's own allocation calls `posix_memalign` for the same alignment, which costs ten times
+    /// as much and fragments the heap.
+    @usableFromInline
+    static func allocate(byteCount: Int, alignment: Int) -> UnsafeMutablePointer<Lock> {
+        let rounded = (byteCount + alignment - 1) & ~(alignment - 1)
+        guard let memory = alignment <= 16 ? malloc(byteCount) : aligned_alloc(alignment, rounded) else {
+            fatalError("Locked: out of memory")
+        }
+        let lock = memory.bindMemory(to: Lock.self, capacity: 1)
+        lock.initialize(to: Lock())
+        return lock
     }
 
     @usableFromInline
-    func deallocate() { Glibc.free(memory) }
-
-    private var word: UnsafeMutablePointer<Atomic<UInt32>> {
-        memory.assumingMemoryBound(to: Atomic<UInt32>.self)
-    }
+    static func deallocate(_ lock: UnsafeMutablePointer<Lock>) { free(lock) }
 }

@@ -18,6 +18,30 @@ extension EventLoopsTests {
             #expect(holder.count.withLock { $0 } == 80_000)
         }
 
+        @Test func aLockExcludesOtherThreadsFromTheStateBesideIt() async {
+            final class Counter: @unchecked Sendable {
+                // Unchecked: the count is accessed only inside the lock.
+                private let lock = Lock()
+                private var count = 0
+
+                func add(_ number: Int) -> Int {
+                    lock.withLock {
+                        count += number
+                        return count
+                    }
+                }
+            }
+            let counter = Counter()
+            await withTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        await onThread { for _ in 0..<20_000 { _ = counter.add(1) } }
+                    }
+                }
+            }
+            #expect(counter.add(0) == 80_000)
+        }
+
         @Test func isReleasedWhenTheBodyThrows() {
             struct Refusal: Error, Equatable { let number: Int }
             let holder = Holder()

@@ -70,7 +70,7 @@ final class HTTPExchange: StreamTransport {
 
     init(_ request: consuming HTTPRequest, body: consuming HTTPBody?, loop: EventLoop) {
         if case nil = body, let bytes = request.body { body = .bytes(bytes) }
-        point = LoadWaitPoint(HTTPLoad(consume request, body: consume body, loop: loop), loop: loop)
+        point = LoadWaitPoint(consume request, body: consume body, loop: loop)
     }
 
     deinit { point.end() }

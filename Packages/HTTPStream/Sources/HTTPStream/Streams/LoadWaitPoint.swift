@@ -36,11 +36,20 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
         var timer: LoopTimer?
     }
 
-    private let state: Locked<State>
+    private let lock = Lock()
+    /// Accessed only by ``withState(_:)``. Not in a ``Locked``, whose allocation every request would pay for.
+    @exclusivity(unchecked) private var state: State
 
-    init(_ load: consuming HTTPLoad, loop: EventLoop) {
-        state = Locked(State(load: load))
+    init(_ request: consuming HTTPRequest, body: consuming HTTPBody?, loop: EventLoop) {
+        state = State(load: HTTPLoad(consume request, body: consume body, loop: loop))
         super.init(loop: loop)
+    }
+
+    @inline(__always)
+    private func withState<Result, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try lock.withLock { () throws(Failure) in try body(&state) }
     }
 
     // MARK: Steps
@@ -63,7 +72,7 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
     ) throws(StreamError) -> Outcome? {
         var deferred = DeferredActions()
         defer { perform(&deferred) }
-        return try state.withLock { (state) throws(StreamError) in
+        return try withState { (state) throws(StreamError) in
             state.load.log.deferred?.suspend()
             defer { deferred = LoadWaitPoint.settle(&state, resuming: state.load.log.deferred) }
             if state.isClosed { throw .closed }
@@ -85,12 +94,12 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
 
     /// Reads the load or changes its settings, without a step. The second argument of `body` is whether the load has begun.
     func withLoad<Outcome: Sendable>(_ body: (inout HTTPLoad, _ hasBegun: Bool) -> Outcome) -> Outcome {
-        state.withLock { body(&$0.load, $0.hasBegun) }
+        withState { body(&$0.load, $0.hasBegun) }
     }
 
     /// Ends the load at once, and every wait for it.
     func end() {
-        var deferred = state.withLock { state in
+        var deferred = withState { state in
             if state.isClosed { return DeferredActions() }
             state.isClosed = true
             state.load.log.deferred?.suspend()
@@ -169,7 +178,7 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
     /// Opens or reads the stream of the request's body. The next step takes the result.
     private func perform(_ fetch: BodyFetch) {
         fetch.run()
-        var deferred = state.withLock { state in
+        var deferred = withState { state in
             state.load.endFetch()
             return LoadWaitPoint.settle(&state)
         }
@@ -180,7 +189,7 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
 
     /// Registers the watcher where the load is blocked, since a task or a callback is about to wait at this point.
     override func isAwaited() {
-        var deferred = state.withLock { state in
+        var deferred = withState { state in
             state.load.log.deferred?.suspend()
             let isBlocked = watch(&state)
             var deferred = LoadWaitPoint.settle(&state, resuming: state.load.log.deferred)
@@ -250,7 +259,7 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
             case lent(HTTPLoad.Block, Place, Place?)
         }
         var deferred = DeferredActions()
-        let wait = state.withLock { state -> Wait in
+        let wait = withState { state -> Wait in
             guard state.hasBegun else { return state.isClosed ? .unnecessary : .atPoint(until: nil) }
             if state.load.isFetching {
                 state.wakesAfterwards = true
@@ -291,7 +300,7 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
     }
 
     private func endLending() {
-        var deferred = state.withLock { state in
+        var deferred = withState { state in
             state.load.isConnectionLent = false
             return LoadWaitPoint.settle(&state)
         }
