@@ -69,7 +69,7 @@ extension Locked: @unchecked Sendable where State: ~Copyable {}
 ///
 /// Theory of operation. The lock is one word: unlocked, locked, or locked with threads that may wait in `futex(2)`. Without
 /// contention, locking and unlocking are one atomic operation each, a third of the instructions of a `pthread_mutex_t`. A thread
-/// that had to wait locks with ``contended``, because it cannot know whether other threads are still waiting.
+/// that had to wait locks as contended, because it cannot know whether other threads are still waiting.
 public struct Lock: ~Copyable, Sendable {
     private static let unlocked: UInt32 = 0
     private static let locked: UInt32 = 1
