@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPStream
 
-/// Loads a page with a stream, then with a session, by one import.
+/// Loads a page with a stream, then with a session, by one import; then serves it itself.
 @main struct Consumer {
     static func main() async throws {
         guard let url = CommandLine.arguments.dropFirst().first.flatMap(URL.init(string:)) else {
@@ -11,8 +11,23 @@ import HTTPStream
         try stream.open()
         let response = try await stream.response()
         let body = try await stream.readAll(limit: 1000)
-        let load = try await HTTPSession().open(HTTPRequest(method: .get, url: url))
-        let again = try await load.readAll(limit: 1000)
-        print("\(response.statusLine): \(body.count) bytes, the same from a session: \(body == again)")
+        let session = HTTPSession()
+        let again = try await session.get(url)
+        print("\(response.statusLine): \(body.count) bytes, the same from a session: \(body == again.body)")
+
+        let server = try HTTPServer(port: 0, isLocal: true)
+        let running = Task { try await server.run(echo) }
+        guard let own = URL(string: "http://127.0.0.1:\(server.port ?? 0)/") else { return }
+        var request = try HTTPRequest(method: .post, url: own)
+        request.body = body
+        print("the same from a server: \(try await session.load(request).body == body)")
+        server.stop()
+        try await running.value
+    }
+
+    /// A handler in a package without special settings, which reads and writes in tasks of its own.
+    @Sendable static func echo(_ exchange: HTTPServerExchange) async throws {
+        async let body = exchange.body()
+        try await exchange.respond(.ok, body: body)
     }
 }

@@ -132,17 +132,27 @@ extension WaitPoint {
         leaveUse()
     }
 
-    /// Ends calls that are blocked in the kernel on halves that are closed now. Does nothing with a borrowed descriptor.
+    /// Ends calls that are blocked in the kernel on halves that are closed now.
+    ///
+    /// Does nothing with a borrowed descriptor, or with a listening socket: no call blocks in its `accept`, and a shutdown would
+    /// end it for every other descriptor and process that shares it.
     func shutDown(for closed: UInt32, seen: UInt32) {
         guard seen & Bits.owned != 0 else { return }
         let wakesReader = closed & Bits.readerClosed != 0 && seen & Bits.readerInside != 0
         let wakesWriter = closed & Bits.writerClosed != 0 && seen & Bits.writerInside != 0
+        if wakesReader || wakesWriter, isListening { return }
         switch (wakesReader, wakesWriter) {
         case (true, true): shutdown(descriptor, CInt(SHUT_RDWR))
         case (true, false): shutdown(descriptor, CInt(SHUT_RD))
         case (false, true): shutdown(descriptor, CInt(SHUT_WR))
         case (false, false): break
         }
+    }
+
+    private var isListening: Bool {
+        var value: CInt = 0
+        var size = socklen_t(MemoryLayout<CInt>.size)
+        return getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value != 0
     }
 
     @usableFromInline

@@ -16,7 +16,7 @@ public import StreamKit
 /// pipelined requests are answered in order, and a client that waits for 100 (Continue) receives it when the handler reads the
 /// body.
 ///
-/// Handlers run on the threads of the loops, many at once. Replaces `CFHTTPServer` and the combination of `CFSocket` with
+/// Handlers run on the threads of the loops, many at once. A handler whose client disconnects is cancelled. Replaces `CFHTTPServer` and the combination of `CFSocket` with
 /// `CFHTTPMessageAppendBytes`.
 public final class HTTPServer: Sendable {
     /// Responds to a request. If it throws, the response is a 500, or is cut short if it has begun.
@@ -139,6 +139,13 @@ extension HTTPServer {
         /// first ``writeLimit`` of them. Default 500; 0 for any rate. Below it, the connection is closed. Responses of up to 16
         /// KiB that are sent whole are not measured.
         public var minimumResponseRate = 500
+
+        /// The time for which a handler may send nothing to a client that has ended its output. Default 10 s; then the handler's
+        /// task is cancelled and the connection closed.
+        ///
+        /// Such a client is gone, or is still waiting for the response; only sending shows which. A client whose connection was
+        /// reset is gone, and its handler is cancelled at once.
+        public var halfClosedLimit: Duration = .seconds(10)
 
         /// The maximum number of bytes of a request's body that the server reads and drops after the handler, in order to keep
         /// the connection. Default 256 KiB.

@@ -2,6 +2,7 @@ internal import EventLoops
 public import HTTPMessage
 public import HostResolver
 public import StreamKit
+internal import Synchronization
 
 /// One request and its response, for the handler of an ``HTTPServer``.
 ///
@@ -18,7 +19,16 @@ public import StreamKit
 /// ``begin(_:length:)`` and ``write(_:)``. If a handler throws before the response has begun, the response is a 500 (or a status
 /// that names the client's error); afterwards the connection is closed, so that the client sees that the response is incomplete.
 /// If a handler does not respond, the response is a 500.
-public final class HTTPServerExchange {
+///
+/// If the client disconnects, the handler's task is cancelled (``HTTPServer/Configuration/halfClosedLimit``), and waiting calls
+/// end with an error. ``closed()`` waits for that in another task.
+///
+/// An exchange may be used from any task, by one call at a time: a second one throws `StreamError.busy`. It ends with the
+/// handler; later calls throw `StreamError.closed`.
+public final class HTTPServerExchange: @unchecked Sendable {
+    // Unchecked: the state is accessed only inside `use`, which admits one call at a time, and by the server before the handler
+    // has begun and after `use` has been closed with no call inside.
+
     /// The longest body that is sent in one piece with its head, without the ``HTTPServer/Configuration/minimumResponseRate``.
     static let smallBody = 16 * 1024
 
@@ -32,10 +42,17 @@ public final class HTTPServerExchange {
     public var request: HTTPRequest { incoming.request }
 
     /// The fields after a chunked body, once the body has ended. Do not trust those that route or authenticate.
-    public var trailers: HTTPFields { decoder.trailers }
+    public var trailers: HTTPFields {
+        guard (try? use.enter()) != nil else { return HTTPFields() }
+        defer { use.leave() }
+        return decoder.trailers
+    }
 
+    /// Admits the calls.
+    private let use = CallGate()
     private let incoming: IncomingRequest
     private let connection: ServerConnection
+    let watcher: ClientWatcher
     private var decoder: BodyDecoder
     private var requestPace: BodyPace
     private var responsePace: BodyPace
@@ -48,6 +65,7 @@ public final class HTTPServerExchange {
     init(_ incoming: IncomingRequest, on connection: ServerConnection) {
         self.incoming = incoming
         self.connection = connection
+        watcher = connection.watcher
         let configuration = connection.configuration
         decoder = BodyDecoder(incoming.framing, limits: configuration.limits)
         requestPace = BodyPace(limit: configuration.bodyLimit, rate: configuration.minimumBodyRate)
@@ -60,6 +78,11 @@ public final class HTTPServerExchange {
 
     /// The result of the TLS handshake, including the client's certificates; nil without TLS.
     public var tlsInformation: TLSInformation? { connection.pair[.tlsInformation] }
+
+    /// Waits until the client has disconnected, the handler has ended, or the calling task is cancelled.
+    ///
+    /// For a task that the handler's end does not cancel, such as one that feeds a stream of events.
+    public func closed() async { await watcher.waitUntilClosed() }
 }
 
 // MARK: - The request's body
@@ -73,6 +96,12 @@ extension HTTPServerExchange {
     /// - Throws: an error for a body that is malformed, longer than the server's limit, or too slow. The client receives a
     ///   corresponding response unless one has begun. Rethrow the error from the handler.
     public func readBody(upTo limit: Int = 65536) async throws(StreamError) -> [UInt8] {
+        try use.enter()
+        defer { use.leave() }
+        return try await nextPiece(upTo: limit)
+    }
+
+    private func nextPiece(upTo limit: Int = 65536) async throws(StreamError) -> [UInt8] {
         if let refusal { throw .requestRefused(refusal.status, underlying: refusal.error) }
         while true {
             if connection.isTurnSpent() { await Task.yield() }
@@ -140,7 +169,7 @@ extension HTTPServerExchange {
     /// Reads the part of the body that the handler did not read, unless it is too long to keep the connection.
     private func skipBody() async {
         var rest = connection.configuration.unreadLimit
-        while exchange.request == .body, rest > 0, let piece = try? await readBody() {
+        while exchange.request == .body, rest > 0, let piece = try? await nextPiece() {
             rest -= Int64(piece.count)
         }
     }
@@ -189,6 +218,8 @@ extension HTTPServerExchange {
     }
 
     private func respond(_ response: HTTPResponse, _ body: [UInt8]) async throws(StreamError) {
+        try use.enter()
+        defer { use.leave() }
         var plan = try begin(response, knownLength: Int64(body.count))
         if plan.body == .length(Int64(body.count)), body.count <= HTTPServerExchange.smallBody {
             connection.output += body
@@ -207,6 +238,8 @@ extension HTTPServerExchange {
     ///     the connection is closed).
     /// - Throws: as ``respond(_:fields:body:)``.
     public func begin(_ response: HTTPResponse, length: Int64? = nil) async throws(StreamError) {
+        try use.enter()
+        defer { use.leave() }
         answer = .begun(try begin(response, knownLength: length).body)
         try await sendOutput()
     }
@@ -216,6 +249,8 @@ extension HTTPServerExchange {
     /// - Throws: `EINVAL` before ``begin(_:length:)`` and beyond the announced length; the error of the connection, after which
     ///   the handler should return.
     public func write(_ piece: [UInt8]) async throws(StreamError) {
+        try use.enter()
+        defer { use.leave() }
         guard case .begun(let body) = answer else { throw .notBegun }
         if piece.isEmpty { return }
         switch body {
@@ -236,6 +271,12 @@ extension HTTPServerExchange {
     ///
     /// - Throws: `EINVAL` before ``begin(_:length:)``, short of the announced length, and for trailers that cannot be sent.
     public func finish(trailers: HTTPFields = HTTPFields()) async throws(StreamError) {
+        try use.enter()
+        defer { use.leave() }
+        try await finishBody(trailers)
+    }
+
+    private func finishBody(_ trailers: HTTPFields = HTTPFields()) async throws(StreamError) {
         guard case .begun(let body) = answer else { throw .notBegun }
         if case .length(let rest) = body, rest > 0 { throw .responseTooShort(rest) }
         if body == .chunked {
@@ -305,13 +346,25 @@ extension HTTPServerExchange {
 extension HTTPServerExchange {
     /// Runs the handler, or responds in its place. Returns true if the connection is kept.
     func run(_ handler: HTTPServer.Handler) async -> Bool {
-        do {
-            try await handler(self)
-            if case .begun = answer { try await finish() }
+        watcher.begin()
+        var failure: (any Error)?
+        do { try await handler(self) } catch { failure = error }
+        let isDisconnected = await watcher.end()
+        // A call that another task has begun, and the handler has not awaited, still uses the connection.
+        guard use.close() else {
+            connection.pair.close()
+            return false
+        }
+        if isDisconnected { isClientGone = true }
+        do throws(StreamError) {
+            if failure == nil, case .begun = answer { try await finishBody() }
         } catch {
+            failure = error
+        }
+        if let failure {
             // An error caused by the client is not reported.
             if isClientGone { return false }
-            if refusal == nil { connection.configuration.onError?(error) }
+            if refusal == nil { connection.configuration.onError?(failure) }
             if case .none = answer {} else { return false }
         }
         // The handler may have ignored the error: the response is incomplete, and nothing may follow it.
@@ -324,6 +377,35 @@ extension HTTPServerExchange {
         if exchange.outcome == .reusable { return true }
         await connection.linger()
         return false
+    }
+}
+
+/// Admits one call at a time, until it is closed.
+private struct CallGate: ~Copyable, Sendable {
+    private static let isInside: UInt8 = 1
+    private static let isClosed: UInt8 = 2
+
+    private let state = Atomic<UInt8>(0)
+
+    /// Begins a call, which ends with ``leave()``.
+    ///
+    /// - Throws: ``StreamError/busy`` during another call; ``StreamError/closed``.
+    borrowing func enter() throws(StreamError) {
+        let seen = state.compareExchange(
+            expected: 0, desired: CallGate.isInside, ordering: .acquiringAndReleasing
+        ).original
+        if seen & CallGate.isClosed != 0 { throw .closed }
+        if seen != 0 { throw .busy }
+    }
+
+    /// Ends a call.
+    borrowing func leave() {
+        state.bitwiseAnd(~CallGate.isInside, ordering: .acquiringAndReleasing)
+    }
+
+    /// Admits no more calls. Returns false if a call is in progress.
+    borrowing func close() -> Bool {
+        state.bitwiseOr(CallGate.isClosed, ordering: .acquiringAndReleasing).oldValue & CallGate.isInside == 0
     }
 }
 

@@ -29,6 +29,9 @@ final class ServerConnection {
     /// the response (RFC 9112 §9.6).
     private static let lingerBytes = 512 * 1024
 
+    /// Observes the client while a handler runs.
+    private(set) lazy var watcher = ClientWatcher(pair.input.waitPoint, limit: configuration.halfClosedLimit)
+
     private let entry: ServerConnections.Entry
     private var parser: HeadParser
     private var readLimit = Duration.zero
@@ -129,6 +132,7 @@ final class ServerConnection {
         try setWriteLimit(limit)
         let count = try await pair.output.write(bytes)
         if count == 0 { throw .closed }
+        watcher.noteTransfer()
         return count
     }
 
@@ -136,6 +140,7 @@ final class ServerConnection {
     func writeAll(_ bytes: [UInt8]) async throws(StreamError) {
         try setWriteLimit(configuration.writeLimit)
         try await pair.output.writeAll(bytes)
+        watcher.noteTransfer()
     }
 
     private func setWriteLimit(_ limit: Duration) throws(StreamError) {

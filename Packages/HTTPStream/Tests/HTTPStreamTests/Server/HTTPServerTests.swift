@@ -369,7 +369,130 @@ import Testing
         #expect(statuses(try await answers(request) { try await $0.respond(.continue) }) == ["500"])
     }
 
+    // MARK: Clients that disconnect
+
+    private static let request = Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+
+    /// A handler that waits until it is cancelled.
+    private func waitingHandler(_ begun: OneShot<Void>, _ cancelled: OneShot<Void>) -> HTTPServer.Handler {
+        { exchange in
+            begun.provide(())
+            do { try await Task.sleep(for: .seconds(3600)) } catch { cancelled.provide(()) }
+            await exchange.closed()
+        }
+    }
+
+    @Test func aHandlerIsCancelledWhenItsClientResetsTheConnection() async throws {
+        let (begun, cancelled) = (OneShot<Void>(), OneShot<Void>())
+        _ = try await serving(server(), waitingHandler(begun, cancelled)) { pair in
+            try await pair.output.writeAll(Self.request)
+            try await begun.value()
+            var now = linger(l_onoff: 1, l_linger: 0)
+            #expect(
+                setsockopt(
+                    try #require(pair.output.descriptor), SOL_SOCKET, SO_LINGER, &now,
+                    socklen_t(MemoryLayout<linger>.size)) == 0)
+            pair.close()
+            try await cancelled.value()
+        }
+    }
+
+    @Test func aHandlerThatSendsNothingIsCancelledAfterItsClientHasEndedItsOutput() async throws {
+        let (begun, cancelled) = (OneShot<Void>(), OneShot<Void>())
+        let rest = try await serving(
+            server { $0.halfClosedLimit = .milliseconds(20) }, waitingHandler(begun, cancelled)
+        ) { pair in
+            try await pair.output.writeAll(Self.request)
+            try await pair.output.finish()
+            try await cancelled.value()
+            return try? await readAll(pair)
+        }
+        #expect(rest == nil || rest == "")
+    }
+
+    @Test func aClientThatHasEndedItsOutputReceivesTheResponse() async throws {
+        let (begun, mayGo) = (OneShot<Void>(), OneShot<Void>())
+        let response = try await serving(server()) { exchange in
+            begun.provide(())
+            try await mayGo.value()
+            try await exchange.respond(.ok)
+        } _: { pair in
+            try await pair.output.writeAll(Self.request)
+            try await begun.value()
+            try await pair.output.finish()
+            mayGo.provide(())
+            return try await readAll(pair)
+        }
+        #expect(statuses(response) == ["200"])
+    }
+
+    /// The limit counts from the last transfer.
+    @Test func aTransferToAClientThatHasEndedItsOutputExtendsTheLimit() async throws {
+        let outcomes = Locked<[Bool]>([])
+        _ = try await serving(server()) { exchange in
+            exchange.watcher.noteTransfer()
+            exchange.watcher.limitReached()
+            outcomes.withLock { $0.append(Task.isCancelled) }
+            exchange.watcher.limitReached()
+            outcomes.withLock { $0.append(Task.isCancelled) }
+        } _: { pair in
+            try await pair.output.writeAll(Self.request)
+            return try? await readAll(pair)
+        }
+        #expect(outcomes.withLock { $0 } == [false, true])
+    }
+
+    // MARK: Exchanges in other tasks
+
+    @Test func anExchangeAdmitsOneCallAtATimeAndEndsWithItsHandler() async throws {
+        let escaped = Locked<HTTPServerExchange?>(nil)
+        let head = Array("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n".utf8)
+        let isBusy = OneShot<Void>()
+        let response = try await serving(server()) { exchange in
+            escaped.withLock { $0 = exchange }
+            async let body = exchange.body()
+            // The response has not begun, so this fails in any case.
+            while await #expect(throws: StreamError.self, performing: { try await exchange.finish() }) != .busy {
+                await Task.yield()
+            }
+            isBusy.provide(())
+            try await exchange.respond(.ok, body: body)
+        } _: { pair in
+            try await pair.output.writeAll(head)
+            try await isBusy.value()
+            try await pair.output.writeAll([65])
+            try await pair.output.finish()
+            return try await readAll(pair)
+        }
+        #expect(response.hasSuffix("\r\n\r\nA"))
+        let exchange = try #require(escaped.withLock { $0 })
+        await #expect(throws: StreamError.closed) { try await exchange.respond(.ok) }
+    }
+
     // MARK: Ends
+
+    /// A parent, or a second server on a duplicate, continues to accept.
+    @Test func stoppingLeavesOtherHoldersOfTheSocketAlone() async throws {
+        let sockets = try Socket.listeners(onPort: 0, isLocal: true)
+        let port = try #require(sockets[0].localAddress?.port)
+        let copies = try sockets.map { try Socket(descriptor: dup($0.descriptor), ownership: .owned) }
+        let first = try HTTPServer(sockets: sockets)
+        let running = Task { try await first.run(Self.mirror) }
+        let client = StreamPair(address: .ip(.v4(.loopback), port: port))
+        try client.open()
+        try await client.output.writeAll(Self.request)
+        _ = try await client.input.read(upTo: 1)
+        client.close()
+        first.stop()
+        try await running.value
+        let second = try HTTPServer(sockets: copies)
+        let response = try await serving(second) { pair in
+            try await pair.output.writeAll(Self.request)
+            try await pair.output.finish()
+            return try await readAll(pair)
+        }
+        #expect(statuses(response) == ["200"])
+    }
 
     @Test func stopping() async throws {
         let server = try server()

@@ -101,6 +101,7 @@ import Testing
     private static let otherLoop = EventLoop(name: "other")
     private static let written = Locked<[String]>([])
     private static let errors = Locked(0)
+    private static let permissions = AsyncStream<Void>.makeStream()
 
     static let rows: [Row] = [
         Row(
@@ -121,6 +122,20 @@ import Testing
             usual: "200", changed: "408", change: { $0.bodyLimit = .milliseconds(50) },
             handler: { exchange in
                 _ = try await exchange.body()
+                try await exchange.respond(.ok)
+            }),
+        Row(
+            // The handler waits for a permission, which the client gives only if the field was not changed.
+            field: "halfClosedLimit",
+            client: { pair, isChanged in
+                try await pair.output.writeAll(Array(last.utf8))
+                try await pair.output.finish()
+                if !isChanged { permissions.continuation.yield() }
+                return try await statuses(pair)
+            },
+            usual: "200", changed: "", change: { $0.halfClosedLimit = .milliseconds(1) },
+            handler: { exchange in
+                for await _ in permissions.stream { break }
                 try await exchange.respond(.ok)
             }),
         Row(

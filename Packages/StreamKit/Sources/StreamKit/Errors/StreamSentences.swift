@@ -90,6 +90,15 @@ extension Sentence {
         "socket.portNotShared",
         "No port is free for both IPv4 and IPv6: choose a port, or close sockets that occupy ports.")
 
+    static let passedVariablesInvalid = Sentence(
+        "socket.passedVariables", "LISTEN_PID or LISTEN_FDS is not a valid number.")
+
+    static func passedSocketNotListening(_ descriptor: Int32) -> Sentence {
+        Sentence(
+            "socket.passedNotListening",
+            "Descriptor %1, passed by the service manager, is not a listening socket.", String(descriptor))
+    }
+
     static func socketNotMade(_ family: SocketFamily, _ number: Int32) -> Sentence {
         switch number {
         case EMFILE, ENFILE: descriptorsExhausted

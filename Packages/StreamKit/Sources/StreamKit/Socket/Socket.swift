@@ -332,6 +332,48 @@ extension Socket {
         throw StreamError(posix: EADDRINUSE, .portNotShared)
     }
 
+    /// Returns the listening sockets that a service manager has passed to the process: systemd's socket activation.
+    ///
+    /// ```swift
+    /// let sockets = try Socket.listenersFromServiceManager()
+    /// let server = try sockets.isEmpty ? HTTPServer(port: 8080) : HTTPServer(sockets: sockets)
+    /// ```
+    ///
+    /// The sockets are those of `LISTEN_FDS`, if `LISTEN_PID` is this process, and belong to the caller. Call this once, before
+    /// the program starts other threads that change the environment.
+    ///
+    /// - Returns: no sockets if none were passed.
+    /// - Throws: `EALREADY` for a second call; `EINVAL` if a variable is invalid or a descriptor is not a listening socket.
+    public static func listenersFromServiceManager(loop: EventLoop = .shared) throws(StreamError) -> [Socket] {
+        let variable = { (name: String) in getenv(name).map { String(cString: $0) } }
+        guard let process = variable("LISTEN_PID"), let count = variable("LISTEN_FDS") else { return [] }
+        guard let count = try passedCount(count, toProcess: process, getpid()) else { return [] }
+        if arePassedListenersTaken.withLock({ exchange(&$0, with: true) }) { throw StreamError(posix: EALREADY) }
+        return try listeners(passedAt: 3, count: count, loop: loop)
+    }
+
+    private static let arePassedListenersTaken = Locked(false)
+
+    /// Returns the number of descriptors; nil if they are another process's.
+    static func passedCount(_ count: String, toProcess process: String, _ own: Int32) throws(StreamError) -> Int32? {
+        guard let process = Int32(process), let count = Int32(count), count >= 0, count <= 4096 else {
+            throw StreamError(posix: EINVAL, .passedVariablesInvalid)
+        }
+        return process == own ? count : nil
+    }
+
+    static func listeners(passedAt first: Int32, count: Int32, loop: EventLoop) throws(StreamError) -> [Socket] {
+        var sockets: [Socket] = []
+        for descriptor in first..<first + count {
+            let socket = try Socket(descriptor: descriptor, ownership: .owned, loop: loop)
+            guard socket.state.withLock({ $0.phase == .listening }) else {
+                throw StreamError(posix: EINVAL, .passedSocketNotListening(descriptor))
+            }
+            sockets.append(socket)
+        }
+        return sockets
+    }
+
     /// The number of free ports that ``listeners(onPort:isLocal:backlog:loop:)`` tries.
     public static let sharedPortTries = 16
 

@@ -21,6 +21,34 @@ struct SocketAcceptingTests {
         #expect(error == .timedOut)
     }
 
+    @Test func socketsPassedByAServiceManagerAreAdopted() throws {
+        let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
+        let sockets = try Socket.listeners(passedAt: dup(listener.descriptor), count: 1, loop: .shared)
+        #expect(sockets.map(\.localAddress) == [listener.localAddress])
+        #expect(fcntl(sockets[0].descriptor, F_GETFD) & FD_CLOEXEC != 0)
+        let unbound = try Socket(.ipv4, .stream)
+        let error = #expect(throws: StreamError.self) {
+            try Socket.listeners(passedAt: dup(unbound.descriptor), count: 1, loop: .shared)
+        }
+        #expect(error?.isPOSIX(EINVAL) == true)
+    }
+
+    @Test(
+        arguments: [
+            ("2", "77", 2), ("0", "77", 0), ("2", "78", nil), ("x", "77", -1), ("-1", "77", -1), ("99999", "77", -1),
+            ("2", "", -1),
+        ] as [(String, String, Int32?)])
+    func variablesOfAServiceManager(_ count: String, _ process: String, _ expected: Int32?) {
+        let found: Int32? =
+            switch Result(catching: { () throws(StreamError) in
+                try Socket.passedCount(count, toProcess: process, 77)
+            }) {
+            case .success(let count): count
+            case .failure(let error): error.isPOSIX(EINVAL) ? -1 : -2
+            }
+        #expect(found == expected)
+    }
+
     @Test func aBorrowedListenerNeverBlocks() async throws {
         let holder = try Socket(boundTo: .ip(.v4(.loopback), port: 0), .stream)
         let owner = holder.descriptor
