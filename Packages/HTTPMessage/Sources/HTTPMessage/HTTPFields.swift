@@ -116,7 +116,7 @@ public struct HTTPFields {
         try set(rawValue: Array(value.utf8), for: name)
     }
 
-    /// Sets the only field with this name to bytes in any encoding. Otherwise like ``set(_:for:)``.
+    /// Sets the only field with this name to bytes in any encoding. Otherwise like ``set(_:for:)-(_,HTTPFieldName)``.
     public mutating func set(rawValue: [UInt8], for name: HTTPFieldName) throws(HTTPMessageError) {
         let value = try Self.checked(rawValue)
         guard let index = firstIndex(of: name) else { return insertLine(name, value, at: storage.layout.fieldCount) }
@@ -125,12 +125,12 @@ public struct HTTPFields {
         insertLine(name, value, at: index)
     }
 
-    /// Appends a field, in addition to those with the same name. Throws the errors of ``set(_:for:)``.
+    /// Appends a field, in addition to those with the same name. Throws the errors of ``set(_:for:)-(_,HTTPFieldName)``.
     public mutating func append(_ value: String, for name: HTTPFieldName) throws(HTTPMessageError) {
         try append(rawValue: Array(value.utf8), for: name)
     }
 
-    /// Appends a field whose value is bytes in any encoding. Otherwise like ``append(_:for:)``.
+    /// Appends a field whose value is bytes in any encoding. Otherwise like ``append(_:for:)-(_,HTTPFieldName)``.
     public mutating func append(rawValue: [UInt8], for name: HTTPFieldName) throws(HTTPMessageError) {
         insertLine(name, try Self.checked(rawValue), at: storage.layout.fieldCount)
     }
@@ -138,6 +138,41 @@ public struct HTTPFields {
     /// Removes all fields with this name.
     public mutating func remove(_ name: HTTPFieldName) {
         while let index = firstIndex(of: name) { removeLine(index) }
+    }
+
+    // MARK: Names known at run time
+
+    // Disfavored, so that a literal is a name that is checked when it is made.
+
+    /// The value of the field with this name, or nil if there is no such field. For names that are not literals.
+    @_disfavoredOverload
+    public subscript(name: String) -> String? {
+        HTTPFieldName(name).flatMap { self[$0] }
+    }
+
+    /// Sets the only field with this name; nil removes all fields with this name. For names that are not literals.
+    ///
+    /// ```swift
+    /// for (name, value) in headers { try request.fields.set(value, for: name) }
+    /// ```
+    ///
+    /// Throws ``HTTPMessageError/Code/invalidFieldName`` if the name is not a token, and the errors of ``set(_:for:)-(_,HTTPFieldName)``.
+    @_disfavoredOverload
+    public mutating func set(_ value: String?, for name: String) throws(HTTPMessageError) {
+        try set(value, for: try Self.checkedName(name))
+    }
+
+    /// Appends a field, in addition to those with the same name. For names that are not literals.
+    ///
+    /// Throws the errors of ``set(_:for:)-(_,String)``.
+    @_disfavoredOverload
+    public mutating func append(_ value: String, for name: String) throws(HTTPMessageError) {
+        try append(value, for: try Self.checkedName(name))
+    }
+
+    private static func checkedName(_ name: String) throws(HTTPMessageError) -> HTTPFieldName {
+        guard let name = HTTPFieldName(name) else { throw HTTPMessageError(.invalidFieldName, fault: .caller) }
+        return name
     }
 
     /// Rewrites all field lines as `Name: value` and CR LF.
@@ -201,7 +236,7 @@ extension HTTPFields: Hashable, CustomStringConvertible, ExpressibleByDictionary
 
     /// Creates fields from literals.
     ///
-    /// - Precondition: ``append(_:for:)`` accepts all values.
+    /// - Precondition: ``append(_:for:)-(_,HTTPFieldName)`` accepts all values.
     public init(dictionaryLiteral elements: (HTTPFieldName, StaticString)...) {
         self.init()
         for (name, value) in elements {

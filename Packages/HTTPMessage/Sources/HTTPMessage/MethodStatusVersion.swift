@@ -89,26 +89,108 @@ public struct HTTPStatus: Hashable, Sendable {
         self.code = code
     }
 
-    /// `200 OK`.
-    public static let ok = HTTPStatus(unchecked: 200)
-    /// `100 Continue`.
+    /// `100 Continue`: the request's body may follow.
     public static let `continue` = HTTPStatus(unchecked: 100)
     /// `101 Switching Protocols`: the connection carries another protocol from here on.
     public static let switchingProtocols = HTTPStatus(unchecked: 101)
+    /// `103 Early Hints`: fields of the final response, in advance (RFC 8297).
+    public static let earlyHints = HTTPStatus(unchecked: 103)
+    /// `200 OK`.
+    public static let ok = HTTPStatus(unchecked: 200)
+    /// `201 Created`.
+    public static let created = HTTPStatus(unchecked: 201)
+    /// `202 Accepted`.
+    public static let accepted = HTTPStatus(unchecked: 202)
+    /// `203 Non-Authoritative Information`.
+    public static let nonAuthoritativeInformation = HTTPStatus(unchecked: 203)
     /// `204 No Content`.
     public static let noContent = HTTPStatus(unchecked: 204)
+    /// `205 Reset Content`.
+    public static let resetContent = HTTPStatus(unchecked: 205)
     /// `206 Partial Content`.
     public static let partialContent = HTTPStatus(unchecked: 206)
+    /// `300 Multiple Choices`.
+    public static let multipleChoices = HTTPStatus(unchecked: 300)
+    /// `301 Moved Permanently`.
+    public static let movedPermanently = HTTPStatus(unchecked: 301)
+    /// `302 Found`.
+    public static let found = HTTPStatus(unchecked: 302)
+    /// `303 See Other`.
+    public static let seeOther = HTTPStatus(unchecked: 303)
     /// `304 Not Modified`.
     public static let notModified = HTTPStatus(unchecked: 304)
+    /// `305 Use Proxy`: deprecated.
+    public static let useProxy = HTTPStatus(unchecked: 305)
+    /// `307 Temporary Redirect`.
+    public static let temporaryRedirect = HTTPStatus(unchecked: 307)
+    /// `308 Permanent Redirect`.
+    public static let permanentRedirect = HTTPStatus(unchecked: 308)
     /// `400 Bad Request`.
     public static let badRequest = HTTPStatus(unchecked: 400)
     /// `401 Unauthorized`: the origin server requires credentials.
     public static let unauthorized = HTTPStatus(unchecked: 401)
+    /// `402 Payment Required`.
+    public static let paymentRequired = HTTPStatus(unchecked: 402)
+    /// `403 Forbidden`.
+    public static let forbidden = HTTPStatus(unchecked: 403)
     /// `404 Not Found`.
     public static let notFound = HTTPStatus(unchecked: 404)
+    /// `405 Method Not Allowed`.
+    public static let methodNotAllowed = HTTPStatus(unchecked: 405)
+    /// `406 Not Acceptable`.
+    public static let notAcceptable = HTTPStatus(unchecked: 406)
     /// `407 Proxy Authentication Required`: the proxy requires credentials.
     public static let proxyAuthenticationRequired = HTTPStatus(unchecked: 407)
+    /// `408 Request Timeout`.
+    public static let requestTimeout = HTTPStatus(unchecked: 408)
+    /// `409 Conflict`.
+    public static let conflict = HTTPStatus(unchecked: 409)
+    /// `410 Gone`.
+    public static let gone = HTTPStatus(unchecked: 410)
+    /// `411 Length Required`.
+    public static let lengthRequired = HTTPStatus(unchecked: 411)
+    /// `412 Precondition Failed`.
+    public static let preconditionFailed = HTTPStatus(unchecked: 412)
+    /// `413 Content Too Large`.
+    public static let contentTooLarge = HTTPStatus(unchecked: 413)
+    /// `414 URI Too Long`.
+    public static let uriTooLong = HTTPStatus(unchecked: 414)
+    /// `415 Unsupported Media Type`.
+    public static let unsupportedMediaType = HTTPStatus(unchecked: 415)
+    /// `416 Range Not Satisfiable`.
+    public static let rangeNotSatisfiable = HTTPStatus(unchecked: 416)
+    /// `417 Expectation Failed`.
+    public static let expectationFailed = HTTPStatus(unchecked: 417)
+    /// `421 Misdirected Request`.
+    public static let misdirectedRequest = HTTPStatus(unchecked: 421)
+    /// `422 Unprocessable Content`.
+    public static let unprocessableContent = HTTPStatus(unchecked: 422)
+    /// `425 Too Early` (RFC 8470).
+    public static let tooEarly = HTTPStatus(unchecked: 425)
+    /// `426 Upgrade Required`.
+    public static let upgradeRequired = HTTPStatus(unchecked: 426)
+    /// `428 Precondition Required` (RFC 6585).
+    public static let preconditionRequired = HTTPStatus(unchecked: 428)
+    /// `429 Too Many Requests` (RFC 6585).
+    public static let tooManyRequests = HTTPStatus(unchecked: 429)
+    /// `431 Request Header Fields Too Large` (RFC 6585).
+    public static let requestHeaderFieldsTooLarge = HTTPStatus(unchecked: 431)
+    /// `451 Unavailable For Legal Reasons` (RFC 7725).
+    public static let unavailableForLegalReasons = HTTPStatus(unchecked: 451)
+    /// `500 Internal Server Error`.
+    public static let internalServerError = HTTPStatus(unchecked: 500)
+    /// `501 Not Implemented`.
+    public static let notImplemented = HTTPStatus(unchecked: 501)
+    /// `502 Bad Gateway`.
+    public static let badGateway = HTTPStatus(unchecked: 502)
+    /// `503 Service Unavailable`.
+    public static let serviceUnavailable = HTTPStatus(unchecked: 503)
+    /// `504 Gateway Timeout`.
+    public static let gatewayTimeout = HTTPStatus(unchecked: 504)
+    /// `505 HTTP Version Not Supported`.
+    public static let httpVersionNotSupported = HTTPStatus(unchecked: 505)
+    /// `511 Network Authentication Required` (RFC 6585).
+    public static let networkAuthenticationRequired = HTTPStatus(unchecked: 511)
 
     /// The classes of status codes, given by the first digit (RFC 9110 §15).
     public enum Kind: Hashable, Sendable {

@@ -15,6 +15,20 @@ import Testing
         #expect(fields.dictionary == ["Set-Cookie": "a=1, b=2", "X-One": "x"])
     }
 
+    @Test func namesKnownAtRunTimeAreChecked() throws {
+        var fields = HTTPFields()
+        let name = "x-\("runtime")"
+        try fields.set("1", for: name)
+        try fields.append("2", for: name)
+        #expect(fields[name] == "1, 2" && fields["X-Runtime"] == "1, 2")
+        for bad in ["", "a b", "a:", "a\r\nb"] {
+            #expect(throws: HTTPMessageError(.invalidFieldName, fault: .caller)) { try fields.set("1", for: bad) }
+            #expect(fields[bad] == nil)
+        }
+        try fields.set(nil, for: name)
+        #expect(fields.isEmpty)
+    }
+
     @Test func setReplacesTheFirstAndRemovesTheOthers() throws {
         var fields: HTTPFields = ["A": "1", "B": "2", "a": "3", "C": "4"]
         try fields.set("long enough to move everything behind it", for: "a")

@@ -23,6 +23,21 @@ import Testing
                 == [.informational, .successful, .redirection, .clientError, .serverError, .serverError])
     }
 
+    @Test func theStatusesOfRFC9110HaveNames() {
+        let named: [HTTPStatus] = [
+            .continue, .switchingProtocols, .ok, .created, .accepted, .nonAuthoritativeInformation, .noContent,
+            .resetContent, .partialContent, .multipleChoices, .movedPermanently, .found, .seeOther, .notModified,
+            .useProxy, .temporaryRedirect, .permanentRedirect, .badRequest, .unauthorized, .paymentRequired,
+            .forbidden, .notFound, .methodNotAllowed, .notAcceptable, .proxyAuthenticationRequired, .requestTimeout,
+            .conflict, .gone, .lengthRequired, .preconditionFailed, .contentTooLarge, .uriTooLong,
+            .unsupportedMediaType, .rangeNotSatisfiable, .expectationFailed, .misdirectedRequest,
+            .unprocessableContent, .upgradeRequired, .internalServerError, .notImplemented, .badGateway,
+            .serviceUnavailable, .gatewayTimeout, .httpVersionNotSupported,
+        ]
+        let codes = [100, 101] + Array(200...206) + Array(300...305) + [307, 308] + Array(400...417)
+        #expect(named.map(\.code) == codes + [421, 422, 426] + Array(500...505))
+    }
+
     @Test func acceptsAReason() throws {
         #expect(try HTTPResponse(status: 200, reason: "").serialized() == Array("HTTP/1.1 200 \r\n\r\n".utf8))
         #expect(try HTTPResponse(status: 200, reason: "été", version: .http10).reason == "été")

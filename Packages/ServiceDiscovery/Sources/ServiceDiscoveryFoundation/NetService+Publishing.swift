@@ -104,6 +104,7 @@ extension NetService {
     ///
     /// - Returns: false if the data is malformed or has a duplicate key, if the engine rejects it, or while the service
     ///   is being resolved.
+    @discardableResult
     public func setTXTRecord(_ recordData: Data?) -> Bool {
         let record = recordData.map { TXTRecord(wire: $0) } ?? TXTRecord()
         guard recordData.map({ Data(record.wireForm) == $0 }) ?? true else { return false }

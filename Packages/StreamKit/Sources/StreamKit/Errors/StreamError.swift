@@ -74,6 +74,20 @@ public struct StreamError: Error, Hashable, Sendable {
         domain == .posix && code == Int(number)
     }
 
+    /// Whether a time limit expired, in any layer: a limit of the stream or of a load, or the kernel's for a connection.
+    ///
+    /// ```swift
+    /// do {
+    ///     page = try await session.get(url)
+    /// } catch where error.isTimeout {
+    ///     page = nil
+    /// }
+    /// ```
+    public var isTimeout: Bool { isPOSIX(ETIMEDOUT) || (underlying as? StreamError)?.isTimeout == true }
+
+    /// Whether the task that made the call was cancelled.
+    public var isCancellation: Bool { isPOSIX(ECANCELED) || (underlying as? StreamError)?.isCancellation == true }
+
     /// Compares domain and code.
     public static func == (left: StreamError, right: StreamError) -> Bool {
         left.content === right.content || (left.domain == right.domain && left.code == right.code)

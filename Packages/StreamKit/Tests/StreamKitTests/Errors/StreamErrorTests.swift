@@ -27,6 +27,13 @@ import Testing
         #expect(domain.rawValue == number)
     }
 
+    @Test func timeoutsAndCancellationsAreRecognizedInEveryLayer() {
+        let wrapped = StreamError(posix: EPIPE, underlying: StreamError.timedOut)
+        #expect(StreamError.timedOut.isTimeout && wrapped.isTimeout && StreamError(posix: ETIMEDOUT).isTimeout)
+        #expect(StreamError.cancelled.isCancellation && !StreamError.cancelled.isTimeout)
+        #expect(!StreamError.closed.isTimeout && !StreamError.closed.isCancellation)
+    }
+
     @Test func domainsHaveNames() {
         #expect("\(StreamErrorDomain.netDB)" == "netDB")
         #expect("\(StreamErrorDomain(rawValue: 99))" == "99")
