@@ -65,15 +65,18 @@ public final class HTTPSession: Sendable {
     /// - Parameters:
     ///   - url: The URL, `http` or `https`.
     ///   - limit: The maximum number of bytes of the response body; a longer one is an error.
+    ///   - timeout: The time limit of this load; nil for ``Configuration/totalLimit``.
     /// - Throws: The error of the load. A response such as 404 is not an error.
-    public func get(_ url: URL, limit: Int = 16 << 20) async throws(StreamError) -> HTTPResponse {
+    public func get(
+        _ url: URL, limit: Int = 16 << 20, timeout: Duration? = nil
+    ) async throws(StreamError) -> HTTPResponse {
         let request: HTTPRequest
         do throws(HTTPMessageError) {
             request = try HTTPRequest(method: .get, url: url)
         } catch {
             throw StreamError(error)
         }
-        return try await load(request, limit: limit)
+        return try await load(request, limit: limit, timeout: timeout)
     }
 
     /// Sends a request and returns the stream of the final response, whose head has arrived: see `StreamProperty.httpResponse`.
@@ -84,25 +87,28 @@ public final class HTTPSession: Sendable {
     ///     `Proxy-Authorization` does so for proxies.
     ///   - body: The body, apart from the request. A body that can be read only once is sent after the server's consent
     ///     (`100-continue`), since it cannot be sent again.
-    ///
+    ///   - timeout: The time limit of this load, including redirects, logins, retries and the body; nil for
+    ///     ``Configuration/totalLimit``.
     /// - Throws: the error of the load. A 401 response is not an error: no credential was available, or the user declined the
     ///   prompt.
-    public func open(_ request: HTTPRequest, body: HTTPBody? = nil) async throws(StreamError) -> ReadStream {
-        var load = try SessionLoad(request, body: body, session: self)
-        return try await load.run()
+    public func open(
+        _ request: HTTPRequest, body: HTTPBody? = nil, timeout: Duration? = nil
+    ) async throws(StreamError) -> ReadStream {
+        try await openRetrying(request, body, timeout: timeout ?? configuration.totalLimit)
     }
 
     /// Sends a request and reads the whole response.
     ///
     /// - Parameters:
-    ///   - request: As for ``open(_:body:)``.
+    ///   - request: As for ``open(_:body:timeout:)``.
     ///   - body: The body, apart from the request.
     ///   - limit: The maximum number of bytes of the response body; a longer one is an error. ``Configuration/readLimit`` and
     ///     ``Configuration/bodyLimit`` limit the time.
+    ///   - timeout: The time limit of this load; nil for ``Configuration/totalLimit``.
     public func load(
-        _ request: HTTPRequest, body: HTTPBody? = nil, limit: Int = 16 << 20
+        _ request: HTTPRequest, body: HTTPBody? = nil, limit: Int = 16 << 20, timeout: Duration? = nil
     ) async throws(StreamError) -> HTTPResponse {
-        let stream = try await open(request, body: body)
+        let stream = try await open(request, body: body, timeout: timeout)
         defer { stream.close() }
         var response = try await stream.response()
         var bytes: [UInt8] = []

@@ -129,10 +129,12 @@ struct SessionAttempt {
 
     /// Sets the request of the stream, and what is left of `StreamProperty.httpTotalLimit`, which all attempts of a load share.
     ///
-    /// - Parameter start: the start of the load.
+    /// - Parameters:
+    ///   - start: the start of the load.
+    ///   - timeout: the time limit of the load; nil for none.
     /// - Throws: ``StreamError/timedOut`` if no time is left.
-    func prepareStream(of start: Moment) throws(StreamError) {
-        if let limit = session.configuration.totalLimit, limit > .zero {
+    func prepareStream(of start: Moment, _ timeout: Duration?) throws(StreamError) {
+        if let limit = timeout, limit > .zero {
             let left = Moment.now.duration(to: start + limit)
             guard left > .zero else { throw .timedOut("authenticating or following redirects", after: limit) }
             try stream.set(.httpTotalLimit, to: left)

@@ -30,6 +30,9 @@ extension HTTPSession {
         /// Default true.
         public var decodesContent = true
 
+        /// The rules by which requests are sent again after temporary failures. Default ``RetryPolicy/never``.
+        public var retries = RetryPolicy.never
+
         // MARK: Connections
 
         /// The TLS options. They apply to `https` URLs only.
@@ -63,8 +66,8 @@ extension HTTPSession {
         /// The limits of heads, fields and framing of responses.
         public var limits = HTTPLimits.default
 
-        /// The time limit of a load, from the first request to the end of the body, including redirects and logins. Nil (default)
-        /// for none.
+        /// The time limit of a load, from the first request to the end of the body, including redirects, logins and retries. Nil
+        /// (default) for none.
         public var totalLimit: Duration?
 
         /// The time limit of the wait for the response head, restarted whenever more of the request has been sent. Default 75 s.
@@ -75,11 +78,11 @@ extension HTTPSession {
         /// connection. Default 5 s; then the connection is closed.
         public var discardLimit: Duration = .seconds(5)
 
-        /// The time limit of the wait for each piece of a body in ``HTTPSession/load(_:body:limit:)``. Default 75 s. It does not
-        /// limit the reads of a stream from ``HTTPSession/open(_:body:)``.
+        /// The time limit of the wait for each piece of a body in ``HTTPSession/load(_:body:limit:timeout:)``. Default 75 s. It does not
+        /// limit the reads of a stream from ``HTTPSession/open(_:body:timeout:)``.
         public var readLimit: Duration = .seconds(75)
 
-        /// The time limit for a whole body in ``HTTPSession/load(_:body:limit:)``. Default 10 minutes.
+        /// The time limit for a whole body in ``HTTPSession/load(_:body:limit:timeout:)``. Default 10 minutes.
         public var bodyLimit: Duration = .seconds(600)
 
         // MARK: Other properties

@@ -20,7 +20,9 @@ struct SessionLoad: ~Copyable {
 
     private let session: HTTPSession
     /// The start of the load.
-    private let start = Moment.now
+    private let start: Moment
+    /// The time limit of the load; nil for none.
+    private let timeout: Duration?
     /// The request without the session's additions, and its history.
     private var fetch: Fetch
     private var request: HTTPRequest { fetch.request }
@@ -45,13 +47,20 @@ struct SessionLoad: ~Copyable {
     /// Whether a leg without its body was taken for the whole request.
     private var sendsWholeBody = false
 
-    init(_ request: HTTPRequest, body: HTTPBody?, session: HTTPSession) throws(StreamError) {
+    /// - Parameters:
+    ///   - start: the instant from which `timeout` counts.
+    ///   - timeout: the time limit of the load; nil for none.
+    init(
+        _ request: HTTPRequest, body: HTTPBody?, session: HTTPSession, start: Moment, timeout: Duration?
+    ) throws(StreamError) {
         guard let url = request.url else { throw .badURL("the request has none.") }
         var plain = try request.withoutLogin(url)
         let origin = try HTTPOrigin(url)
         let body = body ?? plain.body.map { .bytes($0) }
         plain.body = nil
         self.session = session
+        self.start = start
+        self.timeout = timeout
         self.url = plain.url ?? url
         self.origin = origin
         fetch = Fetch(plain, body: body)
@@ -135,7 +144,7 @@ struct SessionLoad: ~Copyable {
             attempt.stream.close()
             return (nil, error)
         }
-        try attempt.prepareStream(of: start)
+        try attempt.prepareStream(of: start, timeout)
         return (attempt, nil)
     }
 
@@ -315,7 +324,7 @@ struct SessionLoad: ~Copyable {
     }
 
     /// Reads the rest of a response so that its connection can be used again, and closes the stream.
-    private func discard(_ stream: ReadStream) async {
+    func discard(_ stream: ReadStream) async {
         let end = Moment.now + session.configuration.discardLimit
         var piece = [UInt8](repeating: 0, count: 4096)
         var count = 0

@@ -100,12 +100,10 @@ import Testing
     }
 
     @Test func anAttemptThatHasNoTimeLeftIsNotMade() async throws {
-        var configuration = HTTPSession.Configuration()
-        configuration.totalLimit = .seconds(1)
         let url = try #require(URL(string: "http://127.0.0.1/"))
         let attempt = try SessionAttempt(
-            HTTPRequest(method: .get, url: url), at: url, nil, nil, HTTPSession(configuration), isNamed: true)
-        #expect(throws: StreamError.timedOut) { try attempt.prepareStream(of: .now - .seconds(2)) }
+            HTTPRequest(method: .get, url: url), at: url, nil, nil, HTTPSession(), isNamed: true)
+        #expect(throws: StreamError.timedOut) { try attempt.prepareStream(of: .now - .seconds(2), .seconds(1)) }
     }
 
     @Test func eachFieldHasARow() {
@@ -268,6 +266,13 @@ import Testing
         Row(
             field: "totalLimit", load: holding("|" + ok), usual: "200 ok 1", changed: "timed out",
             change: { $0.totalLimit = .milliseconds(50) }),
+        Row(
+            field: "retries",
+            load: { session, _ in
+                let server = try TurnServer(["HTTP/1.1 503 X\r\nContent-Length: 0\r\nRetry-After: 0\r\n\r\n", ok])
+                let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
+                return "\(try await session.get(url).status)"
+            }, usual: "503", changed: "200", change: { $0.retries = RetryPolicy(limit: 1) }),
         Row(
             field: "properties",
             load: { session, _ in

@@ -1,0 +1,147 @@
+internal import EventLoops
+internal import Glibc
+public import HTTPMessage
+internal import StreamKit
+
+/// The rules by which a session sends a request again after a failure that may be temporary.
+///
+/// ```swift
+/// var configuration = HTTPSession.Configuration()
+/// configuration.retries = RetryPolicy(limit: 3)
+/// ```
+///
+/// Only a request whose repetition has no further effect is sent again: its method is idempotent (RFC 9110 §9.2.2) and its body can
+/// be read again. It is sent again after a response with one of ``statuses``, and after an error of the connection: a refused, reset
+/// or lost connection, an unreachable network, a name server that did not respond, or a time limit other than
+/// ``HTTPSession/Configuration/totalLimit``, which includes all retries.
+///
+/// The pause before a retry is random, between half of a delay and the whole, and the delay doubles with each retry, so that many
+/// clients do not return at the same time. A `Retry-After` field (RFC 9110 §10.2.3) replaces the delay; if it is longer than
+/// ``longestDelay``, the response is the result.
+public struct RetryPolicy: Sendable, Hashable {
+    /// The maximum number of retries of a load; 0 for none.
+    public var limit: Int
+
+    /// The delay before the first retry.
+    public var firstDelay: Duration
+
+    /// The longest delay.
+    public var longestDelay: Duration
+
+    /// The statuses after which a request is sent again.
+    public var statuses: Set<HTTPStatus>
+
+    /// Makes a policy.
+    ///
+    /// - Parameters:
+    ///   - limit: The maximum number of retries of a load.
+    ///   - firstDelay: The delay before the first retry.
+    ///   - longestDelay: The longest delay.
+    ///   - statuses: The statuses after which a request is sent again.
+    public init(
+        limit: Int, firstDelay: Duration = .milliseconds(500), longestDelay: Duration = .seconds(30),
+        statuses: Set<HTTPStatus> = [
+            .requestTimeout, .tooManyRequests, .badGateway, .serviceUnavailable, .gatewayTimeout,
+        ]
+    ) {
+        self.limit = limit
+        self.firstDelay = firstDelay
+        self.longestDelay = longestDelay
+        self.statuses = statuses
+    }
+
+    /// No retries: the default of a session.
+    public static let never = RetryPolicy(limit: 0)
+
+    /// Whether the request may be sent again.
+    func permits(_ request: HTTPRequest, _ body: HTTPBody?) -> Bool {
+        limit > 0 && request.method.isIdempotent && body?.isRepeatable != false
+    }
+
+    /// Returns the pause before the next retry; nil if the response is the result.
+    ///
+    /// - Parameters:
+    ///   - retries: the number of retries so far.
+    ///   - now: the current date.
+    ///   - random: a random number from 0 to 1.
+    func delay(after response: HTTPResponse, retries: Int, now: HTTPDate, random: Double) -> Duration? {
+        guard statuses.contains(response.status) else { return nil }
+        guard let field = response.fields[.retryAfter] else { return delay(retries: retries, random: random) }
+        let seconds: Int64
+        if let number = Int64(field), number >= 0 {
+            seconds = number
+        } else if let date = HTTPDate(field, now: now) {
+            seconds = max(0, date.secondsSinceEpoch - now.secondsSinceEpoch)
+        } else {
+            return delay(retries: retries, random: random)
+        }
+        guard retries < limit, seconds <= longestDelay.components.seconds else { return nil }
+        return .seconds(seconds)
+    }
+
+    /// Returns the pause before the next retry; nil if the error is the result.
+    func delay(after error: StreamError, retries: Int, random: Double) -> Duration? {
+        RetryPolicy.isTemporary(error) ? delay(retries: retries, random: random) : nil
+    }
+
+    private func delay(retries: Int, random: Double) -> Duration? {
+        guard retries < limit else { return nil }
+        var delay = max(.zero, firstDelay)
+        for _ in 0..<retries where delay < longestDelay { delay += delay }
+        return max(.zero, min(delay, longestDelay)) * (0.5 + 0.5 * random)
+    }
+
+    private static func isTemporary(_ error: StreamError) -> Bool {
+        switch error.domain {
+        case .posix:
+            [ECONNREFUSED, ECONNRESET, ECONNABORTED, EPIPE, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, ENETDOWN]
+                .contains(Int32(truncatingIfNeeded: error.code))
+        case .netDB: error.code == Int(EAI_AGAIN)
+        case .http: error.code == HTTPErrorNumber.connectionLost.rawValue
+        default: false
+        }
+    }
+}
+
+extension HTTPSession {
+    /// Sends a request, again if the policy for retries requires it, and returns the stream of the final response.
+    ///
+    /// - Parameters:
+    ///   - timeout: the time limit of the load; nil for none.
+    func openRetrying(
+        _ request: HTTPRequest, _ body: HTTPBody?, timeout: Duration?
+    ) async throws(StreamError) -> ReadStream {
+        let policy = configuration.retries
+        let start = Moment.now
+        var retries = 0
+        while true {
+            var load = try SessionLoad(request, body: body, session: self, start: start, timeout: timeout)
+            guard policy.permits(request, body), retries < policy.limit else { return try await load.run() }
+            let delay: Duration
+            do throws(StreamError) {
+                let stream = try await load.run()
+                guard let response = stream[.httpResponse],
+                    let pause = policy.delay(
+                        after: response, retries: retries, now: HTTPDate(secondsSinceEpoch: Int64(time(nil))),
+                        random: .random(in: 0...1)),
+                    leavesTime(pause, start, timeout)
+                else { return stream }
+                await load.discard(stream)
+                delay = pause
+            } catch {
+                guard let pause = policy.delay(after: error, retries: retries, random: .random(in: 0...1)),
+                    leavesTime(pause, start, timeout)
+                else { throw error }
+                delay = pause
+            }
+            retries += 1
+            do { try await Task.sleep(for: delay) } catch { throw .cancelled }
+        }
+    }
+
+    /// Whether the time limit of a load has not passed after a pause.
+    private func leavesTime(_ pause: Duration, _ start: Moment, _ timeout: Duration?) -> Bool {
+        guard let timeout, timeout > .zero else { return true }
+        return start.duration(to: .now) + pause < timeout
+    }
+}
