@@ -93,10 +93,17 @@ let rows: [Row] = [
     Row("NetKit", .tests, "NetKitTests", ["NetKit", "StreamKitFoundation", "StreamKitTesting"]),
 
     Row("CFNetwork", .shim, "CFNetworkC"),
-    Row("CFNetwork", .library, "CFNetworkEngine", ["CFNetworkC", "HTTPAuth", "HTTPMessage"]),
+    Row(
+        "CFNetwork", .library, "CFNetworkEngine",
+        [
+            "CFNetworkC", "EventLoops", "RunLoopDelivery", "FTPListing", "FTPStream", "HTTPAuth", "HTTPMessage",
+            "HTTPStream", "HostResolver", "StreamKit", "StreamKitFoundation",
+        ]),
     Row("CFNetwork", .library, "CFNetwork", ["CFNetworkC", "CFNetworkEngine"]),
     Row("CFNetwork", .shim, "CFNetworkPrograms", ["CFNetworkC"]),
-    Row("CFNetwork", .tests, "CFNetworkTests", ["CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms"]),
+    Row(
+        "CFNetwork", .tests, "CFNetworkTests",
+        ["CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms", "StreamKitTesting"]),
 ]
 
 struct Row {

@@ -16,8 +16,13 @@ let package = Package(
         .library(name: "CFNetwork", targets: ["CFNetwork"]),
     ],
     dependencies: [
+        .package(path: "../EventLoops"),
+        .package(path: "../FTPStream"),
         .package(path: "../HTTPAuth"),
         .package(path: "../HTTPMessage"),
+        .package(path: "../HTTPStream"),
+        .package(path: "../HostResolver"),
+        .package(path: "../StreamKit"),
     ],
     targets: [
         .target(name: "CFNetworkC"),
@@ -25,8 +30,16 @@ let package = Package(
             name: "CFNetworkEngine",
             dependencies: [
                 "CFNetworkC",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "RunLoopDelivery", package: "EventLoops"),
+                .product(name: "FTPListing", package: "FTPStream"),
+                .product(name: "FTPStream", package: "FTPStream"),
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
+                .product(name: "HTTPStream", package: "HTTPStream"),
+                .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "StreamKit", package: "StreamKit"),
+                .product(name: "StreamKitFoundation", package: "StreamKit"),
             ],
             swiftSettings: settings
         ),
@@ -34,7 +47,10 @@ let package = Package(
         .target(name: "CFNetworkPrograms", dependencies: ["CFNetworkC"]),
         .testTarget(
             name: "CFNetworkTests",
-            dependencies: ["CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms"],
+            dependencies: [
+                "CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms",
+                .product(name: "StreamKitTesting", package: "StreamKit"),
+            ],
             swiftSettings: settings
         ),
     ],

@@ -21,9 +21,15 @@ public struct RunLoopTarget: DeliveryTarget, @unchecked Sendable {
     // Only *running* a loop is restricted to its thread.
     private static let utf8: CFStringEncoding = 0x0800_0100  // kCFStringEncodingUTF8, which the importer leaves out
 
-    /// The Foundation loop. Its only uses are comparison and adding a timer, which CoreFoundation protects with a lock.
-    private let identity: RunLoop
-    /// The CoreFoundation loop; nil for the loop of another thread, which only that thread can obtain.
+    /// The loop by the name that was given. Both have one for the calling thread's loop and the main thread's.
+    private enum Identity {
+        /// A Foundation loop. Its only uses are comparison and adding a timer, which CoreFoundation protects with a lock.
+        case foundation(RunLoop)
+        case coreFoundation
+    }
+
+    private let identity: Identity
+    /// The CoreFoundation loop; nil for the Foundation loop of another thread, which reveals it only to that thread.
     private let loop: CFRunLoop?
     private let mode: RunLoop.Mode
 
@@ -50,8 +56,18 @@ public struct RunLoopTarget: DeliveryTarget, @unchecked Sendable {
         }
     }
 
+    /// Delivers on a loop of CoreFoundation, which may belong to any thread, in `mode`.
+    ///
+    /// - Parameter loop: a `CFRunLoopRef`, which the target retains.
+    @_spi(CoreFoundation)
+    public init(coreFoundation loop: UnsafeRawPointer, mode: RunLoop.Mode) {
+        identity = .coreFoundation
+        self.loop = Unmanaged<CFRunLoop>.fromOpaque(loop).takeUnretainedValue()
+        self.mode = mode
+    }
+
     private init(_ identity: RunLoop, loop: CFRunLoop?, mode: RunLoop.Mode) {
-        self.identity = identity
+        self.identity = .foundation(identity)
         self.loop = loop
         self.mode = mode
     }
@@ -67,14 +83,17 @@ public struct RunLoopTarget: DeliveryTarget, @unchecked Sendable {
 
     /// See `DeliveryTarget.makeSignal(_:)`.
     public func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal {
-        guard let loop else { return RemoteRunLoopSignal(perform, loop: identity, mode: mode) }
-        return RunLoopSignal(perform, loop: loop, mode: RunLoopTarget.name(of: mode))
+        if let loop { return RunLoopSignal(perform, loop: loop, mode: RunLoopTarget.name(of: mode)) }
+        guard case .foundation(let identity) = identity else { preconditionFailure("a target has one of the loops") }
+        return RemoteRunLoopSignal(perform, loop: identity, mode: mode)
     }
 
     /// See `DeliveryTarget.isSame(as:)`.
     public func isSame(as other: any DeliveryTarget) -> Bool {
-        guard let other = other as? RunLoopTarget else { return false }
-        return identity === other.identity && mode == other.mode
+        guard let other = other as? RunLoopTarget, mode == other.mode else { return false }
+        if let loop, let otherLoop = other.loop { return loop === otherLoop }
+        guard case .foundation(let own) = identity, case .foundation(let others) = other.identity else { return false }
+        return own === others
     }
 }
 

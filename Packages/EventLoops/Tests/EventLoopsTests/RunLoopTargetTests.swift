@@ -1,6 +1,7 @@
+import CoreFoundation
 import EventLoops
 import Foundation
-import RunLoopDelivery
+@_spi(CoreFoundation) import RunLoopDelivery
 import Testing
 
 extension EventLoopsTests {
@@ -285,6 +286,10 @@ extension EventLoopsTests {
             }
             #expect(other == false)
             #expect(RunLoopTarget.main().isSame(as: .mainRunLoop))
+            let main = Unmanaged.passUnretained(CFRunLoopGetMain() as AnyObject).toOpaque()
+            let named = RunLoopTarget(coreFoundation: main, mode: .default)
+            #expect(named.isSame(as: .mainRunLoop) && RunLoopTarget.main().isSame(as: named))
+            #expect(!named.isSame(as: RunLoopTarget(coreFoundation: main, mode: Self.privateMode)))
         }
     }
 }
