@@ -33,3 +33,12 @@ func bridge<Other: AnyObject>(_ object: some AnyObject) -> Other {
 func bridge<Other: AnyObject>(_ object: Unmanaged<some AnyObject>) -> Unmanaged<Other> {
     unsafeBitCast(object, to: Unmanaged<Other>.self)
 }
+
+/// The same place for a result.
+@_alwaysEmitIntoClient
+@inline(__always)
+func bridge<Object: AnyObject, Other: AnyObject>(
+    _ result: UnsafeMutablePointer<Unmanaged<Object>?>?
+) -> UnsafeMutablePointer<Unmanaged<Other>?>? {
+    result.map { UnsafeMutableRawPointer($0).assumingMemoryBound(to: Unmanaged<Other>?.self) }
+}

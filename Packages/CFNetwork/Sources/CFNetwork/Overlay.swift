@@ -42,6 +42,101 @@ public var kCFDNSServiceFailureKey: NSString { bridge(CFNetworkC.__kCFDNSService
 @_alwaysEmitIntoClient
 public var kCFFTPStatusCodeKey: NSString { bridge(CFNetworkC.__kCFFTPStatusCodeKey) }
 
+/// Property: the settings of TLS (CFDictionary with the keys below). Set it before a stream of the pair is opened; it holds for
+/// both. A dictionary with an unknown key or an invalid value is refused (FALSE). NULL turns TLS off.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertySSLSettings: NSString { bridge(CFNetworkC.__kCFStreamPropertySSLSettings) }
+
+/// TLS setting: the level (CFString), a kCFStreamSocketSecurityLevel…; by default kCFStreamSocketSecurityLevelNegotiatedSSL.
+/// SSL 2 and SSL 3 are refused, and kCFStreamSocketSecurityLevelTLSv1 means TLS 1.2 or later.
+@_alwaysEmitIntoClient
+public var kCFStreamSSLLevel: NSString { bridge(CFNetworkC.__kCFStreamSSLLevel) }
+
+/// TLS setting: the name to send and to find in the peer's certificate (CFString), or kCFNull for any name; by default the host.
+@_alwaysEmitIntoClient
+public var kCFStreamSSLPeerName: NSString { bridge(CFNetworkC.__kCFStreamSSLPeerName) }
+
+/// TLS setting: the own certificates and private key (CFArray of CFData with PEM text). On Apple's systems the array has a
+/// SecIdentityRef.
+@_alwaysEmitIntoClient
+public var kCFStreamSSLCertificates: NSString { bridge(CFNetworkC.__kCFStreamSSLCertificates) }
+
+/// TLS setting: whether this is the server's side (CFBoolean), which needs kCFStreamSSLCertificates.
+@_alwaysEmitIntoClient
+public var kCFStreamSSLIsServer: NSString { bridge(CFNetworkC.__kCFStreamSSLIsServer) }
+
+/// TLS setting: kCFBooleanFalse to verify nothing. The connection is then open to attacks.
+@_alwaysEmitIntoClient
+public var kCFStreamSSLValidatesCertificateChain: NSString {
+    bridge(CFNetworkC.__kCFStreamSSLValidatesCertificateChain)
+}
+
+/// TLS setting: kCFBooleanTrue to accept expired certificates.
+@_alwaysEmitIntoClient
+public var kCFStreamSSLAllowsExpiredCertificates: NSString {
+    bridge(CFNetworkC.__kCFStreamSSLAllowsExpiredCertificates)
+}
+
+/// TLS setting: kCFBooleanTrue to accept expired roots.
+@_alwaysEmitIntoClient
+public var kCFStreamSSLAllowsExpiredRoots: NSString { bridge(CFNetworkC.__kCFStreamSSLAllowsExpiredRoots) }
+
+/// TLS setting: kCFBooleanTrue to accept certificates with an unknown root.
+@_alwaysEmitIntoClient
+public var kCFStreamSSLAllowsAnyRoot: NSString { bridge(CFNetworkC.__kCFStreamSSLAllowsAnyRoot) }
+
+/// Property, read only: the peer's certificates (CFArray of CFData in DER), its own first; NULL before the handshake. On Apple's
+/// systems the array has SecCertificateRefs.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertySSLPeerCertificates: NSString { bridge(CFNetworkC.__kCFStreamPropertySSLPeerCertificates) }
+
+/// Property: the purpose of the traffic (CFString), a kCFStreamNetworkServiceType…; it sets the priority of the packets. Set it
+/// before the stream is opened.
+@_alwaysEmitIntoClient
+public var kCFStreamNetworkServiceType: NSString { bridge(CFNetworkC.__kCFStreamNetworkServiceType) }
+
+/// Service type: video.
+@_alwaysEmitIntoClient
+public var kCFStreamNetworkServiceTypeVideo: NSString { bridge(CFNetworkC.__kCFStreamNetworkServiceTypeVideo) }
+
+/// Service type: voice.
+@_alwaysEmitIntoClient
+public var kCFStreamNetworkServiceTypeVoice: NSString { bridge(CFNetworkC.__kCFStreamNetworkServiceTypeVoice) }
+
+/// Service type: transfers that may wait.
+@_alwaysEmitIntoClient
+public var kCFStreamNetworkServiceTypeBackground: NSString {
+    bridge(CFNetworkC.__kCFStreamNetworkServiceTypeBackground)
+}
+
+/// Service type: data that a user waits for.
+@_alwaysEmitIntoClient
+public var kCFStreamNetworkServiceTypeResponsiveData: NSString {
+    bridge(CFNetworkC.__kCFStreamNetworkServiceTypeResponsiveData)
+}
+
+/// Service type: the signalling of calls.
+@_alwaysEmitIntoClient
+public var kCFStreamNetworkServiceTypeCallSignaling: NSString {
+    bridge(CFNetworkC.__kCFStreamNetworkServiceTypeCallSignaling)
+}
+
+/// Service type: streamed audio and video.
+@_alwaysEmitIntoClient
+public var kCFStreamNetworkServiceTypeAVStreaming: NSString {
+    bridge(CFNetworkC.__kCFStreamNetworkServiceTypeAVStreaming)
+}
+
+/// Service type: interactive audio and video.
+@_alwaysEmitIntoClient
+public var kCFStreamNetworkServiceTypeResponsiveAV: NSString {
+    bridge(CFNetworkC.__kCFStreamNetworkServiceTypeResponsiveAV)
+}
+
+/// Service type: no special treatment, as on current systems of Apple.
+@_alwaysEmitIntoClient
+public var kCFStreamNetworkServiceTypeVoIP: NSString { bridge(CFNetworkC.__kCFStreamNetworkServiceTypeVoIP) }
+
 /// HTTP/1.0, as text.
 @_alwaysEmitIntoClient
 public var kCFHTTPVersion1_0: NSString { bridge(CFNetworkC.__kCFHTTPVersion1_0) }
@@ -190,8 +285,8 @@ public func CFHTTPMessageAppendBytes(_ message: CFHTTPMessage, _ newBytes: Unsaf
     -> Bool
 { CFNetworkC.__CFHTTPMessageAppendBytes(bridge(message), newBytes, numBytes) }
 
-/// Returns whether the header has been received completely, including its empty line. FALSE for a message that was created
-/// from its parts.
+/// Returns whether the header has been received completely, including its empty line; TRUE for a message that is a property of
+/// a stream. FALSE for a message that was created from its parts.
 @_alwaysEmitIntoClient @discardableResult
 public func CFHTTPMessageIsHeaderComplete(_ message: CFHTTPMessage) -> Bool {
     CFNetworkC.__CFHTTPMessageIsHeaderComplete(bridge(message))
@@ -246,4 +341,188 @@ public func CFHTTPMessageGetResponseStatusCode(_ response: CFHTTPMessage) -> CFI
 @_alwaysEmitIntoClient
 public func CFHTTPMessageCopyResponseStatusLine(_ response: CFHTTPMessage) -> Unmanaged<NSString>? {
     CFNetworkC.__CFHTTPMessageCopyResponseStatusLine(bridge(response)).map { bridge($0) }
+}
+
+/// Property, read only: the head of the response (CFHTTPMessage, a new one at each copy); NULL before it has arrived.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyHTTPResponseHeader: NSString { bridge(CFNetworkC.__kCFStreamPropertyHTTPResponseHeader) }
+
+/// Property, read only: the URL of the last request (CFURL), after all redirects.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyHTTPFinalURL: NSString { bridge(CFNetworkC.__kCFStreamPropertyHTTPFinalURL) }
+
+/// Property, read only: the last request as it was sent (CFHTTPMessage), after all redirects.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyHTTPFinalRequest: NSString { bridge(CFNetworkC.__kCFStreamPropertyHTTPFinalRequest) }
+
+/// Property: the proxies (CFDictionary), with the keys below or those of the system's proxy settings. Set it before the stream is
+/// opened.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyHTTPProxy: NSString { bridge(CFNetworkC.__kCFStreamPropertyHTTPProxy) }
+
+/// Key of a proxy dictionary: the host of the proxy for http URLs (CFString).
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyHTTPProxyHost: NSString { bridge(CFNetworkC.__kCFStreamPropertyHTTPProxyHost) }
+
+/// Key of a proxy dictionary: the port of the proxy for http URLs (CFNumber), 80 by default.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyHTTPProxyPort: NSString { bridge(CFNetworkC.__kCFStreamPropertyHTTPProxyPort) }
+
+/// Key of a proxy dictionary: the host of the proxy for https URLs (CFString).
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyHTTPSProxyHost: NSString { bridge(CFNetworkC.__kCFStreamPropertyHTTPSProxyHost) }
+
+/// Key of a proxy dictionary: the port of the proxy for https URLs (CFNumber), 80 by default.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyHTTPSProxyPort: NSString { bridge(CFNetworkC.__kCFStreamPropertyHTTPSProxyPort) }
+
+/// Property: whether redirects are followed (CFBoolean), by default not. Set it before the stream is opened.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyHTTPShouldAutoredirect: NSString {
+    bridge(CFNetworkC.__kCFStreamPropertyHTTPShouldAutoredirect)
+}
+
+/// Property: whether the connection is taken from, and kept for, other requests (CFBoolean), by default not. Set it before the
+/// stream is opened.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyHTTPAttemptPersistentConnection: NSString {
+    bridge(CFNetworkC.__kCFStreamPropertyHTTPAttemptPersistentConnection)
+}
+
+/// Property, read only: the number of bytes of the body that have been sent (CFNumber).
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyHTTPRequestBytesWrittenCount: NSString {
+    bridge(CFNetworkC.__kCFStreamPropertyHTTPRequestBytesWrittenCount)
+}
+
+/// Creates a stream that sends the request when it is opened, and reads the body of the response. It copies the request. Returns
+/// NULL for a message that is not a complete request.
+@_alwaysEmitIntoClient
+public func CFReadStreamCreateForHTTPRequest(_ alloc: CFAllocator?, _ request: CFHTTPMessage) -> Unmanaged<CFReadStream>
+{ CFNetworkC.__CFReadStreamCreateForHTTPRequest(alloc, bridge(request)) }
+
+/// Creates a stream that sends the request with a body that is read from another stream, which must not have been opened. With a
+/// Content-Length the body must have that length, without one it is sent in chunks. It can be sent once: a redirect that needs it
+/// again is an error. Returns NULL for a message that is not a complete request.
+@_alwaysEmitIntoClient
+public func CFReadStreamCreateForStreamedHTTPRequest(
+    _ alloc: CFAllocator?, _ requestHeaders: CFHTTPMessage, _ requestBody: CFReadStream
+) -> Unmanaged<CFReadStream> {
+    CFNetworkC.__CFReadStreamCreateForStreamedHTTPRequest(alloc, bridge(requestHeaders), requestBody)
+}
+
+/// Sets the proxy for http URLs by kCFStreamPropertyHTTPProxy. Declared by older systems.
+@_alwaysEmitIntoClient
+public func CFHTTPReadStreamSetProxy(_ httpStream: CFReadStream, _ proxyHost: NSString, _ proxyPort: CFIndex) {
+    CFNetworkC.__CFHTTPReadStreamSetProxy(httpStream, bridge(proxyHost), proxyPort)
+}
+
+/// Property: the user name (CFString), which takes precedence over that of the URL; without either the login is anonymous.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyFTPUserName: NSString { bridge(CFNetworkC.__kCFStreamPropertyFTPUserName) }
+
+/// Property: the password (CFString), which takes precedence over that of the URL. It is not read back.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyFTPPassword: NSString { bridge(CFNetworkC.__kCFStreamPropertyFTPPassword) }
+
+/// Property: whether the client connects for the data (CFBoolean), by default yes; otherwise the server does.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyFTPUsePassiveMode: NSString { bridge(CFNetworkC.__kCFStreamPropertyFTPUsePassiveMode) }
+
+/// Property, read only: the size of the file (CFNumber), if the server has reported it.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyFTPResourceSize: NSString { bridge(CFNetworkC.__kCFStreamPropertyFTPResourceSize) }
+
+/// Property: whether to query the size of the file before the transfer (CFBoolean), by default not.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyFTPFetchResourceInfo: NSString {
+    bridge(CFNetworkC.__kCFStreamPropertyFTPFetchResourceInfo)
+}
+
+/// Property: the offset at which the transfer begins (CFNumber).
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyFTPFileTransferOffset: NSString {
+    bridge(CFNetworkC.__kCFStreamPropertyFTPFileTransferOffset)
+}
+
+/// Property: whether the session is taken from, and kept for, other transfers (CFBoolean), by default yes.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyFTPAttemptPersistentConnection: NSString {
+    bridge(CFNetworkC.__kCFStreamPropertyFTPAttemptPersistentConnection)
+}
+
+/// Property: a proxy that speaks FTP (CFDictionary), with the four keys below.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyFTPProxy: NSString { bridge(CFNetworkC.__kCFStreamPropertyFTPProxy) }
+
+/// Key of a proxy dictionary: the host (CFString).
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyFTPProxyHost: NSString { bridge(CFNetworkC.__kCFStreamPropertyFTPProxyHost) }
+
+/// Key of a proxy dictionary: the port (CFNumber), 21 by default.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyFTPProxyPort: NSString { bridge(CFNetworkC.__kCFStreamPropertyFTPProxyPort) }
+
+/// Key of a proxy dictionary: the user name for the proxy (CFString).
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyFTPProxyUser: NSString { bridge(CFNetworkC.__kCFStreamPropertyFTPProxyUser) }
+
+/// Key of a proxy dictionary: the password for the proxy (CFString).
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyFTPProxyPassword: NSString { bridge(CFNetworkC.__kCFStreamPropertyFTPProxyPassword) }
+
+/// Listing: the permission bits (CFNumber).
+@_alwaysEmitIntoClient
+public var kCFFTPResourceMode: NSString { bridge(CFNetworkC.__kCFFTPResourceMode) }
+
+/// Listing: the name (CFString).
+@_alwaysEmitIntoClient
+public var kCFFTPResourceName: NSString { bridge(CFNetworkC.__kCFFTPResourceName) }
+
+/// Listing: the owner (CFString).
+@_alwaysEmitIntoClient
+public var kCFFTPResourceOwner: NSString { bridge(CFNetworkC.__kCFFTPResourceOwner) }
+
+/// Listing: the group (CFString).
+@_alwaysEmitIntoClient
+public var kCFFTPResourceGroup: NSString { bridge(CFNetworkC.__kCFFTPResourceGroup) }
+
+/// Listing: the target of a symbolic link (CFString).
+@_alwaysEmitIntoClient
+public var kCFFTPResourceLink: NSString { bridge(CFNetworkC.__kCFFTPResourceLink) }
+
+/// Listing: the size in bytes (CFNumber).
+@_alwaysEmitIntoClient
+public var kCFFTPResourceSize: NSString { bridge(CFNetworkC.__kCFFTPResourceSize) }
+
+/// Listing: the type (CFNumber), a DT_… of <dirent.h>.
+@_alwaysEmitIntoClient
+public var kCFFTPResourceType: NSString { bridge(CFNetworkC.__kCFFTPResourceType) }
+
+/// Listing: the time of the last change (CFDate).
+@_alwaysEmitIntoClient
+public var kCFFTPResourceModDate: NSString { bridge(CFNetworkC.__kCFFTPResourceModDate) }
+
+/// Creates a stream that reads a file or, for a URL that ends in a slash, the lines of a directory's listing (LIST). Returns NULL for
+/// a URL that cannot be used with FTP.
+@_alwaysEmitIntoClient
+public func CFReadStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: NSURL) -> Unmanaged<CFReadStream> {
+    CFNetworkC.__CFReadStreamCreateWithFTPURL(alloc, bridge(ftpURL))
+}
+
+/// Parses the first line of a listing. Returns the number of bytes of the line and its end, 0 if the line is incomplete, or -1 if it
+/// is too long. parsed receives a dictionary that the caller releases, or NULL for a line that is not an entry. A dictionary has only
+/// the keys whose facts are in the line.
+@_alwaysEmitIntoClient
+public func CFFTPCreateParsedResourceListing(
+    _ alloc: CFAllocator?, _ buffer: UnsafePointer<UInt8>, _ bufferLength: CFIndex,
+    _ parsed: UnsafeMutablePointer<Unmanaged<NSDictionary>?>?
+) -> CFIndex { CFNetworkC.__CFFTPCreateParsedResourceListing(alloc, buffer, bufferLength, bridge(parsed)) }
+
+/// Creates a stream that writes a file or, for a URL that ends in a slash, creates a directory when it is opened. CFWriteStreamClose
+/// waits until the server has confirmed the transfer; a stream that is released without it abandons the transfer. Returns NULL for a
+/// URL that cannot be used with FTP.
+@_alwaysEmitIntoClient
+public func CFWriteStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: NSURL) -> Unmanaged<CFWriteStream> {
+    CFNetworkC.__CFWriteStreamCreateWithFTPURL(alloc, bridge(ftpURL))
 }

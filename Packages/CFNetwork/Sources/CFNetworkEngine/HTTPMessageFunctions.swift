@@ -88,7 +88,7 @@ public func __CFHTTPMessageAppendBytes(
 
 @_cdecl("CFHTTPMessageIsHeaderComplete") @implementation
 public func __CFHTTPMessageIsHeaderComplete(_ message: CFHTTPMessage) -> Bool {
-    state(of: message).message.isHeaderComplete
+    state(of: message).isHeaderComplete
 }
 
 @_cdecl("CFHTTPMessageCopySerializedMessage") @implementation

@@ -39,16 +39,20 @@ final class HTTPMessageState: ObjectState {
     private let url: CFURL?
     /// The fields that were set before the header was complete; a value of nil removes the received field.
     private var earlyFields: [(name: HTTPFieldName, value: String?)] = []
+    /// Whether a stream has received or sent the header.
+    private let isFromStream: Bool
 
-    init(_ message: AnyHTTPMessage, url: CFURL? = nil) {
+    init(_ message: AnyHTTPMessage, url: CFURL? = nil, isFromStream: Bool = false) {
         self.message = message
         self.url = url
+        self.isFromStream = isFromStream
     }
 
     init(copying other: HTTPMessageState) {
         message = other.message
         url = other.url
         earlyFields = other.earlyFields
+        isFromStream = other.isFromStream
     }
 
     /// A request. Nil if an argument is invalid.
@@ -74,6 +78,9 @@ final class HTTPMessageState: ObjectState {
 
     /// Whether the start line is known: the message was created from its parts, or its header is complete.
     var hasHead: Bool { message.request != nil || message.response != nil }
+
+    /// Whether the whole header has been received.
+    var isHeaderComplete: Bool { isFromStream || message.isHeaderComplete }
 
     func append(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard !bytes.isEmpty else { return true }
@@ -106,6 +113,12 @@ final class HTTPMessageState: ObjectState {
         guard let name = HTTPFieldName(name) else { return nil }
         if hasHead { return message.fields[name] }
         return earlyFields.first { $0.name == name }?.value
+    }
+
+    /// The request for a stream: absolute, with the body. Nil for a response and for a message without a head.
+    var requestToSend: HTTPRequest? {
+        guard let request = message.request, request.url != nil else { return nil }
+        return request
     }
 
     func setBody(_ body: [UInt8]) { message.body = body }

@@ -29,7 +29,8 @@ public enum TestIdentity {
         return tls
     }
 
-    private static let pem = Array(
+    /// The certificate and its key as PEM text.
+    public static let pem = Array(
         """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg6vZ6sbur6JvMXdUq

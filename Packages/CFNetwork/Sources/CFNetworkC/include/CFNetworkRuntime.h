@@ -39,6 +39,41 @@ void cfn_release(void *_Nonnull state);
 /// Defined in Swift: the description of an object, retained.
 CFStringRef _Nonnull cfn_describe(const void *_Nonnull state, const void *_Nonnull object);
 
+/// The retained states of a pair of streams; NULL for arguments without streams.
+struct CFNPair {
+    void *_Nullable reader;
+    void *_Nullable writer;
+};
+
+/// Creates a stream that owns a retained state; without memory, releases the state and returns NULL.
+CFReadStreamRef _Nullable CFNReadStreamCreate(CFAllocatorRef _Nullable allocator, void *_Nonnull state);
+CFWriteStreamRef _Nullable CFNWriteStreamCreate(CFAllocatorRef _Nullable allocator, void *_Nonnull state);
+
+/// Reports an event of a stream to its client. Call it on the run loop that the stream is scheduled on.
+void CFNReadStreamSignal(CFReadStreamRef _Nonnull stream, CFStreamEventType event, CFErrorRef _Nullable error);
+void CFNWriteStreamSignal(CFWriteStreamRef _Nonnull stream, CFStreamEventType event, CFErrorRef _Nullable error);
+
+/// Defined in Swift: the states of pairs of streams.
+struct CFNPair cfn_pair_with_socket(int socket);
+struct CFNPair cfn_pair_with_host(CFStringRef _Nullable host, UInt32 port);
+struct CFNPair cfn_pair_with_address(CFDataRef _Nonnull address);
+struct CFNPair cfn_pair_bound(CFIndex size);
+
+/// Defined in Swift: the calls of CoreFoundation to a stream. Errors are retained.
+void cfn_read_attach(void *_Nonnull state, CFReadStreamRef _Nonnull stream);
+void cfn_write_attach(void *_Nonnull state, CFWriteStreamRef _Nonnull stream);
+void cfn_stream_detach(void *_Nonnull state);
+Boolean cfn_stream_open(void *_Nonnull state, CFErrorRef _Nullable *_Nonnull error, Boolean *_Nonnull isOpen);
+Boolean cfn_stream_opened(void *_Nonnull state, CFErrorRef _Nullable *_Nonnull error);
+CFIndex cfn_read_bytes(void *_Nonnull state, UInt8 *_Nonnull bytes, CFIndex count, CFErrorRef _Nullable *_Nonnull error, Boolean *_Nonnull isAtEnd);
+CFIndex cfn_write_bytes(void *_Nonnull state, const UInt8 *_Nonnull bytes, CFIndex count, CFErrorRef _Nullable *_Nonnull error);
+Boolean cfn_stream_is_ready(void *_Nonnull state);
+void cfn_stream_close(void *_Nonnull state);
+CFTypeRef _Nullable cfn_stream_copy(void *_Nonnull state, CFStringRef _Nonnull key);
+Boolean cfn_stream_set(void *_Nonnull state, CFStringRef _Nonnull key, CFTypeRef _Nullable value);
+void cfn_stream_schedule(void *_Nonnull state, CFRunLoopRef _Nonnull loop, CFStringRef _Nonnull mode);
+void cfn_stream_unschedule(void *_Nonnull state, CFRunLoopRef _Nonnull loop, CFStringRef _Nonnull mode);
+
 CF_EXTERN_C_END
 
 #endif

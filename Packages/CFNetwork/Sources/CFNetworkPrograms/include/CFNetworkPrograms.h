@@ -12,4 +12,49 @@ const char *_Nullable CFNetworkReceivingProgram(void);
 /// Every class of errors: constants and their texts.
 const char *_Nullable CFNetworkConstantsProgram(void);
 
+/// Pairs of streams to a host, an address and a socket, blocking.
+const char *_Nullable CFNetworkPairsProgram(void);
+
+/// A bound pair.
+const char *_Nullable CFNetworkBoundPairProgram(void);
+
+/// Streams that fail to open.
+const char *_Nullable CFNetworkErrorsProgram(void);
+
+/// Events on a run loop.
+const char *_Nullable CFNetworkEventsProgram(void);
+
+/// Blocking calls of scheduled streams.
+const char *_Nullable CFNetworkMixedProgram(void);
+
+/// Events on a dispatch queue.
+const char *_Nullable CFNetworkQueueProgram(void);
+
+/// Properties: values that are honoured and refused.
+const char *_Nullable CFNetworkSettingsProgram(void);
+
+/// A SOCKS proxy that refuses.
+const char *_Nullable CFNetworkSOCKSProgram(void);
+
+/// TLS on both sides of a pair of sockets; the argument is the server's certificate and key.
+const char *_Nullable CFNetworkTLSProgram(const char *_Nonnull pem);
+
+/// HTTP requests, blocking.
+const char *_Nullable CFNetworkHTTPProgram(void);
+
+/// HTTP requests with streamed bodies.
+const char *_Nullable CFNetworkUploadProgram(void);
+
+/// Persistent connections and proxies of HTTP streams.
+const char *_Nullable CFNetworkHTTPConnectionsProgram(void);
+
+/// An HTTP request on a run loop.
+const char *_Nullable CFNetworkHTTPEventsProgram(void);
+
+/// FTP transfers.
+const char *_Nullable CFNetworkFTPProgram(void);
+
+/// The lines of a listing.
+const char *_Nullable CFNetworkListingProgram(void);
+
 #endif

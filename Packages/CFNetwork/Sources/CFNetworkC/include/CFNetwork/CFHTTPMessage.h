@@ -93,8 +93,8 @@ CF_EXPORT void CFHTTPMessageSetHeaderFieldValue(CFHTTPMessageRef _Nonnull messag
 /// limited: count the bytes of an untrusted peer.
 CF_EXPORT Boolean CFHTTPMessageAppendBytes(CFHTTPMessageRef _Nonnull message, const UInt8 *_Nonnull newBytes, CFIndex numBytes) CF_REFINED_FOR_SWIFT;
 
-/// Returns whether the header has been received completely, including its empty line. FALSE for a message that was created
-/// from its parts.
+/// Returns whether the header has been received completely, including its empty line; TRUE for a message that is a property of
+/// a stream. FALSE for a message that was created from its parts.
 CF_EXPORT Boolean CFHTTPMessageIsHeaderComplete(CFHTTPMessageRef _Nonnull message) CF_REFINED_FOR_SWIFT;
 
 /// Copies the header and the body as they are sent. Nothing is added: no Host, no Content-Length. NULL while the header of a

@@ -3,6 +3,9 @@
 
 #include <CFNetwork/CFNetworkDefs.h>
 #include <CFNetwork/CFNetworkErrors.h>
+#include <CFNetwork/CFSocketStream.h>
 #include <CFNetwork/CFHTTPMessage.h>
+#include <CFNetwork/CFHTTPStream.h>
+#include <CFNetwork/CFFTPStream.h>
 
 #endif

@@ -1,0 +1,96 @@
+#ifndef CFNETWORK_CFSOCKETSTREAM_H
+#define CFNETWORK_CFSOCKETSTREAM_H
+
+#include <CFNetwork/CFNetworkDefs.h>
+
+CF_EXTERN_C_BEGIN
+
+// CFStream.h of CoreFoundation declares the functions that create pairs of streams and the keys of SOCKS proxies, security levels
+// and native sockets. This library defines them: CFStreamCreatePairWithSocket, …WithSocketToHost, …WithPeerSocketSignature,
+// CFStreamCreateBoundPair, CFReadStreamGetError and CFWriteStreamGetError.
+//
+// CFReadStreamSetProperty and CFWriteStreamSetProperty return FALSE for a key or value that the stream does not honour.
+
+// The parts of CFStreamError.error in kCFStreamErrorDomainSOCKS: subdomains and codes.
+enum {
+    kCFStreamErrorSOCKSSubDomainNone = 0,
+    kCFStreamErrorSOCKSSubDomainVersionCode = 1,
+    kCFStreamErrorSOCKS4SubDomainResponse = 2,
+    kCFStreamErrorSOCKS5SubDomainUserPass = 3,
+    kCFStreamErrorSOCKS5SubDomainMethod = 4,
+    kCFStreamErrorSOCKS5SubDomainResponse = 5,
+    kCFStreamErrorSOCKS5BadResponseAddr = 1,
+    kCFStreamErrorSOCKS5BadState = 2,
+    kCFStreamErrorSOCKSUnknownClientVersion = 3,
+    kCFStreamErrorSOCKS4RequestFailed = 91,
+    kCFStreamErrorSOCKS4IdentdFailed = 92,
+    kCFStreamErrorSOCKS4IdConflict = 93,
+    kSOCKS5NoAcceptableMethod = 0xFF,
+};
+
+/// The subdomain of a SOCKS error: the upper 16 bits of its code.
+CF_INLINE SInt32 CFSocketStreamSOCKSGetErrorSubdomain(const CFStreamError *_Nonnull error) { return (error->error >> 16) & 0xFFFF; }
+
+/// The code of a SOCKS error within its subdomain: the lower 16 bits.
+CF_INLINE SInt32 CFSocketStreamSOCKSGetError(const CFStreamError *_Nonnull error) { return error->error & 0xFFFF; }
+
+/// The protocols of CFSocketStreamPairSetSecurityProtocol.
+typedef CF_ENUM(int, CFStreamSocketSecurityProtocol) {
+    kCFStreamSocketSecurityNone = 0,
+    kCFStreamSocketSecuritySSLv2 = 1,
+    kCFStreamSocketSecuritySSLv3 = 2,
+    kCFStreamSocketSecuritySSLv23 = 3,
+    kCFStreamSocketSecurityTLSv1 = 4,
+};
+
+/// Property: the settings of TLS (CFDictionary with the keys below). Set it before a stream of the pair is opened; it holds for
+/// both. A dictionary with an unknown key or an invalid value is refused (FALSE). NULL turns TLS off.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertySSLSettings CF_REFINED_FOR_SWIFT;
+/// TLS setting: the level (CFString), a kCFStreamSocketSecurityLevel…; by default kCFStreamSocketSecurityLevelNegotiatedSSL.
+/// SSL 2 and SSL 3 are refused, and kCFStreamSocketSecurityLevelTLSv1 means TLS 1.2 or later.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamSSLLevel CF_REFINED_FOR_SWIFT;
+/// TLS setting: the name to send and to find in the peer's certificate (CFString), or kCFNull for any name; by default the host.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamSSLPeerName CF_REFINED_FOR_SWIFT;
+/// TLS setting: the own certificates and private key (CFArray of CFData with PEM text). On Apple's systems the array has a
+/// SecIdentityRef.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamSSLCertificates CF_REFINED_FOR_SWIFT;
+/// TLS setting: whether this is the server's side (CFBoolean), which needs kCFStreamSSLCertificates.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamSSLIsServer CF_REFINED_FOR_SWIFT;
+/// TLS setting: kCFBooleanFalse to verify nothing. The connection is then open to attacks.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamSSLValidatesCertificateChain CF_REFINED_FOR_SWIFT;
+/// TLS setting: kCFBooleanTrue to accept expired certificates.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamSSLAllowsExpiredCertificates CF_REFINED_FOR_SWIFT;
+/// TLS setting: kCFBooleanTrue to accept expired roots.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamSSLAllowsExpiredRoots CF_REFINED_FOR_SWIFT;
+/// TLS setting: kCFBooleanTrue to accept certificates with an unknown root.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamSSLAllowsAnyRoot CF_REFINED_FOR_SWIFT;
+/// Property, read only: the peer's certificates (CFArray of CFData in DER), its own first; NULL before the handshake. On Apple's
+/// systems the array has SecCertificateRefs.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertySSLPeerCertificates CF_REFINED_FOR_SWIFT;
+/// Property: the purpose of the traffic (CFString), a kCFStreamNetworkServiceType…; it sets the priority of the packets. Set it
+/// before the stream is opened.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamNetworkServiceType CF_REFINED_FOR_SWIFT;
+/// Service type: video.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamNetworkServiceTypeVideo CF_REFINED_FOR_SWIFT;
+/// Service type: voice.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamNetworkServiceTypeVoice CF_REFINED_FOR_SWIFT;
+/// Service type: transfers that may wait.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamNetworkServiceTypeBackground CF_REFINED_FOR_SWIFT;
+/// Service type: data that a user waits for.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamNetworkServiceTypeResponsiveData CF_REFINED_FOR_SWIFT;
+/// Service type: the signalling of calls.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamNetworkServiceTypeCallSignaling CF_REFINED_FOR_SWIFT;
+/// Service type: streamed audio and video.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamNetworkServiceTypeAVStreaming CF_REFINED_FOR_SWIFT;
+/// Service type: interactive audio and video.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamNetworkServiceTypeResponsiveAV CF_REFINED_FOR_SWIFT;
+/// Service type: no special treatment, as on current systems of Apple.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamNetworkServiceTypeVoIP CF_REFINED_FOR_SWIFT;
+
+/// Sets the security level of both streams of a pair, before they are opened; SSLv23 means the best level that both sides support.
+/// Returns whether both streams honour it: SSL 2 and SSL 3 are refused.
+CF_EXPORT Boolean CFSocketStreamPairSetSecurityProtocol(CFReadStreamRef _Nonnull socketReadStream, CFWriteStreamRef _Nonnull socketWriteStream, CFStreamSocketSecurityProtocol securityProtocol);
+
+CF_EXTERN_C_END
+
+#endif

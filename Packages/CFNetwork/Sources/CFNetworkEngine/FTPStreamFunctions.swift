@@ -1,0 +1,79 @@
+// The functions of CFFTPStream.h. Their names and documentation are in the header.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+
+internal import CFNetworkC
+internal import CFNetworkC.Runtime
+public import CoreFoundation
+internal import FTPListing
+internal import FTPStream
+internal import Foundation
+internal import StreamKit
+internal import StreamKitFoundation
+
+@_cdecl("CFReadStreamCreateWithFTPURL") @implementation
+public func __CFReadStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: CFURL) -> Unmanaged<CFReadStream> {
+    guard let url = URL(string: string(ftpURL)), let stream = try? ReadStream(ftpURL: url) else { return nullable(nil) }
+    if stream.kind.honours(.ftpListingCommand) {
+        // CFFTPCreateParsedResourceListing reads every format, and programs that read the lines themselves expect that of LIST.
+        try? stream.set(.ftpListingCommand, to: .list)
+    }
+    return nullable(makeReadStream(alloc, ReadStreamState(stream, keys: .ftp)))
+}
+
+@_cdecl("CFWriteStreamCreateWithFTPURL") @implementation
+public func __CFWriteStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: CFURL) -> Unmanaged<CFWriteStream> {
+    guard let url = URL(string: string(ftpURL)), let stream = try? WriteStream(ftpURL: url) else {
+        return nullable(nil)
+    }
+    let state = WriteStreamState(BridgedOutputStream(stream), keys: .ftp, finishesAtClose: true)
+    let info = Unmanaged<ObjectState>.passRetained(state)
+    return nullable(CFNWriteStreamCreate(alloc, info.toOpaque()))
+}
+
+/// A read stream that owns a state. Nil if the allocator has no memory.
+func makeReadStream(_ allocator: CFAllocator?, _ state: ReadStreamState) -> Unmanaged<CFReadStream>? {
+    CFNReadStreamCreate(allocator, Unmanaged<ObjectState>.passRetained(state).toOpaque())
+}
+
+@_cdecl("CFFTPCreateParsedResourceListing") @implementation
+public func __CFFTPCreateParsedResourceListing(
+    _ alloc: CFAllocator?, _ buffer: UnsafePointer<UInt8>, _ bufferLength: CFIndex,
+    _ parsed: UnsafeMutablePointer<Unmanaged<CFDictionary>?>?
+) -> CFIndex {
+    parsed?.pointee = nil
+    guard bufferLength >= 0 else { return -1 }
+    let now = Int64(Date().timeIntervalSince1970)
+    var parser = ListingParser(ListingOptions(now: now))
+    let bytes = RawSpan(_unsafeStart: buffer, byteCount: bufferLength)
+    do throws(ListingError) {
+        let step = try parser.parse(bytes)
+        if let entry = step.entry { parsed?.pointee = entry.dictionary }
+        return step.consumed
+    } catch {
+        return -1
+    }
+}
+
+extension ListingEntry {
+    /// A retained dictionary with CFFTPStream.h's keys, and only the facts that the line has.
+    fileprivate var dictionary: Unmanaged<CFDictionary> {
+        let dictionary = CFNDictionaryCreate().takeRetainedValue()
+        func set(_ key: CFString, _ value: Unmanaged<some AnyObject>) {
+            CFDictionarySetValue(dictionary, Unmanaged.passUnretained(key).toOpaque(), value.toOpaque())
+            value.release()
+        }
+        set(__kCFFTPResourceName, cfString(name))
+        set(__kCFFTPResourceType, cfNumber(Int(kind.directoryEntryType)))
+        if let size { set(__kCFFTPResourceSize, cfNumber(Int(clamping: size))) }
+        if let owner { set(__kCFFTPResourceOwner, cfString(owner)) }
+        if let group { set(__kCFFTPResourceGroup, cfString(group)) }
+        if let mode { set(__kCFFTPResourceMode, cfNumber(Int(mode))) }
+        if let linkTarget { set(__kCFFTPResourceLink, cfString(linkTarget)) }
+        if let date {
+            let time = Double(date.secondsSince1970()) - kCFAbsoluteTimeIntervalSince1970
+            let object: CFDate = CFDateCreate(nil, time)
+            set(__kCFFTPResourceModDate, Unmanaged.passRetained(object))
+        }
+        return .fromOpaque(Unmanaged.passRetained(dictionary).toOpaque())
+    }
+}

@@ -1,0 +1,35 @@
+// The functions of CFHTTPStream.h. Their names and documentation are in the header.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+
+public import CFNetworkC
+internal import CFNetworkC.Runtime
+public import CoreFoundation
+internal import HTTPMessage
+internal import HTTPStream
+internal import StreamKit
+
+private func makeStream(
+    _ allocator: CFAllocator?, _ message: CFHTTPMessage, _ body: CFReadStream?
+) -> Unmanaged<CFReadStream> {
+    let state: HTTPMessageState = state(of: message)
+    guard let request = state.requestToSend else { return nullable(nil) }
+    let upload = body.map { body in
+        let length = request.fields[.contentLength].flatMap { Int64($0) }
+        return HTTPBody.stream(once: ReadStream(transport: StreamedBody(body)), length: length)
+    }
+    return nullable(makeReadStream(allocator, ReadStreamState(ReadStream(request: request, body: upload), keys: .http)))
+}
+
+@_cdecl("CFReadStreamCreateForHTTPRequest") @implementation
+public func __CFReadStreamCreateForHTTPRequest(
+    _ alloc: CFAllocator?, _ request: CFHTTPMessage
+) -> Unmanaged<CFReadStream> {
+    makeStream(alloc, request, nil)
+}
+
+@_cdecl("CFReadStreamCreateForStreamedHTTPRequest") @implementation
+public func __CFReadStreamCreateForStreamedHTTPRequest(
+    _ alloc: CFAllocator?, _ requestHeaders: CFHTTPMessage, _ requestBody: CFReadStream
+) -> Unmanaged<CFReadStream> {
+    makeStream(alloc, requestHeaders, requestBody)
+}

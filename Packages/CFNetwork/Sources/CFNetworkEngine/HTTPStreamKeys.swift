@@ -1,0 +1,41 @@
+internal import CFNetworkC
+internal import CoreFoundation
+internal import Foundation
+internal import HTTPMessage
+internal import HTTPStream
+internal import StreamKit
+
+extension [String: StreamKey] {
+    /// The properties of HTTP streams.
+    static let http: StreamKeys = {
+        var keys = StreamKeys.socket
+        keys[string(__kCFStreamPropertyHTTPShouldAutoredirect)] = .flag(.httpFollowsRedirects)
+        keys[string(__kCFStreamPropertyHTTPAttemptPersistentConnection)] = .flag(.httpKeepsConnection)
+        keys[string(__kCFStreamPropertyHTTPRequestBytesWrittenCount)] = .reading {
+            NSNumber(value: $0.value(.httpBodyBytesSent) ?? 0)
+        }
+        keys[string(__kCFStreamPropertyHTTPFinalURL)] = .reading {
+            $0.value(.httpFinalURL).flatMap { cfURL($0.absoluteString)?.takeRetainedValue() }
+        }
+        keys[string(__kCFStreamPropertyHTTPFinalRequest)] = .reading {
+            $0.value(.httpFinalRequest).flatMap { message(AnyHTTPMessage($0)) }
+        }
+        keys[string(__kCFStreamPropertyHTTPResponseHeader)] = .reading {
+            $0.value(.httpResponse).flatMap { message(AnyHTTPMessage($0)) }
+        }
+        let proxy = string(__kCFStreamPropertyHTTPProxy)
+        keys[proxy] = .dictionary(proxy) { stream, dictionary in
+            guard let dictionary else { return stream.set(.httpProxySettings, to: nil) }
+            guard let settings = ProxySettings(dictionary: dictionary) else { return false }
+            return stream.set(.httpProxySettings, to: settings)
+        }
+        return keys
+    }()
+
+    /// A new CFHTTPMessage.
+    private static func message(_ message: AnyHTTPMessage) -> AnyObject? {
+        let state = HTTPMessageState(message, isFromStream: true)
+        let object: Unmanaged<CFHTTPMessage>? = state.makeObject(nil, HTTPMessageState.typeID)
+        return object?.takeRetainedValue()
+    }
+}

@@ -1,0 +1,41 @@
+internal import CFNetworkC
+internal import CFNetworkC.Runtime
+@preconcurrency internal import CoreFoundation
+internal import StreamKit
+
+extension StreamError {
+    /// A retained CFError with Apple's domain and code, the message, and the facts under CFNetwork's keys.
+    ///
+    /// The numbers of `CFStreamError` are under the keys from which `CFReadStreamGetError` reads them.
+    var cfError: Unmanaged<CFError> {
+        let info = CFNDictionaryCreate().takeRetainedValue()
+        func set(_ key: String, _ value: Unmanaged<some AnyObject>) {
+            let key = cfString(key)
+            CFDictionarySetValue(info, key.toOpaque(), value.toOpaque())
+            key.release()
+            value.release()
+        }
+        set("_kCFStreamErrorDomainKey", cfNumber(domain.rawValue))
+        set("_kCFStreamErrorCodeKey", cfNumber(code))
+        set(string(kCFErrorLocalizedDescriptionKey), cfString(description))
+        for (key, value) in details {
+            switch value {
+            case .number(let number): set(key.rawValue, cfNumber(number))
+            case .text(let text): set(key.rawValue, cfString(text))
+            }
+        }
+        let (name, number): (CFString, Int) =
+            switch domain {
+            case .posix: (kCFErrorDomainPOSIX, code)
+            case .ssl, .macOSStatus: (kCFErrorDomainOSStatus, code)
+            default: (__kCFErrorDomainCFNetwork, networkErrorNumber?.rawValue ?? code)
+            }
+        return .passRetained(CFErrorCreate(nil, name, number, info))
+    }
+}
+
+/// A retained number.
+func cfNumber(_ value: Int) -> Unmanaged<CFNumber> {
+    var value = value
+    return .passRetained(CFNumberCreate(nil, .cfIndexType, &value))
+}

@@ -1,0 +1,129 @@
+internal import CFNetworkC
+internal import CoreFoundation
+internal import Foundation
+internal import HTTPStream
+internal import StreamKit
+
+/// A property of a stream under its key: the conversions of its value from and to objects of CoreFoundation.
+struct StreamKey: Sendable {
+    /// The value; nil if the stream has none, or none yet.
+    let value: @Sendable (StreamState) -> AnyObject?
+    /// Sets the value, nil for the default. Returns whether the stream honours it. Nil for a property that is only read.
+    let set: (@Sendable (StreamState, AnyObject?) -> Bool)?
+}
+
+/// The properties of one kind of stream, beyond those that Foundation's streams have.
+typealias StreamKeys = [String: StreamKey]
+
+extension StreamKey {
+    /// A property that is only read.
+    static func reading(_ value: @escaping @Sendable (StreamState) -> AnyObject?) -> StreamKey {
+        StreamKey(value: value, set: nil)
+    }
+
+    /// A CFBoolean.
+    static func flag(_ property: StreamProperty<Bool>) -> StreamKey {
+        StreamKey(
+            value: { $0.value(property).map { $0 ? kCFBooleanTrue : kCFBooleanFalse } },
+            set: { stream, value in
+                guard let value else { return stream.set(property, to: nil) }
+                guard let flag = value as? NSNumber else { return false }
+                return stream.set(property, to: flag.boolValue)
+            })
+    }
+
+    /// A CFString. A password is not read back.
+    static func text(_ property: StreamProperty<String>, isSecret: Bool = false) -> StreamKey {
+        StreamKey(
+            value: { isSecret ? nil : $0.value(property).map { NSString(string: $0) } },
+            set: { stream, value in
+                guard let value else { return stream.set(property, to: nil) }
+                guard let text = value as? String else { return false }
+                return stream.set(property, to: text)
+            })
+    }
+
+    /// A CFNumber that is not negative.
+    static func count(_ property: StreamProperty<UInt64>) -> StreamKey {
+        StreamKey(
+            value: { $0.value(property).map { NSNumber(value: $0) } },
+            set: { stream, value in
+                guard let value else { return stream.set(property, to: nil) }
+                guard let number = value as? NSNumber, number.int64Value >= 0 else { return false }
+                return stream.set(property, to: number.uint64Value)
+            })
+    }
+
+    /// A dictionary, which is read back as it was set. `apply` sets its contents.
+    static func dictionary(
+        _ key: String, _ apply: @escaping @Sendable (StreamState, NSDictionary?) -> Bool
+    ) -> StreamKey {
+        StreamKey(
+            value: { $0.dictionaries.withLock { $0[key] }?.value },
+            set: { stream, value in
+                let dictionary = (value as? [AnyHashable: Any]).map { NSDictionary(dictionary: $0) }
+                if value != nil, dictionary == nil { return false }
+                guard apply(stream, dictionary) else { return false }
+                let kept = dictionary.map { StreamState.Dictionary(value: $0) }
+                stream.dictionaries.withLock { $0[key] = kept }
+                return true
+            })
+    }
+}
+
+extension [String: StreamKey] {
+    /// The properties of connections.
+    static let socket: StreamKeys = [
+        string(kCFStreamPropertySOCKSProxy): .socksProxy,
+        string(__kCFStreamPropertySSLSettings): .sslSettings,
+        string(kCFStreamPropertySocketSecurityLevel): .securityLevel,
+        // Objects without an equivalent in C.
+        "kCFStreamPropertySSLContext": .reading { _ in nil },
+        "kCFStreamPropertySSLPeerTrust": .reading { _ in nil },
+    ]
+}
+
+extension StreamKey {
+    /// The dictionary of a SOCKS proxy; the password is not read back.
+    fileprivate static var socksProxy: StreamKey {
+        let key = string(kCFStreamPropertySOCKSProxy)
+        return StreamKey(
+            value: { stream in
+                guard let proxy = stream.value(.socksProxy) else { return nil }
+                let version = proxy.version == .v4 ? kCFStreamSocketSOCKSVersion4 : kCFStreamSocketSOCKSVersion5
+                let settings: [String: Any?] = [
+                    string(kCFStreamPropertySOCKSProxyHost): proxy.host,
+                    string(kCFStreamPropertySOCKSProxyPort): Int(proxy.port),
+                    string(kCFStreamPropertySOCKSVersion): string(version),
+                    string(kCFStreamPropertySOCKSUser): proxy.user,
+                ]
+                return NSDictionary(dictionary: settings.compactMapValues { $0 })
+            },
+            set: { $0.setFoundationValue($1, key) })
+    }
+
+    /// The dictionary of TLS settings. The certificates are PEM text: one or more CFData, with the key.
+    fileprivate static var sslSettings: StreamKey {
+        let key = string(__kCFStreamPropertySSLSettings)
+        let certificates = string(__kCFStreamSSLCertificates)
+        return .dictionary(key) { stream, settings in
+            guard stream.status == .notOpen else { return false }
+            guard let settings else { return stream.setFoundationValue(nil, key) }
+            guard let parts = settings[certificates] else { return stream.setFoundationValue(settings, key) }
+            guard let parts = parts as? [Data], !parts.isEmpty,
+                let identity = try? TLSIdentity(pem: [UInt8](parts.joined(separator: "\n".utf8)))
+            else { return false }
+            var converted = settings as? [AnyHashable: Any] ?? [:]
+            converted[certificates] = [identity]
+            return stream.setFoundationValue(NSDictionary(dictionary: converted), key)
+        }
+    }
+
+    /// A level of security. TLS cannot begin on an open stream: that would replace the streams below both halves.
+    fileprivate static var securityLevel: StreamKey {
+        let key = string(kCFStreamPropertySocketSecurityLevel)
+        return StreamKey(
+            value: { $0.foundationValue(key) },
+            set: { $0.status == .notOpen && $0.setFoundationValue($1, key) })
+    }
+}

@@ -1,0 +1,210 @@
+internal import CFNetworkC
+internal import CFNetworkC.Runtime
+@preconcurrency internal import CoreFoundation
+internal import EventLoops
+internal import Foundation
+internal import RunLoopDelivery
+internal import StreamKit
+internal import StreamKitFoundation
+
+/// The state of a CFReadStream or a CFWriteStream: a stream of StreamKit.
+///
+/// Theory of operation. CoreFoundation keeps the client, the status and the schedule, and calls the functions of
+/// CFNetworkRuntime.h. The stream below gets one client with the first run loop. Its events arrive in the perform function of a
+/// run loop source and are reported to CoreFoundation there: it calls its client at once, because the stream is scheduled on
+/// that run loop.
+///
+/// The CFStream owns this state, and the state refers to it weakly: an event that arrives while another thread releases the
+/// last reference is dropped.
+class StreamState: ObjectState, @unchecked Sendable {
+    // The lock protects all mutable state; the streams of StreamKit are thread-safe. A CFStream itself is used by one thread
+    // at a time, as on Apple's systems.
+    private struct Schedule {
+        var targets: [RunLoopTarget] = []
+        var hasClient = false
+    }
+    private let schedule = Locked(Schedule())
+    /// The settings that were made by a dictionary, by key.
+    let dictionaries = Locked<[String: Dictionary]>([:])
+    /// The properties in addition to those of Foundation's streams.
+    private let keys: StreamKeys
+
+    /// A dictionary that a program has set; it is never changed.
+    struct Dictionary: @unchecked Sendable {
+        let value: NSDictionary
+    }
+
+    init(keys: StreamKeys) { self.keys = keys }
+
+    /// The status of the stream below.
+    var status: StreamStatus { .closed }
+    /// The failure of the stream below.
+    var failure: StreamError? { nil }
+    /// Whether a read or write would not wait.
+    var isReady: Bool { false }
+    /// The kind of the stream below.
+    var kind: StreamKind { .transport }
+
+    func open() throws(StreamError) {}
+    func close() {}
+    fileprivate func attachClient() {}
+    fileprivate func removeClient() {}
+    fileprivate func add(_ target: RunLoopTarget) {}
+    fileprivate func remove(_ target: RunLoopTarget) {}
+    fileprivate func abandon() {}
+
+    /// The value of a property of the stream below.
+    func value<Value>(_ property: StreamProperty<Value>) -> Value? { nil }
+    /// Sets a property of the stream below. Returns whether the stream honours the value.
+    func set<Value>(_ property: StreamProperty<Value>, to value: Value?) -> Bool { false }
+    /// The value of a property of Foundation's streams.
+    func foundationValue(_ key: String) -> AnyObject? { nil }
+    /// Sets a property of Foundation's streams. Returns whether the stream honours the value.
+    func setFoundationValue(_ value: AnyObject?, _ key: String) -> Bool { false }
+
+    final func addTarget(_ target: RunLoopTarget) {
+        let (isFirst, isNew) = schedule.withLock { schedule in
+            if schedule.targets.contains(where: { $0.isSame(as: target) }) { return (false, false) }
+            defer { schedule.hasClient = true }
+            schedule.targets.append(target)
+            return (!schedule.hasClient, true)
+        }
+        if isFirst { attachClient() }
+        if isNew { add(target) }
+    }
+
+    final func removeTarget(_ target: RunLoopTarget) {
+        schedule.withLock { schedule in schedule.targets.removeAll { $0.isSame(as: target) } }
+        remove(target)
+    }
+
+    /// The value of a property, as an object of CoreFoundation. Nil for a property that the stream does not have.
+    final func copy(_ key: String) -> AnyObject? {
+        if let key = keys[key] { return key.value(self) }
+        return foundationValue(key)
+    }
+
+    /// Sets a property; nil restores the default. Returns whether the stream honours the value.
+    final func set(_ value: AnyObject?, forKey name: String) -> Bool {
+        if let key = keys[name] { return key.set?(self, value) ?? false }
+        return setFoundationValue(value, name)
+    }
+
+    /// Ends all events: the CFStream is being deallocated. A write stream that was not closed abandons its transfer.
+    final func detach() {
+        removeClient()
+        abandon()
+    }
+}
+
+/// The state of a CFReadStream.
+final class ReadStreamState: StreamState, @unchecked Sendable {
+    private let stream: BridgedInputStream
+    /// The CFStream that owns this state. Set once, before the stream can be used.
+    private weak var object: CFReadStream?
+
+    init(_ stream: BridgedInputStream, keys: StreamKeys = .socket) {
+        self.stream = stream
+        super.init(keys: keys)
+    }
+
+    convenience init(_ stream: ReadStream, keys: StreamKeys) { self.init(BridgedInputStream(stream), keys: keys) }
+
+    override var summary: String { "read stream, \(status)" }
+    override var status: StreamStatus { stream.readStream.status }
+    override var failure: StreamError? { stream.readStream.error }
+    override var isReady: Bool { stream.hasBytesAvailable }
+    override var kind: StreamKind { stream.readStream.kind }
+
+    func attach(_ object: CFReadStream) { self.object = object }
+    override func open() throws(StreamError) { try stream.readStream.open() }
+    override func close() { stream.close() }
+    override fileprivate func abandon() { stream.close() }
+    override fileprivate func removeClient() { stream.readStream.setClient([], nil) }
+    override fileprivate func add(_ target: RunLoopTarget) { stream.readStream.schedule(on: target) }
+    override fileprivate func remove(_ target: RunLoopTarget) { stream.readStream.unschedule(from: target) }
+    override func value<Value>(_ property: StreamProperty<Value>) -> Value? { stream.readStream[property] }
+
+    override func set<Value>(_ property: StreamProperty<Value>, to value: Value?) -> Bool {
+        (try? stream.readStream.set(property, to: value)) != nil
+    }
+
+    override func foundationValue(_ key: String) -> AnyObject? { stream.property(forKey: .init(key)) }
+
+    override func setFoundationValue(_ value: AnyObject?, _ key: String) -> Bool {
+        stream.setProperty(value, forKey: .init(key))
+    }
+
+    override fileprivate func attachClient() {
+        stream.readStream.setClient(.all) { [weak self] _, event in self?.report(event) }
+    }
+
+    private func report(_ event: StreamEvent) {
+        guard let object else { return }
+        let error = event == .errorOccurred ? failure?.cfError : nil
+        defer { error?.release() }
+        CFNReadStreamSignal(object, CFStreamEventType(rawValue: event.rawValue), error?.takeUnretainedValue())
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int {
+        try stream.readStream.read(into: buffer)
+    }
+}
+
+/// The state of a CFWriteStream.
+final class WriteStreamState: StreamState, @unchecked Sendable {
+    private let stream: BridgedOutputStream
+    /// Whether closing waits until the destination has confirmed everything that was written.
+    private let finishesAtClose: Bool
+    /// The CFStream that owns this state. Set once, before the stream can be used.
+    private weak var object: CFWriteStream?
+
+    init(_ stream: BridgedOutputStream, keys: StreamKeys = .socket, finishesAtClose: Bool = false) {
+        self.stream = stream
+        self.finishesAtClose = finishesAtClose
+        super.init(keys: keys)
+    }
+
+    override var summary: String { "write stream, \(status)" }
+    override var status: StreamStatus { stream.writeStream.status }
+    override var failure: StreamError? { stream.writeStream.error }
+    override var isReady: Bool { stream.hasSpaceAvailable }
+    override var kind: StreamKind { stream.writeStream.kind }
+
+    func attach(_ object: CFWriteStream) { self.object = object }
+    override func open() throws(StreamError) { try stream.writeStream.open() }
+
+    override func close() {
+        if finishesAtClose, status == .open { _ = Result { () throws(StreamError) in try stream.writeStream.finish() } }
+        stream.close()
+    }
+
+    override fileprivate func abandon() { stream.close() }
+    override fileprivate func removeClient() { stream.writeStream.setClient([], nil) }
+    override fileprivate func add(_ target: RunLoopTarget) { stream.writeStream.schedule(on: target) }
+    override fileprivate func remove(_ target: RunLoopTarget) { stream.writeStream.unschedule(from: target) }
+    override func value<Value>(_ property: StreamProperty<Value>) -> Value? { stream.writeStream[property] }
+
+    override func set<Value>(_ property: StreamProperty<Value>, to value: Value?) -> Bool {
+        (try? stream.writeStream.set(property, to: value)) != nil
+    }
+
+    override func foundationValue(_ key: String) -> AnyObject? { stream.property(forKey: .init(key)) }
+
+    override func setFoundationValue(_ value: AnyObject?, _ key: String) -> Bool {
+        stream.setProperty(value, forKey: .init(key))
+    }
+
+    override fileprivate func attachClient() {
+        stream.writeStream.setClient(.all) { [weak self] _, event in self?.report(event) }
+    }
+
+    private func report(_ event: StreamEvent) {
+        guard let object else { return }
+        let error = event == .errorOccurred ? failure?.cfError : nil
+        defer { error?.release() }
+        CFNWriteStreamSignal(object, CFStreamEventType(rawValue: event.rawValue), error?.takeUnretainedValue())
+    }
+
+    func write(_ bytes: RawSpan) throws(StreamError) -> Int { try stream.writeStream.write(bytes) }
+}

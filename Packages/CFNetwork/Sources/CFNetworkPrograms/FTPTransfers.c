@@ -1,0 +1,223 @@
+#include "CFNetworkPrograms.h"
+#include "Check.h"
+#include "Peer.h"
+#include <CFNetwork/CFNetwork.h>
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const char listing[] = "total 2\r\n-rw-r--r--   1 ann  staff  1234 Jan  2  2020 notes.txt\r\ndrwxr-xr-x   2 ann  staff  4096 Jan  2  2020 pub\r\n";
+
+/// Opens a listener for data and announces it.
+static int enterPassiveMode(int connection) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(listener, (struct sockaddr *)&address, size) || listen(listener, 1)) return -1;
+    getsockname(listener, (struct sockaddr *)&address, &size);
+    char line[64];
+    snprintf(line, sizeof line, "229 Entering (|||%d|)\r\n", ntohs(address.sin_port));
+    PeerSend(connection, line);
+    return listener;
+}
+
+/// A server with a file of ten bytes and a directory.
+static void serve(struct Peer *peer, int connection) {
+    char line[512], answer[600];
+    int listener = -1, offset = 0;
+    PeerSend(connection, "220 Ready\r\n");
+    while (PeerReadLine(connection, line, sizeof line) >= 0) {
+        if (strlen(peer->seen) + strlen(line) + 2 < sizeof peer->seen) strcat(strcat(peer->seen, line), "\n");
+        if (!strncasecmp(line, "USER", 4)) PeerSend(connection, "331 Password\r\n");
+        else if (!strncasecmp(line, "PASS", 4)) PeerSend(connection, strcmp(line + 5, "wrong") ? "230 Welcome\r\n" : "530 No\r\n");
+        else if (!strncasecmp(line, "TYPE", 4)) PeerSend(connection, "200 OK\r\n");
+        else if (!strncasecmp(line, "SIZE", 4)) PeerSend(connection, "213 10\r\n");
+        else if (!strncasecmp(line, "CWD", 3) || !strncasecmp(line, "NOOP", 4)) PeerSend(connection, "250 OK\r\n");
+        else if (!strncasecmp(line, "PWD", 3)) PeerSend(connection, "257 \"/\"\r\n");
+        else if (!strncasecmp(line, "MKD", 3)) PeerSend(connection, strstr(line, "exists") ? "550 Exists\r\n" : "257 Created\r\n");
+        else if (!strncasecmp(line, "REST", 4)) { sscanf(line + 4, "%d", &offset); PeerSend(connection, "350 OK\r\n"); }
+        else if (!strncasecmp(line, "EPSV", 4)) { if (listener >= 0) close(listener); listener = enterPassiveMode(connection); }
+        else if (!strncasecmp(line, "QUIT", 4)) { PeerSend(connection, "221 Bye\r\n"); break; }
+        else if (!strncasecmp(line, "RETR", 4) || !strncasecmp(line, "STOR", 4) || !strncasecmp(line, "LIST", 4)) {
+            if (strstr(line, "missing")) { PeerSend(connection, "550 No such file\r\n"); continue; }
+            PeerSend(connection, "150 Here it comes\r\n");
+            int data = accept(listener, NULL, NULL);
+            if (line[0] == 'R' || line[0] == 'r') PeerSend(data, &"0123456789"[offset]);
+            else if (line[0] == 'L' || line[0] == 'l') PeerSend(data, listing);
+            else {
+                char bytes[256];
+                ssize_t count, total = 0;
+                while ((count = recv(data, bytes, sizeof bytes, 0)) > 0) total += count;
+                snprintf(answer, sizeof answer, "received %zd\n", total);
+                strcat(peer->seen, answer);
+            }
+            close(data);
+            offset = 0;
+            PeerSend(connection, strstr(line, "full") ? "552 Disk full\r\n" : "226 Done\r\n");
+        } else PeerSend(connection, "500 Unknown\r\n");
+    }
+    if (listener >= 0) close(listener);
+}
+
+static CFURLRef createURL(const struct Peer *peer, const char *path) {
+    CFStringRef text = CFStringCreateWithFormat(NULL, NULL, CFSTR("ftp://ann:secret@127.0.0.1:%d%s"), peer->port, path);
+    CFURLRef url = CFURLCreateWithString(NULL, text, NULL);
+    CFRelease(text);
+    return url;
+}
+
+static CFReadStreamRef createReader(const struct Peer *peer, const char *path) {
+    CFURLRef url = createURL(peer, path);
+    CFReadStreamRef stream = CFReadStreamCreateWithFTPURL(NULL, url);
+    CFRelease(url);
+    CFReadStreamSetProperty(stream, kCFStreamPropertyFTPAttemptPersistentConnection, kCFBooleanFalse);
+    return stream;
+}
+
+static CFWriteStreamRef createWriter(const struct Peer *peer, const char *path) {
+    CFURLRef url = createURL(peer, path);
+    CFWriteStreamRef stream = CFWriteStreamCreateWithFTPURL(NULL, url);
+    CFRelease(url);
+    CFWriteStreamSetProperty(stream, kCFStreamPropertyFTPAttemptPersistentConnection, kCFBooleanFalse);
+    return stream;
+}
+
+/// Reads to the end. Returns the number of bytes, or -1.
+static CFIndex readAll(CFReadStreamRef stream, UInt8 *bytes, CFIndex size) {
+    CFIndex total = 0, count = 0;
+    while (total < size && (count = CFReadStreamRead(stream, bytes + total, size - total)) > 0) total += count;
+    return count < 0 ? -1 : total;
+}
+
+const char *CFNetworkFTPProgram(void) {
+    int before = openSockets();
+    struct Peer peer;
+    UInt8 bytes[512];
+    CHECK(PeerStart(&peer, serve) == 0);
+
+    CFReadStreamRef reader = createReader(&peer, "/file");
+    CHECK(CFReadStreamSetProperty(reader, kCFStreamPropertyFTPFetchResourceInfo, kCFBooleanTrue));
+    CHECK(CFReadStreamOpen(reader) && readAll(reader, bytes, sizeof bytes) == 10 && !memcmp(bytes, "0123456789", 10));
+    CFNumberRef size = CFReadStreamCopyProperty(reader, kCFStreamPropertyFTPResourceSize);
+    SInt64 number = 0;
+    CHECK(size != NULL && CFNumberGetValue(size, kCFNumberSInt64Type, &number) && number == 10);
+    CFRelease(size);
+    CHECK(!CFReadStreamSetProperty(reader, kCFStreamPropertyFTPUsePassiveMode, kCFBooleanTrue)); // open
+    CFReadStreamClose(reader);
+    CFRelease(reader);
+
+    // Other credentials, and an offset.
+    reader = createReader(&peer, "/file");
+    number = 6;
+    CFNumberRef offset = CFNumberCreate(NULL, kCFNumberSInt64Type, &number);
+    CHECK(CFReadStreamSetProperty(reader, kCFStreamPropertyFTPFileTransferOffset, offset));
+    CFRelease(offset);
+    number = -1;
+    offset = CFNumberCreate(NULL, kCFNumberSInt64Type, &number);
+    CHECK(!CFReadStreamSetProperty(reader, kCFStreamPropertyFTPFileTransferOffset, offset));
+    CFRelease(offset);
+    CHECK(CFReadStreamSetProperty(reader, kCFStreamPropertyFTPUserName, CFSTR("bob")));
+    CHECK(CFReadStreamSetProperty(reader, kCFStreamPropertyFTPPassword, CFSTR("other")));
+    CHECK(!CFReadStreamSetProperty(reader, kCFStreamPropertyFTPUserName, CFSTR("bob\r\nDELE file")));
+    CHECK(CFReadStreamCopyProperty(reader, kCFStreamPropertyFTPPassword) == NULL);
+    CFStringRef user = CFReadStreamCopyProperty(reader, kCFStreamPropertyFTPUserName);
+    CHECK(user != NULL && CFEqual(user, CFSTR("bob")));
+    CFRelease(user);
+    CHECK(CFReadStreamOpen(reader) && readAll(reader, bytes, sizeof bytes) == 4 && !memcmp(bytes, "6789", 4));
+    CFReadStreamClose(reader);
+    CFRelease(reader);
+
+    // Errors: the server's replies.
+    reader = createReader(&peer, "/missing");
+    CFReadStreamOpen(reader);
+    CHECK(readAll(reader, bytes, sizeof bytes) == -1);
+    CFStreamError error = CFReadStreamGetError(reader);
+    CHECK(error.domain == kCFStreamErrorDomainFTP && error.error == 550);
+    CFErrorRef object = CFReadStreamCopyError(reader);
+    CHECK(CFEqual(CFErrorGetDomain(object), kCFErrorDomainCFNetwork) && CFErrorGetCode(object) == kCFFTPErrorUnexpectedStatusCode);
+    CFDictionaryRef info = CFErrorCopyUserInfo(object);
+    CHECK(CFDictionaryContainsKey(info, kCFFTPStatusCodeKey));
+    CFRelease(info);
+    CFRelease(object);
+    CFRelease(reader);
+    reader = createReader(&peer, "/file");
+    CHECK(CFReadStreamSetProperty(reader, kCFStreamPropertyFTPPassword, CFSTR("wrong")));
+    CFReadStreamOpen(reader);
+    CHECK(readAll(reader, bytes, sizeof bytes) == -1 && CFReadStreamGetError(reader).error == 530);
+    CFRelease(reader);
+
+    // A listing.
+    reader = createReader(&peer, "/pub/");
+    CHECK(CFReadStreamOpen(reader) && readAll(reader, bytes, sizeof bytes) == sizeof listing - 1);
+    CHECK(!memcmp(bytes, listing, sizeof listing - 1));
+    CFReadStreamClose(reader);
+    CFRelease(reader);
+
+    // Uploads. Closing waits for the server's confirmation.
+    CFWriteStreamRef writer = createWriter(&peer, "/upload");
+    CHECK(CFWriteStreamOpen(writer) && CFWriteStreamWrite(writer, (const UInt8 *)"abcdef", 6) == 6);
+    CFWriteStreamClose(writer);
+    CFRelease(writer);
+    writer = createWriter(&peer, "/directory/");
+    CHECK(CFWriteStreamOpen(writer));
+    CHECK(CFWriteStreamWrite(writer, (const UInt8 *)"x", 1) <= 0); // waits until the directory exists; nothing can be written
+    CHECK(CFWriteStreamGetStatus(writer) != kCFStreamStatusOpening);
+    CFWriteStreamClose(writer);
+    CFRelease(writer);
+    PeerStop(&peer);
+    CHECK(strstr(peer.seen, "received 6\n") != NULL);
+    CHECK(strstr(peer.seen, "MKD directory\n") != NULL);
+    CHECK(strstr(peer.seen, "USER bob\nPASS other\n") != NULL);
+    // The sessions end on a thread of the library.
+    for (int i = 0; i < 5000 && openSockets() != before; i++) poll(NULL, 0, 1);
+    CHECK(openSockets() == before);
+
+    CFURLRef url = CFURLCreateWithString(NULL, CFSTR("http://127.0.0.1/"), NULL);
+    CHECK(CFReadStreamCreateWithFTPURL(NULL, url) == NULL && CFWriteStreamCreateWithFTPURL(NULL, url) == NULL);
+    CFRelease(url);
+    return NULL;
+}
+
+static Boolean isText(CFDictionaryRef entry, CFStringRef key, CFStringRef text) {
+    CFTypeRef value = CFDictionaryGetValue(entry, key);
+    return text == NULL ? value == NULL : value != NULL && CFEqual(value, text);
+}
+
+static SInt64 number(CFDictionaryRef entry, CFStringRef key) {
+    SInt64 number = -1;
+    CFNumberRef value = CFDictionaryGetValue(entry, key);
+    if (value != NULL) CFNumberGetValue(value, kCFNumberSInt64Type, &number);
+    return number;
+}
+
+const char *CFNetworkListingProgram(void) {
+    const UInt8 *bytes = (const UInt8 *)listing;
+    CFIndex length = sizeof listing - 1;
+    CFDictionaryRef entry;
+    CFIndex used = CFFTPCreateParsedResourceListing(NULL, bytes, length, &entry);
+    CHECK(used == 9 && entry == NULL); // "total 2"
+    bytes += used, length -= used;
+    CHECK(CFFTPCreateParsedResourceListing(NULL, bytes, 20, &entry) == 0 && entry == NULL); // incomplete
+    used = CFFTPCreateParsedResourceListing(NULL, bytes, length, &entry);
+    CHECK(used > 40 && entry != NULL);
+    CHECK(isText(entry, kCFFTPResourceName, CFSTR("notes.txt")) && isText(entry, kCFFTPResourceOwner, CFSTR("ann")));
+    CHECK(isText(entry, kCFFTPResourceGroup, CFSTR("staff")) && isText(entry, kCFFTPResourceLink, NULL));
+    CHECK(number(entry, kCFFTPResourceSize) == 1234 && number(entry, kCFFTPResourceMode) == 0644 && number(entry, kCFFTPResourceType) == 8);
+    CFDateRef date = CFDictionaryGetValue(entry, kCFFTPResourceModDate);
+    CHECK(date != NULL && CFDateGetAbsoluteTime(date) == 1577923200.0 - kCFAbsoluteTimeIntervalSince1970);
+    CFRelease(entry);
+    bytes += used, length -= used;
+    used = CFFTPCreateParsedResourceListing(NULL, bytes, length, &entry);
+    CHECK(used == length && entry != NULL && number(entry, kCFFTPResourceType) == 4);
+    CFRelease(entry);
+    CHECK(CFFTPCreateParsedResourceListing(NULL, bytes, length, NULL) == length);
+    CHECK(CFFTPCreateParsedResourceListing(NULL, bytes, 0, &entry) == 0 && entry == NULL);
+    static UInt8 endless[20000];
+    memset(endless, 'x', sizeof endless);
+    CHECK(CFFTPCreateParsedResourceListing(NULL, endless, sizeof endless, &entry) == -1 && entry == NULL);
+    return NULL;
+}

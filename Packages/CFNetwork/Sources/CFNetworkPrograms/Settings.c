@@ -1,0 +1,170 @@
+#include "CFNetworkPrograms.h"
+#include "Check.h"
+#include "Peer.h"
+#include <CFNetwork/CFNetwork.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static CFDictionaryRef dictionary(CFIndex count, const void **keys, const void **values) {
+    return CFDictionaryCreate(NULL, keys, values, count, &kCFTypeDictionaryKeyCallBacks, &kCFTypeDictionaryValueCallBacks);
+}
+
+/// Sets a dictionary of one entry on a new pair; returns what the stream returns.
+static Boolean sets(CFStringRef property, CFStringRef key, CFTypeRef value) {
+    CFReadStreamRef reader;
+    CFWriteStreamRef writer;
+    CFStreamCreatePairWithSocketToHost(NULL, CFSTR("127.0.0.1"), 9, &reader, &writer);
+    const void *keys[] = {key}, *values[] = {value};
+    CFDictionaryRef settings = dictionary(1, keys, values);
+    Boolean read = CFReadStreamSetProperty(reader, property, settings), written = CFWriteStreamSetProperty(writer, property, settings);
+    CFRelease(settings);
+    CFRelease(reader);
+    CFRelease(writer);
+    return read && written;
+}
+
+const char *CFNetworkSettingsProgram(void) {
+    CFReadStreamRef reader;
+    CFWriteStreamRef writer;
+    CFStreamCreatePairWithSocketToHost(NULL, CFSTR("127.0.0.1"), 9, &reader, &writer);
+    CHECK(!CFReadStreamSetProperty(reader, CFSTR("kCFStreamPropertyOfAnotherLibrary"), kCFBooleanTrue));
+    CHECK(CFReadStreamCopyProperty(reader, CFSTR("kCFStreamPropertyOfAnotherLibrary")) == NULL);
+    CHECK(!CFReadStreamSetProperty(reader, kCFStreamPropertyHTTPShouldAutoredirect, kCFBooleanTrue));
+    CHECK(!CFReadStreamSetProperty(reader, kCFStreamPropertySocketRemoteHostName, CFSTR("x")));
+    CHECK(CFReadStreamSetProperty(reader, kCFStreamNetworkServiceType, kCFStreamNetworkServiceTypeVoice));
+    CFStringRef type = CFWriteStreamCopyProperty(writer, kCFStreamNetworkServiceType);
+    CHECK(type != NULL && CFEqual(type, kCFStreamNetworkServiceTypeVoice));
+    CFRelease(type);
+    CHECK(!CFReadStreamSetProperty(reader, kCFStreamNetworkServiceType, CFSTR("Voice")));
+
+    // Security levels.
+    CHECK(CFReadStreamSetProperty(reader, kCFStreamPropertySocketSecurityLevel, kCFStreamSocketSecurityLevelNegotiatedSSL));
+    CFStringRef level = CFWriteStreamCopyProperty(writer, kCFStreamPropertySocketSecurityLevel);
+    CHECK(level != NULL && CFEqual(level, kCFStreamSocketSecurityLevelNegotiatedSSL));
+    CFRelease(level);
+    CHECK(!CFReadStreamSetProperty(reader, kCFStreamPropertySocketSecurityLevel, kCFStreamSocketSecurityLevelSSLv2));
+    CHECK(!CFReadStreamSetProperty(reader, kCFStreamPropertySocketSecurityLevel, kCFStreamSocketSecurityLevelSSLv3));
+    CHECK(CFSocketStreamPairSetSecurityProtocol(reader, writer, kCFStreamSocketSecurityNone));
+    CHECK(CFSocketStreamPairSetSecurityProtocol(reader, writer, kCFStreamSocketSecuritySSLv23));
+    CHECK(CFSocketStreamPairSetSecurityProtocol(reader, writer, kCFStreamSocketSecurityTLSv1));
+    CHECK(!CFSocketStreamPairSetSecurityProtocol(reader, writer, kCFStreamSocketSecuritySSLv3));
+    CFRelease(reader);
+    CFRelease(writer);
+
+    // TLS settings: each key, and the values that are refused.
+    CHECK(sets(kCFStreamPropertySSLSettings, kCFStreamSSLLevel, kCFStreamSocketSecurityLevelTLSv1));
+    CHECK(!sets(kCFStreamPropertySSLSettings, kCFStreamSSLLevel, kCFStreamSocketSecurityLevelSSLv3));
+    CHECK(sets(kCFStreamPropertySSLSettings, kCFStreamSSLPeerName, CFSTR("www.example.com")));
+    CHECK(sets(kCFStreamPropertySSLSettings, kCFStreamSSLPeerName, kCFNull));
+    CHECK(!sets(kCFStreamPropertySSLSettings, kCFStreamSSLPeerName, kCFBooleanTrue));
+    CHECK(sets(kCFStreamPropertySSLSettings, kCFStreamSSLValidatesCertificateChain, kCFBooleanFalse));
+    CHECK(sets(kCFStreamPropertySSLSettings, kCFStreamSSLAllowsAnyRoot, kCFBooleanTrue));
+    CHECK(sets(kCFStreamPropertySSLSettings, kCFStreamSSLAllowsExpiredRoots, kCFBooleanTrue));
+    CHECK(sets(kCFStreamPropertySSLSettings, kCFStreamSSLAllowsExpiredCertificates, kCFBooleanTrue));
+    CHECK(!sets(kCFStreamPropertySSLSettings, kCFStreamSSLIsServer, kCFBooleanTrue)); // without a certificate
+    CHECK(!sets(kCFStreamPropertySSLSettings, kCFStreamSSLCertificates, CFSTR("PEM")));
+    CHECK(!sets(kCFStreamPropertySSLSettings, CFSTR("kCFStreamSSLOther"), kCFBooleanTrue));
+
+    // SOCKS.
+    CHECK(sets(kCFStreamPropertySOCKSProxy, kCFStreamPropertySOCKSProxyHost, CFSTR("proxy.example")));
+    CHECK(!sets(kCFStreamPropertySOCKSProxy, kCFStreamPropertySOCKSProxyHost, kCFBooleanTrue));
+    CHECK(!sets(kCFStreamPropertySOCKSProxy, kCFStreamPropertySOCKSVersion, kCFStreamSocketSOCKSVersion4)); // without a host
+    CFStreamCreatePairWithSocketToHost(NULL, CFSTR("192.0.2.1"), 9, &reader, &writer);
+    int port = 1081;
+    CFNumberRef number = CFNumberCreate(NULL, kCFNumberIntType, &port);
+    const void *keys[] = {kCFStreamPropertySOCKSProxyHost, kCFStreamPropertySOCKSProxyPort, kCFStreamPropertySOCKSVersion,
+        kCFStreamPropertySOCKSUser, kCFStreamPropertySOCKSPassword};
+    const void *values[] = {CFSTR("proxy.example"), number, kCFStreamSocketSOCKSVersion5, CFSTR("joe"), CFSTR("secret")};
+    CFDictionaryRef proxy = dictionary(5, keys, values);
+    CHECK(CFReadStreamSetProperty(reader, kCFStreamPropertySOCKSProxy, proxy));
+    CFRelease(proxy);
+    CFRelease(number);
+    proxy = CFWriteStreamCopyProperty(writer, kCFStreamPropertySOCKSProxy);
+    CHECK(proxy != NULL && CFDictionaryGetCount(proxy) == 4);
+    CHECK(CFEqual(CFDictionaryGetValue(proxy, kCFStreamPropertySOCKSProxyHost), CFSTR("proxy.example")));
+    CHECK(CFEqual(CFDictionaryGetValue(proxy, kCFStreamPropertySOCKSVersion), kCFStreamSocketSOCKSVersion5));
+    CFRelease(proxy);
+    CHECK(CFReadStreamSetProperty(reader, kCFStreamPropertySOCKSProxy, NULL));
+    CHECK(CFReadStreamCopyProperty(reader, kCFStreamPropertySOCKSProxy) == NULL);
+    CFRelease(reader);
+    CFRelease(writer);
+    return NULL;
+}
+
+/// A SOCKS 4 server that refuses every request.
+static void refuse(struct Peer *peer, int connection) {
+    (void)peer;
+    char request[64];
+    if (recv(connection, request, sizeof request, 0) < 8) return;
+    send(connection, "\0\x5B\0\0\0\0\0\0", 8, MSG_NOSIGNAL);
+}
+
+const char *CFNetworkSOCKSProgram(void) {
+    struct Peer peer;
+    CHECK(PeerStart(&peer, refuse) == 0);
+    CFReadStreamRef reader;
+    CFStreamCreatePairWithSocketToHost(NULL, CFSTR("192.0.2.1"), 9, &reader, NULL);
+    int port = peer.port;
+    CFNumberRef number = CFNumberCreate(NULL, kCFNumberIntType, &port);
+    const void *keys[] = {kCFStreamPropertySOCKSProxyHost, kCFStreamPropertySOCKSProxyPort, kCFStreamPropertySOCKSVersion};
+    const void *values[] = {CFSTR("127.0.0.1"), number, kCFStreamSocketSOCKSVersion4};
+    CFDictionaryRef proxy = dictionary(3, keys, values);
+    CHECK(CFReadStreamSetProperty(reader, kCFStreamPropertySOCKSProxy, proxy));
+    CFReadStreamOpen(reader);
+    UInt8 byte;
+    CHECK(CFReadStreamRead(reader, &byte, 1) == -1);
+    CFStreamError error = CFReadStreamGetError(reader);
+    CHECK(error.domain == kCFStreamErrorDomainSOCKS);
+    CHECK(CFSocketStreamSOCKSGetErrorSubdomain(&error) == kCFStreamErrorSOCKS4SubDomainResponse);
+    CHECK(CFSocketStreamSOCKSGetError(&error) == kCFStreamErrorSOCKS4RequestFailed);
+    CFErrorRef object = CFReadStreamCopyError(reader);
+    CHECK(CFEqual(CFErrorGetDomain(object), kCFErrorDomainCFNetwork) && CFErrorGetCode(object) == kCFSOCKS4ErrorRequestFailed);
+    CFRelease(object);
+    CFRelease(proxy);
+    CFRelease(number);
+    CFRelease(reader);
+    PeerStop(&peer);
+    return NULL;
+}
+
+/// Opens TLS over a pair of sockets in one thread: each side waits for the other by polling.
+const char *CFNetworkTLSProgram(const char *pem) {
+    int before = openSockets(), pair[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    CFReadStreamRef readers[2];
+    CFWriteStreamRef writers[2];
+    CFDataRef data = CFDataCreate(NULL, (const UInt8 *)pem, (CFIndex)strlen(pem));
+    CFArrayRef certificates = CFArrayCreate(NULL, (const void **)&data, 1, &kCFTypeArrayCallBacks);
+    const void *serverKeys[] = {kCFStreamSSLIsServer, kCFStreamSSLCertificates}, *serverValues[] = {kCFBooleanTrue, certificates};
+    const void *clientKeys[] = {kCFStreamSSLPeerName, kCFStreamSSLValidatesCertificateChain};
+    const void *clientValues[] = {CFSTR("localhost"), kCFBooleanFalse};
+    CFDictionaryRef settings[2] = {dictionary(2, serverKeys, serverValues), dictionary(2, clientKeys, clientValues)};
+    for (int i = 0; i < 2; i++) {
+        CFStreamCreatePairWithSocket(NULL, pair[i], &readers[i], &writers[i]);
+        CHECK(CFReadStreamSetProperty(readers[i], kCFStreamPropertyShouldCloseNativeSocket, kCFBooleanTrue));
+        CHECK(CFReadStreamSetProperty(readers[i], kCFStreamPropertySSLSettings, settings[i]));
+        CFDictionaryRef copy = CFReadStreamCopyProperty(readers[i], kCFStreamPropertySSLSettings);
+        CHECK(copy != NULL && CFDictionaryGetCount(copy) == 2);
+        CFRelease(copy);
+        CHECK(CFReadStreamOpen(readers[i]) && CFWriteStreamOpen(writers[i]));
+    }
+    CHECK(CFWriteStreamWrite(writers[1], (const UInt8 *)"secret", 6) == 6);
+    UInt8 bytes[16];
+    CHECK(CFReadStreamRead(readers[0], bytes, sizeof bytes) == 6 && !memcmp(bytes, "secret", 6));
+    CFArrayRef peers = CFReadStreamCopyProperty(readers[1], kCFStreamPropertySSLPeerCertificates);
+    CHECK(peers != NULL && CFArrayGetCount(peers) >= 1 && CFDataGetLength(CFArrayGetValueAtIndex(peers, 0)) > 100);
+    CFRelease(peers);
+    CHECK(!CFReadStreamSetProperty(readers[1], kCFStreamPropertySSLSettings, settings[1])); // open
+    for (int i = 0; i < 2; i++) {
+        CFReadStreamClose(readers[i]);
+        CFWriteStreamClose(writers[i]);
+        CFRelease(readers[i]);
+        CFRelease(writers[i]);
+        CFRelease(settings[i]);
+    }
+    CFRelease(certificates);
+    CFRelease(data);
+    CHECK(openSockets() == before);
+    return NULL;
+}
