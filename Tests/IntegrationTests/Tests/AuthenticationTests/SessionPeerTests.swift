@@ -41,6 +41,20 @@ import Testing
         #expect(try await session.load(open).status == .unauthorized)
     }
 
+    /// The cookies that nginx sets are those that it parses from the session's next request.
+    @Test func cookiesOfNginx() async throws {
+        let nginx = Nginx()
+        try nginx.start()
+        let session = HTTPSession()
+        for (path, expected) in [("/cookies", ""), ("/request", "a=1; b=2")] {
+            let url = try #require(URL(string: nginx.url(.plain, path)))
+            let response = try await session.get(url)
+            let text = String(decoding: response.body ?? [], as: UTF8.self)
+            #expect(response.status == .ok && (expected.isEmpty || text.contains("cookie=\(expected)\n")), "\(text)")
+        }
+        #expect(session.cookies?.all.map(\.isHTTPOnly) == [false, true])
+    }
+
     /// A body is sent again with the credentials.
     @Test func bodiesAreSentAgain() async throws {
         let url = try Servers.url("apache digest")

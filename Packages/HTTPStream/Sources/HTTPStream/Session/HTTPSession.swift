@@ -36,10 +36,16 @@ public import StreamKit
 /// tunnel. With TLS, those schemes use channel binding (RFC 5929); their first leg carries no body, and the login begins again if
 /// the connection is closed before the next leg.
 ///
+/// A session keeps cookies in memory, see ``cookies``: those of each response, including redirects and challenges, are sent with
+/// the following requests to which they belong. A program that acts for several users makes a session for each of them.
+///
 /// If a proxy refuses a tunnel, the response is its 407, and `StreamProperty.httpProxyResponse` contains its body.
 public final class HTTPSession: Sendable {
     /// The options of the loads.
     public let configuration: Configuration
+
+    /// The cookies of the session; nil if ``Configuration/cookies`` says that it has none.
+    public let cookies: HTTPCookies?
 
     let loop: EventLoop
     private let known = Locked<[KnownAuthentication]>([])
@@ -56,6 +62,7 @@ public final class HTTPSession: Sendable {
     public init(_ configuration: Configuration = Configuration(), loop: EventLoop = .shared) {
         self.configuration = configuration
         self.loop = loop
+        cookies = configuration.cookies.storage
         proxyRules = ProxyLogins.Rules(configuration.policy(for: .proxy), memory)
         proxySettings = configuration.proxies.settings
     }
@@ -84,7 +91,8 @@ public final class HTTPSession: Sendable {
     ///
     /// - Parameters:
     ///   - request: The request. Its own `Authorization` is sent as it is, and disables authentication with the server; its own
-    ///     `Proxy-Authorization` does so for proxies.
+    ///     `Proxy-Authorization` does so for proxies. Its own `Cookie` is sent as it is, and the session then adds no cookies;
+    ///     a redirect to another origin removes it (see ``CrossOriginPolicy``).
     ///   - body: The body, apart from the request. A body that can be read only once is sent after the server's consent
     ///     (`100-continue`), since it cannot be sent again.
     ///   - timeout: The time limit of this load, including redirects, logins, retries and the body; nil for
@@ -129,7 +137,7 @@ public final class HTTPSession: Sendable {
     }
 
     /// Removes all credentials from memory, with the state negotiated with them and the user's agreements, and closes the idle
-    /// connections that they belong to. ``Configuration/stores`` keep their contents.
+    /// connections that they belong to. ``Configuration/stores`` and ``cookies`` keep their contents.
     public func forgetCredentials() {
         let dropped = known.withLock { known in
             defer { known = [] }

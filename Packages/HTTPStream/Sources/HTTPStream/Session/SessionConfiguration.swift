@@ -26,6 +26,9 @@ extension HTTPSession {
         /// the client's certificate nor relaxed checks of ``tls``.
         public var crossOrigin = CrossOriginPolicy()
 
+        /// The cookies. Default: each session has its own, in memory.
+        public var cookies = Cookies.ofSession
+
         /// Whether bodies with the codings gzip and deflate are requested and decoded (`StreamProperty.httpDecodesContent`).
         /// Default true.
         public var decodesContent = true
@@ -107,6 +110,30 @@ extension HTTPSession {
 }
 
 extension HTTPSession.Configuration {
+    /// The storage of a session's cookies.
+    ///
+    /// ```swift
+    /// var configuration = HTTPSession.Configuration()
+    /// configuration.cookies = .shared(HTTPCookies())
+    /// ```
+    public enum Cookies: Sendable {
+        /// Cookies of the session alone, initially none. Sessions that are made with copies of one configuration share nothing, so
+        /// that each user's session has the cookies of that user only.
+        case ofSession
+        /// Cookies that the application has, which other sessions may use as well.
+        case shared(HTTPCookies)
+        /// No cookies: those of responses are ignored, and none are sent but the request's own.
+        case ignored
+
+        var storage: HTTPCookies? {
+            switch self {
+            case .ofSession: HTTPCookies()
+            case .shared(let cookies): cookies
+            case .ignored: nil
+            }
+        }
+    }
+
     /// The proxies of a session's loads.
     public enum Proxies: Sendable {
         /// No proxies.

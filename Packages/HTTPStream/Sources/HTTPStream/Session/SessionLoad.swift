@@ -12,12 +12,6 @@ internal import StreamKit
 /// next round is looked up or prompted for. Tunnels have their own rounds within the attempt, on their own connection, as long
 /// as the credentials stay the same.
 struct SessionLoad: ~Copyable {
-    /// The user of a URL, and optionally the password.
-    struct URLLogin {
-        var user: String
-        var password: String?
-    }
-
     private let session: HTTPSession
     /// The start of the load.
     private let start: Moment
@@ -29,6 +23,8 @@ struct SessionLoad: ~Copyable {
     private var body: HTTPBody? { fetch.body }
     private var url: URL
     private var origin: HTTPOrigin
+    /// The host that the application named, whose site causes all requests of the load.
+    private let namedHost: String
     /// User name and password of the caller's own URL; not those of a redirect's target. A user entered at a prompt replaces
     /// them.
     private var login: URLLogin?
@@ -63,6 +59,7 @@ struct SessionLoad: ~Copyable {
         self.timeout = timeout
         self.url = plain.url ?? url
         self.origin = origin
+        namedHost = origin.host
         fetch = Fetch(plain, body: body)
         fetch.origin = origin
         login = url.user(percentEncoded: false).map {
@@ -136,6 +133,10 @@ struct SessionLoad: ~Copyable {
 
     /// Returns the request with the fields of all known logins; or the one that could not be applied.
     private func sign() async throws(StreamError) -> (SessionAttempt?, SessionAttempt.Failure?) {
+        var request = request
+        if let cookies = session.cookies, !cookies.isEmpty {
+            try await cookies.add(to: &request, at: url, origin, causedBy: namedHost)
+        }
         var attempt = try SessionAttempt(
             request, at: url, body, originEntry, session, isNamed: fetch.isAtNamedOrigin)
         do throws(SessionAttempt.Failure) {
@@ -157,6 +158,9 @@ struct SessionLoad: ~Copyable {
         if response.status == .proxyAuthenticationRequired, let proxy = stream[.httpAnsweringProxy] {
             attempt.restartOriginLogin()
             return try await !isMet(response, by: proxy, attempt)
+        }
+        if let cookies = session.cookies, response.fields.contains(.setCookie) {
+            await cookies.store(response, from: url, origin)
         }
         try await accepted(by: stream[.httpAnsweringProxy], response, attempt)
         let isChallenge = response.status == .unauthorized
@@ -462,25 +466,6 @@ extension SessionLoad {
     }
 }
 
-extension HTTPRequest {
-    /// The same request for its URL without user and password, which other parties must not see.
-    fileprivate func withoutLogin(_ url: URL) throws(StreamError) -> HTTPRequest {
-        guard url.user(percentEncoded: true) != nil || url.password(percentEncoded: true) != nil,
-            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-        else { return self }
-        (parts.user, parts.password) = (nil, nil)
-        guard let plain = parts.url else { throw .badURL("its user name cannot be removed.") }
-        do throws(HTTPMessageError) {
-            var request = try HTTPRequest(method: method, url: plain, version: version)
-            request.fields = fields
-            request.body = body
-            return request
-        } catch {
-            throw StreamError(error)
-        }
-    }
-}
-
 extension ProtectionSpace {
     fileprivate init(_ role: Role, of origin: HTTPOrigin) {
         self.init(role, scheme: origin.scheme, host: origin.host, port: Int(origin.port))
@@ -496,12 +481,5 @@ extension HTTPAuthentication {
             user = String(user[user.index(after: mark)...])
         }
         return Credential(user: user, accountDomain: domain, proof: .password(password), for: space)
-    }
-}
-
-extension HTTPProxy {
-    /// The proxy's account, in the form of a URL's login.
-    fileprivate var accountInURL: SessionLoad.URLLogin? {
-        account.map { .init(user: $0.user, password: $0.password.withBytes { String(decoding: $0, as: UTF8.self) }) }
     }
 }

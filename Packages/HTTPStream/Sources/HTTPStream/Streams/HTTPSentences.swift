@@ -35,6 +35,16 @@ extension StreamError {
                 instead))
     }
 
+    static let invalidCookie = StreamError(
+        posix: 22,  // EINVAL
+        Sentence("cookie.invalid", "The cookie's name, value, domain or path cannot be sent in a field."))
+
+    static func invalidCookieLine(_ number: Int) -> StreamError {
+        StreamError(
+            posix: 22,  // EINVAL
+            Sentence("cookie.line", "Line %1 of the cookie file is not a cookie.", "\(number)"))
+    }
+
     static func serverDecides(_ property: String, instead: String) -> StreamError {
         StreamError(
             posix: 22,  // EINVAL

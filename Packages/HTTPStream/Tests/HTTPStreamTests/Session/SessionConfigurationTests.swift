@@ -274,6 +274,14 @@ import Testing
                 return "\(try await session.get(url).status)"
             }, usual: "503", changed: "200", change: { $0.retries = RetryPolicy(limit: 1) }),
         Row(
+            field: "cookies",
+            load: { session, _ in
+                let server = try TurnServer(["HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: a=1\r\n\r\n", ok])
+                let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
+                for _ in 0..<2 { _ = try await session.get(url) }
+                return server.requests.contains { $0.contains("Cookie: a=1") } ? "sent" : "not sent"
+            }, usual: "sent", changed: "not sent", change: { $0.cookies = .ignored }),
+        Row(
             field: "properties",
             load: { session, _ in
                 let server = try TurnServer([ok])

@@ -1,0 +1,89 @@
+internal import EventLoops
+internal import FoundationEssentials
+internal import HostResolver
+
+/// The domains under which anyone can register a name, such as `com` and `co.uk`. No cookie may belong to one.
+///
+/// The rules are those of the system's public suffix list (Debian's package `publicsuffix`). Without the list, all names of one
+/// label are public suffixes, and so are the usual names of two labels in country domains, such as `co.uk`: see
+/// ``secondLevels``. A suffix that these rules do not contain, such as `github.io`, then counts as an ordinary domain.
+struct PublicSuffixes: Sendable {
+    /// The rules as in the list: `com`, `*.ck`, `!www.ck`; names in ASCII.
+    private let rules: Set<String>
+    private let usesSecondLevels: Bool
+
+    /// The first labels of public suffixes in domains of two letters, for systems without a list.
+    static let secondLevels: Set<String> = [
+        "ac", "co", "com", "ed", "edu", "gen", "go", "gob", "gouv", "gov", "gv", "id", "info", "ltd", "me", "mil", "ne",
+        "net",
+        "nom", "or", "org", "plc", "sch",
+    ]
+
+    /// The rules for a system without a list.
+    static let fallback = PublicSuffixes(rules: [], usesSecondLevels: true)
+
+    /// The system's list, or the fallback. Read once, on first use; see ``readSystemList()``.
+    static let system: PublicSuffixes = {
+        for name in ["public_suffix_list.dat", "effective_tld_names.dat"] {
+            guard let text = FileManager.default.contents(atPath: "/usr/share/publicsuffix/\(name)") else { continue }
+            let suffixes = PublicSuffixes(list: Array(text))
+            if !suffixes.rules.isEmpty { return suffixes }
+        }
+        return .fallback
+    }()
+
+    private static let threads = BlockingThreads(limit: 1)
+
+    /// Reads the system's list on another thread, unless it has been read.
+    static func readSystemList() async {
+        // Without a thread, the list is read by the first use.
+        try? await threads.value { _ = PublicSuffixes.system }
+    }
+
+    private init(rules: Set<String>, usesSecondLevels: Bool) {
+        self.rules = rules
+        self.usesSecondLevels = usesSecondLevels
+    }
+
+    /// Parses a list in the format of publicsuffix.org: a rule per line, comments after `//`.
+    init(list: [UInt8]) {
+        var rules: Set<String> = []
+        rules.reserveCapacity(list.count / 24)
+        for line in list.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }) {
+            let rule = line.prefix { $0 != 0x20 && $0 != 0x09 }
+            guard let first = rule.first, first != UInt8(ascii: "/") else { continue }
+            let text = String(decoding: rule, as: UTF8.self)
+            if rule.allSatisfy({ $0 < 0x80 }) {
+                rules.insert(text.lowercased())
+                continue
+            }
+            let mark = text.hasPrefix("*.") ? "*." : text.hasPrefix("!") ? "!" : ""
+            // A rule for a name that cannot be looked up is of no use.
+            if let name = try? HostName(String(text.dropFirst(mark.count))) { rules.insert(mark + name.ascii) }
+        }
+        self.init(rules: rules, usesSecondLevels: false)
+    }
+
+    /// Whether a domain in lower-case ASCII is a public suffix.
+    func contains(_ domain: some StringProtocol) -> Bool {
+        if rules.contains("!\(domain)") { return false }
+        guard let dot = domain.firstIndex(of: ".") else { return true }
+        if rules.contains(String(domain)) { return true }
+        let parent = domain[domain.index(after: dot)...]
+        if rules.contains("*.\(parent)") { return true }
+        return usesSecondLevels && parent.utf8.count == 2
+            && PublicSuffixes.secondLevels.contains(String(domain[..<dot]))
+    }
+
+    /// The site of a host: the domain that its owner has registered, or the host itself if it is an address or a public suffix.
+    func site(of host: String) -> String {
+        if IPAddress(host) != nil { return host }
+        var site = host[...]
+        while !contains(site), !rules.contains("!\(site)"), let dot = site.firstIndex(of: ".") {
+            let parent = site[site.index(after: dot)...]
+            if contains(parent) { break }
+            site = parent
+        }
+        return String(site)
+    }
+}

@@ -1,0 +1,38 @@
+internal import FoundationEssentials
+internal import HTTPAuth
+internal import HTTPMessage
+internal import StreamKit
+
+extension SessionLoad {
+    /// The user of a URL, and optionally the password.
+    struct URLLogin {
+        var user: String
+        var password: String?
+    }
+}
+
+extension HTTPRequest {
+    /// The same request for its URL without user and password, which other parties must not see.
+    func withoutLogin(_ url: URL) throws(StreamError) -> HTTPRequest {
+        guard url.user(percentEncoded: true) != nil || url.password(percentEncoded: true) != nil,
+            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        else { return self }
+        (parts.user, parts.password) = (nil, nil)
+        guard let plain = parts.url else { throw .badURL("its user name cannot be removed.") }
+        do throws(HTTPMessageError) {
+            var request = try HTTPRequest(method: method, url: plain, version: version)
+            request.fields = fields
+            request.body = body
+            return request
+        } catch {
+            throw StreamError(error)
+        }
+    }
+}
+
+extension HTTPProxy {
+    /// The proxy's account, in the form of a URL's login.
+    var accountInURL: SessionLoad.URLLogin? {
+        account.map { .init(user: $0.user, password: $0.password.withBytes { String(decoding: $0, as: UTF8.self) }) }
+    }
+}

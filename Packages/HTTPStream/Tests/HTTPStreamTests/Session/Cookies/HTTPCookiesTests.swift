@@ -1,0 +1,99 @@
+import FoundationEssentials
+import HTTPMessage
+import StreamKit
+import Testing
+
+@testable import HTTPStream
+
+/// The storage of cookies, their values, and files in Netscape's format.
+@Suite struct HTTPCookiesTests {
+    private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
+    @Test("the cookies of a response are those of its host's next request") func storage() throws {
+        let cookies = HTTPCookies()
+        var response = try HTTPResponse(status: .ok)
+        try response.fields.append("a=b; Path=/; Max-Age=60", for: .setCookie)
+        try response.fields.append("c=d", for: .setCookie)
+        cookies.store(response.fields, from: try url("https://user@www.example.com/x/y"))
+        #expect(cookies.field(for: try url("https://www.example.com/x/z")) == "c=d; a=b")
+        #expect(cookies.field(for: try url("https://www.example.com/")) == "a=b")
+        #expect(cookies.field(for: try url("https://example.com/")) == nil)
+        #expect(cookies.field(for: try url("ftp://www.example.com/")) == nil)
+        cookies.removeAll { $0.expiry == nil }
+        #expect(cookies.all.map(\.name) == ["a"])
+        cookies.removeAll()
+        #expect(cookies.all.isEmpty && cookies.isEmpty)
+    }
+
+    @Test("a value of a cookie is no part of its description") func description() throws {
+        let cookie = try HTTPCookie(
+            name: "a", value: "secret", domain: "Example.COM", expiry: HTTPDate(secondsSinceEpoch: 0), isSecure: true,
+            sameSite: .strict)
+        #expect(
+            "\(cookie)"
+                == "a=…; Host=example.com; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Secure; SameSite=Strict")
+    }
+
+    @Test(
+        "values that cannot be sent",
+        arguments: [
+            ("a;b", "c", "d.com", "/"), ("a=b", "c", "d.com", "/"), ("a", "c;d", "d.com", "/"),
+            ("a", "c\r\nX: y", "d.com", "/"),
+            ("", "", "d.com", "/"), ("a", "b", "", "/"), ("a", "b", "d.com", ""), ("a", "b", "d.com", "x"),
+            ("a ", "b", "d.com", "/"),
+            ("a", String(repeating: "x", count: 4096), "d.com", "/"), ("", "a=b", "d.com", "/"),
+            ("a", "b", "d e.com", "/"),
+        ])
+    func invalid(_ name: String, _ value: String, _ domain: String, _ path: String) {
+        let error = #expect(throws: StreamError.self) {
+            try HTTPCookie(name: name, value: value, domain: domain, path: path)
+        }
+        #expect(error?.domain == .posix && error?.code == 22)
+    }
+
+    private static let file = """
+        # Netscape HTTP Cookie File
+
+        .example.com\tTRUE\t/\tFALSE\t4102444800\ta\tb
+        #HttpOnly_www.example.com\tFALSE\t/x\tTRUE\t0\tc\td\te
+
+        """
+
+    @Test("a file is written as it was read") func files() throws {
+        let cookies = try HTTPCookies(netscapeFile: Array(Self.file.utf8))
+        let all = cookies.all
+        #expect(all.map(\.name) == ["a", "c"] && all.map(\.value) == ["b", "d\te"])
+        #expect(all.map(\.isHTTPOnly) == [false, true] && all.map(\.isSecure) == [false, true])
+        #expect(all.map(\.isHostOnly) == [false, true] && all.map(\.path) == ["/", "/x"])
+        #expect(all.map { $0.expiry?.secondsSinceEpoch } == [4_102_444_800, nil])
+        #expect(String(decoding: cookies.netscapeFile, as: UTF8.self) == Self.file)
+        #expect(cookies.field(for: try url("https://www.example.com/x")) == "c=d\te; a=b")
+    }
+
+    @Test("lines: comments, CR LF, no value; expired cookies are left out") func lines() throws {
+        let text = "#x\r\n\r\nh.com\tfalse\t/\tfalse\t0\ta\r\nh.com\tFALSE\t/\tFALSE\t1\told\tx\r\n"
+        let cookies = try HTTPCookies(netscapeFile: Array(text.utf8))
+        #expect(cookies.all.map(\.name) == ["a"] && cookies.all.map(\.value) == [""])
+    }
+
+    @Test(
+        "a line that is not a cookie is refused",
+        arguments: [
+            "h.com\tFALSE\t/\tFALSE\t0", "h.com\tMAYBE\t/\tFALSE\t0\ta\tb", "h.com\tFALSE\t/\tFALSE\tx\ta\tb",
+            "h.com\tFALSE\t/\tFALSE\t-1\ta\tb", "h.com\tFALSE\tx\tFALSE\t0\ta\tb", "\tFALSE\t/\tFALSE\t0\ta\tb",
+            "h.com\tFALSE\t/\tFALSE\t0\ta\tb;c", "h.com\tFALSE\t/\tFALSE\t0\ta\tb\u{1}", "h.com FALSE / FALSE 0 a b",
+        ])
+    func badLines(_ line: String) {
+        let error = #expect(throws: StreamError.self) {
+            try HTTPCookies(netscapeFile: Array("# x\n\(line)\n".utf8))
+        }
+        #expect(error.map { "\($0)".contains("Line 2") } == true)
+    }
+
+    @Test("a name with a tab has no place in a file") func tabs() throws {
+        let cookies = HTTPCookies()
+        cookies.set(try HTTPCookie(name: "a\tb", value: "c", domain: "h.com"))
+        cookies.set(try HTTPCookie(name: "d", value: "e", domain: "h.com"))
+        #expect(try HTTPCookies(netscapeFile: cookies.netscapeFile).all.map(\.name) == ["d"])
+    }
+}
