@@ -22,7 +22,8 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Comma-separated hosts to reach directly; '*' for all. Default: no_proxy.", valueName: "LIST"))
+            "Comma-separated hosts to reach directly; '*' for all. Default: no_proxy and, without -x and --pac, this machine.",
+            valueName: "LIST"))
     var noproxy: String?
 
     @Option(
@@ -125,7 +126,10 @@ struct ConnectionOptions: ParsableArguments {
             settings = try pac.map { try Self.settings(by: $0) } ?? ProxySettings.system() ?? ProxySettings()
         }
         settings.tls = try trustingTLS()
-        if let noproxy { settings.bypass = ProxyBypassList(noProxy: noproxy) }
+        if let noproxy {
+            settings.bypass = ProxyBypassList(noProxy: noproxy)
+            settings.bypassesLoopback = false
+        }
         return settings
     }
 
@@ -135,6 +139,8 @@ struct ConnectionOptions: ParsableArguments {
     private static func settings(by script: String) throws -> ProxySettings {
         try ProxyScript.checkAvailability()
         var settings = ProxySettings()
+        // The script decides about every host.
+        settings.bypassesLoopback = false
         settings.bypass = try ProxySettings.environment().bypass
         if let url = URL(string: script), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme) {
             settings.script = .url(script)

@@ -86,8 +86,9 @@ struct PutCommand: AsyncParsableCommand {
               netkit put notes.txt ftp://ann@ftp.example.org/notes.txt
               netkit put --resume film.mkv ftp://ann@ftp.example.org/films/
               netkit put -r photos ftp://ann@ftp.example.org/attic/
+              tar c photos | netkit put - ftp://ann@ftp.example.org/photos.tar
 
-            If the URL ends in a slash, the file or folder keeps its name. Success means that the server confirmed it.
+            FILE may be - for standard input. If the URL ends in a slash, the file or folder keeps its name. Success means that the server confirmed it.
             """)
 
     @Argument(help: ArgumentHelp("The file or folder to upload.", valueName: "FILE"))
@@ -108,11 +109,12 @@ struct PutCommand: AsyncParsableCommand {
         try await target.run(url, ["file": file]) { client, path in
             var path = path
             if url.hasSuffix("/") {
+                if file == "-" { throw ValidationError("Standard input has no name: add one to the URL.") }
                 let name = URL(fileURLWithPath: file).standardizedFileURL.lastPathComponent
                 path = path.appending(Array(name.utf8))
             }
             var isFolder: ObjCBool = false
-            if let failure = OutputFile.Failure(reading: file) { throw failure }
+            if file != "-", let failure = OutputFile.Failure(reading: file) { throw failure }
             _ = FileManager.default.fileExists(atPath: file, isDirectory: &isFolder)
             switch (isFolder.boolValue, recursive) {
             case (true, true):
@@ -126,25 +128,26 @@ struct PutCommand: AsyncParsableCommand {
     }
 
     private func send(_ client: FTPClient, _ path: FTPPath) async throws -> JSONOutput.Facts {
-        let total = OutputFile.size(of: file)
+        let source = try UploadSource(file)
+        let total = source.length
         let offset = resume ? Int64(clamping: try await size(client, path)) : 0
-        guard offset <= total else {
+        guard total.map({ offset <= $0 }) ?? true else {
             throw OutputFile.Failure(description: "\(file) is shorter than the file on the server.")
         }
         var facts: JSONOutput.Facts = ["path": path.description, "offset": offset, "bytes": Int64(0)]
-        if resume, offset == total, total > 0 {
+        if resume, let total, offset == total, total > 0 {
             Terminal.say("netkit: \(file) is already complete on the server.")
             return facts
         }
-        let source = ReadStream(path: file)
-        try source.open()
-        try source.set(.fileOffset, to: UInt64(offset))
+        let bytes = try source.stream(from: offset)
+        defer { bytes.close() }
+        try bytes.open()
         let stream = client.writer(path, offset: UInt64(offset))
         defer { stream.close() }
         try stream.open()
         var progress = Terminal.isInteractive ? ProgressBar(total: total, offset: offset) : nil
         var sent = offset
-        for try await chunk in source.chunks() {
+        for try await chunk in bytes.chunks() {
             try await stream.writeAll(chunk)
             sent += Int64(chunk.count)
             progress?.show(sent)

@@ -12,6 +12,7 @@ struct GetCommand: AsyncParsableCommand {
               netkit get https://www.example.org/
               netkit get -o film.mkv --resume https://www.example.org/film.mkv
               netkit get -X PUT -d @notes.txt http://localhost/notes.txt
+              tar c photos | netkit get -X PUT -d @- http://localhost/photos.tar
               netkit get -H 'Accept: text/plain' https://www.example.org/
               netkit get --report --head https://www.example.org/
               netkit get -u joe https://www.example.org/private/
@@ -21,7 +22,8 @@ struct GetCommand: AsyncParsableCommand {
               netkit get -x socks5h://localhost:9050 -x http://inner:3128 \\
                 https://www.example.org/
 
-            The body goes to standard output, or to FILE with -o. Progress is shown on a terminal unless the body is \
+            The body goes to standard output, or to FILE with -o: it is written to FILE.part first, which is renamed at the end \
+            and kept after a failure for --resume. With -o, the body of an error response is not written. Progress is shown on a terminal unless the body is \
             written there. A failure is reported in one sentence; --report prints every step.
             """
     )
@@ -29,7 +31,9 @@ struct GetCommand: AsyncParsableCommand {
     @Argument(help: "An http, https, ftp or ftps URL.")
     var url: String
 
-    @Option(name: [.customShort("o"), .long], help: ArgumentHelp("Write the body to FILE.", valueName: "FILE"))
+    @Option(
+        name: [.customShort("o"), .long],
+        help: ArgumentHelp("Write the body to FILE; - is standard output.", valueName: "FILE"))
     var output: String?
 
     @Option(
@@ -44,9 +48,13 @@ struct GetCommand: AsyncParsableCommand {
     var headers: [String] = []
 
     @Option(
-        name: [.customShort("d"), .customLong("data")], parsing: .unconditional,
-        help: ArgumentHelp("The request body: text, or @FILE to send a file.", valueName: "DATA"))
-    var data: String?
+        name: [.customShort("d"), .customLong("data")], parsing: .unconditionalSingleValue,
+        help: ArgumentHelp(
+            """
+            The request body: text, @FILE for a file, or @- for standard input. Several texts are joined with &. Sent as \
+            application/x-www-form-urlencoded unless -H sets a Content-Type.
+            """, valueName: "DATA"))
+    var data: [String] = []
 
     @Flag(name: [.customShort("L"), .customLong("location")], help: "Follow redirects, up to 20.")
     var followsRedirects = false
@@ -74,6 +82,12 @@ struct GetCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Give up after SECONDS in total.", valueName: "SECONDS"))
     var timeout: Double?
 
+    @Option(
+        help: ArgumentHelp(
+            "Send the request again up to NUMBER times after temporary failures (GET, HEAD, PUT, DELETE).",
+            valueName: "NUMBER"))
+    var retry: Int?
+
     @Flag(help: "Print one JSON object on standard output; the body is written only with -o.")
     var json = false
 
@@ -86,7 +100,12 @@ struct GetCommand: AsyncParsableCommand {
             throw ValidationError("--resume requires -o FILE, the partial file.")
         }
         try TimeLimit.check(timeout)
-        if head, data != nil { throw ValidationError("--head sends no body and cannot be combined with -d.") }
+        if let retry, !(0...1000).contains(retry) { throw ValidationError("--retry must be a number from 0 to 1000.") }
+        if data.count > 1, data.contains(where: { $0.hasPrefix("@") }) {
+            throw ValidationError("-d @FILE cannot be combined with another -d.")
+        }
+        if resume, output == "-" { throw ValidationError("--resume requires -o FILE, the partial file.") }
+        if head, !data.isEmpty { throw ValidationError("--head sends no body and cannot be combined with -d.") }
         let address = try address()
         if FTPOptions.isFTP(url), !httpOptions.isEmpty {
             throw ValidationError(
@@ -107,8 +126,8 @@ struct GetCommand: AsyncParsableCommand {
     /// The given options that apply only to HTTP.
     private var httpOptions: [String] {
         [
-            ("-X", method != nil), ("-H", !headers.isEmpty), ("-d", data != nil), ("-L", followsRedirects),
-            ("--head", head), ("--compressed", compressed),
+            ("-X", method != nil), ("-H", !headers.isEmpty), ("-d", !data.isEmpty), ("-L", followsRedirects),
+            ("--head", head), ("--compressed", compressed), ("--retry", retry != nil),
         ].filter(\.1).map(\.0) + login.httpOptions
     }
 
@@ -134,7 +153,11 @@ struct GetCommand: AsyncParsableCommand {
             try fail(sentence, status)
         }
         if let response = outcome.response, response.status.code >= 400 {
-            try fail(login.refusal(response, prompt) ?? "The server responded: \(response.statusLine).", .serverError)
+            let isProxys = response.status == .proxyAuthenticationRequired
+            try fail(
+                login.refusal(response, prompt)
+                    ?? "The \(isProxys ? "proxy" : "server") responded: \(response.statusLine).",
+                isProxys ? .proxyRefused : .serverError)
         }
     }
 
@@ -156,17 +179,18 @@ struct GetCommand: AsyncParsableCommand {
             let (name, value) = try field(header)
             try request.fields.append(value, for: name)
         }
-        var offset: Int64 = 0
-        if resume, let output {
-            offset = OutputFile.size(of: output)
-            if offset > 0 { try request.fields.set("bytes=\(offset)-", for: .range) }
+        let file = output == "-" ? nil : output
+        let offset = resume ? file.map(OutputFile.partialSize(of:)) ?? 0 : 0
+        if offset > 0 { try request.fields.set("bytes=\(offset)-", for: .range) }
+        if !data.isEmpty, !request.fields.contains(.contentType) {
+            try request.fields.set("application/x-www-form-urlencoded", for: .contentType)
         }
         let tried = LastStream()
         return Load(
-            open: try opening(request, try body(&request), prompt, tried), tried: tried, path: output, offset: offset,
-            printsHead: head && !json,
-            discardsBody: json && output == nil,
-            showsProgress: Terminal.isInteractive && (output != nil || !Terminal.showsOutput))
+            open: try opening(request, try body(), prompt, tried), tried: tried, path: file, offset: offset,
+            isHead: request.method == .head, printsHead: head && !json,
+            discardsBody: json && file == nil,
+            showsProgress: Terminal.isInteractive && (file != nil || !Terminal.showsOutput))
     }
 
     private func address() throws -> URL {
@@ -177,7 +201,7 @@ struct GetCommand: AsyncParsableCommand {
     }
 
     private func verb() throws -> HTTPMethod {
-        let name = method ?? (head ? "HEAD" : data == nil ? "GET" : "POST")
+        let name = method ?? (head ? "HEAD" : data.isEmpty ? "GET" : "POST")
         guard let verb = HTTPMethod(name) else { throw ValidationError("-X '\(name)' is not a method.") }
         return verb
     }
@@ -188,6 +212,9 @@ struct GetCommand: AsyncParsableCommand {
         guard parts.count == 2 else { throw ValidationError("-H '\(header)' has no colon; use 'Name: value'.") }
         guard let name = HTTPFieldName(String(parts[0])) else {
             throw ValidationError("-H '\(header)': '\(parts[0])' is not a header name.")
+        }
+        if [.host, .contentLength, .transferEncoding, .connection].contains(name) {
+            throw ValidationError("-H '\(header)': netkit determines \(name.canonicalName) itself.")
         }
         return (name, parts[1].trimmingCharacters(in: .whitespaces))
     }
@@ -207,17 +234,16 @@ struct GetCommand: AsyncParsableCommand {
             configuration.totalLimit = .seconds(timeout)
             configuration.properties[.openLimit] = .seconds(timeout)
         }
+        if let retry { configuration.retries = RetryPolicy(limit: retry) }
         configuration.onRequest = { tried.set($0) }
         let session = HTTPSession(configuration)
         return { () async throws(StreamError) in try await session.open(request, body: body) }
     }
 
-    private func body(_ request: inout HTTPRequest) throws -> HTTPBody? {
-        guard let data else { return nil }
-        guard data.hasPrefix("@") else { return .bytes(Array(data.utf8)) }
-        let path = String(data.dropFirst())
-        if let failure = OutputFile.Failure(reading: path) { throw failure }
-        return .stream(length: OutputFile.size(of: path)) { ReadStream(path: path) }
+    private func body() throws -> HTTPBody? {
+        guard let first = data.first else { return nil }
+        if first.hasPrefix("@") { return try UploadSource(String(first.dropFirst())).body }
+        return .bytes(Array(data.joined(separator: "&").utf8))
     }
 }
 
@@ -245,7 +271,8 @@ extension GetCommand {
         _ client: FTPClient, _ path: FTPPath, isDirectory: Bool
     ) async throws -> JSONOutput.Facts {
         try client.set(.ftpFetchesResourceInfo, to: true)
-        let offset = resume ? output.map(OutputFile.size(of:)) ?? 0 : 0
+        let output = output == "-" ? nil : output
+        let offset = resume ? output.map(OutputFile.partialSize(of:)) ?? 0 : 0
         let stream =
             isDirectory || path.bytes.isEmpty ? client.lister(path) : client.reader(path, offset: UInt64(offset))
         defer {
@@ -269,6 +296,7 @@ extension GetCommand {
             progress?.show(count)
         }
         progress?.finish(count)
+        try file.finish()
         return ["bytes": count - offset, "offset": offset, "steps": JSONOutput.steps(stream.report)]
     }
 

@@ -21,6 +21,8 @@ struct Load: Sendable {
     let path: String?
     /// The size of the partial file that is continued.
     let offset: Int64
+    /// Whether the request is a HEAD request, whose response has no body.
+    let isHead: Bool
     let printsHead: Bool
     let discardsBody: Bool
     let showsProgress: Bool
@@ -46,14 +48,19 @@ struct Load: Sendable {
         outcome.response = response
         if printsHead { Terminal.write("\(head(response))\n", to: 1) }
         if printsHead && !discardsBody && path == nil { return }
+        // Without a body, an existing file stays as it is. Neither does the body of an error replace it.
+        let hasBody = response.status != .noContent && response.status != .notModified && !isHead
+        if path != nil, !hasBody || response.status.code >= 400, response.status != .rangeNotSatisfiable { return }
         if response.status.code == 416, offset > 0, isComplete(response) {
+            if let path { try OutputFile(path: path, keeping: offset).finish() }
             Terminal.say("netkit: \(path ?? "") is already complete.")
             outcome.response = nil  // this 416 is not a failure
             return
         }
         // A server that does not support ranges sends the whole file, which then replaces the partial one.
         let begin = response.status.code == 206 && begins(response, at: offset) ? offset : 0
-        if let path, response.status.code < 400 {
+        if let path {
+            if response.status == .rangeNotSatisfiable { return }
             try await copy(stream, to: try OutputFile(path: path, keeping: begin), from: begin, &outcome)
         } else {
             try await copy(stream, to: OutputFile(), from: 0, &outcome)
@@ -77,6 +84,7 @@ struct Load: Sendable {
             progress?.show(begin + outcome.count)
         }
         progress?.finish(begin + outcome.count)
+        try file.finish()
     }
 
     /// The response head as received, with control characters and password proofs replaced.

@@ -44,7 +44,7 @@ struct NetKitCommand: AsyncParsableCommand {
     /// Runs the verb. A verb may find a command-line error only while it runs; its usage is then printed as well.
     static func main() async {
         do {
-            var command = try parseAsRoot()
+            var command = try parseAsRoot(CommandLineArguments.separated(CommandLine.arguments.dropFirst()))
             do {
                 if var verb = command as? any AsyncParsableCommand { try await verb.run() } else { try command.run() }
             } catch let error as ValidationError {
@@ -59,6 +59,33 @@ struct NetKitCommand: AsyncParsableCommand {
             }
             Glibc.exit(code.rawValue)
         }
+    }
+}
+
+/// The rules for arguments that the parser does not have.
+enum CommandLineArguments {
+    /// The short options that have a value.
+    private static let options: Set<Character> = ["o", "X", "H", "d", "x", "u"]
+
+    /// Separates a short option from a value that is attached to it, as curl's users write: `-XPUT` becomes `-X PUT`.
+    static func separated(_ arguments: some Sequence<String>) -> [String] {
+        var separated: [String] = []
+        var isValue = false
+        var isEnded = false
+        for argument in arguments {
+            let option = argument.hasPrefix("-") ? argument.dropFirst().first : nil
+            if isValue || isEnded || option.map(options.contains) != true {
+                separated.append(argument)
+                isEnded = isEnded || (argument == "--" && !isValue)
+                isValue = false
+            } else if argument.count == 2 {
+                separated.append(argument)
+                isValue = true
+            } else {
+                separated += [String(argument.prefix(2)), String(argument.dropFirst(2))]
+            }
+        }
+        return separated
     }
 }
 

@@ -21,35 +21,75 @@ struct OutputFile: ~Copyable {
         }
     }
 
+    /// The suffix of a file that is not complete.
+    static let partialSuffix = ".part"
+
     private let descriptor: Int32
     private let name: String
+    /// The file under construction, which ``finish()`` renames to `name`; nil if the bytes go to `name` itself.
+    private let partial: String?
 
     /// Standard output.
     init() {
         descriptor = STDOUT_FILENO
         name = "standard output"
+        partial = nil
     }
 
+    /// Begins to write a file. It replaces an existing one only when it is complete (``finish()``); until then, and after a
+    /// failure, it has the suffix ``partialSuffix``. A device or pipe is written directly.
+    ///
     /// - Parameters:
     ///   - path: the file; created if it does not exist.
-    ///   - keeps: the number of bytes to keep at its beginning; the rest is truncated.
+    ///   - keeps: the number of bytes of the partial file to keep; the rest is truncated. See ``partialSize(of:)``.
     init(path: String, keeping keeps: Int64) throws(Failure) {
+        (descriptor, partial) = try OutputFile.open(path, keeping: keeps)
         name = path
-        descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw OutputFile.failure(writing: path) }
         // Both calls fail for devices and pipes, which have neither a length nor an offset.
         _ = ftruncate(descriptor, off_t(keeps))
         _ = lseek(descriptor, off_t(keeps), SEEK_SET)
+    }
+
+    private static func open(_ path: String, keeping keeps: Int64) throws(Failure) -> (Int32, partial: String?) {
+        var status = stat()
+        let exists = stat(path, &status) == 0
+        let partial = path + partialSuffix
+        if !exists || status.st_mode & S_IFMT == S_IFREG {
+            // Another program's partial file has the name of the whole.
+            if keeps > 0, access(partial, F_OK) != 0, rename(path, partial) != 0 { throw failure(writing: path) }
+            let descriptor = Glibc.open(partial, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
+            if descriptor >= 0 { return (descriptor, partial) }
+            // A file may be writable in a folder that is not.
+            guard exists, errno == EACCES else { throw failure(writing: path) }
+        }
+        let descriptor = Glibc.open(path, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure(writing: path) }
+        return (descriptor, nil)
     }
 
     deinit {
         if descriptor != STDOUT_FILENO { close(descriptor) }
     }
 
+    /// Gives the complete file its name.
+    func finish() throws(Failure) {
+        guard let partial else { return }
+        var status = stat()
+        // The mode of the file that is replaced.
+        if stat(name, &status) == 0 { fchmod(descriptor, status.st_mode & 0o7777) }
+        guard rename(partial, name) == 0 else { throw OutputFile.failure(writing: name) }
+    }
+
     /// The size of a file in bytes; 0 if it does not exist.
     static func size(of path: String) -> Int64 {
         var status = stat()
         return stat(path, &status) == 0 ? Int64(status.st_size) : 0
+    }
+
+    /// The number of bytes that an earlier transfer has left of a file: the size of the partial file, or that of the file itself.
+    static func partialSize(of path: String) -> Int64 {
+        let partial = path + partialSuffix
+        return size(of: access(partial, F_OK) == 0 ? partial : path)
     }
 
     func write(_ bytes: RawSpan) throws(Failure) {

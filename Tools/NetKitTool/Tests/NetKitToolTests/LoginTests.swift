@@ -94,7 +94,7 @@ import Testing
                 try await netkit(["get", form, "--cacert", root, "-x", inURL(proxy), inURL(url)], status: 0)
                 let refused = try await netkit(
                     ["get", form, "--cacert", root, "-x", inURL(proxy, "alice:hunter2"), url],
-                    status: 22)
+                    status: 97)
                 #expect(refused.contains("407"))
             }
         }

@@ -70,6 +70,113 @@ import Testing
         defer { try? FileManager.default.removeItem(at: file) }
         let run = try await Tool.run(["get", "--resume", "-o", file.path, "http://127.0.0.1:\(server.port)/"])
         #expect(run.status == 18, "\(run.text)")
-        #expect(try String(contentsOf: file, encoding: .utf8) == "abcdef")
+        let partial = file.appendingPathExtension("part")
+        defer { try? FileManager.default.removeItem(at: partial) }
+        #expect(try String(contentsOf: partial, encoding: .utf8) == "abcdef")
+    }
+
+    // MARK: Uploads
+
+    /// Serves one request; the server's recording has its head and body.
+    private static func receiver() throws -> ScriptedServer {
+        try ScriptedServer { connection throws(PeerError) in
+            let head = try connection.readHead()
+            if head.contains("Expect: 100-continue") { try connection.send("HTTP/1.1 100 Continue\r\n\r\n") }
+            if head.contains("Transfer-Encoding: chunked") {
+                _ = try connection.read(until: "\r\n0\r\n\r\n")
+            } else if let length = head.firstMatch(of: /Content-Length: ([0-9]+)/).flatMap({ Int($0.1) }) {
+                _ = try connection.read(length)
+            }
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        }
+    }
+
+    /// The bytes that the server received.
+    private func received(_ server: ScriptedServer) async throws -> String {
+        try await server.finished().map(\.text).joined()
+    }
+
+    @Test(
+        "a pipe is uploaded in chunks",
+        arguments: ["echo hi | $netkit get -X PUT -d @- ", "echo hi | $netkit get -XPUT -d @/dev/stdin "])
+    func uploadsAPipe(_ line: String) async throws {
+        let server = try Self.receiver()
+        let run = try await Tool.run(shell: "\(line) http://127.0.0.1:\(server.port)/")
+        #expect(run.status == 0, "\(run.text)")
+        let received = try await received(server)
+        #expect(received.hasPrefix("PUT / HTTP/1.1\r\n"))
+        #expect(received.hasSuffix("\r\n\r\n3\r\nhi\n\r\n0\r\n\r\n"), "\(received)")
+    }
+
+    @Test func aFileWithoutALengthIsUploaded() async throws {
+        let server = try Self.receiver()
+        let run = try await Tool.run(["get", "-d", "@/proc/self/comm", "http://127.0.0.1:\(server.port)/"])
+        let received = try await received(server)
+        #expect(run.status == 0 && received.contains("\r\nnetkit\n\r\n0\r\n\r\n"), "\(run.text) \(received)")
+    }
+
+    @Test func textsAreJoinedAndHaveAContentType() async throws {
+        let server = try Self.receiver()
+        let run = try await Tool.run(
+            ["get", "-d", "a=b", "-dc=d", "-HX: y", "-d", "-dx", "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 0, "\(run.text)")
+        let received = try await received(server)
+        #expect(received.hasPrefix("POST / ") && received.hasSuffix("\r\n\r\na=b&c=d&-dx"), "\(received)")
+        #expect(received.contains("Content-Type: application/x-www-form-urlencoded\r\n"))
+        #expect(received.contains("X: y\r\n"))
+    }
+
+    @Test(arguments: [
+        ["-H", "Host: x"], ["-H", "content-length: 1"], ["-H", "Transfer-Encoding: chunked"], ["-d", "a", "-d", "@-"],
+        ["--resume", "-o", "-"], ["--retry", "-1"],
+    ])
+    func whatCannotBeHonouredIsRefused(_ options: [String]) async throws {
+        let run = try await Tool.run(["get"] + options + ["http://127.0.0.1:9/"])
+        #expect(run.status == 64, "\(run.text)")
+    }
+
+    // MARK: Files
+
+    @Test(
+        "a response without a body, or an error, leaves the file as it is",
+        arguments: [
+            ("HTTP/1.1 304 Not Modified\r\n\r\n", [], 0), ("HTTP/1.1 204 No Content\r\n\r\n", [], 0),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", ["--head"], 0),
+            ("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", [], 22),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ncut", [], 18),
+        ] as [(String, [String], Int32)])
+    func keepsTheFile(_ response: String, _ options: [String], _ status: Int32) async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send(response)
+        }
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("file")
+        try Data("old".utf8).write(to: file)
+        let run = try await Tool.run(["get", "-o", file.path] + options + ["http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == status && !run.output.contains("no\n"), "\(run.text)")
+        #expect(try String(contentsOf: file, encoding: .utf8) == "old")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(Set(names) == (status == 18 ? ["file", "file.part"] : ["file"]))
+    }
+
+    @Test func aHyphenIsStandardOutput() async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes")
+        }
+        let run = try await Tool.run(["get", "-o-", "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 0 && run.output == "yes", "\(run.text)")
+    }
+
+    @Test func aRefusalByTheProxyIsCalledThat() async throws {
+        let proxy = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send("HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n")
+        }
+        let run = try await Tool.run(["get", "-xhttp://127.0.0.1:\(proxy.port)", "http://h.invalid/"])
+        #expect(run.status == 97 && run.errors.contains("proxy"), "\(run.text)")
     }
 }

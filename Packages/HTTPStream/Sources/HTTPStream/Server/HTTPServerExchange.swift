@@ -52,7 +52,7 @@ public final class HTTPServerExchange: @unchecked Sendable {
     private let use = CallGate()
     private let incoming: IncomingRequest
     private let connection: ServerConnection
-    let watcher: ClientWatcher
+    let watcher: DisconnectionWatcher
     private var decoder: BodyDecoder
     private var requestPace: BodyPace
     private var responsePace: BodyPace

@@ -30,7 +30,7 @@ final class ServerConnection {
     private static let lingerBytes = 512 * 1024
 
     /// Observes the client while a handler runs.
-    private(set) lazy var watcher = ClientWatcher(pair.input.waitPoint, limit: configuration.halfClosedLimit)
+    private(set) lazy var watcher = DisconnectionWatcher(pair.input.waitPoint, limit: configuration.halfClosedLimit)
 
     private let entry: ServerConnections.Entry
     private var parser: HeadParser

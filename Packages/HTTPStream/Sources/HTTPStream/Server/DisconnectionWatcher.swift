@@ -8,7 +8,7 @@ internal import Synchronization
 /// A reset cancels the task at once. A client that ends its output may be gone, or may be waiting for the response: TCP reports
 /// both alike. The handler may therefore continue as long as it sends something within each period of ``limit``: if the client is
 /// gone, its system answers with a reset.
-final class ClientWatcher: Watcher, @unchecked Sendable {
+final class DisconnectionWatcher: Watcher, @unchecked Sendable {
     // Unchecked: `state` is accessed only inside the lock, the rest is atomic or constant. The task is used only between `begin`
     // and `end`, which the task itself calls, so it exists.
 
