@@ -46,7 +46,7 @@ let rows: [Row] = [
         "StreamKit", .tests, "StreamKitFoundationTests",
         ["StreamKitFoundation", "StreamKit", "StreamKitTesting", "EventLoops", "HostResolver"]),
 
-    Row("HTTPAuth", .system, "CGSSAPI", apt: ["libkrb5-dev"]),
+    Row("HTTPAuth", .shim, "CGSSAPI"),
     Row("HTTPAuth", .system, "CLibcrypto", apt: ["libssl-dev"]),
     Row("HTTPAuth", .library, "HTTPAuth", ["CGSSAPI", "CLibcrypto", "EventLoops", "HTTPMessage"]),
     Row("HTTPAuth", .tests, "HTTPAuthTests", ["HTTPAuth", "EventLoops", "HTTPMessage"]),

@@ -19,7 +19,7 @@ let package = Package(
         .package(path: "../HTTPMessage"),
     ],
     targets: [
-        .systemLibrary(name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
+        .target(name: "CGSSAPI"),
         .systemLibrary(name: "CLibcrypto", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "HTTPAuth",

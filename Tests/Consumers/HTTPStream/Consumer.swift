@@ -1,7 +1,8 @@
 import FoundationEssentials
 import HTTPStream
 
-/// Loads a page with a stream, then with a session, by one import; then serves it itself.
+/// Loads a page with a stream, then with a session, by one import; then serves it itself, and logs in to a server
+/// that prefers Kerberos.
 @main struct Consumer {
     static func main() async throws {
         guard let url = CommandLine.arguments.dropFirst().first.flatMap(URL.init(string:)) else {
@@ -23,6 +24,18 @@ import HTTPStream
         print("the same from a server: \(try await session.load(request).body == body)")
         server.stop()
         try await running.value
+        try await logIn(to: url.appending(path: "login"))
+    }
+
+    /// Logs in with Basic, because there is no Kerberos ticket or no Kerberos, then prints which schemes can be used.
+    static func logIn(to url: URL) async throws {
+        var configuration = HTTPSession.Configuration()
+        configuration.prompt = { _ in AuthenticationPrompt.Answer(user: "joe", password: "secret") }
+        print("logged in: \(try await HTTPSession(configuration).get(url).body?.count ?? 0) bytes")
+        let stream = try ReadStream(httpURL: url)
+        try stream.open()
+        guard let authentication = HTTPAuthentication(response: try await stream.response()) else { return }
+        print(authentication.explain())
     }
 
     /// A handler in a package without special settings, which reads and writes in tasks of its own.

@@ -5,18 +5,19 @@ internal import Glibc
 ///
 /// The first step fetches the service ticket and may wait for the Kerberos server. Later steps only compute.
 final class GSSContext {
-    /// The requested or granted properties of a context.
+    /// The requested or granted properties of a context (RFC 2744 section 5.19, RFC 5896, and MIT Kerberos for channel
+    /// bindings).
     struct Request: OptionSet {
-        let rawValue: OM_uint32
+        let rawValue: UInt32
 
-        static let delegation = Request(rawValue: OM_uint32(GSS_C_DELEG_FLAG))
-        static let delegationIfTrusted = Request(rawValue: OM_uint32(GSS_C_DELEG_POLICY_FLAG))
-        static let mutual = Request(rawValue: OM_uint32(GSS_C_MUTUAL_FLAG))
-        static let integrity = Request(rawValue: OM_uint32(GSS_C_INTEG_FLAG))
-        static let channelBound = Request(rawValue: OM_uint32(GSS_C_CHANNEL_BOUND_FLAG))
+        static let delegation = Request(rawValue: 1)
+        static let delegationIfTrusted = Request(rawValue: 0x8000)
+        static let mutual = Request(rawValue: 2)
+        static let integrity = Request(rawValue: 0x20)
+        static let channelBound = Request(rawValue: 0x800)
     }
 
-    private var handle: gss_ctx_id_t?
+    private var handle: netkit_gss_context?
     private let target: GSSName
     private let credential: GSSCredential
     private let request: Request
@@ -32,19 +33,19 @@ final class GSSContext {
     }
 
     deinit {
-        var minor: OM_uint32 = 0
-        _ = GSSLibrary.use { gss_delete_sec_context(&minor, &handle, nil) }
+        var minor: UInt32 = 0
+        _ = GSSLibrary.use { $0.deleteContext(&minor, &handle, nil) }
     }
 
     /// Processes the server's token (nil for the first step) and returns the next token; empty if there is none.
     func step(_ token: [UInt8]?) throws(HTTPAuthError) -> [UInt8] {
         let output = GSSBuffer()
-        var flags: OM_uint32 = 0
-        let status = GSSStatus { minor in
+        var flags: UInt32 = 0
+        let status = GSSStatus { library, minor in
             GSSBuffer.with(token ?? []) { input in
                 withBinding { binding in
-                    gss_init_sec_context(
-                        minor, credential.handle, &handle, target.handle, netkit_gss_mech_krb5(), request.rawValue, 0,
+                    library.initializeContext(
+                        minor, credential.handle, &handle, target.handle, netkit_gss_kerberos(), request.rawValue, 0,
                         binding, token == nil ? nil : input, nil, output.address, &flags, nil)
                 }
             }
@@ -58,8 +59,8 @@ final class GSSContext {
     /// Returns a signature of `message`.
     func signature(of message: [UInt8]) throws(HTTPAuthError) -> [UInt8] {
         let output = GSSBuffer()
-        let status = GSSStatus { minor in
-            GSSBuffer.with(message) { gss_get_mic(minor, handle, OM_uint32(GSS_C_QOP_DEFAULT), $0, output.address) }
+        let status = GSSStatus { library, minor in
+            GSSBuffer.with(message) { library.sign(minor, handle, 0, $0, output.address) }
         }
         try status.check("signing")
         return output.bytes
@@ -67,9 +68,9 @@ final class GSSContext {
 
     /// Throws if `signature` is not the server's signature of `message`.
     func check(_ signature: [UInt8], of message: [UInt8]) throws(HTTPAuthError) {
-        let status = GSSStatus { minor in
+        let status = GSSStatus { library, minor in
             GSSBuffer.with(message) { message in
-                GSSBuffer.with(signature) { gss_verify_mic(minor, handle, message, $0, nil) }
+                GSSBuffer.with(signature) { library.verify(minor, handle, message, $0, nil) }
             }
         }
         if status.isError {
@@ -77,10 +78,10 @@ final class GSSContext {
         }
     }
 
-    private func withBinding<Result>(_ body: (gss_channel_bindings_t?) -> Result) -> Result {
+    private func withBinding<Result>(_ body: (UnsafeMutablePointer<netkit_gss_channel_bindings>?) -> Result) -> Result {
         guard let channelBinding else { return body(nil) }
         return GSSBuffer.with(channelBinding) { data in
-            var structure = gss_channel_bindings_struct()
+            var structure = netkit_gss_channel_bindings()
             structure.application_data = data.pointee
             return body(&structure)
         }
@@ -91,7 +92,12 @@ final class GSSContext {
 ///
 /// Creating one may wait for the Kerberos server (keytab, password).
 final class GSSCredential {
-    let handle: gss_cred_id_t?
+    let handle: netkit_gss_credential?
+
+    /// `GSS_C_INDEFINITE`: as long as possible.
+    private static let indefinite = UInt32.max
+    /// `GSS_C_INITIATE`: not for accepting logins.
+    private static let initiate: CInt = 1
 
     /// Creates the credential of an identity that needs no password.
     ///
@@ -99,7 +105,7 @@ final class GSSCredential {
     /// system's defaults apply.
     init(principal: String?, store: [(key: String, value: String)]) throws(HTTPAuthError) {
         let name: GSSName? = if let principal { try GSSName(principal: principal) } else { nil }
-        var credential: gss_cred_id_t?
+        var credential: netkit_gss_credential?
         let strings = store.map { (strdup($0.key), strdup($0.value)) }
         defer {
             strings.forEach {
@@ -107,14 +113,14 @@ final class GSSCredential {
                 free($0.1)
             }
         }
-        var elements = strings.map { gss_key_value_element_desc(key: $0.0, value: $0.1) }
-        let status = GSSStatus { minor in
+        var elements = strings.map { netkit_gss_store_element(key: $0.0, value: $0.1) }
+        let status = GSSStatus { library, minor in
             elements.withUnsafeMutableBufferPointer { elements in
-                var set = gss_key_value_set_desc(count: OM_uint32(elements.count), elements: elements.baseAddress)
+                var set = netkit_gss_store(count: UInt32(elements.count), elements: elements.baseAddress)
                 return GSSCredential.withKerberos { mechanisms in
                     withUnsafePointer(to: &set) { set in
-                        gss_acquire_cred_from(
-                            minor, name?.handle, netkit_GSS_C_INDEFINITE(), mechanisms, GSS_C_INITIATE,
+                        library.acquireCredential(
+                            minor, name?.handle, GSSCredential.indefinite, mechanisms, GSSCredential.initiate,
                             store.isEmpty ? nil : set, &credential, nil, nil)
                     }
                 }
@@ -129,14 +135,14 @@ final class GSSCredential {
     /// object.
     init(principal: String, password: Secret) throws(HTTPAuthError) {
         let name = try GSSName(principal: principal)
-        var credential: gss_cred_id_t?
+        var credential: netkit_gss_credential?
         let status = password.withBytes { bytes in
-            var buffer = gss_buffer_desc(
+            var buffer = netkit_gss_buffer(
                 length: bytes.count, value: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
-            return GSSStatus { minor in
+            return GSSStatus { library, minor in
                 GSSCredential.withKerberos { mechanisms in
-                    gss_acquire_cred_with_password(
-                        minor, name.handle, &buffer, netkit_GSS_C_INDEFINITE(), mechanisms, GSS_C_INITIATE,
+                    library.acquireCredentialWithPassword(
+                        minor, name.handle, &buffer, GSSCredential.indefinite, mechanisms, GSSCredential.initiate,
                         &credential, nil, nil)
                 }
             }
@@ -148,36 +154,36 @@ final class GSSCredential {
 
     deinit {
         var handle = handle
-        var minor: OM_uint32 = 0
-        _ = GSSLibrary.use { gss_release_cred(&minor, &handle) }
+        var minor: UInt32 = 0
+        _ = GSSLibrary.use { $0.releaseCredential(&minor, &handle) }
     }
 
     /// Calls `body` with a mechanism set that contains only Kerberos, so that mechanism plugins are not used.
-    private static func withKerberos<Result>(_ body: (gss_OID_set) -> Result) -> Result {
-        var set = gss_OID_set_desc(count: 1, elements: netkit_gss_mech_krb5())
+    private static func withKerberos<Result>(_ body: (UnsafeMutablePointer<netkit_gss_oid_set>) -> Result) -> Result {
+        var set = netkit_gss_oid_set(count: 1, elements: netkit_gss_kerberos())
         return body(&set)
     }
 }
 
 /// Owns a GSSAPI name.
 final class GSSName {
-    let handle: gss_name_t?
+    let handle: netkit_gss_name?
 
     /// Creates the name of a Kerberos principal, exactly as given and unaffected by DNS:
     /// `HTTP/www.example.org@EXAMPLE.ORG`.
     convenience init(principal: String) throws(HTTPAuthError) {
-        try self.init(principal, netkit_GSS_KRB5_NT_PRINCIPAL_NAME())
+        try self.init(principal, netkit_gss_kerberos_principal())
     }
 
     /// Creates the name of a service on a host, `HTTP@www.example.org`. The system may canonicalize the host name.
     convenience init(hostBased service: String) throws(HTTPAuthError) {
-        try self.init(service, netkit_GSS_C_NT_HOSTBASED_SERVICE())
+        try self.init(service, netkit_gss_host_based_service())
     }
 
-    private init(_ text: String, _ type: gss_OID?) throws(HTTPAuthError) {
-        var name: gss_name_t?
-        let status = GSSStatus { minor in
-            GSSBuffer.with(Array(text.utf8)) { gss_import_name(minor, $0, type, &name) }
+    private init(_ text: String, _ type: UnsafeMutablePointer<netkit_gss_oid>?) throws(HTTPAuthError) {
+        var name: netkit_gss_name?
+        let status = GSSStatus { library, minor in
+            GSSBuffer.with(Array(text.utf8)) { library.importName(minor, $0, type, &name) }
         }
         handle = name
         try status.check("importing the name \(text)")
@@ -185,7 +191,7 @@ final class GSSName {
 
     deinit {
         var handle = handle
-        var minor: OM_uint32 = 0
-        _ = GSSLibrary.use { gss_release_name(&minor, &handle) }
+        var minor: UInt32 = 0
+        _ = GSSLibrary.use { $0.releaseName(&minor, &handle) }
     }
 }

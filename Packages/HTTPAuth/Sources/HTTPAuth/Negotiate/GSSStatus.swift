@@ -2,22 +2,44 @@ internal import CGSSAPI
 
 /// The result of a GSSAPI call. All results are checked and converted into errors here.
 struct GSSStatus {
-    var major: OM_uint32
-    var minor: OM_uint32 = 0
+    /// The routine errors of GSSAPI that have a meaning of their own here (RFC 2744 section 3.9.1).
+    private enum RoutineError: UInt32 {
+        case wrongBindings = 4
+        case noCredential = 7
+        case defectiveToken = 9
+        case credentialExpired = 11
+        case unavailable = 16
+    }
 
-    /// Performs a call, which writes its minor status to its argument.
-    init(_ call: (UnsafeMutablePointer<OM_uint32>) -> OM_uint32) {
-        var minor: OM_uint32 = 0
-        major = GSSLibrary.use { call(&minor) } ?? netkit_GSS_S_UNAVAILABLE
+    /// The kind of a status number whose text is requested.
+    private enum Kind: CInt {
+        case gssapi = 1
+        case mechanism = 2
+    }
+
+    /// The supplementary bit `GSS_S_CONTINUE_NEEDED`.
+    private static let continueNeeded: UInt32 = 1
+
+    var major: UInt32
+    var minor: UInt32 = 0
+
+    /// Performs a call, which writes its minor status to its second argument.
+    init(_ call: (GSSLibrary, UnsafeMutablePointer<UInt32>) -> UInt32) {
+        var minor: UInt32 = 0
+        major = GSSLibrary.use { call($0, &minor) } ?? RoutineError.unavailable.rawValue << 16
         self.minor = minor
     }
 
-    var isError: Bool { netkit_GSS_ERROR(major) != 0 }
+    /// Whether the call failed: it has a calling error or a routine error.
+    var isError: Bool { major >> 16 != 0 }
 
-    var needsMore: Bool { !isError && major & netkit_GSS_S_CONTINUE_NEEDED != 0 }
+    var needsMore: Bool { !isError && major & GSSStatus.continueNeeded != 0 }
+
+    private var routineError: RoutineError? { RoutineError(rawValue: major >> 16 & 0xFF) }
 
     /// Throws if the call failed. `what` names the operation, for the message.
     func check(_ what: String) throws(HTTPAuthError) {
+        if case .failure(let error) = GSSLibrary.shared { throw error }
         if isError { throw .negotiate(code, "\(what): \(text)") }
     }
 
@@ -25,45 +47,44 @@ struct GSSStatus {
     private var code: HTTPAuthError.Code {
         // The minor status, a Kerberos error, is more specific. The GSSAPI routine error decides only if that error is
         // not one of these.
-        switch Int(Int32(bitPattern: minor)) {
-        case KRB5KRB_AP_ERR_TKT_EXPIRED, KRB5KDC_ERR_NAME_EXP, KRB5KRB_AP_ERR_TKT_NYV: return .ticketExpired
-        case KRB5KRB_AP_ERR_SKEW, KRB5_KDCREP_SKEW, KRB5KDC_ERR_NEVER_VALID: return .clockSkew
-        case KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN, KRB5_ERR_HOST_REALM_UNKNOWN: return .serviceUnknown
-        case KRB5_KDC_UNREACH, KRB5_REALM_CANT_RESOLVE, KRB5_REALM_UNKNOWN: return .kerberosUnreachable
-        case KRB5KDC_ERR_C_PRINCIPAL_UNKNOWN, KRB5KDC_ERR_PREAUTH_FAILED, KRB5KRB_AP_ERR_BAD_INTEGRITY,
-            KRB5KDC_ERR_KEY_EXP, KRB5KDC_ERR_CLIENT_REVOKED:
+        switch KerberosError(rawValue: Int32(bitPattern: minor)) {
+        case .ticketExpired, .clientExpired, .ticketNotYetValid: return .ticketExpired
+        case .clockSkew, .replyClockSkew, .neverValid: return .clockSkew
+        case .serviceUnknown, .hostRealmUnknown: return .serviceUnknown
+        case .serverUnreachable, .realmNotResolved, .realmUnknown: return .kerberosUnreachable
+        case .clientUnknown, .preauthenticationFailed, .wrongIntegrity, .keyExpired, .clientRevoked:
             return .credentialRefused
-        case KRB5_FCC_NOFILE, KRB5_CC_NOTFOUND, KRB5_FCC_PERM, KRB5_KT_NOTFOUND:
-            return .ticketMissing
-        case KRB5KRB_AP_ERR_MODIFIED, KRB5KRB_AP_WRONG_PRINC, KRB5KRB_AP_ERR_NOT_US, KRB5KRB_AP_ERR_BADKEYVER:
-            return .exchangeRefused
-        default: break
+        case .noCacheFile, .noCache, .cacheNotPermitted, .noKey: return .ticketMissing
+        case .modified, .wrongPrincipal, .notForThisService, .wrongKeyVersion: return .exchangeRefused
+        case nil: break
         }
-        switch netkit_GSS_ROUTINE_ERROR(major) {
-        case netkit_GSS_S_NO_CRED: return .ticketMissing
-        case netkit_GSS_S_CREDENTIALS_EXPIRED: return .ticketExpired
-        case netkit_GSS_S_BAD_BINDINGS: return .serverNotAuthentic
-        case netkit_GSS_S_DEFECTIVE_TOKEN: return .malformedToken
-        case netkit_GSS_S_UNAVAILABLE: return .unavailable
-        default: return .mechanismFailed
+        switch routineError {
+        case .noCredential: return .ticketMissing
+        case .credentialExpired: return .ticketExpired
+        case .wrongBindings: return .serverNotAuthentic
+        case .defectiveToken: return .malformedToken
+        case .unavailable: return .unavailable
+        case nil: return .mechanismFailed
         }
     }
 
     /// The library's message for the Kerberos error or, if there is none, for the GSSAPI error.
     private var text: String {
-        let messages = minor == 0 ? [] : GSSStatus.displayStatus(minor, GSS_C_MECH_CODE, netkit_gss_mech_krb5())
-        return (messages.isEmpty ? GSSStatus.displayStatus(major, GSS_C_GSS_CODE, nil) : messages).joined(
+        let messages = minor == 0 ? [] : GSSStatus.displayStatus(minor, .mechanism, netkit_gss_kerberos())
+        return (messages.isEmpty ? GSSStatus.displayStatus(major, .gssapi, nil) : messages).joined(
             separator: "; ")
     }
 
-    private static func displayStatus(_ number: OM_uint32, _ kind: Int32, _ mechanism: gss_OID?) -> [String] {
+    private static func displayStatus(
+        _ number: UInt32, _ kind: Kind, _ mechanism: UnsafeMutablePointer<netkit_gss_oid>?
+    ) -> [String] {
         var messages: [String] = []
-        var context: OM_uint32 = 0
+        var context: UInt32 = 0
         repeat {
-            var minor: OM_uint32 = 0
+            var minor: UInt32 = 0
             let message = GSSBuffer()
             let status = GSSLibrary.use {
-                gss_display_status(&minor, number, kind, mechanism, &context, message.address)
+                $0.displayStatus(&minor, number, kind.rawValue, mechanism, &context, message.address)
             }
             guard status == 0 else { break }
             messages.append(String(decoding: message.bytes, as: UTF8.self))
@@ -75,16 +96,16 @@ struct GSSStatus {
 /// Owns a buffer that GSSAPI fills.
 final class GSSBuffer {
     /// The address that GSSAPI writes its result to. It is valid as long as this object.
-    let address: UnsafeMutablePointer<gss_buffer_desc>
+    let address: UnsafeMutablePointer<netkit_gss_buffer>
 
     init() {
         address = .allocate(capacity: 1)
-        address.initialize(to: gss_buffer_desc(length: 0, value: nil))
+        address.initialize(to: netkit_gss_buffer(length: 0, value: nil))
     }
 
     deinit {
-        var minor: OM_uint32 = 0
-        _ = GSSLibrary.use { gss_release_buffer(&minor, address) }
+        var minor: UInt32 = 0
+        _ = GSSLibrary.use { $0.releaseBuffer(&minor, address) }
         address.deallocate()
     }
 
@@ -96,12 +117,42 @@ final class GSSBuffer {
 
     /// Calls `body` with a GSSAPI buffer of `bytes`, which GSSAPI only reads.
     static func with<Result>(
-        _ bytes: [UInt8], _ body: (UnsafeMutablePointer<gss_buffer_desc>) -> Result
+        _ bytes: [UInt8], _ body: (UnsafeMutablePointer<netkit_gss_buffer>) -> Result
     ) -> Result {
         bytes.withUnsafeBytes { bytes in
-            var buffer = gss_buffer_desc(
+            var buffer = netkit_gss_buffer(
                 length: bytes.count, value: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
             return body(&buffer)
         }
     }
+}
+
+/// The errors of Kerberos that have a meaning of their own here. The values below 128 above the base are those of
+/// RFC 4120 section 7.5.9; the others are those of MIT Kerberos.
+private enum KerberosError: Int32 {
+    // The base is -1765328384.
+    case clientExpired = -1_765_328_383
+    case clientUnknown = -1_765_328_378
+    case serviceUnknown = -1_765_328_377
+    case neverValid = -1_765_328_373
+    case clientRevoked = -1_765_328_366
+    case keyExpired = -1_765_328_361
+    case preauthenticationFailed = -1_765_328_360
+    case wrongIntegrity = -1_765_328_353
+    case ticketExpired = -1_765_328_352
+    case ticketNotYetValid = -1_765_328_351
+    case notForThisService = -1_765_328_349
+    case clockSkew = -1_765_328_347
+    case modified = -1_765_328_343
+    case wrongKeyVersion = -1_765_328_340
+    case noCache = -1_765_328_243
+    case wrongPrincipal = -1_765_328_240
+    case replyClockSkew = -1_765_328_236
+    case realmUnknown = -1_765_328_230
+    case serverUnreachable = -1_765_328_228
+    case noKey = -1_765_328_203
+    case cacheNotPermitted = -1_765_328_190
+    case noCacheFile = -1_765_328_189
+    case hostRealmUnknown = -1_765_328_167
+    case realmNotResolved = -1_765_328_164
 }

@@ -77,13 +77,26 @@ public struct NegotiateOptions: Hashable, Sendable {
 extension AuthenticationMethod {
     /// Negotiate: Kerberos with the ticket of the user who runs the program, without NTLM.
     ///
+    /// MIT Kerberos (`libgssapi_krb5.so.2`) is loaded when a server first offers the scheme. If it is not installed, the
+    /// scheme is skipped as if the server had not offered it, and ``HTTPAuthentication/explain()`` gives the reason:
+    /// ``HTTPAuthError/Code/unavailable``.
+    ///
     /// Replaces `kCFHTTPAuthenticationSchemeNegotiate` and `kCFHTTPAuthenticationSchemeKerberos`.
     public static let negotiate = AuthenticationMethod.negotiate(NegotiateOptions())
 
     /// Returns Negotiate with custom options.
     public static func negotiate(_ options: NegotiateOptions) -> AuthenticationMethod {
-        AuthenticationMethod("Negotiate") { space in
-            NegotiateScheme(space, options)
+        negotiate(options) { GSSLibrary.shared }
+    }
+
+    /// Returns Negotiate with the result of loading GSSAPI, which is requested when a server offers the scheme.
+    static func negotiate(
+        _ options: NegotiateOptions, library: @escaping @Sendable () -> Result<GSSLibrary, HTTPAuthError>
+    ) -> AuthenticationMethod {
+        AuthenticationMethod("Negotiate") { (space) throws(HTTPAuthError) in
+            // NTLM within Negotiate does not need the library.
+            if !options.allowsNTLM { _ = try library().get() }
+            return NegotiateScheme(space, options)
         } form: { _, peer in
             AuthenticationForm(options.allowsNTLM && !peer.isEncrypted ? .ntlm : .negotiate)
         }
