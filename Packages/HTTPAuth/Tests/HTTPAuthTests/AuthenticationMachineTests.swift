@@ -44,6 +44,16 @@ import Testing
                 """)
     }
 
+    @Test("HA-020: schemes that are known by name only", arguments: AuthenticationMethod.unsupportedNames)
+    func unsupported(_ name: String) throws {
+        let authentication = try Exchange.authentication(name.uppercased(), "Basic realm=\"b\"")
+        #expect(authentication.method == .basic)
+        #expect(authentication.explain().entries.map(\.outcome) == [.unsupported, .chosen])
+        let own = policy(ScriptedScheme.method(name))
+        #expect(try Exchange.authentication(name, policy: own).explain().entries.map(\.outcome) == [.chosen])
+        #expect(try Exchange.authentication(name).error?.code == .noUsableScheme)
+    }
+
     @Test func encryptedOnly() throws {
         var policy = AuthenticationPolicy()
         policy.encryptedOnly = [.basic]

@@ -35,6 +35,35 @@ import Testing
         }
     }
 
+    /// A server that does not name its encoding gets the other one after a rejection, once. The user is not asked.
+    @Test(
+        "HA-035: the encoding after a rejection",
+        arguments: [
+            ("Basic realm=\"r\"", "é", "ü", "Basic w6k6w7w=", "Basic 6Tr8"),
+            ("Basic realm=\"r\", charset=\"UTF-8\"", "é", "ü", "Basic w6k6w7w=", nil),
+            ("Basic realm=\"r\"", "a", "b", "Basic YTpi", nil),
+            ("Basic realm=\"r\"", "日", "é", "Basic 5pelOsOp", nil),
+        ])
+    func otherEncoding(
+        _ challenge: String, _ user: String, _ password: String, _ first: String, _ second: String?
+    ) throws {
+        let authentication = try Exchange.authentication(challenge)
+        var request = try Exchange.request()
+        try authentication.apply(to: &request, user: user, password: password)
+        #expect(request.fields[.authorization] == first)
+        let old = request
+        if let second {
+            #expect(try authentication.update(with: try Exchange.challenge(challenge), to: request) == .apply)
+            try authentication.apply(to: &request, user: user, password: password)
+            #expect(request.fields[.authorization] == second)
+            // A request that was in progress meanwhile is sent again as well, in the encoding that is tried now.
+            #expect(try authentication.update(with: try Exchange.challenge(challenge), to: old) == .apply)
+            try authentication.apply(to: &request, user: user, password: password)
+            #expect(request.fields[.authorization] == second)
+        }
+        #expect(try authentication.update(with: try Exchange.challenge(challenge), to: request) == .refused)
+    }
+
     @Test(
         "HA-035: characters that Basic cannot send",
         arguments: [("a:b", "c", -1001), ("a\n", "c", -1001), ("a", "c\u{7F}", -1002), ("a\u{0}", "c", -1001)])

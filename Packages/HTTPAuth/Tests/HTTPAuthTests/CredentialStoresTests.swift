@@ -34,6 +34,42 @@ import Testing
         }
     }
 
+    @Test("HA-065: a duplicate is refused, and the first entry stays") func addsOnce() throws {
+        let store = MemoryCredentialStore()
+        let stores = CredentialStores(origins: [store])
+        try stores.add(Credential(user: "a", password: "1", for: origin))
+        let error = try #require(throws: HTTPAuthError.self) {
+            try stores.add(Credential(user: "a", password: "2", for: origin))
+        }
+        #expect(error.code == .alreadyStored && error.detail == "a at origin http://h:80 \"r\"")
+        #expect(store.find(CredentialQuery(origin))?.password == Secret("1"))
+        try stores.add(Credential(user: "b", password: "3", for: origin))
+        try stores.add(Credential(user: "a", password: "4", for: origin.with(realm: "s")))
+        #expect(store.remove(CredentialQuery(origin)) == 2)
+        #expect(throws: HTTPAuthError(.storeReadOnly)) {
+            try stores.add(Credential(user: "a", password: "1", for: origin), persistently: true)
+        }
+    }
+
+    /// A store of another package has `add` as well.
+    @Test("HA-065: a store that only saves refuses duplicates, too") func addsByDefault() throws {
+        struct SavingStore: CredentialStore {
+            let memory = MemoryCredentialStore()
+            var name: String { "saving" }
+            func find(_ query: CredentialQuery) throws(HTTPAuthError) -> Credential? { memory.find(query) }
+            func save(_ credential: Credential) throws(HTTPAuthError) { memory.save(credential) }
+            func remove(_ query: CredentialQuery) throws(HTTPAuthError) -> Int { memory.remove(query) }
+        }
+        let store = SavingStore()
+        try store.add(Credential(user: "a", password: "1", for: origin))
+        #expect(
+            throws: HTTPAuthError(.alreadyStored, detail: "a at origin http://h:80 \"r\"")
+        ) {
+            try store.add(Credential(user: "a", password: "2", for: origin))
+        }
+        #expect(try store.find(CredentialQuery(origin))?.password == Secret("1"))
+    }
+
     /// A credential for another space is ignored, and a failing store does not hide the others.
     @Test func badStores() throws {
         struct UnreliableStore: CredentialStore {

@@ -114,12 +114,20 @@ import Testing
         #expect(authentication.appliesTo(request) == expected)
     }
 
+    @Test("HA-008: the text for the user is the realm or the host") func displayRealm() throws {
+        #expect(try Exchange.authentication("Basic realm=\"staff\"").displayRealm == "staff")
+        let ntlm = try Exchange.authentication("NTLM")
+        #expect(ntlm.method == .ntlm && ntlm.realm == nil && ntlm.displayRealm == "example.org")
+        #expect(ntlm.space.realm == nil)
+    }
+
     @Test("HA-010, HA-011: below the domains of Digest") func appliesToListedDomains() throws {
         let authentication = try Exchange.authentication(
             "Digest realm=\"r\", nonce=\"n\", domain=\"/a http://example.org/b/ http://example.com/c\"")
         // The URI of another origin is omitted. RFC 7616 §3.3 allows it, but a server must not choose other recipients.
         #expect(
             authentication.domains.map(\.absoluteString) == ["http://example.org:80/a", "http://example.org/b/"])
+        #expect(authentication.otherDomains.map(\.absoluteString) == ["http://example.com/c"])
         func applies(_ url: String) throws -> Bool {
             authentication.appliesTo(try HTTPRequest(method: .get, url: URL(string: url)!))
         }
@@ -143,7 +151,8 @@ import Testing
         #expect(try origin.update(with: proxyResponse, to: request, through: Exchange.proxy) == .accepted)
         #expect(origin.isValid && origin.error == nil)
         #expect(try proxy.update(with: proxyResponse, to: request) == .refused)
-        #expect(proxy.domains.isEmpty && proxy.appliesTo(request, through: Exchange.proxy))
+        #expect(proxy.domains.isEmpty && proxy.otherDomains.isEmpty)
+        #expect(proxy.appliesTo(request, through: Exchange.proxy))
     }
 
     @Test(

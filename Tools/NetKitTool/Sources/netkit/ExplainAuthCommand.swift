@@ -133,6 +133,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
             case .chosen: offer["outcome"] = "chosen"
             case .notNeeded: offer["outcome"] = "not needed"
             case .unknown: offer["outcome"] = "unknown"
+            case .unsupported: offer["outcome"] = "unsupported"
             case .notAllowed: offer["outcome"] = "left out"
             case .banned: offer["outcome"] = "banned"
             case .needsEncryption: offer["outcome"] = "needs encryption"

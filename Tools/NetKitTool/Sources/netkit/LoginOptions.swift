@@ -153,7 +153,7 @@ struct LoginOptions: ParsableArguments {
         if entries.allSatisfy({ $0.outcome == .notAllowed }) {
             return "offers only \(schemes), which \(option) excludes"
         }
-        if entries.allSatisfy({ $0.outcome == .unknown }) {
+        if entries.allSatisfy({ [.unknown, .unsupported].contains($0.outcome) }) {
             return "offers only \(schemes), which netkit does not support"
         }
         return nil

@@ -25,6 +25,9 @@ public struct AuthenticationExplanation: Hashable, Sendable {
         case notNeeded
         /// Neither the policy nor this package knows a scheme of this name.
         case unknown
+        /// This package knows the name of the scheme, but does not implement it: see
+        /// ``AuthenticationMethod/unsupportedNames``.
+        case unsupported
         /// The package knows the scheme, but ``AuthenticationPolicy/methods`` does not contain it.
         case notAllowed
         /// ``AuthenticationPolicy/banned`` contains the scheme.
@@ -70,6 +73,7 @@ extension AuthenticationExplanation.Outcome: CustomStringConvertible {
         case .chosen: "chosen"
         case .notNeeded: "not needed, a preferred scheme was chosen"
         case .unknown: "skipped, unknown scheme"
+        case .unsupported: "skipped, the scheme is not supported"
         case .notAllowed: "skipped, not among the allowed schemes"
         case .banned: "skipped, banned by the policy"
         case .needsEncryption: "skipped, the policy requires an encrypted connection"

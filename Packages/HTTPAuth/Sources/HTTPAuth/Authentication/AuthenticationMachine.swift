@@ -175,7 +175,8 @@ struct AuthenticationMachine {
         of method: AuthenticationMethod?, _ challenge: Challenge, _ login: LoginIdentity?
     ) -> AuthenticationExplanation.Outcome {
         guard let method else {
-            return AuthenticationPolicy().methods.contains { challenge.is($0.name) } ? .notAllowed : .unknown
+            if AuthenticationPolicy().methods.contains(where: { challenge.is($0.name) }) { return .notAllowed }
+            return AuthenticationMethod.unsupportedNames.contains { challenge.is($0) } ? .unsupported : .unknown
         }
         if policy.banned.contains(method) { return .banned }
         if policy.encryptedOnly.contains(method), !peer.isEncrypted { return .needsEncryption }

@@ -134,6 +134,8 @@ extension HTTPAuthError {
         case storeReadOnly
         /// A credential store is locked, or the pass-phrase or key is wrong.
         case storeLocked
+        /// A credential store has an entry for this user and space already.
+        case alreadyStored
         /// The waiting task was cancelled.
         case cancelled
         /// The system's random source failed.
@@ -177,6 +179,7 @@ extension HTTPAuthError.Code {
         case .storeNotPrivate: "other users can read or change the password store; set its mode to 0600"
         case .storeReadOnly: "the password store is read-only"
         case .storeLocked: "the password store is locked"
+        case .alreadyStored: "the password store has an entry for this user already"
         case .cancelled: "the task was cancelled"
         case .noRandomness: "no random bytes are available"
         }
@@ -192,7 +195,7 @@ extension HTTPAuthError.Code {
         case .missingPassword, .invalidPassword: .badPassword
         case .wrongProtectionSpace, .requestOutsideSpace, .bodyUnknown, .serverNotAuthentic, .tooManyRounds,
             .outOfOrder, .timedOut, .cancelled, .storeUnavailable, .storeMalformed, .storeNotPrivate, .storeReadOnly,
-            .storeLocked, .noRandomness, .ticketMissing, .ticketExpired, .clockSkew,
+            .storeLocked, .alreadyStored, .noRandomness, .ticketMissing, .ticketExpired, .clockSkew,
             .serviceUnknown,
             .kerberosUnreachable, .exchangeRefused, .mechanismFailed:
             nil
@@ -211,7 +214,7 @@ extension HTTPAuthError.Code {
         case .noChallenge, .noUsableScheme, .missingUserName, .missingPassword, .invalidUserName, .invalidPassword,
             .credentialRefused, .wrongProtectionSpace, .requestOutsideSpace, .serverNotAuthentic, .tooManyRounds,
             .outOfOrder, .cancelled, .storeUnavailable, .storeMalformed, .storeNotPrivate, .storeReadOnly, .storeLocked,
-            .noRandomness, .exchangeRefused, .weakerScheme:
+            .alreadyStored, .noRandomness, .exchangeRefused, .weakerScheme:
             false
         }
     }

@@ -126,10 +126,16 @@ extension HTTPAuthentication {
     /// Replaces `CFHTTPAuthenticationCopyMethod`.
     public var method: AuthenticationMethod? { withMachine { $0.method } }
 
-    /// The realm, to show to the user; nil for schemes without realms. Show the host name instead.
+    /// The realm of the challenge; nil for schemes without realms. ``displayRealm`` is the text for the user.
     ///
     /// Replaces `CFHTTPAuthenticationCopyRealm`.
     public var realm: String? { withMachine { $0.realm } }
+
+    /// The text to show to the user: the realm or, for schemes without realms such as NTLM, the host name; empty if the
+    /// host is unknown.
+    ///
+    /// The two are separate because a realm is part of the key of a stored credential, and a host name is not a realm.
+    public var displayRealm: String { realm ?? place.host }
 
     /// The protection space that a credential must be created for.
     public var space: ProtectionSpace { withMachine { $0.space } }
@@ -165,7 +171,7 @@ extension HTTPAuthentication {
     /// The URLs below which the credentials are valid; empty for a proxy, and if the server is unknown.
     ///
     /// These are the URIs in Digest's `domain` or, without it, the folder of the requested URL. URIs of other servers
-    /// are omitted: RFC 7616 §3.3 allows them, but a credential of this package belongs to one server.
+    /// are in ``otherDomains``: RFC 7616 §3.3 allows them, but a credential of this package belongs to one server.
     ///
     /// Replaces `CFHTTPAuthenticationCopyDomains`.
     public var domains: [URL] {
@@ -174,10 +180,23 @@ extension HTTPAuthentication {
         return listed.compactMap { URL(string: $0, relativeTo: base)?.absoluteURL }.filter { place.contains($0) }
     }
 
+    /// The URLs of other servers in Digest's `domain`, for which the challenging server claims that the credentials are
+    /// valid as well; empty for a proxy, and if the server is unknown.
+    ///
+    /// They are for information only: ``appliesTo(_:through:)`` is false for them, because a server must not choose
+    /// other recipients of a user's credentials.
+    public var otherDomains: [URL] {
+        guard place.role == .origin, let base = place.rootURL else { return [] }
+        let listed = withMachine { $0.scheme?.domain } ?? []
+        return listed.compactMap { URL(string: $0, relativeTo: base)?.absoluteURL }.filter { !place.contains($0) }
+    }
+
     /// Returns whether this object's credentials apply to a request. For an origin, the URL must be below one of
     /// ``domains``; for a proxy, the request must be sent to that proxy.
     ///
-    /// A request without an absolute URL never matches an origin's object.
+    /// A request without an absolute URL never matches an origin's object. A change of the server's certificate or
+    /// address does not matter: the client verifies the certificate of each connection, and the addresses of a host change
+    /// without notice.
     ///
     /// - Parameters:
     ///   - request: The request.

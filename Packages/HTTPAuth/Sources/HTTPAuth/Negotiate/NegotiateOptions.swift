@@ -81,7 +81,7 @@ extension AuthenticationMethod {
     /// scheme is skipped as if the server had not offered it, and ``HTTPAuthentication/explain()`` gives the reason:
     /// ``HTTPAuthError/Code/unavailable``.
     ///
-    /// Replaces `kCFHTTPAuthenticationSchemeNegotiate` and `kCFHTTPAuthenticationSchemeKerberos`.
+    /// Replaces `kCFHTTPAuthenticationSchemeNegotiate`.
     public static let negotiate = AuthenticationMethod.negotiate(NegotiateOptions())
 
     /// Returns Negotiate with custom options.

@@ -69,6 +69,19 @@ public struct AuthenticationMethod: Sendable {
     }
 }
 
+extension AuthenticationMethod {
+    /// The names of schemes that CFNetwork declares and this package does not implement. A server that offers one is
+    /// reported with ``AuthenticationExplanation/Outcome/unsupported``, unless the policy contains your own method of
+    /// that name.
+    ///
+    /// `Kerberos` and `Negotiate2` are older and internal names of Microsoft and Apple; servers send Kerberos tickets as
+    /// ``negotiate``.
+    ///
+    /// Replaces `kCFHTTPAuthenticationSchemeKerberos`, `kCFHTTPAuthenticationSchemeNegotiate2`,
+    /// `kCFHTTPAuthenticationSchemeOAuth1` and `kCFHTTPAuthenticationSchemeXMobileMeAuthToken`.
+    public static let unsupportedNames = ["Kerberos", "Negotiate2", "OAuth1", "XMobileMeAuthToken"]
+}
+
 extension AuthenticationMethod: Hashable, CustomStringConvertible {
     /// Returns whether both methods have the same name, ignoring case.
     public static func == (a: AuthenticationMethod, b: AuthenticationMethod) -> Bool {

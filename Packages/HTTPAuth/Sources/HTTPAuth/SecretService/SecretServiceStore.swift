@@ -79,15 +79,8 @@ public final class SecretServiceStore: CredentialStore {
     /// - Throws: The errors of ``find(_:)``.
     public func save(_ credential: Credential) throws(HTTPAuthError) {
         let service = try conversation()
-        let query = CredentialQuery(credential.space, user: credential.user)
-        let old = try service.items(query).filter { $0.hasRealm(query.space.realm) }.max { $0.modified < $1.modified }
+        guard let old = try entry(for: credential, in: service) else { return try create(credential, in: service) }
         var attributes = SecretServiceItem.attributes(of: credential)
-        guard let old else {
-            let collection = try service.collection()
-            if try service.isLocked(collection) { try service.unlock(collection) }
-            let label = "\(credential.user) at \(credential.space)"
-            return try service.create(in: collection, label, attributes, credential.secret)
-        }
         if old.isLocked { try service.unlock(old.path) }
         try service.set(credential.secret, of: old.path)
         attributes.merge(old.attributes) { new, _ in new }
@@ -96,6 +89,17 @@ public final class SecretServiceStore: CredentialStore {
             attributes[name] = nil
         }
         if attributes != old.attributes { try service.set(attributes, of: old.path) }
+    }
+
+    /// Saves a credential in a new entry of the user's default key ring. The service cannot search and create in one
+    /// step, so another program can create the same entry in between.
+    ///
+    /// - Throws: ``HTTPAuthError/Code/alreadyStored`` if there is an entry for the same user and space, or the errors of
+    ///   ``find(_:)``.
+    public func add(_ credential: Credential) throws(HTTPAuthError) {
+        let service = try conversation()
+        guard try entry(for: credential, in: service) == nil else { throw .alreadyStored(credential) }
+        try create(credential, in: service)
     }
 
     /// Removes the matching credentials and returns their number.
@@ -110,6 +114,21 @@ public final class SecretServiceStore: CredentialStore {
             try service.remove(item.path)
         }
         return items.count
+    }
+
+    /// Returns the newest entry for the same user and space.
+    private func entry(
+        for credential: Credential, in service: SecretServiceConversation
+    ) throws(HTTPAuthError) -> SecretServiceItem? {
+        let query = CredentialQuery(credential.space, user: credential.user)
+        return try service.items(query).filter { $0.hasRealm(query.space.realm) }.max { $0.modified < $1.modified }
+    }
+
+    private func create(_ credential: Credential, in service: SecretServiceConversation) throws(HTTPAuthError) {
+        let collection = try service.collection()
+        if try service.isLocked(collection) { try service.unlock(collection) }
+        let label = "\(credential.user) at \(credential.space)"
+        try service.create(in: collection, label, SecretServiceItem.attributes(of: credential), credential.secret)
     }
 
     private func conversation() throws(HTTPAuthError) -> SecretServiceConversation {

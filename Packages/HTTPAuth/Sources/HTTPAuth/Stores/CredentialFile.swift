@@ -65,6 +65,21 @@ public final class CredentialFile: CredentialStore {
         try save(credential, at: Environment.time, onStep: { _ in })
     }
 
+    /// Saves a credential, under the lock of the search for an older one.
+    ///
+    /// - Throws: ``HTTPAuthError/Code/alreadyStored`` if there is one of the same user and space, or the errors of
+    ///   ``find(_:)``; the file is then unchanged.
+    public func add(_ credential: Credential) throws(HTTPAuthError) {
+        let time = Environment.time
+        let count = try change { entries in
+            let query = CredentialQuery(credential.space, user: credential.user)
+            guard !entries.contains(where: { query.matches($0.credential) }) else { return 0 }
+            entries.append(.init(credential: credential, created: time, changed: time))
+            return 1
+        }
+        guard count == 1 else { throw .alreadyStored(credential) }
+    }
+
     /// Removes the matching credentials and returns their number.
     ///
     /// - Throws: The errors of ``find(_:)``; the file is then unchanged.

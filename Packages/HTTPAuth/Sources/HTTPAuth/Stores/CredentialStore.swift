@@ -35,6 +35,12 @@ public protocol CredentialStore: Sendable {
     ///   then unchanged.
     func save(_ credential: Credential) throws(HTTPAuthError)
 
+    /// Saves a credential unless there is an entry of the same user and space.
+    ///
+    /// - Throws: ``HTTPAuthError/Code/alreadyStored`` if there is one, or the errors of ``save(_:)``. The store is then
+    ///   unchanged.
+    func add(_ credential: Credential) throws(HTTPAuthError)
+
     /// Removes the matching credentials and returns their number. A query without a user matches all users of the
     /// space.
     @discardableResult
@@ -47,6 +53,14 @@ extension CredentialStore {
 
     /// Returns true.
     public var mayBlock: Bool { true }
+
+    /// Searches, then saves. Another program can save between the two; the stores of this package prevent that where
+    /// they can.
+    public func add(_ credential: Credential) throws(HTTPAuthError) {
+        let found = try find(CredentialQuery(credential.space, user: credential.user))
+        guard found == nil else { throw .alreadyStored(credential) }
+        try save(credential)
+    }
 
     /// Does nothing: the store can be used.
     public func check() throws(HTTPAuthError) {}
@@ -109,6 +123,17 @@ public final class MemoryCredentialStore: CredentialStore {
         }
     }
 
+    /// Saves a credential.
+    ///
+    /// - Throws: ``HTTPAuthError/Code/alreadyStored`` if there is one of the same user and space.
+    public func add(_ credential: Credential) throws(HTTPAuthError) {
+        try credentials.withLock { credentials throws(HTTPAuthError) in
+            let query = CredentialQuery(credential.space, user: credential.user)
+            guard !credentials.contains(where: query.matches) else { throw .alreadyStored(credential) }
+            credentials.append(credential)
+        }
+    }
+
     /// Removes the matching credentials and returns their number. A secret is overwritten when its last copy is
     /// released.
     @discardableResult
@@ -123,6 +148,12 @@ public final class MemoryCredentialStore: CredentialStore {
     /// Removes all credentials.
     public func removeAll() {
         credentials.withLock { $0 = [] }
+    }
+}
+
+extension HTTPAuthError {
+    static func alreadyStored(_ credential: Credential) -> HTTPAuthError {
+        HTTPAuthError(.alreadyStored, detail: "\(credential)")
     }
 }
 

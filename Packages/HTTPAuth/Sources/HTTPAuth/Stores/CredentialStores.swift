@@ -73,11 +73,25 @@ public struct CredentialStores: Sendable {
     ///
     /// - Throws: ``HTTPAuthError/Code/storeReadOnly`` if there is no such store.
     public func save(_ credential: Credential, persistently: Bool = false) throws(HTTPAuthError) {
+        try writable(for: credential, persistently).save(credential)
+    }
+
+    /// Saves a credential to the store that `save` would use, unless that store has an entry of the same user and space.
+    ///
+    /// - Throws: ``HTTPAuthError/Code/alreadyStored`` if it has one; ``HTTPAuthError/Code/storeReadOnly`` if there is no
+    ///   such store.
+    public func add(_ credential: Credential, persistently: Bool = false) throws(HTTPAuthError) {
+        try writable(for: credential, persistently).add(credential)
+    }
+
+    private func writable(
+        for credential: Credential, _ persistently: Bool
+    ) throws(HTTPAuthError) -> any CredentialStore {
         let store = self[credential.space.role].first { store in
             store.isWritable && !(persistently && store is MemoryCredentialStore)
         }
         guard let store else { throw HTTPAuthError(.storeReadOnly) }
-        try store.save(credential)
+        return store
     }
 
     /// Removes the matching credentials from all writable stores and returns their number.

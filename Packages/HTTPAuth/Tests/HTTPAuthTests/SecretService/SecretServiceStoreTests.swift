@@ -63,12 +63,12 @@ import Testing
     }
 
     @Test(
-        "HA-062: matching entries",
+        "HA-062, HA-066: matching entries, whatever their path and scheme",
         arguments: [
             ([:], true), (["port": "443"], true), (["port": "80"], false), (["domain": "r"], true),
             (["domain": "s"], false), (["domain": ""], false), (["server": "H"], false), (["protocol": "http"], false),
             (["protocol": "https-proxy"], false), (["user": nil], false), (["xdg:schema": "org.git.Password"], false),
-            (["comment": "c"], true),
+            (["comment": "c"], true), (["object": "/private"], true), (["authtype": "Digest"], true),
         ] as [([String: String?], Bool)])
     func matches(_ changes: [String: String?], _ isMatch: Bool) {
         #expect(item(changes).matches(query) == isMatch)
