@@ -30,7 +30,7 @@ import Testing
         #expect(try response(bytes, contentType).text == expected)
     }
 
-    @Test func noBodyHasNoText() throws {
+    @Test func aMissingBodyHasNoText() throws {
         #expect(try response(nil).text == nil)
     }
 
