@@ -134,7 +134,7 @@ private enum KerberosRealm {
         defer { library.freeKerberos(context) }
         var realms: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         guard library.getHostRealm(context, host, &realms) == 0, let realms else { return "" }
-        defer { library.freeHostRealm(context, realms) }
+        defer { _ = library.freeHostRealm(context, realms) }
         return realms[0].map { String(cString: $0) } ?? ""
     }
 }
