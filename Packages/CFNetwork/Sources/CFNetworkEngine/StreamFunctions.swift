@@ -1,5 +1,5 @@
-// The functions of Runtime.h for streams. Their names and documentation are in the header.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// The functions of CFNetworkRuntime.h for streams. Their names are those of the header.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 public import CFNetworkC
 public import CFNetworkC.Runtime
@@ -32,11 +32,13 @@ private func makePair(_ input: InputStream?, _ output: OutputStream?) -> CFNPair
         writer: Unmanaged<ObjectState>.passRetained(WriteStreamState(output)).toOpaque())
 }
 
+/// The states of a pair over a connected socket, which the pair borrows; no states for a negative descriptor.
 @_cdecl("cfn_pair_with_socket") @implementation
 public func cfn_pair_with_socket(_ socket: CInt) -> CFNPair {
     makePair(socket < 0 ? nil : StreamPair(descriptor: socket, ownership: .borrowed))
 }
 
+/// The states of a pair to a host; no states for an empty name, or a port that is 0 or above 65535.
 @_cdecl("cfn_pair_with_host") @implementation
 public func cfn_pair_with_host(_ host: CFString?, _ port: UInt32) -> CFNPair {
     guard let host = host.map({ string($0) }), !host.isEmpty, let port = UInt16(exactly: port), port > 0 else {
@@ -45,11 +47,13 @@ public func cfn_pair_with_host(_ host: CFString?, _ port: UInt32) -> CFNPair {
     return makePair(StreamPair(host: host, port: port))
 }
 
+/// The states of a pair to the address in a `sockaddr`; no states if it has another family or length.
 @_cdecl("cfn_pair_with_address") @implementation
 public func cfn_pair_with_address(_ address: CFData) -> CFNPair {
     makePair((try? SocketAddress(sockaddr: bytes(address))).map { StreamPair(address: $0) })
 }
 
+/// The states of a writer and of the reader that receives its bytes, with a buffer of `size` bytes.
 @_cdecl("cfn_pair_bound") @implementation
 public func cfn_pair_bound(_ size: CFIndex) -> CFNPair {
     guard size > 0 else { return makePair(nil) }
@@ -58,19 +62,23 @@ public func cfn_pair_bound(_ size: CFIndex) -> CFNPair {
     return makePair(input, output)
 }
 
+/// Gives the state of a reader its CoreFoundation object, which the state does not retain.
 @_cdecl("cfn_read_attach") @implementation
 public func cfn_read_attach(_ pointer: UnsafeMutableRawPointer, _ stream: CFReadStream) {
     state(pointer, as: ReadStreamState.self).attach(stream)
 }
 
+/// Gives the state of a writer its CoreFoundation object, which the state does not retain.
 @_cdecl("cfn_write_attach") @implementation
 public func cfn_write_attach(_ pointer: UnsafeMutableRawPointer, _ stream: CFWriteStream) {
     state(pointer, as: WriteStreamState.self).attach(stream)
 }
 
+/// Ends the events of a stream whose CoreFoundation object is about to be deallocated.
 @_cdecl("cfn_stream_detach") @implementation
 public func cfn_stream_detach(_ pointer: UnsafeMutableRawPointer) { state(pointer).detach() }
 
+/// Begins to open a stream; false, and a retained error, if it failed.
 @_cdecl("cfn_stream_open") @implementation
 public func cfn_stream_open(
     _ pointer: UnsafeMutableRawPointer, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>,
@@ -88,6 +96,7 @@ public func cfn_stream_open(
     return true
 }
 
+/// Whether a stream has finished opening, with a retained error if that failed.
 @_cdecl("cfn_stream_opened") @implementation
 public func cfn_stream_opened(
     _ pointer: UnsafeMutableRawPointer, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>
@@ -98,6 +107,7 @@ public func cfn_stream_opened(
     return true
 }
 
+/// Reads up to `count` bytes; returns their number, 0 at the end, or -1 with a retained error.
 @_cdecl("cfn_read_bytes") @implementation
 public func cfn_read_bytes(
     _ pointer: UnsafeMutableRawPointer, _ bytes: UnsafeMutablePointer<UInt8>, _ count: CFIndex,
@@ -116,6 +126,7 @@ public func cfn_read_bytes(
     }
 }
 
+/// Writes up to `count` bytes; returns their number, or -1 with a retained error.
 @_cdecl("cfn_write_bytes") @implementation
 public func cfn_write_bytes(
     _ pointer: UnsafeMutableRawPointer, _ bytes: UnsafePointer<UInt8>, _ count: CFIndex,
@@ -130,12 +141,15 @@ public func cfn_write_bytes(
     }
 }
 
+/// Whether the next read or write does not block.
 @_cdecl("cfn_stream_is_ready") @implementation
 public func cfn_stream_is_ready(_ pointer: UnsafeMutableRawPointer) -> Bool { state(pointer).isReady }
 
+/// Closes a stream.
 @_cdecl("cfn_stream_close") @implementation
 public func cfn_stream_close(_ pointer: UnsafeMutableRawPointer) { state(pointer).close() }
 
+/// The value of a property, retained; null if it has none.
 @_cdecl("cfn_stream_copy") @implementation
 public func cfn_stream_copy(_ pointer: UnsafeMutableRawPointer, _ key: CFString) -> Unmanaged<CFTypeRef>? {
     switch state(pointer).copy(string(key)) {
@@ -146,6 +160,7 @@ public func cfn_stream_copy(_ pointer: UnsafeMutableRawPointer, _ key: CFString)
     }
 }
 
+/// Sets a property; false if the key or the value is refused.
 @_cdecl("cfn_stream_set") @implementation
 public func cfn_stream_set(_ pointer: UnsafeMutableRawPointer, _ key: CFString, _ value: CFTypeRef?) -> Bool {
     state(pointer).set(value, forKey: string(key))
@@ -155,11 +170,13 @@ private func target(_ loop: CFRunLoop, _ mode: CFString) -> RunLoopTarget {
     RunLoopTarget(coreFoundation: Unmanaged.passUnretained(loop).toOpaque(), mode: .init(rawValue: string(mode)))
 }
 
+/// Delivers the events of a stream on a run loop in a mode.
 @_cdecl("cfn_stream_schedule") @implementation
 public func cfn_stream_schedule(_ pointer: UnsafeMutableRawPointer, _ loop: CFRunLoop, _ mode: CFString) {
     state(pointer).addTarget(target(loop, mode))
 }
 
+/// Stops the delivery of events on a run loop in a mode.
 @_cdecl("cfn_stream_unschedule") @implementation
 public func cfn_stream_unschedule(_ pointer: UnsafeMutableRawPointer, _ loop: CFRunLoop, _ mode: CFString) {
     state(pointer).removeTarget(target(loop, mode))
