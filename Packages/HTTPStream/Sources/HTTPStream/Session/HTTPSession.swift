@@ -55,6 +55,8 @@ public final class HTTPSession: Sendable {
     let proxyRules: ProxyLogins.Rules
     /// Admits one load at a time to handle a challenge, so that several loads with the same challenge cause one prompt.
     let challengeSemaphore = AsyncSemaphore(1)
+    /// Limits the number of connections to each origin.
+    let admission: OriginAdmission?
     /// The proxy settings of the loads; nil for ``Configuration/Proxies/direct`` and for routes that the application chooses.
     let proxySettings: Result<ProxySettings, StreamError>?
 
@@ -65,6 +67,9 @@ public final class HTTPSession: Sendable {
         cookies = configuration.cookies.storage
         proxyRules = ProxyLogins.Rules(configuration.policy(for: .proxy), memory)
         proxySettings = configuration.proxies.settings
+        let limit = configuration.maximumConnectionsPerOrigin
+        precondition(limit > 0, "HTTPSession: maximumConnectionsPerOrigin must be positive")
+        admission = limit == .max ? nil : OriginAdmission(limit: limit)
     }
 
     /// Loads the resource of a URL with GET and reads the whole response.
@@ -102,7 +107,7 @@ public final class HTTPSession: Sendable {
     public func open(
         _ request: HTTPRequest, body: HTTPBody? = nil, timeout: Duration? = nil
     ) async throws(StreamError) -> ReadStream {
-        try await openRetrying(request, body, timeout: timeout ?? configuration.totalLimit)
+        try await openRetrying(request, body, LoadOptions(timeout: timeout ?? configuration.totalLimit))
     }
 
     /// Sends a request and reads the whole response.
@@ -113,12 +118,28 @@ public final class HTTPSession: Sendable {
     ///   - limit: The maximum number of bytes of the response body; a longer one is an error. ``Configuration/readLimit`` and
     ///     ``Configuration/bodyLimit`` limit the time.
     ///   - timeout: The time limit of this load; nil for ``Configuration/totalLimit``.
+    ///   - progress: Called while bytes are sent and received, on any thread.
     public func load(
-        _ request: HTTPRequest, body: HTTPBody? = nil, limit: Int = 16 << 20, timeout: Duration? = nil
+        _ request: HTTPRequest, body: HTTPBody? = nil, limit: Int = 16 << 20, timeout: Duration? = nil,
+        progress: (@Sendable (HTTPProgress) -> Void)? = nil
     ) async throws(StreamError) -> HTTPResponse {
-        let stream = try await open(request, body: body, timeout: timeout)
+        let observer = progress.map(ProgressObserver.init)
+        let observed = observer?.observe(body ?? request.body.map { .bytes($0) })
+        let stream = try await open(request, body: observed ?? body, timeout: timeout)
         defer { stream.close() }
+        do throws(StreamError) {
+            return try await read(stream, limit, observer)
+        } catch {
+            throw error.with(stream.report)
+        }
+    }
+
+    /// Reads the whole response of a stream.
+    private func read(
+        _ stream: ReadStream, _ limit: Int, _ observer: ProgressObserver?
+    ) async throws(StreamError) -> HTTPResponse {
         var response = try await stream.response()
+        observer?.begin(stream)
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: ReadStream.chunkSize)
         let end = Moment.now + configuration.bodyLimit
@@ -131,6 +152,7 @@ public final class HTTPSession: Sendable {
             if count == 0 { break }
             guard bytes.count + count <= limit else { throw .bodyTooLong(limit) }
             bytes += piece[..<count]
+            observer?.received(bytes.count)
         }
         response.body = bytes
         return response

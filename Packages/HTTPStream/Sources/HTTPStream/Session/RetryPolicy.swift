@@ -105,17 +105,13 @@ public struct RetryPolicy: Sendable, Hashable {
 
 extension HTTPSession {
     /// Sends a request, again if the policy for retries requires it, and returns the stream of the final response.
-    ///
-    /// - Parameters:
-    ///   - timeout: the time limit of the load; nil for none.
     func openRetrying(
-        _ request: HTTPRequest, _ body: HTTPBody?, timeout: Duration?
+        _ request: HTTPRequest, _ body: HTTPBody?, _ options: LoadOptions
     ) async throws(StreamError) -> ReadStream {
         let policy = configuration.retries
-        let start = Moment.now
         var retries = 0
         while true {
-            var load = try SessionLoad(request, body: body, session: self, start: start, timeout: timeout)
+            var load = try SessionLoad(request, body: body, session: self, options)
             guard policy.permits(request, body), retries < policy.limit else { return try await load.run() }
             let delay: Duration
             do throws(StreamError) {
@@ -124,13 +120,13 @@ extension HTTPSession {
                     let pause = policy.delay(
                         after: response, retries: retries, now: HTTPDate(secondsSinceEpoch: Int64(time(nil))),
                         random: .random(in: 0...1)),
-                    leavesTime(pause, start, timeout)
+                    leavesTime(pause, options)
                 else { return stream }
                 await load.discard(stream)
                 delay = pause
             } catch {
                 guard let pause = policy.delay(after: error, retries: retries, random: .random(in: 0...1)),
-                    leavesTime(pause, start, timeout)
+                    leavesTime(pause, options)
                 else { throw error }
                 delay = pause
             }
@@ -140,8 +136,7 @@ extension HTTPSession {
     }
 
     /// Whether the time limit of a load has not passed after a pause.
-    private func leavesTime(_ pause: Duration, _ start: Moment, _ timeout: Duration?) -> Bool {
-        guard let timeout, timeout > .zero else { return true }
-        return start.duration(to: .now) + pause < timeout
+    private func leavesTime(_ pause: Duration, _ options: LoadOptions) -> Bool {
+        options.deadline.map { Moment.now + pause < $0 } ?? true
     }
 }

@@ -23,6 +23,7 @@ struct SessionAttempt {
     private let exchange: HTTPExchange
     private let body: HTTPBody?
     private let session: HTTPSession
+    private let options: LoadOptions
     private let originEntry: KnownAuthentication?
     /// The proxies that receive the request itself, and the form of the request for each.
     private var requestProxies: [(known: KnownAuthentication, request: HTTPRequest)] = []
@@ -33,7 +34,7 @@ struct SessionAttempt {
     /// - Throws: as ``HTTPSession/Configuration/apply(to:loading:_:isNamed:)``.
     init(
         _ request: HTTPRequest, at url: URL, _ body: HTTPBody?, _ originEntry: KnownAuthentication?,
-        _ session: HTTPSession, isNamed: Bool
+        _ session: HTTPSession, _ options: LoadOptions, isNamed: Bool
     ) throws(StreamError) {
         exchange = HTTPExchange(request, body: nil, loop: session.loop)
         stream = ReadStream(transport: exchange)
@@ -41,8 +42,10 @@ struct SessionAttempt {
         self.body = body
         self.originEntry = originEntry
         self.session = session
+        self.options = options
         logins = ProxyLogins(session.proxyRules)
         try session.configuration.apply(to: stream, loading: url, session.proxySettings, isNamed: isNamed)
+        if !options.permitsDecoding { try stream.set(.httpDecodesContent, to: false) }
     }
 
     /// The entries whose login belongs to the connection of this attempt.
@@ -127,16 +130,22 @@ struct SessionAttempt {
 
     // MARK: The stream
 
-    /// Sets the request of the stream, and what is left of `StreamProperty.httpTotalLimit`, which all attempts of a load share.
+    /// Waits for the permission to send, and sets the request of the stream and what is left of `StreamProperty.httpTotalLimit`, which
+    /// all attempts of a load share.
     ///
-    /// - Parameters:
-    ///   - start: the start of the load.
-    ///   - timeout: the time limit of the load; nil for none.
+    /// - Parameter redirects: the responses that led to the request.
     /// - Throws: ``StreamError/timedOut`` if no time is left.
-    func prepareStream(of start: Moment, _ timeout: Duration?) throws(StreamError) {
-        if let limit = timeout, limit > .zero {
-            let left = Moment.now.duration(to: start + limit)
-            guard left > .zero else { throw .timedOut("authenticating or following redirects", after: limit) }
+    func prepareStream(to origin: HTTPOrigin, after redirects: [HTTPResponse]) async throws(StreamError) {
+        if let admission = session.admission {
+            do throws(WaitError) {
+                exchange.permit(try await admission.admit(to: origin, until: options.deadline))
+            } catch .timedOut {
+                throw .timedOut("waiting for one of the session's connections", after: options.timeout)
+            } catch {
+                throw .cancelled
+            }
+        }
+        if let left = try options.timeLeft(for: "authenticating or following redirects") {
             try stream.set(.httpTotalLimit, to: left)
         }
         var sent = request
@@ -148,7 +157,7 @@ struct SessionAttempt {
         }
         if leavesBodyOut { sent.fields.remove(.expect) }
         exchange.send(
-            sent, body: leavesBodyOut ? .bytes([]) : body, pool: pool, logins: logins,
+            sent, body: leavesBodyOut ? .bytes([]) : body, after: redirects, pool: pool, logins: logins,
             needsIdleConnection: needsIdleConnection)
         bound.forEach { $0.begin(stream) }
     }

@@ -26,6 +26,18 @@ extension HTTPSession {
         /// the client's certificate nor relaxed checks of ``tls``.
         public var crossOrigin = CrossOriginPolicy()
 
+        /// Decides about each redirect before it is followed.
+        ///
+        /// The closure returns the request to send next: that of the redirect, or another one, to which ``crossOrigin`` does not apply.
+        /// If it returns nil, the redirect is not followed and its response is the result. Default nil: all redirects are followed.
+        ///
+        /// ```swift
+        /// configuration.onRedirect = { redirect in
+        ///     redirect.next.url?.host() == "downloads.example.org" ? redirect.next : nil
+        /// }
+        /// ```
+        public var onRedirect: (@Sendable (HTTPRedirect) async -> HTTPRequest?)?
+
         /// The cookies. Default: each session has its own, in memory.
         public var cookies = Cookies.ofSession
 
@@ -37,6 +49,13 @@ extension HTTPSession {
         public var retries = RetryPolicy.never
 
         // MARK: Connections
+
+        /// The maximum number of connections that the session uses to one origin at once. Default 6.
+        ///
+        /// Further loads wait, in the order of their calls, until the body of another response has been read or its stream has been
+        /// closed: a program that keeps more streams open, such as those of server-sent events, needs a larger number. The wait counts
+        /// for the load's timeout. Connections of other sessions are not counted.
+        public var maximumConnectionsPerOrigin = 6
 
         /// The TLS options. They apply to `https` URLs only.
         public var tls = TLSConfiguration()
@@ -81,11 +100,11 @@ extension HTTPSession {
         /// connection. Default 5 s; then the connection is closed.
         public var discardLimit: Duration = .seconds(5)
 
-        /// The time limit of the wait for each piece of a body in ``HTTPSession/load(_:body:limit:timeout:)``. Default 75 s. It does not
+        /// The time limit of the wait for each piece of a body in ``HTTPSession/load(_:body:limit:timeout:progress:)``. Default 75 s. It does not
         /// limit the reads of a stream from ``HTTPSession/open(_:body:timeout:)``.
         public var readLimit: Duration = .seconds(75)
 
-        /// The time limit for a whole body in ``HTTPSession/load(_:body:limit:timeout:)``. Default 10 minutes.
+        /// The time limit for a whole body in ``HTTPSession/load(_:body:limit:timeout:progress:)``. Default 10 minutes.
         public var bodyLimit: Duration = .seconds(600)
 
         // MARK: Other properties

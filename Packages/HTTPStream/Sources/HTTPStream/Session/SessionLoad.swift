@@ -13,10 +13,7 @@ internal import StreamKit
 /// as the credentials stay the same.
 struct SessionLoad: ~Copyable {
     private let session: HTTPSession
-    /// The start of the load.
-    private let start: Moment
-    /// The time limit of the load; nil for none.
-    private let timeout: Duration?
+    private let options: LoadOptions
     /// The request without the session's additions, and its history.
     private var fetch: Fetch
     private var request: HTTPRequest { fetch.request }
@@ -43,11 +40,8 @@ struct SessionLoad: ~Copyable {
     /// Whether a leg without its body was taken for the whole request.
     private var sendsWholeBody = false
 
-    /// - Parameters:
-    ///   - start: the instant from which `timeout` counts.
-    ///   - timeout: the time limit of the load; nil for none.
     init(
-        _ request: HTTPRequest, body: HTTPBody?, session: HTTPSession, start: Moment, timeout: Duration?
+        _ request: HTTPRequest, body: HTTPBody?, session: HTTPSession, _ options: LoadOptions
     ) throws(StreamError) {
         guard let url = request.url else { throw .badURL("the request has none.") }
         var plain = try request.withoutLogin(url)
@@ -55,8 +49,7 @@ struct SessionLoad: ~Copyable {
         let body = body ?? plain.body.map { .bytes($0) }
         plain.body = nil
         self.session = session
-        self.start = start
-        self.timeout = timeout
+        self.options = options
         self.url = plain.url ?? url
         self.origin = origin
         namedHost = origin.host
@@ -75,10 +68,10 @@ struct SessionLoad: ~Copyable {
             let hop: Fetch.Hop?
             do throws(StreamError) {
                 recordSpentBody(stream)
-                hop = try fetch.redirect(after: response, session.configuration.crossOrigin)
+                hop = try await self.hop(after: response)
             } catch {
                 stream.close()
-                throw error
+                throw error.with(stream.report)
             }
             guard let hop else { return stream }
             await discard(stream)
@@ -86,6 +79,25 @@ struct SessionLoad: ~Copyable {
             fetch.follow(hop)
             (url, origin) = (hop.url, hop.origin)
         }
+    }
+
+    /// Returns the redirect to follow; nil if the response is the result.
+    private mutating func hop(after response: HTTPResponse) async throws(StreamError) -> Fetch.Hop? {
+        guard var hop = try fetch.redirect(after: response, session.configuration.crossOrigin) else { return nil }
+        guard let decide = session.configuration.onRedirect else { return hop }
+        guard
+            let next = await decide(
+                HTTPRedirect(
+                    response: response, request: request, next: hop.request, count: fetch.redirects.count))
+        else { return nil }
+        if next == hop.request { return hop }
+        guard let url = next.url, next.body == nil else {
+            throw .badURL("the request that onRedirect has returned has no URL, or a body of its own.")
+        }
+        hop.origin = try HTTPOrigin(url)
+        hop.url = url
+        hop.request = next
+        return hop
     }
 
     // MARK: Rounds
@@ -112,6 +124,7 @@ struct SessionLoad: ~Copyable {
                 try fetch.checkBody(attempt.stream[.httpResponse]?.status ?? .unauthorized)
             } catch {
                 attempt.stream.close()
+                let error = error.with(attempt.stream.report)
                 if error.underlying is ConnectionGone {
                     try restart(attempt)
                 } else if let failure = error.underlying as? ProxyLoginFailure,
@@ -138,14 +151,19 @@ struct SessionLoad: ~Copyable {
             try await cookies.add(to: &request, at: url, origin, causedBy: namedHost)
         }
         var attempt = try SessionAttempt(
-            request, at: url, body, originEntry, session, isNamed: fetch.isAtNamedOrigin)
+            request, at: url, body, originEntry, session, options, isNamed: fetch.isAtNamedOrigin)
         do throws(SessionAttempt.Failure) {
             try await attempt.sign(proxyEntries, url, wholeBody: sendsWholeBody)
         } catch {
             attempt.stream.close()
             return (nil, error)
         }
-        try attempt.prepareStream(of: start, timeout)
+        do throws(StreamError) {
+            try await attempt.prepareStream(to: origin, after: fetch.redirects)
+        } catch {
+            attempt.stream.close()
+            throw error
+        }
         return (attempt, nil)
     }
 
@@ -463,23 +481,5 @@ extension SessionLoad {
             guard persistently || error.code != .storeReadOnly else { return }
             throw .authentication(error)
         }
-    }
-}
-
-extension ProtectionSpace {
-    fileprivate init(_ role: Role, of origin: HTTPOrigin) {
-        self.init(role, scheme: origin.scheme, host: origin.host, port: Int(origin.port))
-    }
-}
-
-extension HTTPAuthentication {
-    /// Makes a credential for this object's space. If the account has a domain and none is given, `DOMAIN\user` is split.
-    fileprivate func credential(_ user: String, _ password: Secret, _ domain: String?) -> Credential {
-        var (user, domain) = (user, domain)
-        if requiresAccountDomain, domain?.isEmpty != false, let mark = user.firstIndex(of: "\\") {
-            domain = String(user[..<mark])
-            user = String(user[user.index(after: mark)...])
-        }
-        return Credential(user: user, accountDomain: domain, proof: .password(password), for: space)
     }
 }

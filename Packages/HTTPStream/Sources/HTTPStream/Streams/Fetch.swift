@@ -14,6 +14,8 @@ struct Fetch: ~Copyable, Sendable {
         var url: URL
         var origin: HTTPOrigin
         var keepsBody: Bool
+        /// The response that leads to the hop by a redirect; nil for the same request again.
+        var redirect: HTTPResponse?
     }
 
     /// The most bytes of an unneeded response that are read in order to keep its connection.
@@ -39,7 +41,9 @@ struct Fetch: ~Copyable, Sendable {
 
         /// The origin that the application named; nil before the first hop.
         var namedOrigin: HTTPOrigin?
-        var redirects = RedirectPolicy()
+        var policy = RedirectPolicy()
+        /// The responses that redirected the load.
+        var redirects: [HTTPResponse] = []
         /// The next request, once the response that leads to it has been read.
         var next: Hop?
     }
@@ -57,6 +61,14 @@ struct Fetch: ~Copyable, Sendable {
         return origin == named
     }
 
+    /// The responses that redirected the load, in order.
+    var redirects: [HTTPResponse] { history?.redirects ?? [] }
+
+    /// Sets the redirects that led to a request before this fetch began.
+    mutating func inherit(_ redirects: [HTTPResponse]) {
+        if !redirects.isEmpty { pastHops().redirects = redirects }
+    }
+
     /// Whether a planned request follows.
     var hasNext: Bool { history?.next != nil }
 
@@ -67,9 +79,12 @@ struct Fetch: ~Copyable, Sendable {
         after head: HTTPResponse, _ crossOrigin: CrossOriginPolicy
     ) throws(StreamError) -> Hop? {
         guard head.redirectLocation != nil, let url, let origin else { return nil }
-        let hop = try pastHops().redirects.next(
-            after: head, to: request, at: url, of: origin, hasBody: body != nil, crossOrigin)
-        if hop?.keepsBody == true { try checkBody(head.status) }
+        guard
+            var hop = try pastHops().policy.next(
+                after: head, to: request, at: url, of: origin, hasBody: body != nil, crossOrigin)
+        else { return nil }
+        if hop.keepsBody { try checkBody(head.status) }
+        hop.redirect = head
         return hop
     }
 
@@ -103,6 +118,7 @@ struct Fetch: ~Copyable, Sendable {
     mutating func follow(_ hop: Hop) {
         let history = pastHops()
         if history.namedOrigin == nil { history.namedOrigin = origin }
+        if let response = hop.redirect { history.redirects.append(response) }
         request = hop.request
         method = hop.request.method
         url = hop.url

@@ -1,5 +1,4 @@
 internal import EventLoops
-internal import HTTPMessage
 public import StreamKit
 
 /// The body of a request, from memory or from a stream.
@@ -17,6 +16,15 @@ public struct HTTPBody: Sendable {
 
     let source: Source
     let length: Int64?
+    /// The `Content-Type` of a request that has none of its own; nil for none.
+    private(set) var contentType: String?
+    /// Called with the number of bytes read from the source so far, without any lock.
+    var onRead: (@Sendable (Int64) -> Void)?
+
+    private init(source: Source, length: Int64?) {
+        self.source = source
+        self.length = length
+    }
 
     /// A body of bytes in memory.
     public static func bytes(_ bytes: [UInt8]) -> HTTPBody {
@@ -41,6 +49,16 @@ public struct HTTPBody: Sendable {
         HTTPBody(source: .once(stream), length: length)
     }
 
+    /// A form, whose files are read while it is sent. A request without `Content-Type` gets that of the form.
+    public static func multipart(_ form: MultipartForm) -> HTTPBody {
+        let parts = form.encodedParts
+        var body = HTTPBody.stream(length: parts.reduce(0) { $0 + $1.length }) {
+            ReadStream(transport: BodyPartsTransport(parts, loop: .shared))
+        }
+        body.contentType = form.contentType
+        return body
+    }
+
     var isRepeatable: Bool {
         if case .once = source { false } else { true }
     }
@@ -61,6 +79,8 @@ struct BodyUpload: Sendable {
     }
 
     private let make: @Sendable () -> ReadStream
+    /// Called with ``taken`` after each step that read bytes.
+    fileprivate let onRead: (@Sendable (Int64) -> Void)?
     /// The stream, which the load closes, also at its end; nil until the first step.
     private(set) var source: ReadStream?
     /// The point at which to wait for the stream, after ``Progress/blocked``.
@@ -75,9 +95,13 @@ struct BodyUpload: Sendable {
 
     /// - Parameters:
     ///   - length: the number of bytes to send; nil to send chunks.
+    ///   - onRead: called with the number of bytes read so far, after each step that read any.
     ///   - make: returns the unopened stream.
-    init(length: Int64?, _ make: @escaping @Sendable () -> ReadStream) {
+    init(
+        length: Int64?, onRead: (@Sendable (Int64) -> Void)? = nil, _ make: @escaping @Sendable () -> ReadStream
+    ) {
         self.length = length
+        self.onRead = onRead
         self.make = make
     }
 
@@ -197,6 +221,7 @@ final class BodyFetch: Sendable {
         } catch {
             progress = .failure(error)
         }
+        if case .success(.piece) = progress { upload.onRead?(upload.taken) }
         let result = Result(bytes: bytes, progress: progress, taken: upload.taken, isComplete: upload.isComplete)
         let isStopped = state.withLock { state in
             guard case .running = state else { return true }

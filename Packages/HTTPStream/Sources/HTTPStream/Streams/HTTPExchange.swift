@@ -80,18 +80,27 @@ final class HTTPExchange: StreamTransport {
     /// - Parameters:
     ///   - pool: the pool of the connections.
     ///   - logins: the logins for the proxies of the route.
+    ///   - redirects: the responses that led to the request.
     ///   - needsIdleConnection: whether to fail with ``ConnectionGone`` instead of opening a connection: the request's login is
     ///     valid only on the idle one.
     func send(
-        _ request: HTTPRequest, body: HTTPBody?, pool: HTTPConnectionPool, logins: ProxyLogins,
-        needsIdleConnection: Bool
+        _ request: HTTPRequest, body: HTTPBody?, after redirects: [HTTPResponse], pool: HTTPConnectionPool,
+        logins: ProxyLogins, needsIdleConnection: Bool
     ) {
         point.withLoad { (load, hasBegun) in
             if hasBegun { return }
-            load.send(request, body: body)
+            load.send(request, body: body, after: redirects)
             load.settings.pool = pool
             load.settings.proxyLogins = logins
             load.settings.needsIdleConnection = needsIdleConnection
+        }
+    }
+
+    /// Sets the permission for the request, which ends when the load releases its connection. Has no effect once the stream has been
+    /// opened.
+    func permit(_ permit: OriginAdmission.Permit) {
+        point.withLoad { (load, hasBegun) in
+            if !hasBegun { load.settings.permit = permit }
         }
     }
 
@@ -167,6 +176,7 @@ extension HTTPExchange {
             case StreamProperty<HTTPResponse>.httpProxyResponse.name: load.tunnelResponse
             case StreamProperty<HTTPProxy>.httpAnsweringProxy.name: load.proxies?.answering
             case StreamProperty<[HTTPResponse]>.httpInterimResponses.name: hasBegun ? load.interim : nil
+            case StreamProperty<[HTTPResponse]>.httpRedirects.name: load.fetch.redirects
             case StreamProperty<HTTPFields>.httpTrailers.name: hasBegun ? load.trailers : nil
             case StreamProperty<HTTPFields>.httpDroppedTrailers.name: hasBegun ? load.droppedTrailers : nil
             case StreamProperty<URL>.httpFinalURL.name: load.fetch.url

@@ -83,8 +83,11 @@ struct HTTPLoad: ~Copyable, Sendable {
     }
 
     /// Replaces the request. Requires that the load has not begun.
-    mutating func send(_ request: HTTPRequest, body: HTTPBody?) {
+    ///
+    /// - Parameter redirects: the responses that led to the request.
+    mutating func send(_ request: HTTPRequest, body: HTTPBody?, after redirects: [HTTPResponse]) {
         fetch = Fetch(request, body: body)
+        fetch.inherit(redirects)
     }
 
     // MARK: Observing
@@ -592,6 +595,7 @@ extension HTTPLoad {
         if let decision = proxies?.decision { deferred.add(.cancelDecision(decision)) }
         stopSending()
         dropConnection()
+        endPermit()
         log.abandon()
     }
 
@@ -783,6 +787,7 @@ extension HTTPLoad {
         self.connection = nil
         connection.requests += 1
         deferred.add(.keep(connection, settings.pool ?? .shared))
+        endPermit()
     }
 
     /// Allows the sender to send a body that waited for 100 (Continue).
@@ -822,6 +827,12 @@ extension HTTPLoad {
         rememberProxy()
         if let pair = connection?.pair { deferred.add(.close(pair)) }
         connection = nil
+        if isOver { endPermit() }
+    }
+
+    /// Permits another request of the session, after the connection has been released.
+    private mutating func endPermit() {
+        if let permit = settings.permit.take() { deferred.add(.endPermit(permit)) }
     }
 }
 

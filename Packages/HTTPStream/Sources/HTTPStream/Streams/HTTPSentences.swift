@@ -35,6 +35,37 @@ extension StreamError {
                 instead))
     }
 
+    static func unreadableFile(_ path: String, _ number: CInt) -> StreamError {
+        StreamError(
+            posix: number, Sentence("file.read", "%1 cannot be read: %2", path, "\(StreamError(posix: number))"))
+    }
+
+    static func unwritableFile(_ path: String, _ number: CInt) -> StreamError {
+        StreamError(
+            posix: number, Sentence("file.write", "%1 cannot be written: %2", path, "\(StreamError(posix: number))"))
+    }
+
+    static func notARegularFile(_ path: String) -> StreamError {
+        StreamError(
+            posix: 22,  // EINVAL
+            Sentence("file.kind", "%1 is not a regular file of this user.", path))
+    }
+
+    static func invalidFormField(_ name: String) -> StreamError {
+        StreamError(
+            posix: 22,  // EINVAL
+            Sentence("form.field", "The form field %1 has an invalid media type or length.", name))
+    }
+
+    static let notDownloadable = StreamError(
+        posix: 22,  // EINVAL
+        Sentence(
+            "download.request", "The request of a download cannot have a body, nor the fields Range and If-Range."))
+
+    static let wrongPart = http(
+        .parseFailure,
+        Sentence("download.part", "The server has returned another part of the resource than the requested one."))
+
     static let invalidCookie = StreamError(
         posix: 22,  // EINVAL
         Sentence("cookie.invalid", "The cookie's name, value, domain or path cannot be sent in a field."))

@@ -167,6 +167,7 @@ extension StreamKind {
             .telling(.httpFinalURL)
             .telling(.httpInterimResponses)
             .telling(.httpProxyResponse)
+            .telling(.httpRedirects)
             .telling(.httpResponse)
             .telling(.httpTrailers)
             .telling(.serverEndPointBinding)

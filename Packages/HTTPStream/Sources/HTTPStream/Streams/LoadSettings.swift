@@ -23,6 +23,8 @@ struct LoadSettings: Sendable {
     private var proxyRules: ProxyRules?
     /// The logins of a session for the proxies of the route.
     var proxyLogins: ProxyLogins?
+    /// The permission of a session for the request, which ends when the connection is released.
+    var permit: OriginAdmission.Permit?
     /// Whether to fail with ``ConnectionGone`` instead of opening a connection.
     var needsIdleConnection = false
 

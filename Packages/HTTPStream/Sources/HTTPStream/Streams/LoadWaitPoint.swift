@@ -343,6 +343,8 @@ struct DeferredActions: Sendable {
         case close(StreamPair)
         /// Closes the stream of the request's body.
         case closeBody(ReadStream)
+        /// Permits another request of the session.
+        case endPermit(OriginAdmission.Permit)
         /// Cancels the timer.
         case cancelTimer(LoopTimer?)
         /// Cancels the wait for the proxy script.
@@ -353,6 +355,7 @@ struct DeferredActions: Sendable {
             case .keep(let connection, let pool): pool.put(connection)
             case .close(let pair): pair.close()
             case .closeBody(let stream): stream.close()
+            case .endPermit(let permit): permit.end()
             case .cancelTimer(let timer): timer?.cancel()
             case .cancelDecision(let decision): decision.cancel()
             }

@@ -193,12 +193,13 @@ struct RequestSender: ~Copyable, Sendable {
             end = outgoing.count
             bodyBytesInside = Int64(bytes.count)
         case .bytes(let bytes):
-            fetch = BodyFetch(BodyUpload(length: length) { [loop] in ReadStream(bytes: bytes, loop: loop) })
+            fetch = BodyFetch(
+                BodyUpload(length: length, onRead: body.onRead) { [loop] in ReadStream(bytes: bytes, loop: loop) })
         case .repeatable(let make):
-            fetch = BodyFetch(BodyUpload(length: length, make))
+            fetch = BodyFetch(BodyUpload(length: length, onRead: body.onRead, make))
         case .once(let stream):
             hasSpentBody = true
-            fetch = BodyFetch(BodyUpload(length: length) { stream })
+            fetch = BodyFetch(BodyUpload(length: length, onRead: body.onRead) { stream })
         }
     }
 

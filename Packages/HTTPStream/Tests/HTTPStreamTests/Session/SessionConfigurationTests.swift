@@ -73,7 +73,8 @@ import Testing
         for scheme in ["http", "https"] {
             let url = try #require(URL(string: "\(scheme)://origin.example/"))
             let attempt = try SessionAttempt(
-                HTTPRequest(method: .get, url: url), at: url, nil, nil, session, isNamed: true)
+                HTTPRequest(method: .get, url: url), at: url, nil, nil, session, LoadOptions(),
+                isNamed: true)
             #expect(attempt.stream[.tls]?.minimumVersion == (scheme == "https" ? .tls13 : nil))
         }
         #expect(try await Self.outcome(session, TurnServer([Self.ok])) == "200 ok")
@@ -102,8 +103,10 @@ import Testing
     @Test func anAttemptThatHasNoTimeLeftIsNotMade() async throws {
         let url = try #require(URL(string: "http://127.0.0.1/"))
         let attempt = try SessionAttempt(
-            HTTPRequest(method: .get, url: url), at: url, nil, nil, HTTPSession(), isNamed: true)
-        #expect(throws: StreamError.timedOut) { try attempt.prepareStream(of: .now - .seconds(2), .seconds(1)) }
+            HTTPRequest(method: .get, url: url), at: url, nil, nil, HTTPSession(),
+            LoadOptions(timeout: .nanoseconds(1)), isNamed: true)
+        let origin = try HTTPOrigin(url)
+        await #expect(throws: StreamError.timedOut) { try await attempt.prepareStream(to: origin, after: []) }
     }
 
     @Test func eachFieldHasARow() {
@@ -202,6 +205,20 @@ import Testing
             field: "followsRedirects",
             load: loading("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", ok), usual: "200 ok",
             changed: "302 ", change: { $0.followsRedirects = false }),
+        Row(
+            field: "onRedirect",
+            load: loading("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", ok), usual: "200 ok",
+            changed: "302 ", change: { $0.onRedirect = { _ in nil } }),
+        Row(
+            field: "maximumConnectionsPerOrigin",
+            load: { session, isChanged in
+                let server = try TurnServer([ok, ok])
+                let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
+                let first = try await session.open(HTTPRequest(method: .get, url: url))
+                defer { first.close() }
+                let second = try? await session.get(url, timeout: isChanged ? .milliseconds(50) : nil)
+                return second?.text ?? "timed out"
+            }, usual: "ok", changed: "timed out", change: { $0.maximumConnectionsPerOrigin = 1 }),
         Row(
             field: "crossOrigin",
             load: { session, _ in

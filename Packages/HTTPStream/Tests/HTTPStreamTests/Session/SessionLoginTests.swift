@@ -175,7 +175,8 @@ import Testing
         }
         let url = try #require(URL(string: "https://origin.example/"))
         let attempt = try SessionAttempt(
-            HTTPRequest(method: .get, url: url), at: url, nil, nil, session, isNamed: isNamed)
+            HTTPRequest(method: .get, url: url), at: url, nil, nil, session, LoadOptions(),
+            isNamed: isNamed)
         #expect(attempt.stream[.tls]?.verification == (isNamed ? .insecureNone : .full))
     }
 

@@ -248,6 +248,7 @@ extension PublicProperty {
         .returned("httpFinalURL", .httpFinalURL),
         .of("httpFollowsRedirects", .httpFollowsRedirects, true),
         .returned("httpInterimResponses", .httpInterimResponses),
+        .returned("httpRedirects", .httpRedirects),
         .of("httpKeepsConnection", .httpKeepsConnection, true),
         .of(
             "httpLimits", .httpLimits,

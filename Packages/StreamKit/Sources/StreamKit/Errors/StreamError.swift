@@ -25,16 +25,18 @@ public struct StreamError: Error, Hashable, Sendable {
         let sentence: Sentence
         let underlying: (any Error)?
         let details: [StreamErrorDetail: StreamErrorDetail.Value]
+        let report: ConnectionReport?
 
         init(
             domain: StreamErrorDomain, code: Int, sentence: Sentence, underlying: (any Error)?,
-            details: [StreamErrorDetail: StreamErrorDetail.Value]
+            details: [StreamErrorDetail: StreamErrorDetail.Value], report: ConnectionReport? = nil
         ) {
             self.domain = domain
             self.code = code
             self.sentence = sentence
             self.underlying = underlying
             self.details = details
+            self.report = report
         }
     }
 
@@ -65,6 +67,31 @@ public struct StreamError: Error, Hashable, Sendable {
 
     /// The error of the layer below that caused this one.
     public var underlying: (any Error)? { content.underlying }
+
+    /// The steps of the connection that failed, if the error comes from a load or from a call that hides its stream; nil otherwise,
+    /// and if no step was taken.
+    ///
+    /// ```swift
+    /// do {
+    ///     page = try await session.get(url)
+    /// } catch {
+    ///     print(error, error.report.map { "\n\($0)" } ?? "")
+    /// }
+    /// ```
+    public var report: ConnectionReport? { content.report }
+
+    /// Returns the error with the steps of its connection, unless it has some already. Equality ignores them.
+    public func with(_ report: ConnectionReport) -> StreamError {
+        if content.report != nil || report.steps.isEmpty { return self }
+        return StreamError(
+            Content(
+                domain: domain, code: code, sentence: sentence, underlying: underlying, details: content.details,
+                report: report))
+    }
+
+    private init(_ content: Content) {
+        self.content = content
+    }
 
     /// The details passed to the initializer.
     var ownDetails: [StreamErrorDetail: StreamErrorDetail.Value] { content.details }

@@ -1,0 +1,89 @@
+internal import EventLoops
+internal import StreamKit
+
+/// The options of one load of a session, beside the request and its body.
+struct LoadOptions: Sendable {
+    /// The start of the load.
+    let start: Moment = .now
+    /// The time limit of the load; nil for none.
+    var timeout: Duration?
+    /// Whether a coded body may be decoded; see ``HTTPSession/Configuration/decodesContent``.
+    var permitsDecoding = true
+
+    /// The instant at which the load fails; nil for none.
+    var deadline: Moment? {
+        guard let timeout, timeout > .zero else { return nil }
+        return start + timeout
+    }
+
+    /// Returns the time that is left; nil for no limit.
+    ///
+    /// - Parameter step: the activity, for the message.
+    /// - Throws: a time-out if no time is left.
+    func timeLeft(for step: String) throws(StreamError) -> Duration? {
+        guard let deadline else { return nil }
+        let left = Moment.now.duration(to: deadline)
+        guard left > .zero else { throw .timedOut(step, after: timeout) }
+        return left
+    }
+}
+
+/// The bytes of a load that have been sent and received so far.
+///
+/// ```swift
+/// let film = try await session.load(request, body: upload) { progress in
+///     print("\(progress.sent) of \(progress.toSend ?? 0) bytes sent")
+/// }
+/// ```
+public struct HTTPProgress: Sendable, Hashable {
+    /// The number of body bytes of the request that have been passed to the connection. It begins again at 0 if the request is
+    /// sent again, such as for a redirect or a login.
+    public var sent: Int64 = 0
+    /// The length of the request's body; nil if it is unknown or there is no body.
+    public var toSend: Int64?
+    /// The number of body bytes of the response that have been received and decoded.
+    public var received: Int64 = 0
+    /// The length of the response's body; nil if it is unknown, or the body is coded.
+    public var toReceive: Int64?
+}
+
+/// Reports the progress of a load to the application.
+final class ProgressObserver: Sendable {
+    private let progress = Locked(HTTPProgress())
+    private let report: @Sendable (HTTPProgress) -> Void
+
+    init(_ report: @escaping @Sendable (HTTPProgress) -> Void) {
+        self.report = report
+    }
+
+    /// Returns a body that reports how much of it has been read.
+    func observe(_ body: HTTPBody?) -> HTTPBody? {
+        guard var body else { return nil }
+        progress.withLock { $0.toSend = body.length }
+        body.onRead = { [self] count in change { $0.sent = count } }
+        return body
+    }
+
+    /// Records that the response has arrived.
+    func begin(_ stream: ReadStream) {
+        let sent = stream[.httpBodyBytesSent] ?? 0
+        let length = stream[.httpBodyLength]
+        change { progress in
+            progress.sent = sent
+            progress.toReceive = length
+        }
+    }
+
+    /// Records the number of bytes received.
+    func received(_ count: Int) {
+        change { $0.received = Int64(count) }
+    }
+
+    private func change(_ body: (inout HTTPProgress) -> Void) {
+        report(
+            progress.withLock { progress in
+                body(&progress)
+                return progress
+            })
+    }
+}

@@ -1,0 +1,206 @@
+import EventLoops
+import FoundationEssentials
+import Glibc
+import HTTPMessage
+import StreamKit
+import Testing
+
+@testable import HTTPStream
+
+@Suite(.timeLimit(.minutes(1))) struct DownloadTests {
+    private static let date = "Date: Mon, 23 Nov 2026 08:00:00 GMT\r\nLast-Modified: Sun, 22 Nov 2026 08:00:00 GMT\r\n"
+    private static let whole = "HTTP/1.1 200 OK\r\n\(date)Content-Length: 6\r\n\r\nabcdef"
+    private static let rest =
+        "HTTP/1.1 206 Partial\r\n\(date)Content-Range: bytes 3-5/6\r\nContent-Length: 3\r\n\r\ndef"
+
+    /// A folder that is removed at the end of a test.
+    private final class Folder {
+        let path: String
+        var file: String { path + "/file" }
+
+        init() throws {
+            path = "/tmp/netkit-download-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+
+        func text(_ name: String) -> String? {
+            FileManager.default.contents(atPath: "\(path)/\(name)").map { String(decoding: $0, as: UTF8.self) }
+        }
+
+        var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
+    }
+
+    /// The requests that a server has received.
+    private final class Requests: Sendable {
+        private let texts = Locked<[String]>([])
+
+        subscript(_ index: Int) -> String { texts.withLock { $0.indices.contains(index) ? $0[index] : "" } }
+
+        func add(_ text: String) -> Int {
+            texts.withLock { texts in
+                texts.append(text)
+                return texts.count - 1
+            }
+        }
+    }
+
+    private func session(_ retries: RetryPolicy = .never) -> HTTPSession {
+        var configuration = HTTPSession.Configuration()
+        configuration.pool = HTTPConnectionPool()
+        configuration.proxies = .direct
+        configuration.retries = retries
+        return HTTPSession(configuration)
+    }
+
+    /// Serves one response per connection, and closes it afterwards, whether or not the response is complete.
+    private func serve(_ responses: String..., body: (URL, Requests) async throws -> Void) async throws {
+        let listener = try StreamListener(address: .ip(.v4(.loopback), port: 0))
+        let requests = Requests()
+        let running = Task {
+            try await listener.run { client in
+                let request = String(decoding: (try? await client.input.read(upTo: 8192)) ?? [], as: UTF8.self)
+                let number = requests.add(request)
+                if number < responses.count { try? await client.output.writeAll(Array(responses[number].utf8)) }
+            }
+        }
+        try await body(#require(URL(string: "http://127.0.0.1:\(listener.port ?? 0)/film")), requests)
+        listener.stop()
+        try await running.value
+    }
+
+    @Test func writesTheFileAndReportsProgress() async throws {
+        let folder = try Folder()
+        try await serve(Self.whole) { url, requests in
+            let reports = Locked<[HTTPProgress]>([])
+            let response = try await session().download(url, to: folder.file) { progress in
+                reports.withLock { $0.append(progress) }
+            }
+            #expect(response.status == .ok && response.body == nil)
+            #expect(folder.names == ["file"] && folder.text("file") == "abcdef")
+            #expect(reports.withLock { $0.last?.received } == 6 && reports.withLock { $0.last?.toReceive } == 6)
+            #expect(!requests[0].contains("Accept-Encoding"))
+        }
+    }
+
+    @Test func anotherResponseLeavesTheFile() async throws {
+        let folder = try Folder()
+        #expect(FileManager.default.createFile(atPath: folder.file, contents: Data("old".utf8)))
+        try await serve("HTTP/1.1 404 No\r\nContent-Length: 4\r\n\r\ngone") { url, _ in
+            let response = try await session().download(url, to: folder.file)
+            #expect(response.status == .notFound && response.text == "gone")
+        }
+        #expect(folder.names == ["file"] && folder.text("file") == "old")
+    }
+
+    @Test func aLostConnectionIsResumed() async throws {
+        let folder = try Folder()
+        try await serve(String(Self.whole.dropLast(3)), Self.rest) { url, requests in
+            let policy = RetryPolicy(limit: 1, firstDelay: .zero)
+            let response = try await session(policy).download(url, to: folder.file)
+            #expect(response.status == .partialContent && folder.text("file") == "abcdef")
+            let second = requests[1]
+            #expect(second.contains("Range: bytes=3-\r\n"))
+            #expect(second.contains("If-Range: Sun, 22 Nov 2026 08:00:00 GMT\r\n"))
+        }
+    }
+
+    @Test func anEarlierDownloadIsCompleted() async throws {
+        let folder = try Folder()
+        try await serve(String(Self.whole.dropLast(3)), Self.rest) { url, requests in
+            await #expect(throws: StreamError.self) { try await session().download(url, to: folder.file) }
+            #expect(folder.names == ["file.part"] && folder.text("file.part") == "abc")
+            _ = try await session().download(url, to: folder.file, resuming: true)
+            #expect(folder.names == ["file"] && folder.text("file") == "abcdef")
+            #expect(requests[1].contains("If-Range: Sun, 22 Nov 2026 08:00:00 GMT\r\n"))
+        }
+    }
+
+    @Test("a part that cannot be verified is loaded again", arguments: [false, true])
+    func restart(_ resuming: Bool) async throws {
+        let folder = try Folder()
+        // The date of the last write is not that of a resource.
+        #expect(FileManager.default.createFile(atPath: folder.file + ".part", contents: Data("xyz".utf8)))
+        try await serve(Self.whole) { url, requests in
+            _ = try await session().download(url, to: folder.file, resuming: resuming)
+            #expect(folder.text("file") == "abcdef" && !requests[0].contains("Range"))
+        }
+    }
+
+    @Test func aLinkInPlaceOfThePartIsNotFollowed() async throws {
+        let folder = try Folder()
+        let target = folder.path + "/target"
+        #expect(FileManager.default.createFile(atPath: target, contents: Data("keep".utf8)))
+        try FileManager.default.createSymbolicLink(atPath: folder.file + ".part", withDestinationPath: target)
+        try await serve(Self.whole) { url, _ in
+            _ = try await session().download(url, to: folder.file)
+        }
+        #expect(folder.text("target") == "keep" && folder.text("file") == "abcdef")
+    }
+
+    @Test func aFolderThatDoesNotExistIsAnError() async throws {
+        try await serve(Self.whole) { url, _ in
+            let error = await #expect(throws: StreamError.self) {
+                try await session().download(url, to: "/nowhere/at/all")
+            }
+            #expect(error?.isPOSIX(ENOENT) == true && error.map { "\($0)" }?.contains("/nowhere/at/all.part") == true)
+        }
+    }
+
+    @Test("fields of a partial request are refused", arguments: [HTTPFieldName.range, .ifRange])
+    func refused(_ name: HTTPFieldName) async throws {
+        var request = try HTTPRequest(method: .get, url: #require(URL(string: "http://127.0.0.1/")))
+        try request.fields.set("bytes=1-", for: name)
+        let (session, refused) = (session(), request)
+        let error = await #expect(throws: StreamError.self) {
+            _ = try await session.download(refused, to: "/tmp/x")
+        }
+        #expect(error?.isPOSIX(EINVAL) == true)
+    }
+
+    // MARK: Decisions
+
+    private func response(_ head: String) throws -> HTTPResponse {
+        var parser = MessageParser(.response)
+        try parser.append(Array("HTTP/1.1 \(head)\r\n\r\n".utf8))
+        guard case .response(let response)? = try parser.next() else { throw StreamError.closed }
+        return response
+    }
+
+    @Test(
+        "validators",
+        arguments: [
+            ("ETag: \"a\"", "\"a\""), ("ETag: W/\"a\"", nil), ("", nil),
+            ("Date: Mon, 23 Nov 2026 08:00:00 GMT\r\nLast-Modified: Mon, 23 Nov 2026 08:00:00 GMT", nil),
+            (
+                "Date: Mon, 23 Nov 2026 08:00:00 GMT\r\nLast-Modified: Mon, 23 Nov 2026 07:59:59 GMT",
+                "Mon, 23 Nov 2026 07:59:59 GMT"
+            ),
+        ] as [(String, String?)])
+    func validators(_ fields: String, _ expected: String?) throws {
+        var download = DownloadState(nil)
+        #expect(try download.begin(response("200 OK\r\nContent-Length: 9\r\n\(fields)")) == .write)
+        #expect(download.validator == expected && !download.isResumable)
+        download.offset = 4
+        #expect(download.isResumable == (expected != nil))
+    }
+
+    @Test(
+        "responses to a request for the rest",
+        arguments: [
+            ("206 X\r\nContent-Range: bytes 4-8/9\r\nETag: \"a\"", .write),
+            ("206 X\r\nContent-Range: bytes 4-8/9\r\nETag: \"b\"", nil),
+            ("206 X\r\nContent-Range: bytes 3-8/9\r\nETag: \"a\"", nil), ("206 X", nil),
+            ("416 X\r\nContent-Range: bytes */4", .complete), ("416 X\r\nContent-Range: bytes */3", .again),
+            ("416 X", .again), ("404 X", .leaveFile), ("200 X", .write),
+        ] as [(String, DownloadState.Action?)])
+    func parts(_ head: String, _ expected: DownloadState.Action?) throws {
+        var download = DownloadState(nil)
+        _ = try download.begin(response("200 OK\r\nContent-Length: 9\r\nETag: \"a\""))
+        download.offset = 4
+        #expect((try? download.begin(response(head))) == expected)
+        if head.hasPrefix("200") { #expect(download.offset == 0) }
+        if expected == .again { #expect(!download.isResumable) }
+    }
+}
