@@ -6,7 +6,7 @@ internal import StreamKit
 
 /// How a request reaches its origin: the proxy routes of its connection, and the form in which it is sent.
 ///
-/// An `https` request uses tunnels, which the connection establishes. An `http` request is sent to the last proxy of the route if
+/// An `https` request and one that offers another protocol use tunnels, which the connection establishes. Any other `http` request is sent to the last proxy of the route if
 /// that is an HTTP proxy (RFC 9112 §3.2.2): the connection then ends there, and the request names its origin.
 struct HTTPRoute: Sendable {
     /// The routes to the endpoint of the connection.
@@ -15,8 +15,13 @@ struct HTTPRoute: Sendable {
     var proxy: HTTPProxy?
 
     /// The routes to try for an origin, in order. Proxy routes that need the same form of the request are tried by the stream.
-    static func all(to origin: HTTPOrigin, through routes: [ProxyRoute]) -> [HTTPRoute] {
-        if origin.isSecure || routes.isEmpty { return [HTTPRoute(routes: routes)] }
+    ///
+    /// - Parameter inTunnels: whether all proxies have to establish tunnels: a proxy that receives an offer of another protocol
+    ///   itself rarely supports that protocol (RFC 6455 §4.1).
+    static func all(
+        to origin: HTTPOrigin, through routes: [ProxyRoute], inTunnels: Bool = false
+    ) -> [HTTPRoute] {
+        if origin.isSecure || inTunnels || routes.isEmpty { return [HTTPRoute(routes: routes)] }
         var candidates: [HTTPRoute] = []
         for route in routes {
             if let proxy = route.hops.last as? HTTPProxy {

@@ -36,6 +36,7 @@ public final class HTTPServerExchange: @unchecked Sendable {
         case none
         case begun(ResponsePlan.Body)
         case whole
+        case switched
     }
 
     /// The head of the request; its body is read with ``readBody(upTo:)``.
@@ -341,6 +342,64 @@ extension HTTPServerExchange {
     }
 }
 
+// MARK: - Other protocols
+
+extension HTTPServerExchange {
+    /// Responds with 101 (Switching Protocols), and returns the connection, which then carries the other protocol (RFC 9110 §7.8).
+    ///
+    /// The connection belongs to the handler and is closed when the handler ends. The time limits of the configuration for
+    /// bodies and responses no longer apply, but the handler is still cancelled if the client disconnects.
+    ///
+    /// ```swift
+    /// let connection = try await exchange.switchProtocols(to: "echo")
+    /// try await connection.pair.output.writeAll(connection.received)
+    /// for try await chunk in connection.pair.input.chunks() { try await connection.pair.output.writeAll(chunk) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - protocolName: The protocol; `Upgrade` of the request must contain it.
+    ///   - fields: Further fields of the response; `Upgrade`, `Connection` and `Date` are added.
+    /// - Throws: `EINVAL` if the request has not offered the protocol, has a body that has not been read to its end, or was
+    ///   answered already, and for a response that cannot be sent; the error of the connection.
+    public func switchProtocols(
+        to protocolName: String, fields: HTTPFields = HTTPFields()
+    ) async throws(StreamError) -> HTTPUpgradedConnection {
+        try use.enter()
+        defer { use.leave() }
+        guard case .none = answer else { throw .answeredTwice }
+        let offered = request.fields.values(for: .upgrade).joined(separator: ",").lowercased().split(separator: ",")
+        let wanted = protocolName.lowercased()
+        guard exchange.request == .offered,
+            offered.contains(where: { $0.filter { $0 != " " && $0 != "\t" } == wanted })
+        else {
+            throw .unsendable("the request does not offer to switch to \(protocolName), or its body has not been read")
+        }
+        if fields.contains(.contentLength) || fields.contains(.transferEncoding) {
+            throw .unsendable("a 101 has no body (RFC 9110 §8.6)")
+        }
+        do throws(HTTPMessageError) {
+            var response = try HTTPResponse(status: .switchingProtocols)
+            response.fields = fields
+            try response.fields.set(protocolName, for: .upgrade)
+            try response.fields.set("Upgrade", for: .connection)
+            try response.fields.set(String(decoding: connection.date.now, as: UTF8.self), for: .date)
+            _ = try exchange.beginResponse(response.status, framing: .tunnel, isPersistent: true)
+            connection.output.removeAll(keepingCapacity: true)
+            response.serializeOpenHead(into: &connection.output)
+            connection.output += ChunkedEncoder.chunkEnd
+        } catch {
+            throw StreamError(error)
+        }
+        answer = .switched
+        try await sendOutput()
+        let received = connection.buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } }
+        connection.buffer.remove(connection.buffer.count)
+        try connection.pair.set(.readLimit, to: nil)
+        try connection.pair.set(.writeLimit, to: nil)
+        return HTTPUpgradedConnection(pair: connection.pair, received: received)
+    }
+}
+
 // MARK: - Running
 
 extension HTTPServerExchange {
@@ -360,6 +419,10 @@ extension HTTPServerExchange {
             if failure == nil, case .begun = answer { try await finishBody() }
         } catch {
             failure = error
+        }
+        if case .switched = answer {
+            if let failure, !isDisconnected { connection.configuration.onError?(failure) }
+            return false
         }
         if let failure {
             // An error caused by the client is not reported.
@@ -406,36 +469,5 @@ private struct CallGate: ~Copyable, Sendable {
     /// Admits no more calls. Returns false if a call is in progress.
     borrowing func close() -> Bool {
         state.bitwiseOr(CallGate.isClosed, ordering: .acquiringAndReleasing).oldValue & CallGate.isInside == 0
-    }
-}
-
-/// The minimum average rate at which a client must send a request's body, or receive a response's, after an initial allowance.
-///
-/// Only waiting counts, so a handler may take its time; every byte earns waiting time, so a client that was fast may pause.
-/// Without a minimum rate, one byte just before each time limit would hold a connection forever.
-struct BodyPace {
-    /// The longest single wait, and the sum of waits before the rate counts.
-    let limit: Duration
-    /// In bytes per second; 0 for any rate.
-    let rate: Int
-    private var waited = Duration.zero
-    private var moved = 0
-
-    init(limit: Duration, rate: Int) {
-        self.limit = limit
-        self.rate = rate
-    }
-
-    /// The longest permitted next wait; zero for a client that was too slow.
-    var allowance: Duration {
-        guard rate > 0 else { return limit }
-        let earned = Duration.seconds(moved / rate) + .milliseconds(moved % rate * 1000 / rate)
-        return max(.zero, min(limit, limit + earned - waited))
-    }
-
-    /// Records the number of bytes that a wait has moved.
-    mutating func note(_ count: Int, after wait: Duration) {
-        moved += count
-        waited += wait
     }
 }

@@ -36,15 +36,20 @@ struct IncomingRequest {
         }
         var exchange = ExchangeMachine(.server)
         do throws(HTTPMessageError) {
-            // The server declines every offer to switch protocols, so `offersSwitch` is false.
             let hasBody = framing != .none && framing != .length(0)
             try exchange.beginRequest(
                 request.method, framing: framing, expectsContinue: hasExpectation && hasBody,
-                isPersistent: isPersistent)
+                isPersistent: isPersistent, offersSwitch: IncomingRequest.offersUpgrade(request))
         } catch {
             throw RequestRefusal(error)
         }
         self.exchange = exchange
+    }
+
+    /// Whether the request offers to switch to another protocol (RFC 9110 §7.8).
+    private static func offersUpgrade(_ request: HTTPRequest) -> Bool {
+        guard request.version >= .http11, request.fields.contains(.upgrade) else { return false }
+        return request.fields.connectionOptions.contains("upgrade")
     }
 }
 

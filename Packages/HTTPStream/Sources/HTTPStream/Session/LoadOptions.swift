@@ -9,6 +9,8 @@ struct LoadOptions: Sendable {
     var timeout: Duration?
     /// Whether a coded body may be decoded; see ``HTTPSession/Configuration/decodesContent``.
     var permitsDecoding = true
+    /// The protocol to which the request offers to switch; nil for none.
+    var upgrade: String?
 
     /// The instant at which the load fails; nil for none.
     var deadline: Moment? {

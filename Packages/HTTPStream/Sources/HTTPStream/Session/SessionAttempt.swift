@@ -102,7 +102,7 @@ struct SessionAttempt {
     /// If a script decides, it is run; the load then reaches the same decision.
     private mutating func findRequestProxies(_ entries: [KnownAuthentication], _ url: URL) async {
         for entry in entries { logins[entry.endpoint] = .init(known: entry) }
-        guard url.scheme?.lowercased() == "http" else { return }
+        guard url.scheme?.lowercased() == "http", options.upgrade == nil else { return }
         var routes = stream[.proxies] ?? []
         if routes.isEmpty, stream[.socksProxy] == nil, let settings = stream[.httpProxySettings] {
             // Invalid settings are reported when they are used.
@@ -158,7 +158,7 @@ struct SessionAttempt {
         if leavesBodyOut { sent.fields.remove(.expect) }
         exchange.send(
             sent, body: leavesBodyOut ? .bytes([]) : body, after: redirects, pool: pool, logins: logins,
-            needsIdleConnection: needsIdleConnection)
+            needsIdleConnection: needsIdleConnection, upgrade: options.upgrade)
         bound.forEach { $0.begin(stream) }
     }
 
@@ -174,6 +174,9 @@ struct SessionAttempt {
     func bind(_ login: KnownAuthentication) {
         login.bind(login.endpoint.role == .origin ? stream[.serverEndPointBinding] : exchange.proxyBinding)
     }
+
+    /// Returns the connection that carries another protocol now; nil if the server has not switched.
+    func takeSwitched() throws(StreamError) -> (pair: StreamPair, received: [UInt8])? { try exchange.takeSwitched() }
 
     /// The verdict on the credentials for the proxy that refused a tunnel; nil without a tunnel.
     var tunnelVerdict: AuthenticationVerdict? { exchange.tunnelVerdict }

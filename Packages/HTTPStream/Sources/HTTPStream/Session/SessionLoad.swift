@@ -18,6 +18,8 @@ struct SessionLoad: ~Copyable {
     private var fetch: Fetch
     private var request: HTTPRequest { fetch.request }
     private var body: HTTPBody? { fetch.body }
+    /// The connection of the other protocol, once the server has switched.
+    private(set) var switched: (pair: StreamPair, received: [UInt8])?
     private var url: URL
     private var origin: HTTPOrigin
     /// The host that the application named, whose site causes all requests of the load.
@@ -108,7 +110,7 @@ struct SessionLoad: ~Copyable {
         originEntry = request.fields.contains(.authorization) ? nil : session.find(request, of: login, for: claim)
         proxyEntries =
             request.fields.contains(.proxyAuthorization)
-            ? [] : session.findProxies(forTunnels: origin.isSecure, for: claim)
+            ? [] : session.findProxies(forTunnels: origin.isSecure || options.upgrade != nil, for: claim)
         rounds = [:]
         sendsWholeBody = false
         while true {
@@ -119,7 +121,10 @@ struct SessionLoad: ~Copyable {
             }
             guard let attempt else { throw .closed }
             do throws(StreamError) {
-                if try await isAnswer(attempt) { return attempt.stream }
+                if try await isAnswer(attempt) {
+                    if options.upgrade != nil { switched = try attempt.takeSwitched() }
+                    return attempt.stream
+                }
                 recordSpentBody(attempt.stream)
                 try fetch.checkBody(attempt.stream[.httpResponse]?.status ?? .unauthorized)
             } catch {

@@ -130,8 +130,14 @@ struct HTTPConnectionKey: Hashable, Sendable {
     /// The options that differ from the default; nil for the default, which then costs nothing.
     private let options: Options?
 
-    init(_ origin: HTTPOrigin, _ properties: StreamProperties, loop: EventLoop, ownLogin: Secret? = nil) {
-        self.origin = properties.isEmpty ? origin : HTTPConnectionKey.end(of: properties[.proxies] ?? [], to: origin)
+    /// - Parameter isTunnelled: whether the proxies of the connection establish tunnels, regardless of the scheme.
+    init(
+        _ origin: HTTPOrigin, _ properties: StreamProperties, loop: EventLoop, ownLogin: Secret? = nil,
+        isTunnelled: Bool = false
+    ) {
+        self.origin =
+            properties.isEmpty || isTunnelled
+            ? origin : HTTPConnectionKey.end(of: properties[.proxies] ?? [], to: origin)
         self.ownLogin = ownLogin
         self.loop = ObjectIdentifier(loop)
         options = properties.isEmpty ? nil : Options(properties, isSecure: origin.isSecure)

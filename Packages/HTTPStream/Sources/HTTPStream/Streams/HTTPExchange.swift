@@ -83,9 +83,10 @@ final class HTTPExchange: StreamTransport {
     ///   - redirects: the responses that led to the request.
     ///   - needsIdleConnection: whether to fail with ``ConnectionGone`` instead of opening a connection: the request's login is
     ///     valid only on the idle one.
+    ///   - upgrade: the protocol to which the request offers to switch; nil for none.
     func send(
         _ request: HTTPRequest, body: HTTPBody?, after redirects: [HTTPResponse], pool: HTTPConnectionPool,
-        logins: ProxyLogins, needsIdleConnection: Bool
+        logins: ProxyLogins, needsIdleConnection: Bool, upgrade: String?
     ) {
         point.withLoad { (load, hasBegun) in
             if hasBegun { return }
@@ -93,6 +94,7 @@ final class HTTPExchange: StreamTransport {
             load.settings.pool = pool
             load.settings.proxyLogins = logins
             load.settings.needsIdleConnection = needsIdleConnection
+            load.settings.upgrade = upgrade
         }
     }
 
@@ -102,6 +104,15 @@ final class HTTPExchange: StreamTransport {
         point.withLoad { (load, hasBegun) in
             if !hasBegun { load.settings.permit = permit }
         }
+    }
+
+    /// Returns the connection that carries another protocol now, and the bytes of that protocol received so far; nil if the server
+    /// has not switched.
+    ///
+    /// - Throws: the error of the load.
+    func takeSwitched() throws(StreamError) -> (pair: StreamPair, received: [UInt8])? {
+        // A step, so that the load withdraws its waits from the connection.
+        try point.step { (load) throws(StreamError) in .some(load.takeSwitched()) }
     }
 
     /// The `tls-server-end-point` binding of the connection with the answering proxy, if it uses TLS.

@@ -365,7 +365,7 @@ extension HTTPLoad {
         case .continueRequest:
             interim.append(consume head)
             return releaseBody()
-        case .switchProtocol: throw .switchedProtocols(head.fields[.upgrade] ?? "another protocol")
+        case .switchProtocol: return try switchProtocol(head)
         case .body(let found, let stops): (framing, stopsRequest) = (found, stops)
         }
         try rejectUnrequestedCoding(head, framing)
@@ -390,7 +390,38 @@ extension HTTPLoad {
         if responseBody.isComplete { releaseConnection() }
     }
 
-    /// Reports a head to the exchange. A stream's request offers no other protocol, so a switch to one is an error.
+    /// Ends the exchange with a 101: the connection belongs to the other protocol, see ``takeSwitched()``.
+    ///
+    /// - Throws: an error if the server has switched to a protocol that was not offered (RFC 9110 §7.8).
+    private mutating func switchProtocol(_ head: consuming HTTPResponse) throws(StreamError) {
+        guard let offered = settings.upgrade, let chosen = head.fields[.upgrade],
+            chosen.lowercased() == offered.lowercased(), sender?.isComplete == true
+        else { throw .switchedProtocols(head.fields[.upgrade] ?? "another protocol") }
+        clock.endWaitForHead()
+        log.answered(head, at: connection?.lastRead ?? .now)
+        recordAnsweringProxy()
+        responseBody = ResponseBody()
+        mustClose = true
+        response = consume head
+        phase = .receivingBody
+    }
+
+    /// Returns the connection that carries another protocol now, with the bytes of that protocol received so far; nil if the
+    /// server has not switched.
+    mutating func takeSwitched() -> (pair: StreamPair, received: [UInt8])? {
+        guard exchange.outcome == .switched, let connection else { return nil }
+        let received = connection.buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } }
+        if connection.key.origin.isSecure { lastTLS = LastTLS(connection.pair) }
+        rememberProxy()
+        log.endConnection()
+        stopSending()
+        self.connection = nil
+        phase = .done
+        endPermit()
+        return (connection.pair, received)
+    }
+
+    /// Reports a head to the exchange. A switch to a protocol that the request has not offered is an error.
     private mutating func begin(_ head: borrowing HTTPResponse) throws(StreamError) -> ExchangeMachine.ResponseAction {
         do throws(HTTPMessageError) {
             return try exchange.beginResponse(head, leniency: .client)
@@ -608,7 +639,8 @@ extension HTTPLoad {
         let custom = try customRoute(to: origin, url)
         let ownLogin = settings.pool?.isOfOneLogin == true ? nil : fetch.request.connectionLogin
         let key = HTTPConnectionKey(
-            origin, custom?.properties ?? StreamProperties(), loop: loop, ownLogin: ownLogin)
+            origin, custom?.properties ?? StreamProperties(), loop: loop, ownLogin: ownLogin,
+            isTunnelled: settings.upgrade != nil)
         let idle = takeIdle(key, at: now)
         if idle == nil, settings.needsIdleConnection { throw .connectionGone }
         let head = try prepareHead(of: url, to: origin, custom, idle)
@@ -638,7 +670,7 @@ extension HTTPLoad {
         do throws(HTTPMessageError) {
             try exchange.beginRequest(
                 fetch.method, framing: framing, expectsContinue: head.expectsContinue,
-                isPersistent: settings.keepsConnection)
+                isPersistent: settings.keepsConnection, offersSwitch: settings.upgrade != nil)
         } catch {
             throw StreamError(error)
         }
@@ -682,7 +714,8 @@ extension HTTPLoad {
         of url: URL, to origin: HTTPOrigin, _ custom: CustomRoute?, _ idle: HTTPConnection?
     ) throws(StreamError) -> RequestPreparation.Head {
         let preparation = RequestPreparation(
-            keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent)
+            keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent,
+            upgrade: settings.upgrade)
         if custom == nil, !origin.isFTP, fetch.request.fields.isEmpty {
             return try preparation.prepare(fetch.request, fetch.method, to: origin, body: fetch.body)
         }
@@ -879,7 +912,7 @@ extension HTTPLoad {
         var properties = settings.properties
         proxyProgress().owner = HTTPRoute.owner(of: fetch.request, in: routes)
         let known = try HTTPRoute.routes(routes, for: fetch.request)
-        let isSecure = url.scheme?.lowercased() == "https"
+        let isSecure = url.scheme?.lowercased() == "https" || settings.upgrade != nil
         properties[.proxies] = settings.proxyLogins?.logins(in: known, toSecure: isSecure) ?? known
         properties[.socksProxy] = nil
         return properties
@@ -901,7 +934,7 @@ extension HTTPLoad {
     private mutating func takeRoute(to origin: HTTPOrigin, _ properties: StreamProperties) -> HTTPRoute {
         if let first = proxies?.candidates.first { return first }
         guard !properties.isEmpty, let routes = properties[.proxies], !routes.isEmpty else { return HTTPRoute() }
-        let candidates = HTTPRoute.all(to: origin, through: routes)[...]
+        let candidates = HTTPRoute.all(to: origin, through: routes, inTunnels: settings.upgrade != nil)[...]
         proxyProgress().candidates = candidates
         return candidates.first ?? HTTPRoute()
     }

@@ -27,6 +27,8 @@ struct LoadSettings: Sendable {
     var permit: OriginAdmission.Permit?
     /// Whether to fail with ``ConnectionGone`` instead of opening a connection.
     var needsIdleConnection = false
+    /// The protocol to which the request offers to switch; nil for none.
+    var upgrade: String?
 
     /// Whether no setting can route this load through a proxy: the common case, which then costs nothing.
     var namesNoProxy: Bool { proxyRules == nil && properties.isEmpty }

@@ -24,6 +24,8 @@ struct RequestPreparation {
 
     var keepsConnection: Bool
     var decodesContent: Bool
+    /// The protocol to which the request offers to switch; nil for none.
+    var upgrade: String?
 
     /// Returns the head as it is sent; the body is sent separately.
     ///
@@ -60,7 +62,11 @@ struct RequestPreparation {
                 lines.write("\r\n")
             }
             writeFraming(of: method, hasBody: body != nil, length, to: &lines)
-            lines.write(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")
+            if upgrade != nil {
+                lines.write("Connection: Upgrade\r\n")
+            } else {
+                lines.write(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")
+            }
             if decodesContent, isBare || !fields.contains(.acceptEncoding) {
                 lines.write("Accept-Encoding: gzip, deflate\r\n")
             }

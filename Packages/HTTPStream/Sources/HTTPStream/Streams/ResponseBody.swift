@@ -1,4 +1,3 @@
-internal import Glibc
 internal import HTTPMessage
 internal import StreamKit
 
@@ -171,13 +170,13 @@ struct ContentDecoder: Sendable {
         let zlib = try engine(for: input)
         if hasEnded {
             // Another member may follow (RFC 1952 §2.2); other bytes after the coded data do not belong to the body.
-            guard zlib.format == .gzip, input.unsafeLoad(as: UInt8.self) == 0x1f, zlib.restart() else {
+            guard case .gzip = zlib.format, input.unsafeLoad(as: UInt8.self) == 0x1f, zlib.restart() else {
                 return input.byteCount
             }
             hasEnded = false
         }
         if piece.isEmpty { piece = [UInt8](repeating: 0, count: ContentDecoder.pieceSize) }
-        guard let step = piece.withUnsafeMutableBytes({ zlib.step(input, into: $0) }) else {
+        guard let step = piece.withUnsafeMutableBytes({ zlib.inflate(input, into: $0) }) else {
             throw .badContentCoding(coding)
         }
         position = 0
@@ -203,137 +202,9 @@ struct ContentDecoder: Sendable {
         guard !input.isEmpty else { throw .badContentCoding(coding) }
         // "deflate" means the zlib format. A first byte that cannot begin it indicates a server that sends raw data.
         let first = input.unsafeLoad(as: UInt8.self)
-        let format: Zlib.Format = coding == "deflate" ? (first & 0x0f == 8 ? .zlib : .raw) : .gzip
-        let zlib = try Zlib(format)
+        let format: Zlib.Format = coding == "deflate" ? (first & 0x0f == 8 ? .zlib : .raw()) : .gzip
+        let zlib = try Zlib(inflating: format)
         self.zlib = zlib
         return zlib
-    }
-}
-
-/// One decompression by zlib. The library is loaded at run time, so programs that do not request decoded bodies do not need it.
-///
-/// Owns one `z_stream`. The struct below has zlib's layout, which has not changed since version 1.2 (2003).
-private final class Zlib: @unchecked Sendable {
-    // Unchecked: used only inside the lock of the load that made it.
-
-    /// The format of the data.
-    enum Format {
-        /// RFC 1952, several members allowed.
-        case gzip
-        /// RFC 1950.
-        case zlib
-        /// RFC 1951 without a wrapper, which some servers send as deflate.
-        case raw
-
-        fileprivate var windowBits: CInt {
-            switch self {
-            case .gzip: 15 + 16
-            case .zlib: 15
-            case .raw: -15
-            }
-        }
-    }
-
-    /// The result of one step.
-    struct Step {
-        var consumed: Int
-        var produced: Int
-        /// Whether the data have ended; bytes that follow are not part of them.
-        var hasEnded: Bool
-    }
-
-    private struct Stream {
-        var nextIn: UnsafePointer<UInt8>?
-        var availableIn: UInt32 = 0
-        var totalIn: UInt = 0
-        var nextOut: UnsafeMutablePointer<UInt8>?
-        var availableOut: UInt32 = 0
-        var totalOut: UInt = 0
-        var message: UnsafePointer<CChar>?
-        var state: OpaquePointer?
-        var allocate: OpaquePointer?
-        var free: OpaquePointer?
-        var opaque: OpaquePointer?
-        var dataType: CInt = 0
-        var checksum: UInt = 0
-        var reserved: UInt = 0
-    }
-
-    private struct Library: Sendable {
-        typealias Initialize =
-            @convention(c) (UnsafeMutableRawPointer, CInt, UnsafePointer<CChar>, CInt) -> CInt
-        typealias Inflate = @convention(c) (UnsafeMutableRawPointer, CInt) -> CInt
-        typealias End = @convention(c) (UnsafeMutableRawPointer) -> CInt
-
-        let initialize: Initialize
-        let inflate: Inflate
-        let reset: End
-        let end: End
-
-        static let shared = Library()
-
-        private init?() {
-            guard let handle = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL),
-                let initialize = dlsym(handle, "inflateInit2_"), let inflate = dlsym(handle, "inflate"),
-                let reset = dlsym(handle, "inflateReset"), let end = dlsym(handle, "inflateEnd")
-            else { return nil }
-            self.initialize = unsafeBitCast(initialize, to: Initialize.self)
-            self.inflate = unsafeBitCast(inflate, to: Inflate.self)
-            self.reset = unsafeBitCast(reset, to: End.self)
-            self.end = unsafeBitCast(end, to: End.self)
-        }
-    }
-
-    /// The results of `inflate`.
-    private enum Answer {
-        static let ok: CInt = 0
-        static let end: CInt = 1
-        static let noProgress: CInt = -5
-    }
-
-    private let library: Library
-    private let stream: UnsafeMutablePointer<Stream>
-    /// The format of the data.
-    let format: Format
-
-    /// - Throws: an error if zlib is not installed or has no memory.
-    init(_ format: Format) throws(StreamError) {
-        guard let library = Library.shared else { throw .noZlib }
-        self.library = library
-        self.format = format
-        stream = .allocate(capacity: 1)
-        stream.initialize(to: Stream())
-        guard library.initialize(stream, format.windowBits, "1.2.11", CInt(MemoryLayout<Stream>.size)) == Answer.ok
-        else {
-            stream.deallocate()
-            throw .noZlib
-        }
-    }
-
-    deinit {
-        _ = library.end(stream)
-        stream.deallocate()
-    }
-
-    /// Decompresses as much as input and output allow. Returns nil if the data are invalid.
-    func step(_ input: RawSpan, into output: UnsafeMutableRawBufferPointer) -> Step? {
-        input.withUnsafeBytes { input -> Step? in
-            stream.pointee.nextIn = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            stream.pointee.availableIn = UInt32(clamping: input.count)
-            stream.pointee.nextOut = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            stream.pointee.availableOut = UInt32(clamping: output.count)
-            let answer = library.inflate(stream, 0)
-            guard [Answer.ok, Answer.end, Answer.noProgress].contains(answer) else { return nil }
-            let consumed = Int(UInt32(clamping: input.count) - stream.pointee.availableIn)
-            let produced = Int(UInt32(clamping: output.count) - stream.pointee.availableOut)
-            // Neither consumed nor produced a byte although both buffers were available: it never will.
-            if consumed == 0, produced == 0, answer != Answer.end, !input.isEmpty { return nil }
-            return Step(consumed: consumed, produced: produced, hasEnded: answer == Answer.end)
-        }
-    }
-
-    /// Starts again, for another member. Returns false if zlib cannot.
-    func restart() -> Bool {
-        library.reset(stream) == Answer.ok
     }
 }

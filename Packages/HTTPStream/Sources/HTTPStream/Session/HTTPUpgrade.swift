@@ -1,0 +1,63 @@
+public import HTTPMessage
+public import StreamKit
+
+/// A connection that carries another protocol than HTTP, after a 101 (Switching Protocols) response.
+public struct HTTPUpgradedConnection: Sendable {
+    /// The streams of the connection. Close both at the end.
+    public let pair: StreamPair
+
+    /// The bytes of the other protocol that arrived together with the last bytes of HTTP. They precede those that are read from
+    /// ``pair``.
+    public let received: [UInt8]
+
+    init(pair: StreamPair, received: [UInt8]) {
+        self.pair = pair
+        self.received = received
+    }
+}
+
+/// The server's response to an offer to switch to another protocol.
+public enum HTTPUpgrade: Sendable {
+    /// The server has switched: its 101 response, and the connection.
+    case switched(HTTPResponse, HTTPUpgradedConnection)
+    /// The server has declined, and has responded as it would have without the offer. Read the stream to its end, or close it.
+    case declined(HTTPResponse, ReadStream)
+}
+
+extension HTTPSession {
+    /// Sends a request that offers to switch its connection to another protocol (RFC 9110 §7.8).
+    ///
+    /// ```swift
+    /// switch try await session.upgrade(request, to: "websocket") {
+    /// case .switched(let response, let connection): …
+    /// case .declined(let response, let stream): stream.close()
+    /// }
+    /// ```
+    ///
+    /// Redirects, cookies and logins are as for ``open(_:body:timeout:)``. Proxies establish tunnels, for `http` as well. The
+    /// request is not sent again after a failure (``Configuration/retries``).
+    ///
+    /// - Parameters:
+    ///   - request: The request, without a body. `Connection` and `Upgrade` are added.
+    ///   - protocolName: The name of the protocol, such as `websocket`.
+    ///   - timeout: The time limit until the response; nil for ``Configuration/totalLimit``.
+    /// - Throws: The error of the load; an error of domain `StreamErrorDomain.http` if the server switches to a protocol that was
+    ///   not offered.
+    public func upgrade(
+        _ request: HTTPRequest, to protocolName: String, timeout: Duration? = nil
+    ) async throws(StreamError) -> HTTPUpgrade {
+        var request = request
+        do throws(HTTPMessageError) {
+            try request.fields.set(protocolName, for: .upgrade)
+        } catch {
+            throw StreamError(error)
+        }
+        let options = LoadOptions(timeout: timeout ?? configuration.totalLimit, upgrade: protocolName)
+        var load = try SessionLoad(request, body: nil, session: self, options)
+        let stream = try await load.run()
+        let response = try await stream.response()
+        guard let (pair, received) = load.switched else { return .declined(response, stream) }
+        stream.close()
+        return .switched(response, HTTPUpgradedConnection(pair: pair, received: received))
+    }
+}
