@@ -92,6 +92,11 @@ let rows: [Row] = [
         ["NetKit", "ServiceDiscovery", "ServiceDiscoveryFoundation", "StreamKitFoundation"]),
     Row("NetKit", .tests, "NetKitTests", ["NetKit", "StreamKitFoundation", "StreamKitTesting"]),
 
+    Row("WebSocketStream", .library, "WebSocketStream", ["EventLoops", "HTTPMessage", "HTTPStream", "StreamKit"]),
+    Row(
+        "WebSocketStream", .tests, "WebSocketStreamTests",
+        ["WebSocketStream", "EventLoops", "HTTPMessage", "HTTPStream", "StreamKit", "StreamKitTesting"]),
+
     Row("CFNetwork", .shim, "CFNetworkC"),
     Row(
         "CFNetwork", .library, "CFNetworkEngine",

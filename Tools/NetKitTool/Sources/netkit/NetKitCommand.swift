@@ -204,6 +204,7 @@ enum PackageVersions {
         ("NetKit", "0.1.0"),
         ("ServiceDiscovery", "0.1.0"),
         ("StreamKit", "0.1.0"),
+        ("WebSocketStream", "0.1.0"),
     ]
 
     /// The output of `netkit --version`: the version of NetKit, then those of its packages.

@@ -1,0 +1,403 @@
+import EventLoops
+import FoundationEssentials
+import HTTPMessage
+import HTTPStream
+import StreamKit
+import Testing
+
+@testable import WebSocketStream
+
+/// Sockets of both sides, connected through an `HTTPServer`, and peers that send exactly these bytes.
+@Suite(.timeLimit(.minutes(2))) struct WebSocketTests {
+    /// Runs a server while `body` uses its URL.
+    private func serving<Result: Sendable>(
+        _ handler: @escaping HTTPServer.Handler, _ body: (URL) async throws -> Result
+    ) async throws -> Result {
+        let server = try HTTPServer(port: 0, isLocal: true)
+        let port = try #require(server.port)
+        let running = Task { try await server.run(handler) }
+        let result: Result
+        do {
+            result = try await body(try #require(URL(string: "ws://127.0.0.1:\(port)/")))
+        } catch {
+            server.stop(within: .zero)
+            throw error
+        }
+        server.stop(within: .zero)
+        try await running.value
+        return result
+    }
+
+    /// Returns each message.
+    @Sendable private static func echo(_ exchange: HTTPServerExchange) async throws {
+        var configuration = WebSocket.Configuration()
+        configuration.compression = WebSocketCompression()
+        configuration.subprotocols = ["echo"]
+        let socket = try await exchange.acceptWebSocket(configuration)
+        for try await message in socket.messages { try await socket.send(message) }
+    }
+
+    private func session() -> HTTPSession {
+        var configuration = HTTPSession.Configuration()
+        configuration.proxies = .direct
+        return HTTPSession(configuration)
+    }
+
+    @Test(arguments: [false, true])
+    func echoes(isCompressed: Bool) async throws {
+        try await serving(Self.echo) { url in
+            var configuration = WebSocket.Configuration()
+            configuration.subprotocols = ["other", "echo"]
+            if isCompressed { configuration.compression = WebSocketCompression() }
+            let socket = try await WebSocket.connect(url, configuration: configuration, session: session())
+            #expect(socket.subprotocol == "echo")
+            #expect((socket.compression != nil) == isCompressed)
+            #expect(socket.response?.status == .switchingProtocols)
+            var messages = socket.messages.makeAsyncIterator()
+            for count in [0, 1, 125, 126, 65535, 65536, 1 << 20] {
+                try await socket.send(.text(String(repeating: "µ", count: count / 2)))
+                #expect(try await messages.next()?.text?.utf8.count == count / 2 * 2)
+                try await socket.send(.binary([UInt8](repeating: 7, count: count)))
+                #expect(try await messages.next() == .binary([UInt8](repeating: 7, count: count)))
+            }
+            #expect(try await socket.ping() > .zero)
+            try await socket.close(code: .goingAway, reason: "done")
+            #expect(socket.closure == WebSocketClosure(code: .goingAway))
+            #expect(try await messages.next() == nil)
+            await #expect(throws: WebSocketError.self) { try await socket.send(.text("late")) }
+            try await socket.close()
+        }
+    }
+
+    /// The server closes: the client's messages end, with the code and the reason.
+    @Test func receivesTheServersClose() async throws {
+        try await serving { exchange in
+            let socket = try await exchange.acceptWebSocket()
+            try await socket.send(.text("last"))
+            try await socket.close(code: .tryAgainLater, reason: "full")
+            #expect(socket.closure == WebSocketClosure(code: .tryAgainLater))
+        } _: { url in
+            let socket = try await WebSocket.connect(url, session: session())
+            var received: [WebSocketMessage] = []
+            for try await message in socket.messages { received.append(message) }
+            #expect(received == [.text("last")])
+            #expect(socket.closure == WebSocketClosure(code: .tryAgainLater, reason: "full"))
+        }
+    }
+
+    /// Several tasks send long messages at once: none is interleaved with another.
+    @Test func ordersSenders() async throws {
+        try await serving(Self.echo) { url in
+            let socket = try await WebSocket.connect(url, session: session())
+            let senders = Task {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for index in 0..<8 {
+                        group.addTask {
+                            for _ in 0..<10 {
+                                try await socket.send(.binary([UInt8](repeating: UInt8(index), count: 30000)))
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            var counts = [Int](repeating: 0, count: 8)
+            var messages = socket.messages.makeAsyncIterator()
+            for _ in 0..<80 {
+                let bytes = try #require(await messages.next()).bytes
+                #expect(bytes.count == 30000 && bytes.allSatisfy { $0 == bytes[0] })
+                counts[Int(bytes[0])] += 1
+            }
+            #expect(counts == [Int](repeating: 10, count: 8))
+            try await senders.value
+            try await socket.close()
+        }
+    }
+
+    /// A program that reads no messages stops the sender, whose wait is limited.
+    @Test func slowsTheSenderDown() async throws {
+        let outcome = OneShot<(count: Int, code: WebSocketError.Code?)>()
+        try await serving { exchange in
+            var configuration = WebSocket.Configuration()
+            configuration.writeLimit = .milliseconds(100)
+            let socket = try await exchange.acceptWebSocket(configuration)
+            var count = 0
+            do throws(WebSocketError) {
+                while count < 4000 {
+                    try await socket.send(.binary([UInt8](repeating: 1, count: 64 << 10)))
+                    count += 1
+                }
+                outcome.provide((count, nil))
+            } catch {
+                outcome.provide((count, error.code))
+            }
+        } _: { url in
+            let socket = try await WebSocket.connect(url, session: session())
+            let (count, code) = try await outcome.value()
+            #expect(code == .timedOut)
+            #expect(count < 4000)
+            // What has arrived completely is not lost.
+            var received = 0
+            do throws(WebSocketError) {
+                for try await message in socket.messages { received += message.bytes.count }
+            } catch {
+                #expect(error.code == .connectionLost)
+            }
+            #expect(received > 0)
+        }
+    }
+
+    /// Messages in the queue do not prevent the close.
+    @Test func closesWithAFullQueue() async throws {
+        try await serving { exchange in
+            let socket = try await exchange.acceptWebSocket()
+            while (try? await socket.send(.binary([UInt8](repeating: 1, count: 64 << 10)))) != nil {}
+        } _: { url in
+            let socket = try await WebSocket.connect(url, session: session())
+            var messages = socket.messages.makeAsyncIterator()
+            _ = try await messages.next()
+            try await socket.close()
+            #expect(socket.closure != nil)
+            while try await messages.next() != nil {}
+        }
+    }
+
+    @Test func refusesOtherRequests() async throws {
+        let errors = Locked<[WebSocketError]>([])
+        try await serving { exchange in
+            do throws(WebSocketError) {
+                _ = try await exchange.acceptWebSocket()
+            } catch {
+                errors.withLock { $0.append(error) }
+            }
+        } _: { url in
+            var parts = try #require(URLComponents(url: url, resolvingAgainstBaseURL: true))
+            parts.scheme = "http"
+            let response = try await session().get(try #require(parts.url))
+            #expect(response.status == .upgradeRequired)
+            #expect(response.fields["Sec-WebSocket-Version"] == "13")
+        }
+        #expect(errors.withLock { $0 }.map(\.code) == [.invalidHandshake])
+    }
+
+    @Test func reportsARefusal() async throws {
+        try await serving { exchange in
+            try await exchange.respond(.forbidden)
+        } _: { url in
+            do throws(WebSocketError) {
+                _ = try await WebSocket.connect(url, session: session())
+                Issue.record("connected")
+            } catch {
+                #expect(error.code == .handshakeRefused)
+                #expect(error.response?.status == .forbidden)
+            }
+        }
+    }
+
+    @Test(arguments: ["ftp://h/", "ws://h/#part", "mailto:a"])
+    func refusesURL(_ text: String) async throws {
+        let url = try #require(URL(string: text))
+        await #expect(throws: WebSocketError.self) { try await WebSocket.connect(url) }
+    }
+
+    /// The application's fields are sent, and those of the handshake are not replaced.
+    @Test func sendsFields() async throws {
+        try await serving { exchange in
+            var fields = HTTPFields()
+            try fields.set(exchange.request.fields["X-Token"] ?? "", for: "X-Answer")
+            let socket = try await exchange.acceptWebSocket(fields: fields)
+            try await socket.close()
+        } _: { url in
+            var parts = try #require(URLComponents(url: url, resolvingAgainstBaseURL: true))
+            parts.scheme = "http"
+            var request = try HTTPRequest(method: .get, url: try #require(parts.url))
+            try request.fields.set("secret", for: "X-Token")
+            let socket = try await WebSocket.connect(request, session: session())
+            #expect(socket.response?.fields["X-Answer"] == "secret")
+            for try await _ in socket.messages {}
+            #expect(socket.closure?.code == .normalClosure)
+        }
+    }
+
+    // MARK: Scripted peers
+
+    /// A server that accepts the handshake, and then does what `body` says.
+    private func scripted<Result: Sendable>(
+        _ body: @escaping @Sendable (StreamPair) async throws -> Void, _ use: (URL) async throws -> Result
+    ) async throws -> Result {
+        try await serving { exchange in
+            let handshake = try WebSocketServerHandshake(exchange.request)
+            let connection = try await exchange.switchProtocols(to: "websocket", fields: handshake.accept().fields)
+            try await body(connection.pair)
+        } _: { url in
+            try await use(url)
+        }
+    }
+
+    /// A server that closes the connection without a Close frame.
+    @Test func reportsALostConnection() async throws {
+        try await scripted { pair in
+            try await pair.output.writeAll(WireFrame.text("one").bytes(masked: false))
+        } _: { url in
+            let socket = try await WebSocket.connect(url, session: session())
+            var messages = socket.messages.makeAsyncIterator()
+            #expect(try await messages.next() == .text("one"))
+            do throws(WebSocketError) {
+                _ = try await messages.next()
+                Issue.record("no error")
+            } catch {
+                #expect(error.code == .connectionLost)
+            }
+            #expect(socket.closure == nil)
+        }
+    }
+
+    /// A server that violates the protocol receives the Close frame that says so.
+    @Test func failsWithACloseFrame() async throws {
+        let seen = OneShot<[WireFrame]>()
+        try await scripted { pair in
+            try await pair.output.writeAll(WireFrame.text([0xFF]).bytes(masked: false))
+            var bytes = try await pair.input.readAll(limit: 1000)
+            seen.provide(WireFrame.take(from: &bytes))
+        } _: { url in
+            let socket = try await WebSocket.connect(url, session: session())
+            do throws(WebSocketError) {
+                for try await _ in socket.messages {}
+                Issue.record("no error")
+            } catch {
+                #expect(error.code == .invalidPayload)
+            }
+            #expect(try await seen.value() == [.close(1007)])
+            await #expect(throws: WebSocketError.self) { try await socket.send(.text("a")) }
+        }
+    }
+
+    /// A server that never answers the Close frame: the call returns after the limit.
+    @Test func limitsTheClosingHandshake() async throws {
+        let done = OneShot<Void>()
+        try await scripted { pair in
+            _ = try? await pair.input.readAll(limit: 1000)
+            done.provide(())
+        } _: { url in
+            var configuration = WebSocket.Configuration()
+            configuration.closeLimit = .milliseconds(50)
+            let socket = try await WebSocket.connect(url, configuration: configuration, session: session())
+            try await socket.close()
+            #expect(socket.closure == nil)
+            for try await _ in socket.messages {}
+            try await done.value()
+        }
+    }
+
+    /// A silent server receives a ping; if it stays silent, the connection fails.
+    @Test func limitsSilence() async throws {
+        let seen = OneShot<[WireFrame]>()
+        try await scripted { pair in
+            var bytes = try await pair.input.readAll(limit: 1000)
+            seen.provide(WireFrame.take(from: &bytes))
+        } _: { url in
+            var configuration = WebSocket.Configuration()
+            configuration.keepAlive = .milliseconds(50)
+            let socket = try await WebSocket.connect(url, configuration: configuration, session: session())
+            do throws(WebSocketError) {
+                for try await _ in socket.messages {}
+                Issue.record("no error")
+            } catch {
+                #expect(error.code == .timedOut)
+            }
+            #expect(try await seen.value().first == .ping())
+        }
+    }
+
+    /// A server that answers no ping; the socket stays usable.
+    @Test func limitsPings() async throws {
+        try await scripted { pair in
+            for try await _ in pair.input.chunks() {
+                try await pair.output.writeAll(WireFrame.text("still here").bytes(masked: false))
+            }
+        } _: { url in
+            let socket = try await WebSocket.connect(url, session: session())
+            do throws(WebSocketError) {
+                _ = try await socket.ping(within: .milliseconds(20))
+                Issue.record("no error")
+            } catch {
+                #expect(error.code == .timedOut)
+            }
+            var messages = socket.messages.makeAsyncIterator()
+            #expect(try await messages.next() == .text("still here"))
+        }
+    }
+
+    /// The first frames arrive together with the 101.
+    @Test func readsBytesBehindTheHead() async throws {
+        let listener = try StreamListener(port: 0, isLocal: true)
+        let port = try #require(listener.port)
+        let running = Task {
+            try await listener.run { pair in
+                var head: [UInt8] = []
+                while !String(decoding: head, as: UTF8.self).hasSuffix("\r\n\r\n") {
+                    guard let more = try? await pair.input.read(upTo: 4096), !more.isEmpty else { return }
+                    head += more
+                }
+                var parser = HeadParser(.request)
+                guard case .complete? = try? parser.parse(head.span.bytes),
+                    let request = try? parser.makeRequest(from: head.span.bytes),
+                    let fields = try? WebSocketServerHandshake(request).accept().fields
+                else { return }
+                let accept = fields["Sec-WebSocket-Accept"] ?? ""
+                let answer = Array(
+                    "HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: \(accept)\r\n\r\n"
+                        .utf8)
+                let frames = WireFrame.text("first").bytes(masked: false) + WireFrame.close(1000).bytes(masked: false)
+                try? await pair.output.writeAll(answer + frames)
+                _ = try? await pair.input.readAll(limit: 1000)
+            }
+        }
+        let url = try #require(URL(string: "ws://127.0.0.1:\(port)/"))
+        let socket = try await WebSocket.connect(url, session: session())
+        var received: [WebSocketMessage] = []
+        for try await message in socket.messages { received.append(message) }
+        #expect(received == [.text("first")])
+        listener.stop(within: .zero)
+        try await running.value
+    }
+
+    /// A cancelled reader takes no message.
+    @Test func cancelsAReader() async throws {
+        try await serving(Self.echo) { url in
+            let socket = try await WebSocket.connect(url, session: session())
+            let reader = Task { () -> WebSocketError.Code? in
+                do throws(WebSocketError) {
+                    var messages = socket.messages.makeAsyncIterator()
+                    _ = try await messages.next()
+                    return nil
+                } catch {
+                    return error.code
+                }
+            }
+            reader.cancel()
+            #expect(await reader.value == .cancelled)
+            try await socket.send(.text("a"))
+            var messages = socket.messages.makeAsyncIterator()
+            #expect(try await messages.next() == .text("a"))
+            try await socket.close()
+        }
+    }
+
+    /// A socket that is released closes its connection.
+    @Test func closesWhenReleased() async throws {
+        let ended = OneShot<WebSocketError.Code?>()
+        try await serving { exchange in
+            let socket = try await exchange.acceptWebSocket()
+            do throws(WebSocketError) {
+                for try await _ in socket.messages {}
+                ended.provide(nil)
+            } catch {
+                ended.provide(error.code)
+            }
+        } _: { url in
+            _ = try await WebSocket.connect(url, session: session())
+            #expect(try await ended.value() == .connectionLost)
+        }
+    }
+}
