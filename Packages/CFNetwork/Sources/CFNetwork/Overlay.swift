@@ -417,6 +417,82 @@ public func CFHTTPReadStreamSetProxy(_ httpStream: CFReadStream, _ proxyHost: NS
     CFNetworkC.__CFHTTPReadStreamSetProxy(httpStream, bridge(proxyHost), proxyPort)
 }
 
+/// Key of credentials: the user name (CFString).
+@_alwaysEmitIntoClient
+public var kCFHTTPAuthenticationUsername: NSString { bridge(CFNetworkC.__kCFHTTPAuthenticationUsername) }
+
+/// Key of credentials: the password (CFString).
+@_alwaysEmitIntoClient
+public var kCFHTTPAuthenticationPassword: NSString { bridge(CFNetworkC.__kCFHTTPAuthenticationPassword) }
+
+/// Key of credentials: the Windows domain of the account (CFString), if CFHTTPAuthenticationRequiresAccountDomain returns TRUE.
+@_alwaysEmitIntoClient
+public var kCFHTTPAuthenticationAccountDomain: NSString { bridge(CFNetworkC.__kCFHTTPAuthenticationAccountDomain) }
+
+/// Creates an object from a response with status 401 or 407. Returns NULL for any other message.
+///
+/// The object uses the first of the schemes Negotiate, NTLM, Digest and Basic that the response offers and that can start. If there
+/// is none, the object is invalid.
+///
+/// If the request already had credentials of an object, and the response is about them, the function returns that object, retained:
+/// still valid if the login goes on, as with NTLM, or the server only renews its challenge; invalid if it has rejected the
+/// credentials. It does so once for each response; another call creates a new object.
+@_alwaysEmitIntoClient
+public func CFHTTPAuthenticationCreateFromResponse(_ alloc: CFAllocator?, _ response: CFHTTPMessage) -> Unmanaged<
+    CFHTTPAuthentication
+> { CFNetworkC.__CFHTTPAuthenticationCreateFromResponse(alloc, bridge(response)) }
+
+/// Returns whether the object's credentials are for a request: the URL lies below one of the URLs of
+/// CFHTTPAuthenticationCopyDomains. TRUE for an object of a proxy. FALSE if the URL of the response is unknown: only responses of
+/// streams have one.
+@_alwaysEmitIntoClient @discardableResult
+public func CFHTTPAuthenticationAppliesToRequest(_ auth: CFHTTPAuthentication, _ request: CFHTTPMessage) -> Bool {
+    CFNetworkC.__CFHTTPAuthenticationAppliesToRequest(auth, bridge(request))
+}
+
+/// Puts a user name and a password on a request, which a stream must then be created for. For NTLM the user name may be
+/// DOMAIN\user.
+///
+/// Returns FALSE, with the error, if a name or password is required and NULL, the object is invalid, the request is for another
+/// server, or the message is not a request (EINVAL). The request is then unchanged. With Negotiate it may wait for up to 30 seconds
+/// for a Kerberos server.
+@_alwaysEmitIntoClient @discardableResult
+public func CFHTTPMessageApplyCredentials(
+    _ request: CFHTTPMessage, _ auth: CFHTTPAuthentication, _ username: NSString?, _ password: NSString?,
+    _ error: UnsafeMutablePointer<CFStreamError>?
+) -> Bool {
+    CFNetworkC.__CFHTTPMessageApplyCredentials(
+        bridge(request), auth, username.map { bridge($0) }, password.map { bridge($0) }, error)
+}
+
+/// Puts the credentials of a dictionary with the keys above on a request, as CFHTTPMessageApplyCredentials does. If an entry that is
+/// required is missing, the object becomes invalid. An empty string is an entry.
+@_alwaysEmitIntoClient @discardableResult
+public func CFHTTPMessageApplyCredentialDictionary(
+    _ request: CFHTTPMessage, _ auth: CFHTTPAuthentication, _ dict: NSDictionary,
+    _ error: UnsafeMutablePointer<CFStreamError>?
+) -> Bool { CFNetworkC.__CFHTTPMessageApplyCredentialDictionary(bridge(request), auth, bridge(dict), error) }
+
+/// Copies the text to show to the user: the realm or, for a scheme without realms, the name of the server. Empty if both are unknown.
+@_alwaysEmitIntoClient
+public func CFHTTPAuthenticationCopyRealm(_ auth: CFHTTPAuthentication) -> Unmanaged<NSString> {
+    bridge(CFNetworkC.__CFHTTPAuthenticationCopyRealm(auth))
+}
+
+/// Copies the URLs (CFArray of CFURL) below which the credentials are valid: those that the server lists with Digest, otherwise the
+/// folder of the requested URL. URLs of other servers are left out. Empty for a proxy.
+@_alwaysEmitIntoClient
+public func CFHTTPAuthenticationCopyDomains(_ auth: CFHTTPAuthentication) -> Unmanaged<NSArray> {
+    bridge(CFNetworkC.__CFHTTPAuthenticationCopyDomains(auth))
+}
+
+/// Copies the name of the scheme, such as Digest; for an invalid object, of the first scheme that was offered. NULL if the response
+/// named none.
+@_alwaysEmitIntoClient
+public func CFHTTPAuthenticationCopyMethod(_ auth: CFHTTPAuthentication) -> Unmanaged<NSString> {
+    bridge(CFNetworkC.__CFHTTPAuthenticationCopyMethod(auth))
+}
+
 /// Property: the user name (CFString), which takes precedence over that of the URL; without either the login is anonymous.
 @_alwaysEmitIntoClient
 public var kCFStreamPropertyFTPUserName: NSString { bridge(CFNetworkC.__kCFStreamPropertyFTPUserName) }

@@ -46,3 +46,5 @@ CFTypeRef CFNObjectCreate(CFAllocatorRef allocator, CFTypeID type, const void *s
 CFMutableDictionaryRef CFNDictionaryCreate(void) {
     return CFDictionaryCreateMutable(NULL, 0, &kCFTypeDictionaryKeyCallBacks, &kCFTypeDictionaryValueCallBacks);
 }
+
+CFMutableArrayRef CFNArrayCreate(void) { return CFArrayCreateMutable(NULL, 0, &kCFTypeArrayCallBacks); }

@@ -39,20 +39,30 @@ final class HTTPMessageState: ObjectState {
     private let url: CFURL?
     /// The fields that were set before the header was complete; a value of nil removes the received field.
     private var earlyFields: [(name: HTTPFieldName, value: String?)] = []
-    /// Whether a stream has received or sent the header.
-    private let isFromStream: Bool
+    /// The stream that has received or sent the header.
+    let source: Source?
+    /// The credentials that authentication objects have put on the request: for the origin, a proxy, or both.
+    private(set) var credentials: [AppliedCredentials] = []
 
-    init(_ message: AnyHTTPMessage, url: CFURL? = nil, isFromStream: Bool = false) {
+    /// What a message from a stream remembers of it.
+    struct Source {
+        let load: HTTPLoad?
+        /// The proxy that has sent the response; nil if it is the origin's.
+        let proxy: ProtectionSpace?
+    }
+
+    init(_ message: AnyHTTPMessage, url: CFURL? = nil, source: Source? = nil) {
         self.message = message
         self.url = url
-        self.isFromStream = isFromStream
+        self.source = source
     }
 
     init(copying other: HTTPMessageState) {
         message = other.message
         url = other.url
         earlyFields = other.earlyFields
-        isFromStream = other.isFromStream
+        source = other.source
+        credentials = other.credentials
     }
 
     /// A request. Nil if an argument is invalid.
@@ -80,7 +90,7 @@ final class HTTPMessageState: ObjectState {
     var hasHead: Bool { message.request != nil || message.response != nil }
 
     /// Whether the whole header has been received.
-    var isHeaderComplete: Bool { isFromStream || message.isHeaderComplete }
+    var isHeaderComplete: Bool { source != nil || message.isHeaderComplete }
 
     func append(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard !bytes.isEmpty else { return true }
@@ -119,6 +129,27 @@ final class HTTPMessageState: ObjectState {
     var requestToSend: HTTPRequest? {
         guard let request = message.request, request.url != nil else { return nil }
         return request
+    }
+
+    /// Puts the credentials of an authentication object on a request. Returns false if the message has no fields yet.
+    func take(_ applied: AppliedCredentials) -> Bool {
+        guard (try? message.setField(applied.field, to: applied.value)) != nil else { return false }
+        credentials.removeAll { $0.field == applied.field }
+        credentials.append(applied)
+        return true
+    }
+
+    /// The authentication object that this response is about, once; nil if it is about none.
+    func takeAuthentication() -> CFHTTPAuthentication? {
+        guard let status = message.status, let load = source?.load else { return nil }
+        load.processResponse()
+        return load.logins.compactMap { $0.takeObject(status) }.first
+    }
+
+    /// Whether the program named the host that has sent the response, as opposed to a redirect.
+    var isFromNamedHost: Bool {
+        guard let load = source?.load else { return true }
+        return load.host == message.url?.host
     }
 
     func setBody(_ body: [UInt8]) { message.body = body }

@@ -11,13 +11,16 @@ internal import StreamKit
 private func makeStream(
     _ allocator: CFAllocator?, _ message: CFHTTPMessage, _ body: CFReadStream?
 ) -> Unmanaged<CFReadStream> {
-    let state: HTTPMessageState = state(of: message)
-    guard let request = state.requestToSend else { return nullable(nil) }
+    let source: HTTPMessageState = state(of: message)
+    guard let request = source.requestToSend else { return nullable(nil) }
     let upload = body.map { body in
         let length = request.fields[.contentLength].flatMap { Int64($0) }
         return HTTPBody.stream(once: ReadStream(transport: StreamedBody(body)), length: length)
     }
-    return nullable(makeReadStream(allocator, ReadStreamState(ReadStream(request: request, body: upload), keys: .http)))
+    let load = HTTPLoad(request, source.credentials)
+    let state = ReadStreamState(ReadStream(request: request, body: upload), keys: .http, load: load)
+    for login in load.logins { login.begin(state) }
+    return nullable(makeReadStream(allocator, state))
 }
 
 @_cdecl("CFReadStreamCreateForHTTPRequest") @implementation

@@ -18,10 +18,14 @@ extension [String: StreamKey] {
             $0.value(.httpFinalURL).flatMap { cfURL($0.absoluteString)?.takeRetainedValue() }
         }
         keys[string(__kCFStreamPropertyHTTPFinalRequest)] = .reading {
-            $0.value(.httpFinalRequest).flatMap { message(AnyHTTPMessage($0)) }
+            $0.value(.httpFinalRequest).flatMap { message(AnyHTTPMessage($0), .init(load: nil, proxy: nil)) }
         }
-        keys[string(__kCFStreamPropertyHTTPResponseHeader)] = .reading {
-            $0.value(.httpResponse).flatMap { message(AnyHTTPMessage($0)) }
+        keys[string(__kCFStreamPropertyHTTPResponseHeader)] = .reading { stream in
+            stream.load?.processResponse()
+            let proxy = stream.value(.httpAnsweringProxy)?.protectionSpace
+            return stream.value(.httpResponse).flatMap {
+                message(AnyHTTPMessage($0), .init(load: stream.load, proxy: proxy))
+            }
         }
         let proxy = string(__kCFStreamPropertyHTTPProxy)
         keys[proxy] = .dictionary(proxy) { stream, dictionary in
@@ -33,8 +37,8 @@ extension [String: StreamKey] {
     }()
 
     /// A new CFHTTPMessage.
-    private static func message(_ message: AnyHTTPMessage) -> AnyObject? {
-        let state = HTTPMessageState(message, isFromStream: true)
+    private static func message(_ message: AnyHTTPMessage, _ source: HTTPMessageState.Source) -> AnyObject? {
+        let state = HTTPMessageState(message, source: source)
         let object: Unmanaged<CFHTTPMessage>? = state.makeObject(nil, HTTPMessageState.typeID)
         return object?.takeRetainedValue()
     }

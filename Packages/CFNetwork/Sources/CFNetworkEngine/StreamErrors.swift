@@ -39,3 +39,10 @@ func cfNumber(_ value: Int) -> Unmanaged<CFNumber> {
     var value = value
     return .passRetained(CFNumberCreate(nil, .cfIndexType, &value))
 }
+
+extension CFStreamError {
+    /// An error in the form of older functions.
+    init(_ domain: StreamErrorDomain, code: Int) {
+        self.init(domain: domain.rawValue, error: Int32(truncatingIfNeeded: code))
+    }
+}

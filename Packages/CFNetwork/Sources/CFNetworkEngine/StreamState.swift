@@ -44,6 +44,8 @@ class StreamState: ObjectState, @unchecked Sendable {
     var isReady: Bool { false }
     /// The kind of the stream below.
     var kind: StreamKind { .transport }
+    /// The HTTP request that the stream sends; nil for other streams.
+    var load: HTTPLoad? { nil }
 
     func open() throws(StreamError) {}
     func close() {}
@@ -103,23 +105,33 @@ final class ReadStreamState: StreamState, @unchecked Sendable {
     /// The CFStream that owns this state. Set once, before the stream can be used.
     private weak var object: CFReadStream?
 
-    init(_ stream: BridgedInputStream, keys: StreamKeys = .socket) {
+    private let httpLoad: HTTPLoad?
+
+    init(_ stream: BridgedInputStream, keys: StreamKeys = .socket, load: HTTPLoad? = nil) {
         self.stream = stream
+        httpLoad = load
         super.init(keys: keys)
     }
 
-    convenience init(_ stream: ReadStream, keys: StreamKeys) { self.init(BridgedInputStream(stream), keys: keys) }
+    convenience init(_ stream: ReadStream, keys: StreamKeys, load: HTTPLoad? = nil) {
+        self.init(BridgedInputStream(stream), keys: keys, load: load)
+    }
 
     override var summary: String { "read stream, \(status)" }
     override var status: StreamStatus { stream.readStream.status }
     override var failure: StreamError? { stream.readStream.error }
     override var isReady: Bool { stream.hasBytesAvailable }
     override var kind: StreamKind { stream.readStream.kind }
+    override var load: HTTPLoad? { httpLoad }
 
     func attach(_ object: CFReadStream) { self.object = object }
     override func open() throws(StreamError) { try stream.readStream.open() }
     override func close() { stream.close() }
-    override fileprivate func abandon() { stream.close() }
+    override fileprivate func abandon() {
+        httpLoad?.processResponse()
+        stream.close()
+    }
+
     override fileprivate func removeClient() { stream.readStream.setClient([], nil) }
     override fileprivate func add(_ target: RunLoopTarget) { stream.readStream.schedule(on: target) }
     override fileprivate func remove(_ target: RunLoopTarget) { stream.readStream.unschedule(from: target) }

@@ -3,6 +3,7 @@
 internal import CFNetworkC
 internal import CFNetworkC.Runtime
 internal import CoreFoundation
+internal import Foundation
 
 private let utf8 = CFStringEncoding(0x0800_0100)
 
@@ -65,4 +66,19 @@ func cfDictionary(_ entries: [String: String]) -> Unmanaged<CFDictionary> {
         value.release()
     }
     return .fromOpaque(Unmanaged.passRetained(dictionary).toOpaque())
+}
+
+/// A retained array of objects, whose references it takes over.
+func cfArray(_ objects: [Unmanaged<some AnyObject>]) -> Unmanaged<CFArray> {
+    let array = CFNArrayCreate().takeRetainedValue()
+    for object in objects {
+        CFArrayAppendValue(array, object.toOpaque())
+        object.release()
+    }
+    return .fromOpaque(Unmanaged.passRetained(array).toOpaque())
+}
+
+/// A copy of a dictionary, for reading. The class of CoreFoundation's own dictionaries releases a key too early when it looks it up.
+func nsDictionary(_ dictionary: CFDictionary) -> NSDictionary {
+    NSDictionary(dictionary: dictionary as AnyObject as? [AnyHashable: Any] ?? [:])
 }

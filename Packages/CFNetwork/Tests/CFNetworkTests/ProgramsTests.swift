@@ -40,6 +40,8 @@ struct ProgramsTests {
 
     @Test func httpEvents() async { await expectSuccess(CFNetworkHTTPEventsProgram) }
 
+    @Test func httpAuthentication() async { await expectSuccess(CFNetworkAuthenticationProgram) }
+
     @Test func ftpTransfers() async { await expectSuccess(CFNetworkFTPProgram) }
 
     @Test func ftpListing() async { await expectSuccess(CFNetworkListingProgram) }

@@ -29,6 +29,8 @@ static inline void *_Nonnull CFNObjectState(const void *_Nonnull object) {
 
 /// Creates an empty dictionary that retains its keys and values.
 CFMutableDictionaryRef _Nonnull CFNDictionaryCreate(void);
+/// Creates an empty array that retains its values.
+CFMutableArrayRef _Nonnull CFNArrayCreate(void);
 
 /// Functions of the toolchain's CoreFoundation that no header of its module map declares.
 extern void _CFRuntimeBridgeTypeToClass(CFTypeID type, const void *_Nonnull isa);

@@ -51,6 +51,9 @@ const char *_Nullable CFNetworkHTTPConnectionsProgram(void);
 /// An HTTP request on a run loop.
 const char *_Nullable CFNetworkHTTPEventsProgram(void);
 
+/// Authentication with Basic, Digest and NTLM, of servers and of a proxy.
+const char *_Nullable CFNetworkAuthenticationProgram(void);
+
 /// FTP transfers.
 const char *_Nullable CFNetworkFTPProgram(void);
 

@@ -6,6 +6,7 @@
 #include <CFNetwork/CFSocketStream.h>
 #include <CFNetwork/CFHTTPMessage.h>
 #include <CFNetwork/CFHTTPStream.h>
+#include <CFNetwork/CFHTTPAuthentication.h>
 #include <CFNetwork/CFFTPStream.h>
 
 #endif
