@@ -19,6 +19,24 @@ public typealias CFArray = NSArray
 /// An HTTP request or response.
 public typealias CFHTTPMessage = CFHTTPMessageObject
 
+/// A truth value in C, such as the results that functions write. Converts to and from `Bool`.
+@frozen
+public struct DarwinBoolean: ExpressibleByBooleanLiteral, Hashable, Sendable, CustomStringConvertible {
+    /// The value as a `Bool`.
+    public var boolValue: Bool
+
+    /// Creates a value from a `Bool`.
+    @inlinable
+    public init(_ value: Bool) { boolValue = value }
+
+    /// Creates a value from a literal.
+    @inlinable
+    public init(booleanLiteral value: Bool) { boolValue = value }
+
+    /// `true` or `false`.
+    public var description: String { boolValue.description }
+}
+
 /// The same object as an instance of the class that the other side declares.
 @_alwaysEmitIntoClient
 @inline(__always)
@@ -41,4 +59,11 @@ func bridge<Object: AnyObject, Other: AnyObject>(
     _ result: UnsafeMutablePointer<Unmanaged<Object>?>?
 ) -> UnsafeMutablePointer<Unmanaged<Other>?>? {
     result.map { UnsafeMutableRawPointer($0).assumingMemoryBound(to: Unmanaged<Other>?.self) }
+}
+
+/// The same place for a truth value, whose layout is that of `Bool`.
+@_alwaysEmitIntoClient
+@inline(__always)
+func bridge(_ result: UnsafeMutablePointer<DarwinBoolean>?) -> UnsafeMutablePointer<Bool>? {
+    result.map { UnsafeMutableRawPointer($0).assumingMemoryBound(to: Bool.self) }
 }

@@ -42,6 +42,51 @@ public var kCFDNSServiceFailureKey: NSString { bridge(CFNetworkC.__kCFDNSService
 @_alwaysEmitIntoClient
 public var kCFFTPStatusCodeKey: NSString { bridge(CFNetworkC.__kCFFTPStatusCodeKey) }
 
+/// Creates a host with a name, and looks nothing up. The lookups of an invalid name fail.
+@_alwaysEmitIntoClient
+public func CFHostCreateWithName(_ allocator: CFAllocator?, _ hostname: NSString) -> Unmanaged<CFHost> {
+    CFNetworkC.__CFHostCreateWithName(allocator, bridge(hostname))
+}
+
+/// Creates a host with an address, a sockaddr. Returns NULL unless it is a complete IPv4 or IPv6 address.
+@_alwaysEmitIntoClient
+public func CFHostCreateWithAddress(_ allocator: CFAllocator?, _ addr: NSData) -> Unmanaged<CFHost> {
+    CFNetworkC.__CFHostCreateWithAddress(allocator, bridge(addr))
+}
+
+/// The addresses (CFArray of CFData with a sockaddr, port 0), in the order in which to try them; NULL if there are none. The array
+/// is valid until the addresses are looked up again. The flag is whether a lookup, successful or not, has produced this result.
+@_alwaysEmitIntoClient
+public func CFHostGetAddressing(_ theHost: CFHost, _ hasBeenResolved: UnsafeMutablePointer<DarwinBoolean>?)
+    -> Unmanaged<NSArray>?
+{ CFNetworkC.__CFHostGetAddressing(theHost, bridge(hasBeenResolved)).map { bridge($0) } }
+
+/// The names (CFArray of CFString), the canonical one first; NULL if there are none. Before a lookup, the name that the host was
+/// created with. Validity and flag are those of CFHostGetAddressing.
+@_alwaysEmitIntoClient
+public func CFHostGetNames(_ theHost: CFHost, _ hasBeenResolved: UnsafeMutablePointer<DarwinBoolean>?) -> Unmanaged<
+    NSArray
+>? { CFNetworkC.__CFHostGetNames(theHost, bridge(hasBeenResolved)).map { bridge($0) } }
+
+/// The reachability: a CFData with a UInt32 of the bits of SCNetworkReachabilityFlags, from the routes of this machine. Nothing is
+/// sent to the host. Validity and flag are those of CFHostGetAddressing.
+@_alwaysEmitIntoClient
+public func CFHostGetReachability(_ theHost: CFHost, _ hasBeenResolved: UnsafeMutablePointer<DarwinBoolean>?)
+    -> Unmanaged<NSData>?
+{ CFNetworkC.__CFHostGetReachability(theHost, bridge(hasBeenResolved)).map { bridge($0) } }
+
+/// Adds a run loop and mode on which to call the client. If there are several, the client is called on the first.
+@_alwaysEmitIntoClient
+public func CFHostScheduleWithRunLoop(_ theHost: CFHost, _ runLoop: CFRunLoop, _ runLoopMode: NSString) {
+    CFNetworkC.__CFHostScheduleWithRunLoop(theHost, runLoop, bridge(runLoopMode))
+}
+
+/// Removes a run loop and mode.
+@_alwaysEmitIntoClient
+public func CFHostUnscheduleFromRunLoop(_ theHost: CFHost, _ runLoop: CFRunLoop, _ runLoopMode: NSString) {
+    CFNetworkC.__CFHostUnscheduleFromRunLoop(theHost, runLoop, bridge(runLoopMode))
+}
+
 /// Property: the settings of TLS (CFDictionary with the keys below). Set it before a stream of the pair is opened; it holds for
 /// both. A dictionary with an unknown key or an invalid value is refused (FALSE). NULL turns TLS off.
 @_alwaysEmitIntoClient
@@ -136,6 +181,10 @@ public var kCFStreamNetworkServiceTypeResponsiveAV: NSString {
 /// Service type: no special treatment, as on current systems of Apple.
 @_alwaysEmitIntoClient
 public var kCFStreamNetworkServiceTypeVoIP: NSString { bridge(CFNetworkC.__kCFStreamNetworkServiceTypeVoIP) }
+
+/// Property, read only: a copy of the CFHost that the pair was created with, in its state at that time; NULL for other streams.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertySocketRemoteHost: NSString { bridge(CFNetworkC.__kCFStreamPropertySocketRemoteHost) }
 
 /// HTTP/1.0, as text.
 @_alwaysEmitIntoClient

@@ -42,6 +42,7 @@ STRING(kCFStreamSSLAllowsExpiredCertificates, "kCFStreamSSLAllowsExpiredCertific
 STRING(kCFStreamSSLAllowsExpiredRoots, "kCFStreamSSLAllowsExpiredRoots");
 STRING(kCFStreamSSLAllowsAnyRoot, "kCFStreamSSLAllowsAnyRoot");
 STRING(kCFStreamPropertySSLPeerCertificates, "kCFStreamPropertySSLPeerCertificates");
+STRING(kCFStreamPropertySocketRemoteHost, "kCFStreamPropertySocketRemoteHost");
 STRING(kCFStreamNetworkServiceType, "kCFStreamNetworkServiceType");
 STRING(kCFStreamNetworkServiceTypeVideo, "kCFStreamNetworkServiceTypeVideo");
 STRING(kCFStreamNetworkServiceTypeVoice, "kCFStreamNetworkServiceTypeVoice");
@@ -87,6 +88,8 @@ STRING(kCFFTPResourceModDate, "kCFFTPResourceModDate");
 
 const SInt32 kCFStreamErrorDomainHTTP = 4;
 const SInt32 kCFStreamErrorDomainFTP = 6;
+const SInt32 kCFStreamErrorDomainNetDB = 12;
+const SInt32 kCFStreamErrorDomainSystemConfiguration = 13;
 
 // Declared by the toolchain's CFStream.h, which has no definitions for Linux.
 STRING(kCFStreamPropertySOCKSProxy, "kCFStreamPropertySOCKSProxy");

@@ -97,6 +97,10 @@ void CFStreamCreateBoundPair(CFAllocatorRef allocator, CFReadStreamRef *reader, 
     makePair(allocator, cfn_pair_bound(size), reader, writer);
 }
 
+void CFStreamCreatePairWithSocketToCFHost(CFAllocatorRef allocator, CFHostRef host, SInt32 port, CFReadStreamRef *reader, CFWriteStreamRef *writer) {
+    makePair(allocator, cfn_pair_with_cfhost(host, port), reader, writer);
+}
+
 /// The error in the form of older functions; releases it. The domain and code are in the user info of this library's errors.
 static CFStreamError streamError(CFErrorRef error) {
     CFStreamError result = {0, 0};

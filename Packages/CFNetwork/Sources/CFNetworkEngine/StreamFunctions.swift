@@ -16,7 +16,8 @@ private func state<State: StreamState>(_ pointer: UnsafeMutableRawPointer, as ty
     unsafeDowncast(Unmanaged<ObjectState>.fromOpaque(pointer).takeUnretainedValue(), to: type)
 }
 
-private func makePair(_ pair: StreamPair?) -> CFNPair {
+/// The states of a pair; no states for nil.
+func makePair(_ pair: StreamPair?) -> CFNPair {
     guard let pair else { return CFNPair(reader: nil, writer: nil) }
     var (input, output): (InputStream?, OutputStream?)
     Foundation.Stream.getStreams(of: pair, inputStream: &input, outputStream: &output)
@@ -166,18 +167,19 @@ public func cfn_stream_set(_ pointer: UnsafeMutableRawPointer, _ key: CFString, 
     state(pointer).set(value, forKey: string(key))
 }
 
-private func target(_ loop: CFRunLoop, _ mode: CFString) -> RunLoopTarget {
+/// The run loop and mode of a function in C.
+func runLoopTarget(_ loop: CFRunLoop, _ mode: CFString) -> RunLoopTarget {
     RunLoopTarget(coreFoundation: Unmanaged.passUnretained(loop).toOpaque(), mode: .init(rawValue: string(mode)))
 }
 
 /// Delivers the events of a stream on a run loop in a mode.
 @_cdecl("cfn_stream_schedule") @implementation
 public func cfn_stream_schedule(_ pointer: UnsafeMutableRawPointer, _ loop: CFRunLoop, _ mode: CFString) {
-    state(pointer).addTarget(target(loop, mode))
+    state(pointer).addTarget(runLoopTarget(loop, mode))
 }
 
 /// Stops the delivery of events on a run loop in a mode.
 @_cdecl("cfn_stream_unschedule") @implementation
 public func cfn_stream_unschedule(_ pointer: UnsafeMutableRawPointer, _ loop: CFRunLoop, _ mode: CFString) {
-    state(pointer).removeTarget(target(loop, mode))
+    state(pointer).removeTarget(runLoopTarget(loop, mode))
 }

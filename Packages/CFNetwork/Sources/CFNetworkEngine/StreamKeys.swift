@@ -2,6 +2,7 @@ internal import CFNetworkC
 internal import CoreFoundation
 internal import Foundation
 internal import HTTPStream
+internal import HostResolver
 internal import StreamKit
 
 /// A property of a stream under its key: the conversions of its value from and to objects of CoreFoundation.
@@ -77,6 +78,9 @@ extension [String: StreamKey] {
         string(kCFStreamPropertySOCKSProxy): .socksProxy,
         string(__kCFStreamPropertySSLSettings): .sslSettings,
         string(kCFStreamPropertySocketSecurityLevel): .securityLevel,
+        string(__kCFStreamPropertySocketRemoteHost): .reading { stream in
+            stream.value(.remoteHost).flatMap { HostState.makeHost(nil, $0.copy())?.takeRetainedValue() }
+        },
         // Objects without an equivalent in C.
         "kCFStreamPropertySSLContext": .reading { _ in nil },
         "kCFStreamPropertySSLPeerTrust": .reading { _ in nil },

@@ -42,6 +42,12 @@ struct ProgramsTests {
 
     @Test func httpAuthentication() async { await expectSuccess(CFNetworkAuthenticationProgram) }
 
+    @Test func hosts() async { await expectSuccess(CFNetworkHostProgram) }
+
+    @Test func hostEvents() async { await expectSuccess(CFNetworkHostEventsProgram) }
+
+    @Test func hostStreams() async { await expectSuccess(CFNetworkHostStreamsProgram) }
+
     @Test func ftpTransfers() async { await expectSuccess(CFNetworkFTPProgram) }
 
     @Test func ftpListing() async { await expectSuccess(CFNetworkListingProgram) }

@@ -59,6 +59,7 @@ void CFNWriteStreamSignal(CFWriteStreamRef _Nonnull stream, CFStreamEventType ev
 struct CFNPair cfn_pair_with_socket(int socket);
 struct CFNPair cfn_pair_with_host(CFStringRef _Nullable host, UInt32 port);
 struct CFNPair cfn_pair_with_address(CFDataRef _Nonnull address);
+struct CFNPair cfn_pair_with_cfhost(CFHostRef _Nonnull host, SInt32 port);
 struct CFNPair cfn_pair_bound(CFIndex size);
 
 /// Defined in Swift: the calls of CoreFoundation to a stream. Errors are retained.

@@ -54,6 +54,15 @@ const char *_Nullable CFNetworkHTTPEventsProgram(void);
 /// Authentication with Basic, Digest and NTLM, of servers and of a proxy.
 const char *_Nullable CFNetworkAuthenticationProgram(void);
 
+/// Lookups of hosts, blocking.
+const char *_Nullable CFNetworkHostProgram(void);
+
+/// Lookups of hosts on a run loop.
+const char *_Nullable CFNetworkHostEventsProgram(void);
+
+/// Pairs of streams to hosts.
+const char *_Nullable CFNetworkHostStreamsProgram(void);
+
 /// FTP transfers.
 const char *_Nullable CFNetworkFTPProgram(void);
 

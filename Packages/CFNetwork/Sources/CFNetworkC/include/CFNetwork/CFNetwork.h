@@ -3,6 +3,7 @@
 
 #include <CFNetwork/CFNetworkDefs.h>
 #include <CFNetwork/CFNetworkErrors.h>
+#include <CFNetwork/CFHost.h>
 #include <CFNetwork/CFSocketStream.h>
 #include <CFNetwork/CFHTTPMessage.h>
 #include <CFNetwork/CFHTTPStream.h>

@@ -2,6 +2,7 @@
 #define CFNETWORK_CFSOCKETSTREAM_H
 
 #include <CFNetwork/CFNetworkDefs.h>
+#include <CFNetwork/CFHost.h>
 
 CF_EXTERN_C_BEGIN
 
@@ -86,6 +87,13 @@ CF_EXPORT const CFStringRef _Nonnull kCFStreamNetworkServiceTypeAVStreaming CF_R
 CF_EXPORT const CFStringRef _Nonnull kCFStreamNetworkServiceTypeResponsiveAV CF_REFINED_FOR_SWIFT;
 /// Service type: no special treatment, as on current systems of Apple.
 CF_EXPORT const CFStringRef _Nonnull kCFStreamNetworkServiceTypeVoIP CF_REFINED_FOR_SWIFT;
+
+/// Property, read only: a copy of the CFHost that the pair was created with, in its state at that time; NULL for other streams.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertySocketRemoteHost CF_REFINED_FOR_SWIFT;
+
+/// Creates a pair of streams to a port of a host: to its addresses if they are known, otherwise to its name, which is looked up when a
+/// stream is opened. A result that is not wanted is NULL. Both results are NULL for a port that is 0 or above 65535.
+CF_EXPORT void CFStreamCreatePairWithSocketToCFHost(CFAllocatorRef _Nullable alloc, CFHostRef _Nonnull host, SInt32 port, CFReadStreamRef _Nullable *_Nullable readStream, CFWriteStreamRef _Nullable *_Nullable writeStream);
 
 /// Sets the security level of both streams of a pair, before they are opened; SSLv23 means the best level that both sides support.
 /// Returns whether both streams honour it: SSL 2 and SSL 3 are refused.
