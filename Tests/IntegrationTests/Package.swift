@@ -21,6 +21,7 @@ let package = Package(
         .package(path: "../../Packages/NetKit"),
         .package(path: "../../Packages/ServiceDiscovery"),
         .package(path: "../../Packages/StreamKit"),
+        .package(path: "../../Packages/WebSocketStream"),
         .package(path: "../Peers"),
     ],
     targets: [
@@ -211,6 +212,15 @@ let package = Package(
                 .product(name: "Peers", package: "Peers"),
             ],
             exclude: ["README.md"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "WebSocketPeerTests",
+            dependencies: [
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "WebSocketStream", package: "WebSocketStream"),
+                .product(name: "Peers", package: "Peers"),
+            ],
             swiftSettings: settings
         ),
         // A link to Tools/ExampleServer: the server that these tests load, in a separate process.

@@ -9,7 +9,7 @@ import Peers
         Starts a server on free loopback ports. Runs COMMAND against it if one is given; otherwise waits for Ctrl-C.
         The server ends with this process, whatever the reason.
 
-        NAME   nginx apache lighttpd python tls stunnel echo dnsmasq unbound dante microsocks ssh squid tinyproxy
+        NAME   nginx apache lighttpd python websockets tornado tls stunnel echo dnsmasq unbound dante microsocks ssh squid tinyproxy
                vsftpd proftpd pure-ftpd pyftpdlib (user ann, password 'open sesame')
                winbind
         Environment of COMMAND   PEER_PORT; PEER_ROOT, the root certificate; for web servers PEER_URL and PEER_TLS_URL
@@ -56,6 +56,8 @@ import Peers
         case "apache": Apache()
         case "lighttpd": Lighttpd()
         case "python": PythonHTTPServer()
+        case "websockets": WebSocketServer(.websockets)
+        case "tornado": WebSocketServer(.tornado)
         case "tls": OpenSSLServer(.statusPage)
         case "stunnel": Stunnel(.server, to: 7)
         case "echo": Socat(.echo)

@@ -1,0 +1,113 @@
+import EventLoops
+import FoundationEssentials
+import Peers
+import Testing
+import WebSocketStream
+
+/// Sockets against servers and clients of other implementations.
+@Suite(.timeLimit(.minutes(3))) struct WebSocketPeerTests {
+    private func configuration(isCompressed: Bool) -> WebSocket.Configuration {
+        var configuration = WebSocket.Configuration()
+        configuration.subprotocols = ["echo"]
+        if isCompressed { configuration.compression = WebSocketCompression() }
+        return configuration
+    }
+
+    /// Our client with a server that returns each message.
+    @Test(arguments: WebSocketServer.Implementation.allCases, [false, true])
+    func exchangesMessagesWithServer(_ implementation: WebSocketServer.Implementation, isCompressed: Bool) async throws
+    {
+        let server = WebSocketServer(implementation)
+        try server.start()
+        defer { server.stop() }
+        let url = try #require(URL(string: server.url("/echo")))
+        let socket = try await WebSocket.connect(url, configuration: configuration(isCompressed: isCompressed))
+        #expect(socket.subprotocol == "echo")
+        #expect((socket.compression != nil) == isCompressed)
+        var messages = socket.messages.makeAsyncIterator()
+        for count in [0, 1, 125, 126, 1000, 65535, 65536, 1 << 20, 8 << 20] {
+            let text = WebSocketMessage.text(String(repeating: "κόσμε ", count: count / 11))
+            try await socket.send(text)
+            #expect(try await messages.next() == text)
+            let bytes = WebSocketMessage.binary((0..<count).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3) })
+            try await socket.send(bytes)
+            #expect(try await messages.next() == bytes)
+        }
+        #expect(try await socket.ping() > .zero)
+        try await socket.close(code: .goingAway, reason: "bye")
+        #expect(socket.closure?.code == .goingAway)
+        #expect(await server.logs { $0.contains("CLOSED 1001 bye") })
+    }
+
+    /// Compression without context, which the client requires. Tornado ignores parameters without a value, so its response does not
+    /// fit the offer (RFC 7692 §7.1.1.1), and the handshake fails.
+    @Test(arguments: WebSocketServer.Implementation.allCases)
+    func agreesOnParameters(_ implementation: WebSocketServer.Implementation) async throws {
+        let server = WebSocketServer(implementation)
+        try server.start()
+        defer { server.stop() }
+        let url = try #require(URL(string: server.url("/echo")))
+        var configuration = configuration(isCompressed: true)
+        configuration.compression?.keepsSendContext = false
+        configuration.compression?.keepsReceiveContext = false
+        let socket: WebSocket
+        do throws(WebSocketError) {
+            socket = try await WebSocket.connect(url, configuration: configuration)
+        } catch {
+            #expect(implementation == .tornado)
+            #expect(error.code == .invalidHandshake)
+            return
+        }
+        #expect(implementation == .websockets)
+        #expect(socket.compression?.keepsReceiveContext == false)
+        var messages = socket.messages.makeAsyncIterator()
+        for index in 0..<20 {
+            let text = WebSocketMessage.text(String(repeating: "message \(index) ", count: 100))
+            try await socket.send(text)
+            #expect(try await messages.next() == text)
+        }
+        try await socket.close()
+    }
+
+    /// Another client with our server.
+    @Test(arguments: WebSocketServer.Implementation.allCases, [false, true])
+    func servesClient(_ implementation: WebSocketServer.Implementation, isCompressed: Bool) async throws {
+        let closures = Locked<[WebSocketClosure?]>([])
+        let configuration = configuration(isCompressed: true)
+        let server = try HTTPServer(port: 0, isLocal: true)
+        let port = try #require(server.port)
+        let running = Task {
+            try await server.run { exchange in
+                let socket = try await exchange.acceptWebSocket(configuration)
+                for try await message in socket.messages { try await socket.send(message) }
+                closures.withLock { $0.append(socket.closure) }
+            }
+        }
+        let result = try await WebSocketClient.command(
+            implementation, to: "ws://127.0.0.1:\(port)/", isCompressed: isCompressed
+        ).run()
+        #expect(result.text == "ok echo 36\n", "\(result.errors)")
+        server.stop(within: .seconds(5))
+        try await running.value
+        #expect(closures.withLock { $0 } == [WebSocketClosure(code: .goingAway, reason: "bye")])
+    }
+
+    /// The handshake passes an HTTP proxy in a tunnel, although the scheme is `ws`.
+    @Test func passesProxy() async throws {
+        let proxy = Squid()
+        try proxy.start()
+        defer { proxy.stop() }
+        let server = WebSocketServer(.websockets)
+        try server.start()
+        defer { server.stop() }
+        var options = HTTPSession.Configuration()
+        options.proxies = .route(ProxyRoute(HTTPProxy(host: "127.0.0.1", port: UInt16(proxy.port))))
+        let url = try #require(URL(string: server.url("/")))
+        let socket = try await WebSocket.connect(url, session: HTTPSession(options))
+        try await socket.send(.text("through the proxy"))
+        var messages = socket.messages.makeAsyncIterator()
+        #expect(try await messages.next() == .text("through the proxy"))
+        try await socket.close()
+        #expect(await proxy.logs { $0.contains("CONNECT 127.0.0.1:\(server.port)") })
+    }
+}
