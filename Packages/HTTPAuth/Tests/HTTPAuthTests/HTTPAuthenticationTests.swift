@@ -222,3 +222,26 @@ import Testing
         #expect(!text.contains("hunter2") && text.contains("Digest \"r\": chosen"))
     }
 }
+
+/// Challenges that another HTTP client has received.
+@Suite struct ForeignChallengeTests {
+    @Test func aChallengeFromFieldsCanBeAnswered() async throws {
+        let url = try #require(URL(string: "http://a.example/x"))
+        let fields = [("Content-Length", "0"), ("WWW-Authenticate", "Basic realm=\"r\"")]
+        let login = try #require(try HTTPAuthentication(status: 401, fields: fields, url: url))
+        #expect(login.isValid && login.method == .basic && login.space.realm == "r" && login.space.host == "a.example")
+        var request = try HTTPRequest(method: .get, url: url)
+        try await login.apply(to: &request, Credential(user: "u", password: "p", for: login.space))
+        #expect(request.fields[.authorization] == "Basic dTpw")
+    }
+
+    @Test func otherStatusesAndInvalidFields() throws {
+        let url = try #require(URL(string: "http://a.example/x"))
+        #expect(try HTTPAuthentication(status: 200, fields: [], url: url) == nil)
+        for (status, name, value) in [(99, "A", "b"), (401, "a b", "c"), (401, "A", "b\r\nc: d")] {
+            #expect(throws: HTTPMessageError.self) {
+                _ = try HTTPAuthentication(status: status, fields: [(name, value)], url: url)
+            }
+        }
+    }
+}

@@ -43,6 +43,9 @@ public struct MessageParser: Sendable {
         case response
     }
 
+    /// The framing of the message whose head was returned last; nil before the first one.
+    public private(set) var framing: BodyFraming?
+
     private let limits: HTTPLimits
     private let leniency: HTTPLeniency
     private var head: HeadParser
@@ -203,6 +206,7 @@ extension MessageParser {
         }
         position += count
         head.reset()
+        self.framing = framing
         if framing == .tunnel { return (event, .finished(isTunnel: true)) }
         return (event, .body(BodyDecoder(framing, limits: limits, leniency: leniency)))
     }

@@ -130,11 +130,22 @@ extension HTTPResponse {
     /// True if the response has a strong entity tag or a `Last-Modified` at least a minute before `Date` (§8.8.2.2). Always
     /// false for HTTP/1.0.
     public var hasStrongValidators: Bool {
-        guard version >= .http11 else { return false }
-        if let tag = fields[.entityTag], tag.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") { return true }
-        guard let modified = fields[.lastModified].flatMap({ HTTPDate($0) }),
-            let date = fields[.date].flatMap({ HTTPDate($0) })
-        else { return false }
-        return date.secondsSinceEpoch - modified.secondsSinceEpoch >= 60
+        strongEntityTag != nil || strongLastModified != nil
+    }
+
+    /// The entity tag, if it is strong (RFC 9110 §8.8.3): the value of `ETag` including its quotes.
+    public var strongEntityTag: String? {
+        guard version >= .http11, let tag = fields[.entityTag], tag.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"")
+        else { return nil }
+        return tag
+    }
+
+    /// `Last-Modified`, if it is a strong validator (RFC 9110 §8.8.2.2): at least a minute before `Date`.
+    public var strongLastModified: HTTPDate? {
+        guard version >= .http11, let modified = fields[.lastModified].flatMap({ HTTPDate($0) }),
+            let date = fields[.date].flatMap({ HTTPDate($0) }),
+            date.secondsSinceEpoch - modified.secondsSinceEpoch >= 60
+        else { return nil }
+        return modified
     }
 }

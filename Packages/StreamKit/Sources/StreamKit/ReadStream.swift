@@ -341,6 +341,19 @@ extension ReadStream {
         ByteChunks(stream: self, size: max(1, size))
     }
 
+    /// The arriving text in lines, until the end.
+    ///
+    /// ```swift
+    /// for try await line in stream.lines() { print(line) }
+    /// ```
+    ///
+    /// A line ends with LF or CR LF, which are not part of it; the last one may have no end. Invalid UTF-8 is replaced by U+FFFD.
+    ///
+    /// - Parameter limit: The maximum number of bytes of a line. A longer one ends the sequence with `EMSGSIZE`.
+    public func lines(limit: Int = ReadStream.chunkSize) -> TextLines {
+        TextLines(stream: self, limit: max(0, limit))
+    }
+
     /// 64 KiB. Larger reads exceed the processor's cache; smaller ones cost more calls.
     public static let chunkSize = 65536
 }
@@ -446,6 +459,66 @@ public struct ByteChunks: AsyncSequence, Sendable {
     /// Begins to read.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(stream: stream, size: size)
+    }
+}
+
+/// The lines of a text that arrives on a stream: ``ReadStream/lines(limit:)``.
+public struct TextLines: AsyncSequence, Sendable {
+    /// A line without its line ending.
+    public typealias Element = String
+    /// The failure of the stream, ``StreamError/cancelled``, or `EMSGSIZE` for a line beyond the limit.
+    public typealias Failure = StreamError
+
+    let stream: ReadStream
+    let limit: Int
+
+    /// Reads the lines; one iterator at a time, since an iterator keeps the bytes after its last line.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let stream: ReadStream
+        let limit: Int
+        private var bytes: [UInt8] = []
+        /// The first byte that has not been returned, and the first that has not been searched.
+        private var (start, searched) = (0, 0)
+
+        init(stream: ReadStream, limit: Int) {
+            self.stream = stream
+            self.limit = limit
+        }
+
+        /// The next line; nil at the end.
+        public mutating func next() async throws(StreamError) -> String? {
+            try await next(isolation: nil)
+        }
+
+        /// The next line; nil at the end.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> String? {
+            while true {
+                if let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+                    defer { (start, searched) = (end + 1, end + 1) }
+                    return try line(bytes[start..<end])
+                }
+                guard bytes.count - start <= limit + 1 else { throw .moreThan(limit) }
+                bytes.removeFirst(start)
+                (start, searched) = (0, bytes.count)
+                let more = try await stream.read(upTo: ReadStream.chunkSize)
+                if more.isEmpty {
+                    defer { (bytes, searched) = ([], 0) }
+                    return bytes.isEmpty ? nil : try line(bytes[...])
+                }
+                bytes += more
+            }
+        }
+
+        private func line(_ bytes: ArraySlice<UInt8>) throws(StreamError) -> String {
+            let line = bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes
+            guard line.count <= limit else { throw .moreThan(limit) }
+            return String(decoding: line, as: UTF8.self)
+        }
+    }
+
+    /// Begins to read.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(stream: stream, limit: limit)
     }
 }
 

@@ -175,7 +175,7 @@ struct DownloadState: Sendable {
 
     /// Decides about a response.
     mutating func begin(_ response: HTTPResponse) throws(StreamError) -> Action {
-        let tag = response.fields[.entityTag]
+        let tag = response.strongEntityTag
         switch response.status.code {
         case 200: offset = 0
         case 206:
@@ -189,18 +189,9 @@ struct DownloadState: Sendable {
             return .again
         default: return .leaveFile
         }
-        lastModified = DownloadState.strongDate(of: response)
-        validator = tag.flatMap { $0.hasPrefix("\"") ? $0 : nil } ?? lastModified?.description
+        lastModified = response.strongLastModified
+        validator = tag ?? lastModified?.description
         return .write
-    }
-
-    /// `Last-Modified`, if it can be compared strongly (RFC 9110 §8.8.2.2): it is earlier than `Date`.
-    private static func strongDate(of response: HTTPResponse) -> HTTPDate? {
-        guard let modified = response.fields[.lastModified].flatMap({ HTTPDate($0) }),
-            let date = response.fields[.date].flatMap({ HTTPDate($0) }),
-            modified.secondsSinceEpoch < date.secondsSinceEpoch
-        else { return nil }
-        return modified
     }
 
     /// The first byte in `Content-Range: bytes 10-19/20`.

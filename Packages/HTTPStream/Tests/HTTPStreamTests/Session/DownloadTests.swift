@@ -172,10 +172,10 @@ import Testing
         "validators",
         arguments: [
             ("ETag: \"a\"", "\"a\""), ("ETag: W/\"a\"", nil), ("", nil),
-            ("Date: Mon, 23 Nov 2026 08:00:00 GMT\r\nLast-Modified: Mon, 23 Nov 2026 08:00:00 GMT", nil),
+            ("Date: Mon, 23 Nov 2026 08:00:00 GMT\r\nLast-Modified: Mon, 23 Nov 2026 07:59:01 GMT", nil),
             (
-                "Date: Mon, 23 Nov 2026 08:00:00 GMT\r\nLast-Modified: Mon, 23 Nov 2026 07:59:59 GMT",
-                "Mon, 23 Nov 2026 07:59:59 GMT"
+                "Date: Mon, 23 Nov 2026 08:00:00 GMT\r\nLast-Modified: Mon, 23 Nov 2026 07:59:00 GMT",
+                "Mon, 23 Nov 2026 07:59:00 GMT"
             ),
         ] as [(String, String?)])
     func validators(_ fields: String, _ expected: String?) throws {

@@ -1,0 +1,117 @@
+/// A writer for the sending direction of a connection: it turns the events of a ``MessageParser`` into bytes.
+///
+/// The writer frames each body as the fields of its head require, in chunks or by length, and rejects a body that does not match
+/// them. An intermediary is a parser and a writer:
+///
+/// ```swift
+/// var parser = MessageParser(.request)
+/// var writer = MessageWriter()
+/// for try await bytes in client.input.chunks() {
+///     try parser.append(bytes)
+///     var output: [UInt8] = []
+///     while var event = try parser.next() {
+///         if case .request(var request) = event {
+///             try request.fields.set("1.1 example", for: "Via")
+///             event = .request(request)
+///         }
+///         try writer.write(event, into: &output)
+///     }
+///     try await server.output.writeAll(output)
+/// }
+/// ```
+///
+/// After an error, nothing more can be written: the receiver could not determine the end of the message.
+public struct MessageWriter: Sendable {
+    private enum State {
+        case head
+        /// The number of bytes that a body with a length still lacks.
+        case body(BodyFraming, missing: Int64)
+        case finished
+        case failed
+    }
+
+    private let leniency: HTTPLeniency
+    private var state = State.head
+    private var isLast = false
+    private var expected: [HTTPMethod] = []
+
+    /// Makes a writer.
+    ///
+    /// - Parameter leniency: The deviations of framing fields that are accepted, as for ``MessageParser``.
+    public init(leniency: HTTPLeniency = .strict) {
+        self.leniency = leniency
+    }
+
+    /// The framing of the message that is being written; nil between two messages.
+    public var framing: BodyFraming? {
+        if case .body(let framing, _) = state { framing } else { nil }
+    }
+
+    /// Whether no further message can be written: the last one said so, or the protocol has changed.
+    public var isFinished: Bool {
+        if case .finished = state { true } else { false }
+    }
+
+    /// Records the method of a request that was received, because the framing of its response depends on it.
+    ///
+    /// Call this once for each request, in order. A response without a recorded request is treated as a response to `GET`.
+    public mutating func expectResponse(to method: HTTPMethod) {
+        expected.append(method)
+    }
+
+    /// Appends the bytes of an event to `output`.
+    ///
+    /// - Throws: ``HTTPMessageError/Code/outOfOrder`` for an event that cannot follow the last one, such as a body without a head or
+    ///   bytes beyond `Content-Length`; ``HTTPMessageError/Code/truncated`` for the end of a body that is shorter than its
+    ///   `Content-Length`; the errors of ``BodyFraming/of(_:leniency:)`` for contradictory fields, and those of
+    ///   ``ChunkedEncoder/writeEnd(trailers:into:)`` for trailers. `output` is then unchanged.
+    public mutating func write(_ event: MessageParser.Event, into output: inout [UInt8]) throws(HTTPMessageError) {
+        let before = state
+        state = .failed  // Remains if an error is thrown.
+        state = try next(before, event, &output)
+    }
+
+    private mutating func next(
+        _ before: State, _ event: MessageParser.Event, _ output: inout [UInt8]
+    ) throws(HTTPMessageError) -> State {
+        switch (before, event) {
+        case (.head, .request(let request)):
+            let framing =
+                request.hasMethod("CONNECT") ? BodyFraming.tunnel : try .of(request, leniency: leniency)
+            request.serializeHead(into: &output)
+            return begin(framing, isPersistent: request.isPersistent)
+        case (.head, .informational(let response)):
+            guard response.status.kind == .informational, response.status.code != 101 else { break }
+            response.serializeHead(into: &output)
+            return .head
+        case (.head, .response(let response)):
+            let framing = try BodyFraming.of(response, to: expected.first ?? .get, leniency: leniency)
+            if !expected.isEmpty { expected.removeFirst() }
+            response.serializeHead(into: &output)
+            return begin(framing, isPersistent: response.isPersistent && framing != .untilClose)
+        case (.body(let framing, let missing), .body(let bytes)):
+            switch framing {
+            case .chunked: ChunkedEncoder.write(bytes.span.bytes, into: &output)
+            case .length where Int64(bytes.count) <= missing, .untilClose: output += bytes
+            case .none where bytes.isEmpty: break
+            case .length, .none, .tunnel: throw HTTPMessageError(.outOfOrder, fault: .caller)
+            }
+            return .body(framing, missing: missing - Int64(bytes.count))
+        case (.body(let framing, let missing), .end(let trailers)):
+            if case .length = framing, missing > 0 { throw HTTPMessageError(.truncated, fault: .caller) }
+            if framing == .chunked { try ChunkedEncoder.writeEnd(trailers: trailers, into: &output) }
+            return isLast ? .finished : .head
+        default: break
+        }
+        throw HTTPMessageError(.outOfOrder, fault: .caller)
+    }
+
+    private mutating func begin(_ framing: BodyFraming, isPersistent: Bool) -> State {
+        isLast = !isPersistent
+        switch framing {
+        case .tunnel: return .finished
+        case .length(let count): return .body(framing, missing: count)
+        case .none, .chunked, .untilClose: return .body(framing, missing: 0)
+        }
+    }
+}
