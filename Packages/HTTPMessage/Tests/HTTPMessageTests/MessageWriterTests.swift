@@ -27,7 +27,10 @@ import Testing
     @Test(
         "messages pass unchanged",
         arguments: [
-            (.request, "GET / HTTP/1.1\r\nHost: a\r\n\r\nPUT /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc", []),
+            (
+                .request,
+                "GET / HTTP/1.1\r\nHost: a\r\n\r\nPUT /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc", []
+            ),
             (
                 .request,
                 "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-T: 1\r\n\r\n", []
@@ -38,7 +41,10 @@ import Testing
                 .response,
                 "HTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", [.get]
             ),
-            (.response, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nHTTP/1.1 304 Not Modified\r\n\r\n", [.head, .get]),
+            (
+                .response, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nHTTP/1.1 304 Not Modified\r\n\r\n",
+                [.head, .get]
+            ),
             (.response, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", [.get]),
         ] as [(MessageParser.Kind, String, [HTTPMethod])])
     func unchanged(_ kind: MessageParser.Kind, _ text: String, _ methods: [HTTPMethod]) throws {

@@ -421,104 +421,10 @@ extension ReadStream {
 }
 
 extension StreamError {
-    fileprivate static func moreThan(_ limit: Int) -> StreamError {
+    static func moreThan(_ limit: Int) -> StreamError {
         StreamError(
             posix: 90,  // EMSGSIZE
             Sentence("read.limitReached", "The stream holds more than the limit of %1 bytes.", String(limit)))
-    }
-}
-
-/// The bytes that arrive on a stream, in chunks: ``ReadStream/chunks(of:)``.
-public struct ByteChunks: AsyncSequence, Sendable {
-    /// A chunk, never empty.
-    public typealias Element = [UInt8]
-    /// The failure of the stream, or ``StreamError/cancelled``.
-    public typealias Failure = StreamError
-
-    let stream: ReadStream
-    let size: Int
-
-    /// Reads the chunks; one iterator at a time.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        let stream: ReadStream
-        let size: Int
-
-        /// The next chunk; nil at the end.
-        public mutating func next() async throws(StreamError) -> [UInt8]? {
-            let chunk = try await stream.read(upTo: size)
-            return chunk.isEmpty ? nil : chunk
-        }
-
-        /// The next chunk; nil at the end.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> [UInt8]? {
-            let chunk = try await stream.read(upTo: size)
-            return chunk.isEmpty ? nil : chunk
-        }
-    }
-
-    /// Begins to read.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(stream: stream, size: size)
-    }
-}
-
-/// The lines of a text that arrives on a stream: ``ReadStream/lines(limit:)``.
-public struct TextLines: AsyncSequence, Sendable {
-    /// A line without its line ending.
-    public typealias Element = String
-    /// The failure of the stream, ``StreamError/cancelled``, or `EMSGSIZE` for a line beyond the limit.
-    public typealias Failure = StreamError
-
-    let stream: ReadStream
-    let limit: Int
-
-    /// Reads the lines; one iterator at a time, since an iterator keeps the bytes after its last line.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        let stream: ReadStream
-        let limit: Int
-        private var bytes: [UInt8] = []
-        /// The first byte that has not been returned, and the first that has not been searched.
-        private var (start, searched) = (0, 0)
-
-        init(stream: ReadStream, limit: Int) {
-            self.stream = stream
-            self.limit = limit
-        }
-
-        /// The next line; nil at the end.
-        public mutating func next() async throws(StreamError) -> String? {
-            try await next(isolation: nil)
-        }
-
-        /// The next line; nil at the end.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> String? {
-            while true {
-                if let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
-                    defer { (start, searched) = (end + 1, end + 1) }
-                    return try line(bytes[start..<end])
-                }
-                guard bytes.count - start <= limit + 1 else { throw .moreThan(limit) }
-                bytes.removeFirst(start)
-                (start, searched) = (0, bytes.count)
-                let more = try await stream.read(upTo: ReadStream.chunkSize)
-                if more.isEmpty {
-                    defer { (bytes, searched) = ([], 0) }
-                    return bytes.isEmpty ? nil : try line(bytes[...])
-                }
-                bytes += more
-            }
-        }
-
-        private func line(_ bytes: ArraySlice<UInt8>) throws(StreamError) -> String {
-            let line = bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes
-            guard line.count <= limit else { throw .moreThan(limit) }
-            return String(decoding: line, as: UTF8.self)
-        }
-    }
-
-    /// Begins to read.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(stream: stream, limit: limit)
     }
 }
 
