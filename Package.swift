@@ -102,7 +102,7 @@ let rows: [Row] = [
         "CFNetwork", .library, "CFNetworkEngine",
         [
             "CFNetworkC", "EventLoops", "RunLoopDelivery", "FTPListing", "FTPStream", "HTTPAuth", "HTTPMessage",
-            "HTTPStream", "HostResolver", "StreamKit", "StreamKitFoundation",
+            "HTTPStream", "HostResolver", "NetKit", "ServiceDiscovery", "StreamKit", "StreamKitFoundation",
         ]),
     Row("CFNetwork", .library, "CFNetwork", ["CFNetworkC", "CFNetworkEngine"]),
     Row("CFNetwork", .shim, "CFNetworkPrograms", ["CFNetworkC"]),

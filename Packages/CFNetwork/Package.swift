@@ -22,6 +22,8 @@ let package = Package(
         .package(path: "../HTTPMessage"),
         .package(path: "../HTTPStream"),
         .package(path: "../HostResolver"),
+        .package(path: "../NetKit"),
+        .package(path: "../ServiceDiscovery"),
         .package(path: "../StreamKit"),
     ],
     targets: [
@@ -38,6 +40,8 @@ let package = Package(
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "HTTPStream", package: "HTTPStream"),
                 .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "NetKit", package: "NetKit"),
+                .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),
                 .product(name: "StreamKit", package: "StreamKit"),
                 .product(name: "StreamKitFoundation", package: "StreamKit"),
             ],

@@ -87,6 +87,118 @@ public func CFHostUnscheduleFromRunLoop(_ theHost: CFHost, _ runLoop: CFRunLoop,
     CFNetworkC.__CFHostUnscheduleFromRunLoop(theHost, runLoop, bridge(runLoopMode))
 }
 
+/// Creates a service. Nothing is checked or sent before it is registered or resolved.
+///
+/// The domain is empty for local. A type has the form _http._tcp, with subtypes after commas for registering. An empty name registers
+/// the name of this computer. The port is that of the server to register.
+@_alwaysEmitIntoClient
+public func CFNetServiceCreate(
+    _ alloc: CFAllocator?, _ domain: NSString, _ serviceType: NSString, _ name: NSString, _ port: Int32
+) -> Unmanaged<CFNetService> {
+    CFNetworkC.__CFNetServiceCreate(alloc, bridge(domain), bridge(serviceType), bridge(name), port)
+}
+
+/// The domain that the service was created with.
+@_alwaysEmitIntoClient
+public func CFNetServiceGetDomain(_ theService: CFNetService) -> Unmanaged<NSString> {
+    bridge(CFNetworkC.__CFNetServiceGetDomain(theService))
+}
+
+/// The type that the service was created with.
+@_alwaysEmitIntoClient
+public func CFNetServiceGetType(_ theService: CFNetService) -> Unmanaged<NSString> {
+    bridge(CFNetworkC.__CFNetServiceGetType(theService))
+}
+
+/// The name; of a registered service, the one that it is registered with. It is valid until the name changes.
+@_alwaysEmitIntoClient
+public func CFNetServiceGetName(_ theService: CFNetService) -> Unmanaged<NSString> {
+    bridge(CFNetworkC.__CFNetServiceGetName(theService))
+}
+
+/// The host of a resolved service, with the final dot; NULL before. It is valid until it changes.
+@_alwaysEmitIntoClient
+public func CFNetServiceGetTargetHost(_ theService: CFNetService) -> Unmanaged<NSString>? {
+    CFNetworkC.__CFNetServiceGetTargetHost(theService).map { bridge($0) }
+}
+
+/// The addresses of a resolved service (CFArray of CFData with a sockaddr), in the order in which to try them; NULL before. The array is
+/// valid until they change.
+@_alwaysEmitIntoClient
+public func CFNetServiceGetAddressing(_ theService: CFNetService) -> Unmanaged<NSArray>? {
+    CFNetworkC.__CFNetServiceGetAddressing(theService).map { bridge($0) }
+}
+
+/// The TXT record of a resolved service, or the one that was set; NULL if there is none. It is valid until it changes.
+@_alwaysEmitIntoClient
+public func CFNetServiceGetTXTData(_ theService: CFNetService) -> Unmanaged<NSData>? {
+    CFNetworkC.__CFNetServiceGetTXTData(theService).map { bridge($0) }
+}
+
+/// Sets the TXT record of a service to register, or announces another one for a registered service. Returns FALSE while the service is
+/// being resolved, and for data that is not a TXT record or is too large.
+@_alwaysEmitIntoClient @discardableResult
+public func CFNetServiceSetTXTData(_ theService: CFNetService, _ txtRecord: NSData) -> Bool {
+    CFNetworkC.__CFNetServiceSetTXTData(theService, bridge(txtRecord))
+}
+
+/// Decodes a TXT record: keys (CFString) with values (CFData); a key without a value has an empty one. NULL if the data is malformed.
+@_alwaysEmitIntoClient
+public func CFNetServiceCreateDictionaryWithTXTData(_ alloc: CFAllocator?, _ txtRecord: NSData) -> Unmanaged<
+    NSDictionary
+>? { CFNetworkC.__CFNetServiceCreateDictionaryWithTXTData(alloc, bridge(txtRecord)).map { bridge($0) } }
+
+/// Encodes a TXT record. A value is a CFData, a CFString, or kCFNull for a key without a value. NULL if a key is not printable ASCII or
+/// has a =, two keys differ only in case, or a key and its value have more than 254 bytes together.
+@_alwaysEmitIntoClient
+public func CFNetServiceCreateTXTDataWithDictionary(_ alloc: CFAllocator?, _ keyValuePairs: NSDictionary) -> Unmanaged<
+    NSData
+>? { CFNetworkC.__CFNetServiceCreateTXTDataWithDictionary(alloc, bridge(keyValuePairs)).map { bridge($0) } }
+
+/// Adds a run loop and mode on which to call the client. If there are several, the client is called on the first.
+@_alwaysEmitIntoClient
+public func CFNetServiceScheduleWithRunLoop(_ theService: CFNetService, _ runLoop: CFRunLoop, _ runLoopMode: NSString) {
+    CFNetworkC.__CFNetServiceScheduleWithRunLoop(theService, runLoop, bridge(runLoopMode))
+}
+
+/// Removes a run loop and mode.
+@_alwaysEmitIntoClient
+public func CFNetServiceUnscheduleFromRunLoop(_ theService: CFNetService, _ runLoop: CFRunLoop, _ runLoopMode: NSString)
+{ CFNetworkC.__CFNetServiceUnscheduleFromRunLoop(theService, runLoop, bridge(runLoopMode)) }
+
+/// Adds a run loop and mode on which to call the client. If there are several, the client is called on the first.
+@_alwaysEmitIntoClient
+public func CFNetServiceMonitorScheduleWithRunLoop(
+    _ monitor: CFNetServiceMonitor, _ runLoop: CFRunLoop, _ runLoopMode: NSString
+) { CFNetworkC.__CFNetServiceMonitorScheduleWithRunLoop(monitor, runLoop, bridge(runLoopMode)) }
+
+/// Removes a run loop and mode.
+@_alwaysEmitIntoClient
+public func CFNetServiceMonitorUnscheduleFromRunLoop(
+    _ monitor: CFNetServiceMonitor, _ runLoop: CFRunLoop, _ runLoopMode: NSString
+) { CFNetworkC.__CFNetServiceMonitorUnscheduleFromRunLoop(monitor, runLoop, bridge(runLoopMode)) }
+
+/// Searches for services of a type in a domain; an empty one stands for local and the domains that the search domains of this machine
+/// list. A call that waits calls the client on its own thread, and returns FALSE when the search is stopped, with the error that
+/// CFNetServiceBrowserStopSearch was given.
+@_alwaysEmitIntoClient @discardableResult
+public func CFNetServiceBrowserSearchForServices(
+    _ browser: CFNetServiceBrowser, _ domain: NSString, _ serviceType: NSString,
+    _ error: UnsafeMutablePointer<CFStreamError>?
+) -> Bool { CFNetworkC.__CFNetServiceBrowserSearchForServices(browser, bridge(domain), bridge(serviceType), error) }
+
+/// Adds a run loop and mode on which to call the client. If there are several, the client is called on the first.
+@_alwaysEmitIntoClient
+public func CFNetServiceBrowserScheduleWithRunLoop(
+    _ browser: CFNetServiceBrowser, _ runLoop: CFRunLoop, _ runLoopMode: NSString
+) { CFNetworkC.__CFNetServiceBrowserScheduleWithRunLoop(browser, runLoop, bridge(runLoopMode)) }
+
+/// Removes a run loop and mode.
+@_alwaysEmitIntoClient
+public func CFNetServiceBrowserUnscheduleFromRunLoop(
+    _ browser: CFNetServiceBrowser, _ runLoop: CFRunLoop, _ runLoopMode: NSString
+) { CFNetworkC.__CFNetServiceBrowserUnscheduleFromRunLoop(browser, runLoop, bridge(runLoopMode)) }
+
 /// Property: the settings of TLS (CFDictionary with the keys below). Set it before a stream of the pair is opened; it holds for
 /// both. A dictionary with an unknown key or an invalid value is refused (FALSE). NULL turns TLS off.
 @_alwaysEmitIntoClient

@@ -88,6 +88,8 @@ STRING(kCFFTPResourceModDate, "kCFFTPResourceModDate");
 
 const SInt32 kCFStreamErrorDomainHTTP = 4;
 const SInt32 kCFStreamErrorDomainFTP = 6;
+const SInt32 kCFStreamErrorDomainNetServices = 10;
+const SInt32 kCFStreamErrorDomainMach = 11;
 const SInt32 kCFStreamErrorDomainNetDB = 12;
 const SInt32 kCFStreamErrorDomainSystemConfiguration = 13;
 

@@ -16,13 +16,18 @@ _Static_assert(
 static void finalize(CFTypeRef object) { cfn_release(CFNObjectState(object)); }
 static CFStringRef describe(CFTypeRef object) { return cfn_describe(CFNObjectState(object), object); }
 
-CFTypeID CFNClassRegister(const char *name) {
+static Boolean equal(CFTypeRef object, CFTypeRef other) { return cfn_equal(CFNObjectState(object), CFNObjectState(other)); }
+static CFHashCode hash(CFTypeRef object) { return cfn_hash(CFNObjectState(object)); }
+
+static CFTypeID registerClass(const char *name, Boolean isComparable) {
     CFRuntimeClass *class = calloc(1, sizeof *class); // The runtime keeps it, and its name, until the process ends.
     CFTypeID type = _kCFRuntimeNotATypeID;
     if (class != NULL) {
         class->className = strdup(name);
         class->finalize = finalize;
         class->copyDebugDesc = describe;
+        class->equal = isComparable ? equal : NULL;
+        class->hash = isComparable ? hash : NULL;
         type = _CFRuntimeRegisterClass(class);
     }
     if (type == _kCFRuntimeNotATypeID) {
@@ -31,6 +36,9 @@ CFTypeID CFNClassRegister(const char *name) {
     }
     return type;
 }
+
+CFTypeID CFNClassRegister(const char *name) { return registerClass(name, FALSE); }
+CFTypeID CFNComparableClassRegister(const char *name) { return registerClass(name, TRUE); }
 
 CFTypeRef CFNObjectCreate(CFAllocatorRef allocator, CFTypeID type, const void *state) {
     struct CFNObject *object = (struct CFNObject *)_CFRuntimeCreateInstance(allocator, type, sizeof object->state, NULL);

@@ -101,6 +101,10 @@ void CFStreamCreatePairWithSocketToCFHost(CFAllocatorRef allocator, CFHostRef ho
     makePair(allocator, cfn_pair_with_cfhost(host, port), reader, writer);
 }
 
+void CFStreamCreatePairWithSocketToNetService(CFAllocatorRef allocator, CFNetServiceRef service, CFReadStreamRef *reader, CFWriteStreamRef *writer) {
+    makePair(allocator, cfn_pair_with_service(service), reader, writer);
+}
+
 /// The error in the form of older functions; releases it. The domain and code are in the user info of this library's errors.
 static CFStreamError streamError(CFErrorRef error) {
     CFStreamError result = {0, 0};

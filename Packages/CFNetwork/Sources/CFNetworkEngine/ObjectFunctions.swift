@@ -18,3 +18,16 @@ public func cfn_describe(_ state: UnsafeRawPointer, _ object: UnsafeRawPointer) 
     let summary = Unmanaged<ObjectState>.fromOpaque(state).takeUnretainedValue().summary
     return cfString("<\(string(CFCopyTypeIDDescription(type))) \(object)>{\(summary)}")
 }
+
+/// Whether two states of one class are equal.
+@_cdecl("cfn_equal") @implementation
+public func cfn_equal(_ state: UnsafeRawPointer, _ other: UnsafeRawPointer) -> Bool {
+    let other = Unmanaged<ObjectState>.fromOpaque(other).takeUnretainedValue()
+    return Unmanaged<ObjectState>.fromOpaque(state).takeUnretainedValue().isEqual(to: other)
+}
+
+/// The hash value of a state.
+@_cdecl("cfn_hash") @implementation
+public func cfn_hash(_ state: UnsafeRawPointer) -> CFHashCode {
+    CFHashCode(bitPattern: Unmanaged<ObjectState>.fromOpaque(state).takeUnretainedValue().hashCode)
+}

@@ -6,6 +6,12 @@ internal import CoreFoundation
 class ObjectState {
     /// The text between braces in the description of the object.
     var summary: String { "" }
+
+    /// Whether the object equals the one of another state. For classes that are registered as comparable.
+    func isEqual(to other: ObjectState) -> Bool { self === other }
+
+    /// The hash value of the object. For classes that are registered as comparable.
+    var hashCode: Int { ObjectIdentifier(self).hashValue }
 }
 
 extension ObjectState {

@@ -18,8 +18,8 @@ static void *run(void *argument) {
     }
 }
 
-int PeerStart(struct Peer *peer, void (*serve)(struct Peer *, int)) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+static int start(struct Peer *peer, in_addr_t host, void (*serve)(struct Peer *, int)) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(host)};
     socklen_t size = sizeof address;
     memset(peer, 0, sizeof *peer);
     peer->serve = serve;
@@ -29,6 +29,9 @@ int PeerStart(struct Peer *peer, void (*serve)(struct Peer *, int)) {
     peer->port = ntohs(address.sin_port);
     return pthread_create(&peer->thread, NULL, run, peer) ? -1 : 0;
 }
+
+int PeerStart(struct Peer *peer, void (*serve)(struct Peer *, int)) { return start(peer, INADDR_LOOPBACK, serve); }
+int PeerStartOnAllAddresses(struct Peer *peer, void (*serve)(struct Peer *, int)) { return start(peer, INADDR_ANY, serve); }
 
 void PeerStop(struct Peer *peer) {
     shutdown(peer->listener, SHUT_RDWR);

@@ -18,6 +18,8 @@ struct Peer {
 
 /// Starts a server. Returns 0, or -1 with errno.
 int PeerStart(struct Peer *peer, void (*serve)(struct Peer *peer, int connection));
+/// Starts a server that is reached at all addresses of this machine, as a discovered service is.
+int PeerStartOnAllAddresses(struct Peer *peer, void (*serve)(struct Peer *peer, int connection));
 /// Ends the server after the current connection.
 void PeerStop(struct Peer *peer);
 /// Reads a line into the buffer, without its end. Returns its length, or -1 at the end of the connection.

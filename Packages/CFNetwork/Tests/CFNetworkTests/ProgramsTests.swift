@@ -48,6 +48,10 @@ struct ProgramsTests {
 
     @Test func hostStreams() async { await expectSuccess(CFNetworkHostStreamsProgram) }
 
+    @Test func service() async { await expectSuccess(CFNetworkServiceProgram) }
+
+    @Test func services() async { await expectSuccess(CFNetworkServicesProgram) }
+
     @Test func ftpTransfers() async { await expectSuccess(CFNetworkFTPProgram) }
 
     @Test func ftpListing() async { await expectSuccess(CFNetworkListingProgram) }

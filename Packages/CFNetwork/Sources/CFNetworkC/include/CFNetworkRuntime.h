@@ -17,6 +17,8 @@ struct CFNObject {
 /// Registers a class of objects and returns its type identifier. Not thread-safe: call it from one static initializer.
 /// Ends the program with a message if the toolchain's CoreFoundation does not accept the class.
 CFTypeID CFNClassRegister(const char *_Nonnull name);
+/// The same for a class whose objects are equal if their states are.
+CFTypeID CFNComparableClassRegister(const char *_Nonnull name);
 
 /// Creates an object whose state is a retained Swift object. The object releases its state when it is deallocated.
 /// Returns NULL, and releases nothing, if the allocator has no memory.
@@ -41,6 +43,10 @@ void cfn_release(void *_Nonnull state);
 /// Defined in Swift: the description of an object, retained.
 CFStringRef _Nonnull cfn_describe(const void *_Nonnull state, const void *_Nonnull object);
 
+/// Defined in Swift: whether two states of one class are equal, and the hash value of a state.
+Boolean cfn_equal(const void *_Nonnull state, const void *_Nonnull other);
+CFHashCode cfn_hash(const void *_Nonnull state);
+
 /// The retained states of a pair of streams; NULL for arguments without streams.
 struct CFNPair {
     void *_Nullable reader;
@@ -60,6 +66,7 @@ struct CFNPair cfn_pair_with_socket(int socket);
 struct CFNPair cfn_pair_with_host(CFStringRef _Nullable host, UInt32 port);
 struct CFNPair cfn_pair_with_address(CFDataRef _Nonnull address);
 struct CFNPair cfn_pair_with_cfhost(CFHostRef _Nonnull host, SInt32 port);
+struct CFNPair cfn_pair_with_service(CFNetServiceRef _Nonnull service);
 struct CFNPair cfn_pair_bound(CFIndex size);
 
 /// Defined in Swift: the calls of CoreFoundation to a stream. Errors are retained.

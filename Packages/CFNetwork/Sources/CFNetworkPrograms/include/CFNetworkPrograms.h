@@ -63,6 +63,12 @@ const char *_Nullable CFNetworkHostEventsProgram(void);
 /// Pairs of streams to hosts.
 const char *_Nullable CFNetworkHostStreamsProgram(void);
 
+/// Services as objects, and TXT records.
+const char *_Nullable CFNetworkServiceProgram(void);
+
+/// A service that is registered, found, resolved, connected to, monitored and withdrawn.
+const char *_Nullable CFNetworkServicesProgram(void);
+
 /// FTP transfers.
 const char *_Nullable CFNetworkFTPProgram(void);
 

@@ -4,6 +4,7 @@
 #include <CFNetwork/CFNetworkDefs.h>
 #include <CFNetwork/CFNetworkErrors.h>
 #include <CFNetwork/CFHost.h>
+#include <CFNetwork/CFNetServices.h>
 #include <CFNetwork/CFSocketStream.h>
 #include <CFNetwork/CFHTTPMessage.h>
 #include <CFNetwork/CFHTTPStream.h>

@@ -3,6 +3,7 @@
 
 #include <CFNetwork/CFNetworkDefs.h>
 #include <CFNetwork/CFHost.h>
+#include <CFNetwork/CFNetServices.h>
 
 CF_EXTERN_C_BEGIN
 
@@ -94,6 +95,10 @@ CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertySocketRemoteHost CF_REFINE
 /// Creates a pair of streams to a port of a host: to its addresses if they are known, otherwise to its name, which is looked up when a
 /// stream is opened. A result that is not wanted is NULL. Both results are NULL for a port that is 0 or above 65535.
 CF_EXPORT void CFStreamCreatePairWithSocketToCFHost(CFAllocatorRef _Nullable alloc, CFHostRef _Nonnull host, SInt32 port, CFReadStreamRef _Nullable *_Nullable readStream, CFWriteStreamRef _Nullable *_Nullable writeStream);
+
+/// Creates a pair of streams to a service, which is resolved when a stream is opened, without a time limit. A result that is not wanted is
+/// NULL. Both results are NULL for a name, type or domain that no service has.
+CF_EXPORT void CFStreamCreatePairWithSocketToNetService(CFAllocatorRef _Nullable alloc, CFNetServiceRef _Nonnull service, CFReadStreamRef _Nullable *_Nullable readStream, CFWriteStreamRef _Nullable *_Nullable writeStream);
 
 /// Sets the security level of both streams of a pair, before they are opened; SSLv23 means the best level that both sides support.
 /// Returns whether both streams honour it: SSL 2 and SSL 3 are refused.

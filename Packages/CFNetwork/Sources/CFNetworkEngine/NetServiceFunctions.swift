@@ -1,0 +1,311 @@
+// The functions of CFNetServices.h. Their names and documentation are in the header.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+
+public import CFNetworkC
+public import CFNetworkC.Runtime
+public import CoreFoundation
+internal import Foundation
+internal import NetKit
+internal import ServiceDiscovery
+internal import StreamKit
+
+private func state(of service: CFNetService) -> NetServiceState { state(of: service, as: NetServiceState.self) }
+
+/// Runs an operation. Returns whether it has started, or has succeeded.
+private func run(
+    _ error: UnsafeMutablePointer<CFStreamError>?, _ body: () throws(ServiceFailure) -> Void
+) -> Bool {
+    do throws(ServiceFailure) {
+        try body()
+        return true
+    } catch let failure {
+        error?.pointee = failure.streamError
+        return false
+    }
+}
+
+private func clientInfo(_ context: UnsafeMutablePointer<CFNetServiceClientContext>?) -> ClientInfo {
+    let context = context?.pointee ?? CFNetServiceClientContext()
+    return ClientInfo(context.info, retain: context.retain, release: context.release)
+}
+
+/// The type identifier of services.
+@_cdecl("CFNetServiceGetTypeID") @implementation
+public func CFNetServiceGetTypeID() -> CFTypeID { NetServiceState.typeID }
+
+/// The type identifier of monitors.
+@_cdecl("CFNetServiceMonitorGetTypeID") @implementation
+public func CFNetServiceMonitorGetTypeID() -> CFTypeID { NetServiceMonitorState.typeID }
+
+/// The type identifier of browsers.
+@_cdecl("CFNetServiceBrowserGetTypeID") @implementation
+public func CFNetServiceBrowserGetTypeID() -> CFTypeID { NetServiceBrowserState.typeID }
+
+@_cdecl("CFNetServiceCreate") @implementation
+public func __CFNetServiceCreate(
+    _ alloc: CFAllocator?, _ domain: CFString, _ serviceType: CFString, _ name: CFString, _ port: Int32
+) -> Unmanaged<CFNetService> {
+    let facts = NetServiceState.Facts(name: string(name), port: port)
+    return nullable(
+        NetServiceState.makeService(alloc, domain: string(domain), type: string(serviceType), facts))
+}
+
+/// Creates a service with everything that is known of another one.
+@_cdecl("CFNetServiceCreateCopy") @implementation
+public func CFNetServiceCreateCopy(_ alloc: CFAllocator?, _ service: CFNetService) -> Unmanaged<CFNetService> {
+    let state = state(of: service)
+    return nullable(NetServiceState.makeService(alloc, domain: state.domain, type: state.type, state.facts))
+}
+
+@_cdecl("CFNetServiceGetDomain") @implementation
+public func __CFNetServiceGetDomain(_ theService: CFNetService) -> Unmanaged<CFString> {
+    .passUnretained(state(of: theService).domainObject)
+}
+
+@_cdecl("CFNetServiceGetType") @implementation
+public func __CFNetServiceGetType(_ theService: CFNetService) -> Unmanaged<CFString> {
+    .passUnretained(state(of: theService).typeObject)
+}
+
+@_cdecl("CFNetServiceGetName") @implementation
+public func __CFNetServiceGetName(_ theService: CFNetService) -> Unmanaged<CFString> {
+    state(of: theService).nameObject()
+}
+
+/// Registers a service.
+@_cdecl("CFNetServiceRegisterWithOptions") @implementation
+public func CFNetServiceRegisterWithOptions(
+    _ theService: CFNetService, _ options: CFOptionFlags, _ error: UnsafeMutablePointer<CFStreamError>?
+) -> Bool {
+    let noRename = CFNetServiceRegisterFlags.noAutoRename.rawValue
+    return run(error) { () throws(ServiceFailure) in
+        guard options & ~noRename == 0 else { throw ServiceFailure(ServiceDiscoveryError(.badArgument)) }
+        try state(of: theService).register(renames: options & noRename == 0)
+    }
+}
+
+/// Registers a service without options.
+@_cdecl("CFNetServiceRegister") @implementation
+public func CFNetServiceRegister(
+    _ theService: CFNetService, _ error: UnsafeMutablePointer<CFStreamError>?
+) -> Bool {
+    CFNetServiceRegisterWithOptions(theService, 0, error)
+}
+
+/// Resolves a service.
+@_cdecl("CFNetServiceResolveWithTimeout") @implementation
+public func CFNetServiceResolveWithTimeout(
+    _ theService: CFNetService, _ timeout: CFTimeInterval, _ error: UnsafeMutablePointer<CFStreamError>?
+) -> Bool {
+    run(error) { () throws(ServiceFailure) in try state(of: theService).resolve(within: timeout) }
+}
+
+/// Resolves a service without a timeout.
+@_cdecl("CFNetServiceResolve") @implementation
+public func CFNetServiceResolve(_ theService: CFNetService, _ error: UnsafeMutablePointer<CFStreamError>?) -> Bool {
+    CFNetServiceResolveWithTimeout(theService, 0, error)
+}
+
+/// Ends registering or resolving.
+@_cdecl("CFNetServiceCancel") @implementation
+public func CFNetServiceCancel(_ theService: CFNetService) { state(of: theService).cancel() }
+
+@_cdecl("CFNetServiceGetTargetHost") @implementation
+public func __CFNetServiceGetTargetHost(_ theService: CFNetService) -> Unmanaged<CFString>? {
+    state(of: theService).hostNameObject()
+}
+
+/// The port of a service.
+@_cdecl("CFNetServiceGetPortNumber") @implementation
+public func CFNetServiceGetPortNumber(_ theService: CFNetService) -> Int32 { state(of: theService).facts.port }
+
+@_cdecl("CFNetServiceGetAddressing") @implementation
+public func __CFNetServiceGetAddressing(_ theService: CFNetService) -> Unmanaged<CFArray>? {
+    state(of: theService).addressObjects()
+}
+
+@_cdecl("CFNetServiceGetTXTData") @implementation
+public func __CFNetServiceGetTXTData(_ theService: CFNetService) -> Unmanaged<CFData>? {
+    state(of: theService).recordObject()
+}
+
+@_cdecl("CFNetServiceSetTXTData") @implementation
+public func __CFNetServiceSetTXTData(_ theService: CFNetService, _ txtRecord: CFData) -> Bool {
+    state(of: theService).setRecord(bytes(txtRecord))
+}
+
+@_cdecl("CFNetServiceCreateDictionaryWithTXTData") @implementation
+public func __CFNetServiceCreateDictionaryWithTXTData(
+    _ alloc: CFAllocator?, _ txtRecord: CFData
+) -> Unmanaged<CFDictionary>? {
+    let bytes = bytes(txtRecord)
+    var end = 0
+    while end < bytes.count { end += 1 + Int(bytes[end]) }
+    guard end == bytes.count else { return nil }
+    let dictionary = CFNDictionaryCreate().takeRetainedValue()
+    for entry in TXTRecord(wire: bytes).entries {
+        let (key, value) = (cfString(entry.key), cfData(entry.value ?? []))
+        CFDictionarySetValue(dictionary, key.toOpaque(), value.toOpaque())
+        key.release()
+        value.release()
+    }
+    return .fromOpaque(Unmanaged.passRetained(dictionary).toOpaque())
+}
+
+@_cdecl("CFNetServiceCreateTXTDataWithDictionary") @implementation
+public func __CFNetServiceCreateTXTDataWithDictionary(
+    _ alloc: CFAllocator?, _ keyValuePairs: CFDictionary
+) -> Unmanaged<CFData>? {
+    var pairs: [String: [UInt8]?] = [:]
+    for (key, value) in nsDictionary(keyValuePairs) {
+        guard let key = key as? String else { return nil }
+        switch value {
+        case let data as Data: pairs[key] = .some([UInt8](data))
+        case let text as String: pairs[key] = .some(Array(text.utf8))
+        case is NSNull: pairs[key] = .some(nil)
+        default: return nil
+        }
+    }
+    return (try? TXTRecord(dictionary: pairs)).map { cfData($0.wireForm) }
+}
+
+/// Sets the client of a service.
+@_cdecl("CFNetServiceSetClient") @implementation
+public func CFNetServiceSetClient(
+    _ theService: CFNetService, _ clientCB: CFNetServiceClientCallBack?,
+    _ clientContext: UnsafeMutablePointer<CFNetServiceClientContext>?
+) -> Bool {
+    let client = clientCB.map { NetServiceState.Client(callback: $0, info: clientInfo(clientContext)) }
+    state(of: theService).setClient(client)
+    return true
+}
+
+@_cdecl("CFNetServiceScheduleWithRunLoop") @implementation
+public func __CFNetServiceScheduleWithRunLoop(
+    _ theService: CFNetService, _ runLoop: CFRunLoop, _ runLoopMode: CFString
+) {
+    state(of: theService).schedule(on: runLoopTarget(runLoop, runLoopMode))
+}
+
+@_cdecl("CFNetServiceUnscheduleFromRunLoop") @implementation
+public func __CFNetServiceUnscheduleFromRunLoop(
+    _ theService: CFNetService, _ runLoop: CFRunLoop, _ runLoopMode: CFString
+) {
+    state(of: theService).unschedule(from: runLoopTarget(runLoop, runLoopMode))
+}
+
+// Monitors.
+
+private func state(of monitor: CFNetServiceMonitor) -> NetServiceMonitorState {
+    state(of: monitor, as: NetServiceMonitorState.self)
+}
+
+/// Creates a monitor.
+@_cdecl("CFNetServiceMonitorCreate") @implementation
+public func CFNetServiceMonitorCreate(
+    _ alloc: CFAllocator?, _ theService: CFNetService, _ clientCB: @escaping CFNetServiceMonitorClientCallBack,
+    _ clientContext: UnsafeMutablePointer<CFNetServiceClientContext>
+) -> Unmanaged<CFNetServiceMonitor> {
+    nullable(NetServiceMonitorState.makeMonitor(alloc, theService, clientCB, clientInfo(clientContext)))
+}
+
+/// Ends a monitor for good.
+@_cdecl("CFNetServiceMonitorInvalidate") @implementation
+public func CFNetServiceMonitorInvalidate(_ monitor: CFNetServiceMonitor) { state(of: monitor).invalidate() }
+
+/// Starts monitoring.
+@_cdecl("CFNetServiceMonitorStart") @implementation
+public func CFNetServiceMonitorStart(
+    _ monitor: CFNetServiceMonitor, _ recordType: CFNetServiceMonitorType,
+    _ error: UnsafeMutablePointer<CFStreamError>?
+) -> Bool {
+    run(error) { () throws(ServiceFailure) in try state(of: monitor).start(recordType.rawValue) }
+}
+
+/// Ends monitoring.
+@_cdecl("CFNetServiceMonitorStop") @implementation
+public func CFNetServiceMonitorStop(_ monitor: CFNetServiceMonitor, _ error: UnsafeMutablePointer<CFStreamError>?) {
+    state(of: monitor).operation?.stop(error.map { ServiceFailure($0.pointee) } ?? .cancelled)
+}
+
+@_cdecl("CFNetServiceMonitorScheduleWithRunLoop") @implementation
+public func __CFNetServiceMonitorScheduleWithRunLoop(
+    _ monitor: CFNetServiceMonitor, _ runLoop: CFRunLoop, _ runLoopMode: CFString
+) {
+    state(of: monitor).operation?.schedule(on: runLoopTarget(runLoop, runLoopMode))
+}
+
+@_cdecl("CFNetServiceMonitorUnscheduleFromRunLoop") @implementation
+public func __CFNetServiceMonitorUnscheduleFromRunLoop(
+    _ monitor: CFNetServiceMonitor, _ runLoop: CFRunLoop, _ runLoopMode: CFString
+) {
+    state(of: monitor).operation?.unschedule(from: runLoopTarget(runLoop, runLoopMode))
+}
+
+// Browsers.
+
+private func state(of browser: CFNetServiceBrowser) -> NetServiceBrowserState {
+    state(of: browser, as: NetServiceBrowserState.self)
+}
+
+/// Creates a browser.
+@_cdecl("CFNetServiceBrowserCreate") @implementation
+public func CFNetServiceBrowserCreate(
+    _ alloc: CFAllocator?, _ clientCB: @escaping CFNetServiceBrowserClientCallBack,
+    _ clientContext: UnsafeMutablePointer<CFNetServiceClientContext>
+) -> Unmanaged<CFNetServiceBrowser> {
+    nullable(NetServiceBrowserState.makeBrowser(alloc, clientCB, clientInfo(clientContext)))
+}
+
+/// Ends a browser for good.
+@_cdecl("CFNetServiceBrowserInvalidate") @implementation
+public func CFNetServiceBrowserInvalidate(_ browser: CFNetServiceBrowser) { state(of: browser).invalidate() }
+
+/// Searches for domains.
+@_cdecl("CFNetServiceBrowserSearchForDomains") @implementation
+public func CFNetServiceBrowserSearchForDomains(
+    _ browser: CFNetServiceBrowser, _ registrationDomains: Bool, _ error: UnsafeMutablePointer<CFStreamError>?
+) -> Bool {
+    run(error) { () throws(ServiceFailure) in
+        try state(of: browser).searchForDomains(registration: registrationDomains)
+    }
+}
+
+@_cdecl("CFNetServiceBrowserSearchForServices") @implementation
+public func __CFNetServiceBrowserSearchForServices(
+    _ browser: CFNetServiceBrowser, _ domain: CFString, _ serviceType: CFString,
+    _ error: UnsafeMutablePointer<CFStreamError>?
+) -> Bool {
+    run(error) { () throws(ServiceFailure) in
+        try state(of: browser).searchForServices(domain: string(domain), type: string(serviceType))
+    }
+}
+
+/// Ends the search.
+@_cdecl("CFNetServiceBrowserStopSearch") @implementation
+public func CFNetServiceBrowserStopSearch(
+    _ browser: CFNetServiceBrowser, _ error: UnsafeMutablePointer<CFStreamError>?
+) {
+    state(of: browser).operation?.stop(error.map { ServiceFailure($0.pointee) } ?? .cancelled)
+}
+
+@_cdecl("CFNetServiceBrowserScheduleWithRunLoop") @implementation
+public func __CFNetServiceBrowserScheduleWithRunLoop(
+    _ browser: CFNetServiceBrowser, _ runLoop: CFRunLoop, _ runLoopMode: CFString
+) {
+    state(of: browser).operation?.schedule(on: runLoopTarget(runLoop, runLoopMode))
+}
+
+@_cdecl("CFNetServiceBrowserUnscheduleFromRunLoop") @implementation
+public func __CFNetServiceBrowserUnscheduleFromRunLoop(
+    _ browser: CFNetServiceBrowser, _ runLoop: CFRunLoop, _ runLoopMode: CFString
+) {
+    state(of: browser).operation?.unschedule(from: runLoopTarget(runLoop, runLoopMode))
+}
+
+/// The states of a pair to a service; no states for a name or type that no service has.
+@_cdecl("cfn_pair_with_service") @implementation
+public func cfn_pair_with_service(_ service: CFNetService) -> CFNPair {
+    guard let instance = try? state(of: service).instance() else { return makePair(nil) }
+    return makePair(StreamPair(service: instance))
+}
