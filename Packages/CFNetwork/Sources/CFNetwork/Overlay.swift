@@ -763,3 +763,232 @@ public func CFFTPCreateParsedResourceListing(
 public func CFWriteStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: NSURL) -> Unmanaged<CFWriteStream> {
     CFNetworkC.__CFWriteStreamCreateWithFTPURL(alloc, bridge(ftpURL))
 }
+
+/// Key of a proxy: its type (CFString), a kCFProxyType….
+@_alwaysEmitIntoClient
+public var kCFProxyTypeKey: NSString { bridge(CFNetworkC.__kCFProxyTypeKey) }
+
+/// Key of a proxy: its name or address (CFString). Not for kCFProxyTypeNone and scripts.
+@_alwaysEmitIntoClient
+public var kCFProxyHostNameKey: NSString { bridge(CFNetworkC.__kCFProxyHostNameKey) }
+
+/// Key of a proxy: its port (CFNumber). Not for kCFProxyTypeNone and scripts.
+@_alwaysEmitIntoClient
+public var kCFProxyPortNumberKey: NSString { bridge(CFNetworkC.__kCFProxyPortNumberKey) }
+
+/// Key of a proxy: the URL of the script that decides (CFURL).
+@_alwaysEmitIntoClient
+public var kCFProxyAutoConfigurationURLKey: NSString { bridge(CFNetworkC.__kCFProxyAutoConfigurationURLKey) }
+
+/// Key of a proxy: the text of the script that decides (CFString).
+@_alwaysEmitIntoClient
+public var kCFProxyAutoConfigurationJavaScriptKey: NSString {
+    bridge(CFNetworkC.__kCFProxyAutoConfigurationJavaScriptKey)
+}
+
+/// Key of a proxy: the user name (CFString). Settings have none, so that it is never in a result.
+@_alwaysEmitIntoClient
+public var kCFProxyUsernameKey: NSString { bridge(CFNetworkC.__kCFProxyUsernameKey) }
+
+/// Key of a proxy: the password (CFString). Settings have none, so that it is never in a result.
+@_alwaysEmitIntoClient
+public var kCFProxyPasswordKey: NSString { bridge(CFNetworkC.__kCFProxyPasswordKey) }
+
+/// Type: no proxy; connect directly.
+@_alwaysEmitIntoClient
+public var kCFProxyTypeNone: NSString { bridge(CFNetworkC.__kCFProxyTypeNone) }
+
+/// Type: an HTTP proxy that receives the requests.
+@_alwaysEmitIntoClient
+public var kCFProxyTypeHTTP: NSString { bridge(CFNetworkC.__kCFProxyTypeHTTP) }
+
+/// Type: an HTTP proxy that is asked for a tunnel with CONNECT.
+@_alwaysEmitIntoClient
+public var kCFProxyTypeHTTPS: NSString { bridge(CFNetworkC.__kCFProxyTypeHTTPS) }
+
+/// Type: a SOCKS proxy.
+@_alwaysEmitIntoClient
+public var kCFProxyTypeSOCKS: NSString { bridge(CFNetworkC.__kCFProxyTypeSOCKS) }
+
+/// Type: an HTTP proxy that receives requests for ftp URLs.
+@_alwaysEmitIntoClient
+public var kCFProxyTypeFTP: NSString { bridge(CFNetworkC.__kCFProxyTypeFTP) }
+
+/// Type: a script at a URL decides; pass it to CFNetworkExecuteProxyAutoConfigurationURL.
+@_alwaysEmitIntoClient
+public var kCFProxyTypeAutoConfigurationURL: NSString { bridge(CFNetworkC.__kCFProxyTypeAutoConfigurationURL) }
+
+/// Type: the script decides; pass it to CFNetworkExecuteProxyAutoConfigurationScript.
+@_alwaysEmitIntoClient
+public var kCFProxyTypeAutoConfigurationJavaScript: NSString {
+    bridge(CFNetworkC.__kCFProxyTypeAutoConfigurationJavaScript)
+}
+
+/// Key of the user info of an error: the response to the request for a script (CFHTTPMessage). Errors of this library have none.
+@_alwaysEmitIntoClient
+public var kCFProxyAutoConfigurationHTTPResponseKey: NSString {
+    bridge(CFNetworkC.__kCFProxyAutoConfigurationHTTPResponseKey)
+}
+
+/// Setting: the hosts that are reached directly (CFArray of CFString): names, *.domain, addresses and networks such as 10/8.
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesExceptionsList: NSString { bridge(CFNetworkC.__kCFNetworkProxiesExceptionsList) }
+
+/// Setting: whether names without a dot are reached directly (CFNumber).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesExcludeSimpleHostnames: NSString {
+    bridge(CFNetworkC.__kCFNetworkProxiesExcludeSimpleHostnames)
+}
+
+/// Setting: whether the FTP proxy is used (CFNumber).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesFTPEnable: NSString { bridge(CFNetworkC.__kCFNetworkProxiesFTPEnable) }
+
+/// Setting: whether FTP uses passive mode (CFNumber).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesFTPPassive: NSString { bridge(CFNetworkC.__kCFNetworkProxiesFTPPassive) }
+
+/// Setting: the port of the FTP proxy (CFNumber).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesFTPPort: NSString { bridge(CFNetworkC.__kCFNetworkProxiesFTPPort) }
+
+/// Setting: the host of the FTP proxy (CFString).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesFTPProxy: NSString { bridge(CFNetworkC.__kCFNetworkProxiesFTPProxy) }
+
+/// Setting of Gopher, without effect.
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesGopherEnable: NSString { bridge(CFNetworkC.__kCFNetworkProxiesGopherEnable) }
+
+/// Setting of Gopher, without effect.
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesGopherPort: NSString { bridge(CFNetworkC.__kCFNetworkProxiesGopherPort) }
+
+/// Setting of Gopher, without effect.
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesGopherProxy: NSString { bridge(CFNetworkC.__kCFNetworkProxiesGopherProxy) }
+
+/// Setting: whether the proxy for http URLs is used (CFNumber).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesHTTPEnable: NSString { bridge(CFNetworkC.__kCFNetworkProxiesHTTPEnable) }
+
+/// Setting: the port of the proxy for http URLs (CFNumber).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesHTTPPort: NSString { bridge(CFNetworkC.__kCFNetworkProxiesHTTPPort) }
+
+/// Setting: the host of the proxy for http URLs (CFString).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesHTTPProxy: NSString { bridge(CFNetworkC.__kCFNetworkProxiesHTTPProxy) }
+
+/// Setting: whether the proxy for https URLs is used (CFNumber).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesHTTPSEnable: NSString { bridge(CFNetworkC.__kCFNetworkProxiesHTTPSEnable) }
+
+/// Setting: the port of the proxy for https URLs (CFNumber).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesHTTPSPort: NSString { bridge(CFNetworkC.__kCFNetworkProxiesHTTPSPort) }
+
+/// Setting: the host of the proxy for https URLs (CFString).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesHTTPSProxy: NSString { bridge(CFNetworkC.__kCFNetworkProxiesHTTPSProxy) }
+
+/// Setting of RTSP, without effect.
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesRTSPEnable: NSString { bridge(CFNetworkC.__kCFNetworkProxiesRTSPEnable) }
+
+/// Setting of RTSP, without effect.
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesRTSPPort: NSString { bridge(CFNetworkC.__kCFNetworkProxiesRTSPPort) }
+
+/// Setting of RTSP, without effect.
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesRTSPProxy: NSString { bridge(CFNetworkC.__kCFNetworkProxiesRTSPProxy) }
+
+/// Setting: whether the SOCKS proxy is used (CFNumber).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesSOCKSEnable: NSString { bridge(CFNetworkC.__kCFNetworkProxiesSOCKSEnable) }
+
+/// Setting: the port of the SOCKS proxy (CFNumber).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesSOCKSPort: NSString { bridge(CFNetworkC.__kCFNetworkProxiesSOCKSPort) }
+
+/// Setting: the host of the SOCKS proxy (CFString).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesSOCKSProxy: NSString { bridge(CFNetworkC.__kCFNetworkProxiesSOCKSProxy) }
+
+/// Setting: whether a script decides (CFNumber).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesProxyAutoConfigEnable: NSString {
+    bridge(CFNetworkC.__kCFNetworkProxiesProxyAutoConfigEnable)
+}
+
+/// Setting: the URL of the script (CFString).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesProxyAutoConfigURLString: NSString {
+    bridge(CFNetworkC.__kCFNetworkProxiesProxyAutoConfigURLString)
+}
+
+/// Setting: the text of the script (CFString).
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesProxyAutoConfigJavaScript: NSString {
+    bridge(CFNetworkC.__kCFNetworkProxiesProxyAutoConfigJavaScript)
+}
+
+/// Setting: whether the network is asked for a script, without effect.
+@_alwaysEmitIntoClient
+public var kCFNetworkProxiesProxyAutoDiscoveryEnable: NSString {
+    bridge(CFNetworkC.__kCFNetworkProxiesProxyAutoDiscoveryEnable)
+}
+
+/// Copies the proxy settings of the environment (http_proxy and so on) or, without them, of the user's or the machine's file of NetKit.
+/// User names and passwords are left out. NULL if there are no settings, or they are invalid.
+///
+/// Streams do not use them unless they are set as a property.
+@_alwaysEmitIntoClient
+public func CFNetworkCopySystemProxySettings() -> Unmanaged<NSDictionary>? {
+    CFNetworkC.__CFNetworkCopySystemProxySettings().map { bridge($0) }
+}
+
+/// Copies the proxies to try for a URL, in order (CFArray of CFDictionary); at least one. Hosts of this machine and exceptions are reached
+/// directly. Otherwise a script decides alone; without one, the proxy for the scheme of the URL comes first, then the SOCKS proxy.
+///
+/// NULL for settings with an invalid value.
+@_alwaysEmitIntoClient
+public func CFNetworkCopyProxiesForURL(_ url: NSURL, _ proxySettings: NSDictionary) -> Unmanaged<NSArray> {
+    bridge(CFNetworkC.__CFNetworkCopyProxiesForURL(bridge(url), bridge(proxySettings)))
+}
+
+/// Runs a script to choose the proxies for a URL, and waits for the result, for at most ten seconds. It runs in a separate process without
+/// access to files. Returns NULL, with a retained error (kCFErrorPACFileError), if the script fails or libpacparser is missing.
+@_alwaysEmitIntoClient
+public func CFNetworkCopyProxiesForAutoConfigurationScript(
+    _ proxyAutoConfigurationScript: NSString, _ targetURL: NSURL, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> Unmanaged<NSArray>? {
+    CFNetworkC.__CFNetworkCopyProxiesForAutoConfigurationScript(
+        bridge(proxyAutoConfigurationScript), bridge(targetURL), error
+    ).map { bridge($0) }
+}
+
+/// Runs a script as CFNetworkCopyProxiesForAutoConfigurationScript does, without waiting. The script is started when the source is added
+/// to a run loop; the callback is called there, once, and the source is then invalid. Invalidating it earlier ends the script.
+///
+/// Retains the context's pointer until the source is invalidated.
+@_alwaysEmitIntoClient
+public func CFNetworkExecuteProxyAutoConfigurationScript(
+    _ proxyAutoConfigurationScript: NSString, _ targetURL: NSURL,
+    _ cb: @escaping CFProxyAutoConfigurationResultCallback, _ clientContext: UnsafeMutablePointer<CFStreamClientContext>
+) -> Unmanaged<CFRunLoopSource> {
+    CFNetworkC.__CFNetworkExecuteProxyAutoConfigurationScript(
+        bridge(proxyAutoConfigurationScript), bridge(targetURL), cb, clientContext)
+}
+
+/// Loads a script from an http, https or file URL and runs it, as CFNetworkExecuteProxyAutoConfigurationScript does. The error is
+/// kCFErrorPACFileAuth if the server requires a login.
+@_alwaysEmitIntoClient
+public func CFNetworkExecuteProxyAutoConfigurationURL(
+    _ proxyAutoConfigURL: NSURL, _ targetURL: NSURL, _ cb: @escaping CFProxyAutoConfigurationResultCallback,
+    _ clientContext: UnsafeMutablePointer<CFStreamClientContext>
+) -> Unmanaged<CFRunLoopSource> {
+    CFNetworkC.__CFNetworkExecuteProxyAutoConfigurationURL(
+        bridge(proxyAutoConfigURL), bridge(targetURL), cb, clientContext)
+}

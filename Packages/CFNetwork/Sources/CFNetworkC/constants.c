@@ -93,6 +93,48 @@ const SInt32 kCFStreamErrorDomainMach = 11;
 const SInt32 kCFStreamErrorDomainNetDB = 12;
 const SInt32 kCFStreamErrorDomainSystemConfiguration = 13;
 
+// kCFNetworkProxies… are the keys of the system's settings; the other constants of CFProxySupport.h have their own text.
+STRING(kCFProxyTypeKey, "kCFProxyTypeKey");
+STRING(kCFProxyHostNameKey, "kCFProxyHostNameKey");
+STRING(kCFProxyPortNumberKey, "kCFProxyPortNumberKey");
+STRING(kCFProxyAutoConfigurationURLKey, "kCFProxyAutoConfigurationURLKey");
+STRING(kCFProxyAutoConfigurationJavaScriptKey, "kCFProxyAutoConfigurationJavaScriptKey");
+STRING(kCFProxyUsernameKey, "kCFProxyUsernameKey");
+STRING(kCFProxyPasswordKey, "kCFProxyPasswordKey");
+STRING(kCFProxyTypeNone, "kCFProxyTypeNone");
+STRING(kCFProxyTypeHTTP, "kCFProxyTypeHTTP");
+STRING(kCFProxyTypeHTTPS, "kCFProxyTypeHTTPS");
+STRING(kCFProxyTypeSOCKS, "kCFProxyTypeSOCKS");
+STRING(kCFProxyTypeFTP, "kCFProxyTypeFTP");
+STRING(kCFProxyTypeAutoConfigurationURL, "kCFProxyTypeAutoConfigurationURL");
+STRING(kCFProxyTypeAutoConfigurationJavaScript, "kCFProxyTypeAutoConfigurationJavaScript");
+STRING(kCFProxyAutoConfigurationHTTPResponseKey, "kCFProxyAutoConfigurationHTTPResponseKey");
+STRING(kCFNetworkProxiesExceptionsList, "ExceptionsList");
+STRING(kCFNetworkProxiesExcludeSimpleHostnames, "ExcludeSimpleHostnames");
+STRING(kCFNetworkProxiesFTPEnable, "FTPEnable");
+STRING(kCFNetworkProxiesFTPPassive, "FTPPassive");
+STRING(kCFNetworkProxiesFTPPort, "FTPPort");
+STRING(kCFNetworkProxiesFTPProxy, "FTPProxy");
+STRING(kCFNetworkProxiesGopherEnable, "GopherEnable");
+STRING(kCFNetworkProxiesGopherPort, "GopherPort");
+STRING(kCFNetworkProxiesGopherProxy, "GopherProxy");
+STRING(kCFNetworkProxiesHTTPEnable, "HTTPEnable");
+STRING(kCFNetworkProxiesHTTPPort, "HTTPPort");
+STRING(kCFNetworkProxiesHTTPProxy, "HTTPProxy");
+STRING(kCFNetworkProxiesHTTPSEnable, "HTTPSEnable");
+STRING(kCFNetworkProxiesHTTPSPort, "HTTPSPort");
+STRING(kCFNetworkProxiesHTTPSProxy, "HTTPSProxy");
+STRING(kCFNetworkProxiesRTSPEnable, "RTSPEnable");
+STRING(kCFNetworkProxiesRTSPPort, "RTSPPort");
+STRING(kCFNetworkProxiesRTSPProxy, "RTSPProxy");
+STRING(kCFNetworkProxiesSOCKSEnable, "SOCKSEnable");
+STRING(kCFNetworkProxiesSOCKSPort, "SOCKSPort");
+STRING(kCFNetworkProxiesSOCKSProxy, "SOCKSProxy");
+STRING(kCFNetworkProxiesProxyAutoConfigEnable, "ProxyAutoConfigEnable");
+STRING(kCFNetworkProxiesProxyAutoConfigURLString, "ProxyAutoConfigURLString");
+STRING(kCFNetworkProxiesProxyAutoConfigJavaScript, "ProxyAutoConfigJavaScript");
+STRING(kCFNetworkProxiesProxyAutoDiscoveryEnable, "ProxyAutoDiscoveryEnable");
+
 // Declared by the toolchain's CFStream.h, which has no definitions for Linux.
 STRING(kCFStreamPropertySOCKSProxy, "kCFStreamPropertySOCKSProxy");
 STRING(kCFStreamPropertySOCKSProxyHost, "SOCKSProxy");

@@ -56,3 +56,7 @@ CFMutableDictionaryRef CFNDictionaryCreate(void) {
 }
 
 CFMutableArrayRef CFNArrayCreate(void) { return CFArrayCreateMutable(NULL, 0, &kCFTypeArrayCallBacks); }
+
+void CFNProxyResultCall(CFProxyAutoConfigurationResultCallback callback, void *client, CFArrayRef proxies, CFErrorRef error) {
+    callback(client, proxies, error);
+}

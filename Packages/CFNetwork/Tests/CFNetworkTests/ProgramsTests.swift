@@ -52,6 +52,10 @@ struct ProgramsTests {
 
     @Test func services() async { await expectSuccess(CFNetworkServicesProgram) }
 
+    @Test func proxies() async { await expectSuccess(CFNetworkProxiesProgram) }
+
+    @Test func proxyScripts() async { await expectSuccess(CFNetworkScriptsProgram) }
+
     @Test func ftpTransfers() async { await expectSuccess(CFNetworkFTPProgram) }
 
     @Test func ftpListing() async { await expectSuccess(CFNetworkListingProgram) }

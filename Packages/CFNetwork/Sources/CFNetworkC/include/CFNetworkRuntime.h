@@ -61,6 +61,9 @@ CFWriteStreamRef _Nullable CFNWriteStreamCreate(CFAllocatorRef _Nullable allocat
 void CFNReadStreamSignal(CFReadStreamRef _Nonnull stream, CFStreamEventType event, CFErrorRef _Nullable error);
 void CFNWriteStreamSignal(CFWriteStreamRef _Nonnull stream, CFStreamEventType event, CFErrorRef _Nullable error);
 
+/// Calls the callback of a proxy script. The client is NULL if the context's pointer is.
+void CFNProxyResultCall(CFProxyAutoConfigurationResultCallback _Nonnull callback, void *_Nullable client, CFArrayRef _Nonnull proxies, CFErrorRef _Nullable error);
+
 /// Defined in Swift: the states of pairs of streams.
 struct CFNPair cfn_pair_with_socket(int socket);
 struct CFNPair cfn_pair_with_host(CFStringRef _Nullable host, UInt32 port);

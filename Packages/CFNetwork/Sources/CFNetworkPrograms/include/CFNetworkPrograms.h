@@ -69,6 +69,12 @@ const char *_Nullable CFNetworkServiceProgram(void);
 /// A service that is registered, found, resolved, connected to, monitored and withdrawn.
 const char *_Nullable CFNetworkServicesProgram(void);
 
+/// The proxies of settings.
+const char *_Nullable CFNetworkProxiesProgram(void);
+
+/// Scripts that choose proxies, by a call that waits and on a run loop.
+const char *_Nullable CFNetworkScriptsProgram(void);
+
 /// FTP transfers.
 const char *_Nullable CFNetworkFTPProgram(void);
 

@@ -10,5 +10,6 @@
 #include <CFNetwork/CFHTTPStream.h>
 #include <CFNetwork/CFHTTPAuthentication.h>
 #include <CFNetwork/CFFTPStream.h>
+#include <CFNetwork/CFProxySupport.h>
 
 #endif

@@ -1,0 +1,66 @@
+// The functions of CFProxySupport.h. Their names and documentation are in the header.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+
+public import CFNetworkC
+internal import CFNetworkC.Runtime
+public import CoreFoundation
+internal import Foundation
+internal import StreamKit
+
+@_cdecl("CFNetworkCopySystemProxySettings") @implementation
+public func __CFNetworkCopySystemProxySettings() -> Unmanaged<CFDictionary>? {
+    guard let settings = try? ProxySettings.system() else { return nil }
+    return settings.cfDictionary
+}
+
+@_cdecl("CFNetworkCopyProxiesForURL") @implementation
+public func __CFNetworkCopyProxiesForURL(_ url: CFURL, _ proxySettings: CFDictionary) -> Unmanaged<CFArray> {
+    guard let url = URL(string: string(url)), var settings = ProxySettings(dictionary: nsDictionary(proxySettings))
+    else { return nullable(nil) }
+    settings.bypassesLoopback = true
+    return cfArray(settings.choices(for: url).map { $0.cfDictionary(for: url) })
+}
+
+@_cdecl("CFNetworkCopyProxiesForAutoConfigurationScript") @implementation
+public func __CFNetworkCopyProxiesForAutoConfigurationScript(
+    _ proxyAutoConfigurationScript: CFString, _ targetURL: CFURL,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> Unmanaged<CFArray>? {
+    error?.pointee = nil
+    do throws(StreamError) {
+        guard let url = URL(string: string(targetURL)) else { throw StreamError(posix: 22) }  // EINVAL
+        let choices = try ProxyScript(string(proxyAutoConfigurationScript)).choices(for: url)
+        return cfArray(choices.map { $0.cfDictionary(for: url) })
+    } catch let failure {
+        error?.pointee = failure.cfError
+        return nil
+    }
+}
+
+@_cdecl("CFNetworkExecuteProxyAutoConfigurationScript") @implementation
+public func __CFNetworkExecuteProxyAutoConfigurationScript(
+    _ proxyAutoConfigurationScript: CFString, _ targetURL: CFURL,
+    _ cb: @escaping CFProxyAutoConfigurationResultCallback,
+    _ clientContext: UnsafeMutablePointer<CFStreamClientContext>
+) -> Unmanaged<CFRunLoopSource> {
+    makeSource(.text(string(proxyAutoConfigurationScript)), targetURL, cb, clientContext.pointee)
+}
+
+@_cdecl("CFNetworkExecuteProxyAutoConfigurationURL") @implementation
+public func __CFNetworkExecuteProxyAutoConfigurationURL(
+    _ proxyAutoConfigURL: CFURL, _ targetURL: CFURL, _ cb: @escaping CFProxyAutoConfigurationResultCallback,
+    _ clientContext: UnsafeMutablePointer<CFStreamClientContext>
+) -> Unmanaged<CFRunLoopSource> {
+    makeSource(.url(string(proxyAutoConfigURL)), targetURL, cb, clientContext.pointee)
+}
+
+private func makeSource(
+    _ script: ProxyScriptSource, _ url: CFURL, _ callback: @escaping CFProxyAutoConfigurationResultCallback,
+    _ context: CFStreamClientContext
+) -> Unmanaged<CFRunLoopSource> {
+    let retain = context.retain.map { unsafeBitCast($0, to: CFAllocatorRetainCallBack.self) }
+    let release = context.release.map { unsafeBitCast($0, to: CFAllocatorReleaseCallBack.self) }
+    let client = ProxyScriptRun.Client(
+        callback: callback, info: ClientInfo(context.info, retain: retain, release: release))
+    return ProxyScriptRun.makeSource(ProxyScriptRun(script, URL(string: string(url)), client))
+}
