@@ -20,6 +20,7 @@ let package = Package(
         .package(path: "../../Packages/HTTPMessage"),
         .package(path: "../../Packages/HostResolver"),
         .package(path: "../../Packages/ServiceDiscovery"),
+        .package(path: "../../Packages/WebSocketStream"),
     ],
     targets: [
         .executableTarget(
@@ -32,6 +33,7 @@ let package = Package(
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),
+                .product(name: "WebSocketStream", package: "WebSocketStream"),
             ],
             swiftSettings: settings
         )
