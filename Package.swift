@@ -102,7 +102,7 @@ let rows: [Row] = [
         "CFNetwork", .library, "CFNetworkEngine",
         [
             "CFNetworkC", "EventLoops", "RunLoopDelivery", "FTPListing", "FTPStream", "HTTPAuth", "HTTPMessage",
-            "HTTPStream", "HostResolver", "NetKit", "ServiceDiscovery", "StreamKit", "StreamKitFoundation",
+            "HTTPStream", "HostResolver", "NetDiag", "NetKit", "ServiceDiscovery", "StreamKit", "StreamKitFoundation",
         ]),
     Row("CFNetwork", .library, "CFNetwork", ["CFNetworkC", "CFNetworkEngine"]),
     Row("CFNetwork", .shim, "CFNetworkPrograms", ["CFNetworkC"]),

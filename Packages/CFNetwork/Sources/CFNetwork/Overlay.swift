@@ -992,3 +992,22 @@ public func CFNetworkExecuteProxyAutoConfigurationURL(
     CFNetworkC.__CFNetworkExecuteProxyAutoConfigurationURL(
         bridge(proxyAutoConfigURL), bridge(targetURL), cb, clientContext)
 }
+
+/// Creates a diagnosis of a URL. Returns NULL for a URL without a host, or without a port if its scheme has no known one.
+@_alwaysEmitIntoClient
+public func CFNetDiagnosticCreateWithURL(_ alloc: CFAllocator, _ url: NSURL) -> Unmanaged<CFNetDiagnostic> {
+    CFNetworkC.__CFNetDiagnosticCreateWithURL(alloc, bridge(url))
+}
+
+/// Sets the name of the program for CFNetDiagnosticDiagnoseProblemInteractively, by default that of the process.
+@_alwaysEmitIntoClient
+public func CFNetDiagnosticSetName(_ details: CFNetDiagnostic, _ name: NSString) {
+    CFNetworkC.__CFNetDiagnosticSetName(details, bridge(name))
+}
+
+/// The status of the network, from what this machine knows: nothing is sent, and nothing waits. The description, if it is wanted, is a
+/// retained sentence that gives the reason.
+@_alwaysEmitIntoClient
+public func CFNetDiagnosticCopyNetworkStatusPassively(
+    _ details: CFNetDiagnostic, _ description: UnsafeMutablePointer<Unmanaged<NSString>?>?
+) -> CFNetDiagnosticStatus { CFNetworkC.__CFNetDiagnosticCopyNetworkStatusPassively(details, bridge(description)) }

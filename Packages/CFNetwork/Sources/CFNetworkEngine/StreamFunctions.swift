@@ -153,7 +153,8 @@ public func cfn_stream_close(_ pointer: UnsafeMutableRawPointer) { state(pointer
 /// The value of a property, retained; null if it has none.
 @_cdecl("cfn_stream_copy") @implementation
 public func cfn_stream_copy(_ pointer: UnsafeMutableRawPointer, _ key: CFString) -> Unmanaged<CFTypeRef>? {
-    switch state(pointer).copy(string(key)) {
+    if string(key) == StreamState.stateKey { return .passRetained(state(pointer)) }
+    return switch state(pointer).copy(string(key)) {
     case nil: nil
     case let text as NSString: .fromOpaque(cfString(text as String).toOpaque())
     case let data as NSData: .fromOpaque(cfData([UInt8](data as Data)).toOpaque())

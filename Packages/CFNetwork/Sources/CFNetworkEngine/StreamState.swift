@@ -36,6 +36,9 @@ class StreamState: ObjectState, @unchecked Sendable {
 
     init(keys: StreamKeys) { self.keys = keys }
 
+    /// The key under which a CFStream returns its state, for functions of this library.
+    static let stateKey = "CFNetwork.state"
+
     /// The status of the stream below.
     var status: StreamStatus { .closed }
     /// The failure of the stream below.
@@ -123,6 +126,8 @@ final class ReadStreamState: StreamState, @unchecked Sendable {
     override var isReady: Bool { stream.hasBytesAvailable }
     override var kind: StreamKind { stream.readStream.kind }
     override var load: HTTPLoad? { httpLoad }
+    /// The stream below.
+    var reader: ReadStream { stream.readStream }
 
     func attach(_ object: CFReadStream) { self.object = object }
     override func open() throws(StreamError) { try stream.readStream.open() }
@@ -182,6 +187,8 @@ final class WriteStreamState: StreamState, @unchecked Sendable {
     override var failure: StreamError? { stream.writeStream.error }
     override var isReady: Bool { stream.hasSpaceAvailable }
     override var kind: StreamKind { stream.writeStream.kind }
+    /// The stream below.
+    var writer: WriteStream { stream.writeStream }
 
     func attach(_ object: CFWriteStream) { self.object = object }
     override func open() throws(StreamError) { try stream.writeStream.open() }

@@ -56,6 +56,8 @@ struct ProgramsTests {
 
     @Test func proxyScripts() async { await expectSuccess(CFNetworkScriptsProgram) }
 
+    @Test func diagnostics() async { await expectSuccess(CFNetworkDiagnosticsProgram) }
+
     @Test func ftpTransfers() async { await expectSuccess(CFNetworkFTPProgram) }
 
     @Test func ftpListing() async { await expectSuccess(CFNetworkListingProgram) }

@@ -75,6 +75,9 @@ const char *_Nullable CFNetworkProxiesProgram(void);
 /// Scripts that choose proxies, by a call that waits and on a run loop.
 const char *_Nullable CFNetworkScriptsProgram(void);
 
+/// Diagnoses of a URL and of streams.
+const char *_Nullable CFNetworkDiagnosticsProgram(void);
+
 /// FTP transfers.
 const char *_Nullable CFNetworkFTPProgram(void);
 

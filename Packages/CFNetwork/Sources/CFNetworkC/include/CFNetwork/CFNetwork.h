@@ -11,5 +11,6 @@
 #include <CFNetwork/CFHTTPAuthentication.h>
 #include <CFNetwork/CFFTPStream.h>
 #include <CFNetwork/CFProxySupport.h>
+#include <CFNetwork/CFNetDiagnostics.h>
 
 #endif
