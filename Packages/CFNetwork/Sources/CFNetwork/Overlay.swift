@@ -757,7 +757,8 @@ public func CFFTPCreateParsedResourceListing(
 ) -> CFIndex { CFNetworkC.__CFFTPCreateParsedResourceListing(alloc, buffer, bufferLength, bridge(parsed)) }
 
 /// Creates a stream that writes a file or, for a URL that ends in a slash, creates a directory when it is opened. CFWriteStreamClose
-/// waits until the server has confirmed the transfer; a stream that is released without it abandons the transfer. Returns NULL for a
+/// waits until the server has confirmed the transfer; a stream that is released without it does not wait, and the server
+/// may keep what it has received. Returns NULL for a
 /// URL that cannot be used with FTP.
 @_alwaysEmitIntoClient
 public func CFWriteStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: NSURL) -> Unmanaged<CFWriteStream> {

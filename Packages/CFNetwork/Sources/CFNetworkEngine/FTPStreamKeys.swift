@@ -32,10 +32,16 @@ extension [String: StreamKey] {
                 return false
             }
         }
-        if let isOn = dictionary["FTPEnable"] as? NSNumber, !isOn.boolValue { return stream.set(.ftpProxy, to: nil) }
-        guard let value = dictionary[string(__kCFStreamPropertyFTPProxyHost)] else {
-            return stream.set(.ftpProxy, to: nil)
+        let isOn = (dictionary["FTPEnable"] as? NSNumber)?.boolValue ?? true
+        let usesSOCKS =
+            dictionary[string(kCFStreamPropertySOCKSProxyHost)] != nil
+            && (dictionary["SOCKSEnable"] as? NSNumber)?.boolValue ?? true
+        guard isOn, let value = dictionary[string(__kCFStreamPropertyFTPProxyHost)] else {
+            guard stream.set(.ftpProxy, to: nil) else { return false }
+            return !usesSOCKS || stream.setFoundationValue(dictionary, string(kCFStreamPropertySOCKSProxy))
         }
+        // The two exclude each other.
+        if usesSOCKS { return false }
         guard let host = value as? String, !host.isEmpty else { return false }
         var proxy = FTPProxy(host: host)
         if let port = dictionary[string(__kCFStreamPropertyFTPProxyPort)] {

@@ -14,7 +14,7 @@ private func makeStream(
     let source: HTTPMessageState = state(of: message)
     guard let request = source.requestToSend else { return nullable(nil) }
     let upload = body.map { body in
-        let length = request.fields[.contentLength].flatMap { Int64($0) }
+        let length = request.fields[.contentLength].flatMap { UInt64($0) }.flatMap { Int64(exactly: $0) }
         return HTTPBody.stream(once: ReadStream(transport: StreamedBody(body)), length: length)
     }
     let load = HTTPLoad(request, source.credentials)

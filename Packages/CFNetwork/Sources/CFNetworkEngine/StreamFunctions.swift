@@ -54,10 +54,11 @@ public func cfn_pair_with_address(_ address: CFData) -> CFNPair {
     makePair((try? SocketAddress(sockaddr: bytes(address))).map { StreamPair(address: $0) })
 }
 
-/// The states of a writer and of the reader that receives its bytes, with a buffer of `size` bytes.
+/// The states of a writer and of the reader that receives its bytes, with a buffer of `size` bytes; no states for a size that is not
+/// positive or above 1 GiB.
 @_cdecl("cfn_pair_bound") @implementation
 public func cfn_pair_bound(_ size: CFIndex) -> CFNPair {
-    guard size > 0 else { return makePair(nil) }
+    guard size > 0, size <= 1 << 30 else { return makePair(nil) }
     var (input, output): (InputStream?, OutputStream?)
     Foundation.Stream.getBoundStreams(withBufferSize: size, inputStream: &input, outputStream: &output)
     return makePair(input, output)

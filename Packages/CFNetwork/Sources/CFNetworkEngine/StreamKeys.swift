@@ -128,6 +128,13 @@ extension StreamKey {
         let key = string(kCFStreamPropertySocketSecurityLevel)
         return StreamKey(
             value: { $0.foundationValue(key) },
-            set: { $0.status == .notOpen && $0.setFoundationValue($1, key) })
+            set: { stream, value in
+                guard stream.status == .notOpen, stream.setFoundationValue(value, key) else { return false }
+                // Without TLS, the settings have no effect any more.
+                if stream.value(.tls) == nil {
+                    stream.dictionaries.withLock { $0[string(__kCFStreamPropertySSLSettings)] = nil }
+                }
+                return true
+            })
     }
 }

@@ -194,7 +194,10 @@ final class WriteStreamState: StreamState, @unchecked Sendable {
     override func open() throws(StreamError) { try stream.writeStream.open() }
 
     override func close() {
-        if finishesAtClose, status == .open { _ = Result { () throws(StreamError) in try stream.writeStream.finish() } }
+        // CoreFoundation also closes a stream that is deallocated, which must not wait; its object is nil then.
+        if finishesAtClose, status == .open, object != nil {
+            do throws(StreamError) { try stream.writeStream.finish() } catch { report(.errorOccurred) }
+        }
         stream.close()
     }
 

@@ -57,6 +57,8 @@ static void serve(struct Peer *peer, int connection) {
             }
             close(data);
             offset = 0;
+            // No confirmation before the client has ended the session: a client that waits for it waits forever.
+            if (strstr(line, "abandoned")) { while (PeerReadLine(connection, line, sizeof line) >= 0) {} break; }
             PeerSend(connection, strstr(line, "full") ? "552 Disk full\r\n" : "226 Done\r\n");
         } else PeerSend(connection, "500 Unknown\r\n");
     }
@@ -150,6 +152,20 @@ const char *CFNetworkFTPProgram(void) {
     CHECK(readAll(reader, bytes, sizeof bytes) == -1 && CFReadStreamGetError(reader).error == 530);
     CFRelease(reader);
 
+    // The keys of a SOCKS proxy, at a port without a listener: the transfer does not go around it.
+    const void *proxyKeys[] = {kCFStreamPropertySOCKSProxyHost, kCFStreamPropertySOCKSProxyPort};
+    number = 9;
+    CFNumberRef port = CFNumberCreate(NULL, kCFNumberSInt64Type, &number);
+    const void *proxyValues[] = {CFSTR("127.0.0.1"), port};
+    CFDictionaryRef proxy = CFDictionaryCreate(NULL, proxyKeys, proxyValues, 2, &kCFTypeDictionaryKeyCallBacks, &kCFTypeDictionaryValueCallBacks);
+    reader = createReader(&peer, "/file");
+    CHECK(CFReadStreamSetProperty(reader, kCFStreamPropertyFTPProxy, proxy));
+    CFReadStreamOpen(reader);
+    CHECK(readAll(reader, bytes, sizeof bytes) == -1);
+    CFRelease(reader);
+    CFRelease(proxy);
+    CFRelease(port);
+
     // A listing.
     reader = createReader(&peer, "/pub/");
     CHECK(CFReadStreamOpen(reader) && readAll(reader, bytes, sizeof bytes) == sizeof listing - 1);
@@ -161,6 +177,15 @@ const char *CFNetworkFTPProgram(void) {
     CFWriteStreamRef writer = createWriter(&peer, "/upload");
     CHECK(CFWriteStreamOpen(writer) && CFWriteStreamWrite(writer, (const UInt8 *)"abcdef", 6) == 6);
     CFWriteStreamClose(writer);
+    CFRelease(writer);
+    writer = createWriter(&peer, "/full");
+    CHECK(CFWriteStreamOpen(writer) && CFWriteStreamWrite(writer, (const UInt8 *)"abcdefg", 7) == 7);
+    CFWriteStreamClose(writer); // the server could not keep the file
+    error = CFWriteStreamGetError(writer);
+    CHECK(error.domain == kCFStreamErrorDomainFTP && error.error == 552);
+    CFRelease(writer);
+    writer = createWriter(&peer, "/abandoned"); // released without being closed
+    CHECK(CFWriteStreamOpen(writer) && CFWriteStreamWrite(writer, (const UInt8 *)"abcdefgh", 8) == 8);
     CFRelease(writer);
     writer = createWriter(&peer, "/directory/");
     CHECK(CFWriteStreamOpen(writer));

@@ -122,6 +122,8 @@ const char *CFNetworkPairsProgram(void) {
     CHECK(reader == NULL);
     CFStreamCreateBoundPair(NULL, &reader, &writer, 0);
     CHECK(reader == NULL && writer == NULL);
+    CFStreamCreateBoundPair(NULL, &reader, &writer, (CFIndex)1 << 62);
+    CHECK(reader == NULL && writer == NULL);
     PeerStop(&peer);
     CHECK(openSockets() == before);
     return NULL;

@@ -84,7 +84,8 @@ enum SecuritySettings {
         guard let name = name(of: value), let level = Level(name) else { return false }
         switch level {
         case .none: return stream.secure(nil, level: nil)
-        case .tls: return stream.secure(TLSConfiguration(), level: name)
+        // Settings that were made before, such as the peer's name, stay in effect.
+        case .tls: return stream.secure(stream.value(.tls) ?? TLSConfiguration(), level: name)
         }
     }
 

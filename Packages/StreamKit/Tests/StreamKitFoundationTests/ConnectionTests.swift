@@ -197,6 +197,16 @@ import Testing
         }
     }
 
+    @Test func aLevelAfterSettingsKeepsThem() throws {
+        let (input, _) = connection(to: 9)
+        #expect(input.setProperty([StreamSSLSetting.peerNameKey: "mail.example"], forKey: .sslSettingsKey))
+        #expect(input.setProperty(StreamSocketSecurityLevel.negotiatedSSL, forKey: .socketSecurityLevelKey))
+        let configuration = input.property(forKey: .sslContextKey) as? TLSConfiguration
+        #expect(configuration?.peerName == "mail.example")
+        #expect(input.setProperty(StreamSocketSecurityLevel.none, forKey: .socketSecurityLevelKey))
+        #expect(input.property(forKey: .sslContextKey) == nil)
+    }
+
     @Test("SK-110…SK-113: a SOCKS proxy as a dictionary, with Foundation's keys or those of system settings")
     func socksSettings() {
         let (input, output) = connection(to: 9, host: "www.example")

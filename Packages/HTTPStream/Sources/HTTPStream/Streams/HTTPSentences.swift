@@ -89,6 +89,9 @@ extension StreamError {
         Sentence(
             "http.lengthNeeded", "HTTP/1.0 cannot send a body of unknown length; give its length, or use HTTP/1.1."))
 
+    static let negativeLength = http(
+        .badURL, Sentence("http.negativeLength", "The length of the request's body must not be negative."))
+
     static func redirectLoop(_ url: String) -> StreamError {
         http(.redirectionLoop, Sentence("http.redirectLoop", "The redirects lead back to %1.", url))
     }

@@ -29,12 +29,14 @@ struct RequestPreparation {
 
     /// Returns the head as it is sent; the body is sent separately.
     ///
-    /// - Throws: an error of domain HTTP with code -3 for a body of unknown length in HTTP/1.0, which has no chunks.
+    /// - Throws: an error of domain HTTP with code -3 for a body of unknown length in HTTP/1.0, which has no chunks, and for a negative
+    ///   length.
     func prepare(
         _ request: HTTPRequest, _ method: HTTPMethod, to origin: HTTPOrigin, body: HTTPBody?
     ) throws(StreamError) -> Head {
         let length = body.flatMap { $0.length ?? RequestPreparation.statedLength(request.fields) }
         if body != nil, length == nil, request.version < .http11 { throw .lengthNeeded }
+        if let length, length < 0 { throw .negativeLength }
 
         var head = Head(bytes: [], bodyLength: length, expectsContinue: false)
         head.bytes.reserveCapacity(512)

@@ -82,6 +82,9 @@ import Testing
     @Test func versions() throws {
         #expect(try text(head(version: .http10)).hasPrefix("GET /a?b HTTP/1.0\r\n"))
         #expect(throws: StreamError.self) {
+            _ = try head(.put, body: .stream(length: -5) { ReadStream(bytes: []) })
+        }
+        #expect(throws: StreamError.self) {
             _ = try head(.put, version: .http10, body: .stream(length: nil) { ReadStream(bytes: []) })
         }
         #expect(throws: Never.self) {

@@ -60,7 +60,8 @@ CF_EXPORT CFReadStreamRef _Nonnull CFReadStreamCreateWithFTPURL(CFAllocatorRef _
 CF_EXPORT CFIndex CFFTPCreateParsedResourceListing(CFAllocatorRef _Nullable alloc, const UInt8 *_Nonnull buffer, CFIndex bufferLength, CFDictionaryRef _Nullable *_Nullable parsed) CF_REFINED_FOR_SWIFT;
 
 /// Creates a stream that writes a file or, for a URL that ends in a slash, creates a directory when it is opened. CFWriteStreamClose
-/// waits until the server has confirmed the transfer; a stream that is released without it abandons the transfer. Returns NULL for a
+/// waits until the server has confirmed the transfer; a stream that is released without it does not wait, and the server
+/// may keep what it has received. Returns NULL for a
 /// URL that cannot be used with FTP.
 CF_EXPORT CFWriteStreamRef _Nonnull CFWriteStreamCreateWithFTPURL(CFAllocatorRef _Nullable alloc, CFURLRef _Nonnull ftpURL) CF_REFINED_FOR_SWIFT;
 
