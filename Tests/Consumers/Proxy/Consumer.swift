@@ -11,9 +11,11 @@ import HTTPStream
         let running = Task {
             try await listener.run { client in
                 let server = StreamPair(host: host, port: port)
+                try? await server.opened()
                 async let up: Void = relay(.request, client.input, server.output)
                 try? await relay(.response, server.input, client.output)
                 server.close()
+                client.close()
                 try? await up
             }
         }
@@ -25,7 +27,6 @@ import HTTPStream
     }
 
     static func relay(_ kind: MessageParser.Kind, _ input: ReadStream, _ output: WriteStream) async throws {
-        try await output.opened()
         var (parser, writer) = (MessageParser(kind, leniency: .client), MessageWriter(leniency: .client))
         while case let bytes = try await input.read(upTo: 65536), !bytes.isEmpty {
             try parser.append(bytes)
