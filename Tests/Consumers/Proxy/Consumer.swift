@@ -11,7 +11,7 @@ import HTTPStream
         let running = Task {
             try await listener.run { client in
                 let server = StreamPair(host: host, port: port)
-                try? await server.opened()
+                try? server.open()
                 async let up: Void = relay(.request, client.input, server.output)
                 try? await relay(.response, server.input, client.output)
                 server.close()

@@ -60,10 +60,9 @@ final class ProgressObserver: Sendable {
 
     /// Returns a body that reports how much of it has been read.
     func observe(_ body: HTTPBody?) -> HTTPBody? {
-        guard var body else { return nil }
+        guard let body else { return nil }
         progress.withLock { $0.toSend = body.length }
-        body.onRead = { [self] count in change { $0.sent = count } }
-        return body
+        return body.observed { [self] count in change { $0.sent = count } }
     }
 
     /// Records that the response has arrived.

@@ -136,9 +136,10 @@ struct SessionAttempt {
     /// - Parameter redirects: the responses that led to the request.
     /// - Throws: ``StreamError/timedOut`` if no time is left.
     func prepareStream(to origin: HTTPOrigin, after redirects: [HTTPResponse]) async throws(StreamError) {
+        var permit: OriginAdmission.Permit?
         if let admission = session.admission {
             do throws(WaitError) {
-                exchange.permit(try await admission.admit(to: origin, until: options.deadline))
+                permit = try await admission.admit(to: origin, until: options.deadline)
             } catch .timedOut {
                 throw .timedOut("waiting for one of the session's connections", after: options.timeout)
             } catch {
@@ -157,8 +158,9 @@ struct SessionAttempt {
         }
         if leavesBodyOut { sent.fields.remove(.expect) }
         exchange.send(
-            sent, body: leavesBodyOut ? .bytes([]) : body, after: redirects, pool: pool, logins: logins,
-            needsIdleConnection: needsIdleConnection, upgrade: options.upgrade)
+            sent, body: leavesBodyOut ? .bytes([]) : body, after: redirects, pool: pool,
+            SessionSettings(
+                logins: logins, needsIdleConnection: needsIdleConnection, upgrade: options.upgrade, permit: permit))
         bound.forEach { $0.begin(stream) }
     }
 

@@ -79,30 +79,16 @@ final class HTTPExchange: StreamTransport {
     ///
     /// - Parameters:
     ///   - pool: the pool of the connections.
-    ///   - logins: the logins for the proxies of the route.
     ///   - redirects: the responses that led to the request.
-    ///   - needsIdleConnection: whether to fail with ``ConnectionGone`` instead of opening a connection: the request's login is
-    ///     valid only on the idle one.
-    ///   - upgrade: the protocol to which the request offers to switch; nil for none.
     func send(
         _ request: HTTPRequest, body: HTTPBody?, after redirects: [HTTPResponse], pool: HTTPConnectionPool,
-        logins: ProxyLogins, needsIdleConnection: Bool, upgrade: String?
+        _ session: SessionSettings
     ) {
         point.withLoad { (load, hasBegun) in
             if hasBegun { return }
             load.send(request, body: body, after: redirects)
             load.settings.pool = pool
-            load.settings.proxyLogins = logins
-            load.settings.needsIdleConnection = needsIdleConnection
-            load.settings.upgrade = upgrade
-        }
-    }
-
-    /// Sets the permission for the request, which ends when the load releases its connection. Has no effect once the stream has been
-    /// opened.
-    func permit(_ permit: OriginAdmission.Permit) {
-        point.withLoad { (load, hasBegun) in
-            if !hasBegun { load.settings.permit = permit }
+            load.settings.session = session
         }
     }
 

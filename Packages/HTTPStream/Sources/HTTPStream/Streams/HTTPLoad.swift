@@ -394,7 +394,7 @@ extension HTTPLoad {
     ///
     /// - Throws: an error if the server has switched to a protocol that was not offered (RFC 9110 §7.8).
     private mutating func switchProtocol(_ head: consuming HTTPResponse) throws(StreamError) {
-        guard let offered = settings.upgrade, let chosen = head.fields[.upgrade],
+        guard let offered = settings.session?.upgrade, let chosen = head.fields[.upgrade],
             chosen.lowercased() == offered.lowercased(), sender?.isComplete == true
         else { throw .switchedProtocols(head.fields[.upgrade] ?? "another protocol") }
         clock.endWaitForHead()
@@ -640,9 +640,9 @@ extension HTTPLoad {
         let ownLogin = settings.pool?.isOfOneLogin == true ? nil : fetch.request.connectionLogin
         let key = HTTPConnectionKey(
             origin, custom?.properties ?? StreamProperties(), loop: loop, ownLogin: ownLogin,
-            isTunnelled: settings.upgrade != nil)
+            isTunnelled: settings.offersSwitch)
         let idle = takeIdle(key, at: now)
-        if idle == nil, settings.needsIdleConnection { throw .connectionGone }
+        if idle == nil, settings.session?.needsIdleConnection == true { throw .connectionGone }
         let head = try prepareHead(of: url, to: origin, custom, idle)
         sentHead = head.bytes
         try beginExchange(head)
@@ -670,7 +670,7 @@ extension HTTPLoad {
         do throws(HTTPMessageError) {
             try exchange.beginRequest(
                 fetch.method, framing: framing, expectsContinue: head.expectsContinue,
-                isPersistent: settings.keepsConnection, offersSwitch: settings.upgrade != nil)
+                isPersistent: settings.keepsConnection, offersSwitch: settings.offersSwitch)
         } catch {
             throw StreamError(error)
         }
@@ -701,7 +701,9 @@ extension HTTPLoad {
     private mutating func takeIdle(_ key: HTTPConnectionKey, at now: Moment) -> HTTPConnection? {
         guard settings.keepsConnection, !mustBeNew else { return nil }
         // A request that may be sent twice can use a connection that has just ended; see ``retry(after:)``.
-        let mayRepeat = fetch.method.isIdempotent && fetch.body?.isRepeatable != false && !settings.needsIdleConnection
+        let mayRepeat =
+            fetch.method.isIdempotent && fetch.body?.isRepeatable != false
+            && settings.session?.needsIdleConnection != true
         let idle = (settings.pool ?? .shared).take(
             key, at: now, trusting: mayRepeat ? HTTPConnectionPool.trust : .zero
         ) { deferred.add(.close($0.pair)) }
@@ -715,7 +717,7 @@ extension HTTPLoad {
     ) throws(StreamError) -> RequestPreparation.Head {
         let preparation = RequestPreparation(
             keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent,
-            upgrade: settings.upgrade)
+            offersSwitch: settings.offersSwitch)
         if custom == nil, !origin.isFTP, fetch.request.fields.isEmpty {
             return try preparation.prepare(fetch.request, fetch.method, to: origin, body: fetch.body)
         }
@@ -723,7 +725,7 @@ extension HTTPLoad {
         if origin.isFTP, proxy == nil { throw .ftpNeedsProxy }
         let known: AuthenticationBody = fetch.body == nil ? .bytes(fetch.request.body ?? []) : .unknown
         let form = try HTTPRoute.form(
-            fetch.request, of: url, for: proxy, owner: proxies?.owner, settings.proxyLogins, body: known)
+            fetch.request, of: url, for: proxy, owner: proxies?.owner, settings.session?.logins, body: known)
         if proxy?.ownLogin != nil { proxies?.signed = fetch.request.fields.contains(.proxyAuthorization) ? nil : form }
         return try preparation.prepare(form, fetch.method, to: origin, body: fetch.body)
     }
@@ -761,7 +763,7 @@ extension HTTPLoad {
             throw error
         }
         stopSending()
-        if settings.needsIdleConnection { throw .connectionGone }
+        if settings.session?.needsIdleConnection == true { throw .connectionGone }
         dropConnection()
         log.emit(.sendsAgain)
         mustBeNew = true
@@ -865,7 +867,7 @@ extension HTTPLoad {
 
     /// Permits another request of the session, after the connection has been released.
     private mutating func endPermit() {
-        if let permit = settings.permit.take() { deferred.add(.endPermit(permit)) }
+        if let permit = settings.session?.permit { deferred.add(.endPermit(permit)) }
     }
 }
 
@@ -912,8 +914,8 @@ extension HTTPLoad {
         var properties = settings.properties
         proxyProgress().owner = HTTPRoute.owner(of: fetch.request, in: routes)
         let known = try HTTPRoute.routes(routes, for: fetch.request)
-        let isSecure = url.scheme?.lowercased() == "https" || settings.upgrade != nil
-        properties[.proxies] = settings.proxyLogins?.logins(in: known, toSecure: isSecure) ?? known
+        let isSecure = url.scheme?.lowercased() == "https" || settings.offersSwitch
+        properties[.proxies] = settings.session?.logins.logins(in: known, toSecure: isSecure) ?? known
         properties[.socksProxy] = nil
         return properties
     }
@@ -934,7 +936,7 @@ extension HTTPLoad {
     private mutating func takeRoute(to origin: HTTPOrigin, _ properties: StreamProperties) -> HTTPRoute {
         if let first = proxies?.candidates.first { return first }
         guard !properties.isEmpty, let routes = properties[.proxies], !routes.isEmpty else { return HTTPRoute() }
-        let candidates = HTTPRoute.all(to: origin, through: routes, inTunnels: settings.upgrade != nil)[...]
+        let candidates = HTTPRoute.all(to: origin, through: routes, inTunnels: settings.offersSwitch)[...]
         proxyProgress().candidates = candidates
         return candidates.first ?? HTTPRoute()
     }

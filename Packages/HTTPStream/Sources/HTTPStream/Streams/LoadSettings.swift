@@ -1,6 +1,25 @@
 internal import HTTPMessage
 internal import StreamKit
 
+/// What a session adds to the options of a load. A separate object, because streams without a session have none of it.
+final class SessionSettings: Sendable {
+    /// The logins for the proxies of the route.
+    let logins: ProxyLogins
+    /// Whether to fail with ``ConnectionGone`` instead of opening a connection: the request's login is valid only on the idle one.
+    let needsIdleConnection: Bool
+    /// The protocol to which the request offers to switch; nil for none.
+    let upgrade: String?
+    /// The permission for the request, which ends when the connection is released; nil if there is no limit.
+    let permit: OriginAdmission.Permit?
+
+    init(logins: ProxyLogins, needsIdleConnection: Bool, upgrade: String?, permit: OriginAdmission.Permit?) {
+        self.logins = logins
+        self.needsIdleConnection = needsIdleConnection
+        self.upgrade = upgrade
+        self.permit = permit
+    }
+}
+
 /// The options of a load, set before it begins.
 struct LoadSettings: Sendable {
     /// The properties of the connection.
@@ -21,14 +40,11 @@ struct LoadSettings: Sendable {
         set { proxyRules = newValue.map(ProxyRules.init) }
     }
     private var proxyRules: ProxyRules?
-    /// The logins of a session for the proxies of the route.
-    var proxyLogins: ProxyLogins?
-    /// The permission of a session for the request, which ends when the connection is released.
-    var permit: OriginAdmission.Permit?
-    /// Whether to fail with ``ConnectionGone`` instead of opening a connection.
-    var needsIdleConnection = false
-    /// The protocol to which the request offers to switch; nil for none.
-    var upgrade: String?
+    /// What a session adds; nil for a stream of its own.
+    var session: SessionSettings?
+
+    /// Whether the request offers to switch to another protocol.
+    var offersSwitch: Bool { session?.upgrade != nil }
 
     /// Whether no setting can route this load through a proxy: the common case, which then costs nothing.
     var namesNoProxy: Bool { proxyRules == nil && properties.isEmpty }

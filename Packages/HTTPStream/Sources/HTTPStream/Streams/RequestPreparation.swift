@@ -24,8 +24,8 @@ struct RequestPreparation {
 
     var keepsConnection: Bool
     var decodesContent: Bool
-    /// The protocol to which the request offers to switch; nil for none.
-    var upgrade: String?
+    /// Whether the request offers to switch to another protocol.
+    var offersSwitch = false
 
     /// Returns the head as it is sent; the body is sent separately.
     ///
@@ -64,7 +64,7 @@ struct RequestPreparation {
                 lines.write("\r\n")
             }
             writeFraming(of: method, hasBody: body != nil, length, to: &lines)
-            if upgrade != nil {
+            if offersSwitch {
                 lines.write("Connection: Upgrade\r\n")
             } else {
                 lines.write(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")
