@@ -14,43 +14,37 @@ public struct HTTPBody: Sendable {
         case once(ReadStream)
     }
 
-    /// A single reference, since a load is moved with its body.
-    private final class Storage: Sendable {
-        let source: Source
-        let length: Int64?
+    /// What few bodies have. A separate object, since a load is moved with its body.
+    private final class Extras: Sendable {
         let contentType: String?
         let onRead: (@Sendable (Int64) -> Void)?
 
-        init(
-            _ source: Source, _ length: Int64?, contentType: String? = nil, onRead: (@Sendable (Int64) -> Void)? = nil
-        ) {
-            self.source = source
-            self.length = length
+        init(contentType: String?, onRead: (@Sendable (Int64) -> Void)?) {
             self.contentType = contentType
             self.onRead = onRead
         }
     }
 
-    private let storage: Storage
+    let source: Source
+    let length: Int64?
+    private var extras: Extras?
 
-    var source: Source { storage.source }
-    var length: Int64? { storage.length }
-    /// The `Content-Type` of a request that has none of its own; nil for none.
-    var contentType: String? { storage.contentType }
-    /// Called with the number of bytes read from the source so far, without any lock.
-    var onRead: (@Sendable (Int64) -> Void)? { storage.onRead }
-
-    private init(source: Source, length: Int64?, contentType: String? = nil) {
-        storage = Storage(source, length, contentType: contentType)
+    private init(source: Source, length: Int64?) {
+        self.source = source
+        self.length = length
     }
+
+    /// The `Content-Type` of a request that has none of its own; nil for none.
+    var contentType: String? { extras?.contentType }
+
+    /// Called with the number of bytes read from the source so far, without any lock.
+    var onRead: (@Sendable (Int64) -> Void)? { extras?.onRead }
 
     /// Returns the body with another observer.
     func observed(by onRead: @escaping @Sendable (Int64) -> Void) -> HTTPBody {
-        HTTPBody(Storage(source, length, contentType: contentType, onRead: onRead))
-    }
-
-    private init(_ storage: Storage) {
-        self.storage = storage
+        var body = self
+        body.extras = Extras(contentType: contentType, onRead: onRead)
+        return body
     }
 
     /// A body of bytes in memory.
@@ -79,9 +73,11 @@ public struct HTTPBody: Sendable {
     /// A form, whose files are read while it is sent. A request without `Content-Type` gets that of the form.
     public static func multipart(_ form: MultipartForm) -> HTTPBody {
         let parts = form.encodedParts
-        return HTTPBody(
-            source: .repeatable { ReadStream(transport: BodyPartsTransport(parts, loop: .shared)) },
-            length: parts.reduce(0) { $0 + $1.length }, contentType: form.contentType)
+        var body = HTTPBody.stream(length: parts.reduce(0) { $0 + $1.length }) {
+            ReadStream(transport: BodyPartsTransport(parts, loop: .shared))
+        }
+        body.extras = Extras(contentType: form.contentType, onRead: nil)
+        return body
     }
 
     var isRepeatable: Bool {
