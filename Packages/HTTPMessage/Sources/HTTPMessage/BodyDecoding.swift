@@ -108,7 +108,9 @@ private enum HTTPCharset {
     /// Decodes text; nil for invalid bytes and unknown charsets.
     static func text(_ bytes: [UInt8], _ contentType: String?) -> String? {
         switch name(in: contentType) {
-        case "utf-8", "utf8", "us-ascii", "ascii":
+        case "us-ascii", "ascii":
+            return bytes.allSatisfy { $0 < 0x80 } ? String(decoding: bytes, as: UTF8.self) : nil
+        case "utf-8", "utf8":
             // A byte order mark is not part of the text.
             return String(validating: bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes[3...] : bytes[...], as: UTF8.self)
         case "iso-8859-1", "latin1":

@@ -23,7 +23,8 @@ import Testing
             ([0xe9], "text/html;charset=\"latin1\"", "é"), ([0xfe, 0xff, 0, 0x41], "a/b; charset=utf-16", "A"),
             ([0xff, 0xfe, 0x41, 0], "a/b; charset=UTF-16", "A"), ([0x41, 0], "a/b; charset=utf-16le", "A"),
             ([0x41], "a/b; charset=utf-16", nil), ([0xd8, 0], "a/b; charset=utf-16be", nil),
-            ([0x41], "a/b; charset=koi8-r", nil), ([], nil, ""), ([0x41], "a/b; q=1; Charset = us-ascii", "A"),
+            ([0x41], "a/b; charset=koi8-r", nil), ([], nil, ""),
+            ([0xc3, 0xbc], "a/b; charset=us-ascii", nil), ([0x41], "a/b; q=1; Charset = us-ascii", "A"),
             ([0x41], "a/b; charset=", "A"),
         ] as [([UInt8], String?, String?)])
     func text(_ bytes: [UInt8], _ contentType: String?, _ expected: String?) throws {

@@ -65,6 +65,17 @@ final class DisconnectionWatcher: Watcher, @unchecked Sendable {
         }
     }
 
+    /// Ends the observation before the handler: the connection carries another protocol, whose user reads its end.
+    func stop() {
+        let (timer, closed) = lock.withLock { () -> (LoopTimer?, OneShot<Void>?) in
+            if case .watching = state { state = .idle }
+            point.unwatch(.reader, self)
+            return (self.timer.take(), self.closed.take())
+        }
+        timer?.cancel()
+        closed?.provide(())
+    }
+
     /// Records a transfer to the client.
     func noteTransfer() {
         transfers.store(transfers.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
@@ -98,12 +109,17 @@ final class DisconnectionWatcher: Watcher, @unchecked Sendable {
         if let task { cancel(task) }
     }
 
-    /// Whether both directions of the connection have ended.
+    /// Whether the connection was reset, or both of its directions have ended and no received bytes are left. False if this side has
+    /// closed it.
     private var isReset: Bool {
         point.withDescriptor { descriptor in
             var entry = pollfd(fd: descriptor, events: 0, revents: 0)
-            return poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP | POLLERR) != 0
-        } ?? true
+            guard poll(&entry, 1, 0) > 0 else { return false }
+            if entry.revents & Int16(POLLERR) != 0 { return true }
+            var byte: UInt8 = 0
+            return entry.revents & Int16(POLLHUP) != 0
+                && recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) <= 0
+        } ?? false
     }
 
     /// Sets the timer of a client that has ended its output. Call inside the lock.

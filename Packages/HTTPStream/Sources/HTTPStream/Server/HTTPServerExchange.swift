@@ -348,7 +348,7 @@ extension HTTPServerExchange {
     /// Responds with 101 (Switching Protocols), and returns the connection, which then carries the other protocol (RFC 9110 §7.8).
     ///
     /// The connection belongs to the handler and is closed when the handler ends. The time limits of the configuration for
-    /// bodies and responses no longer apply, but the handler is still cancelled if the client disconnects.
+    /// bodies and responses no longer apply, and the handler is no longer cancelled if the client disconnects: it reads the end.
     ///
     /// ```swift
     /// let connection = try await exchange.switchProtocols(to: "echo")
@@ -392,6 +392,7 @@ extension HTTPServerExchange {
         }
         answer = .switched
         try await sendOutput()
+        watcher.stop()
         let received = connection.buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } }
         connection.buffer.remove(connection.buffer.count)
         try connection.pair.set(.readLimit, to: nil)

@@ -58,18 +58,20 @@ extension HTTPSession {
         guard request.body == nil, !request.fields.contains(.range), !request.fields.contains(.ifRange) else {
             throw .notDownloadable
         }
-        var options = LoadOptions(timeout: timeout ?? configuration.totalLimit)
+        var options = LoadOptions(timeout: timeout ?? configuration.totalTimeout)
         options.permitsDecoding = false
         var file = PartialFile(path, resuming: resuming)
         var download = DownloadState(file.kept)
         var retries = 0
         while true {
             do throws(StreamError) {
-                return try await attempt(&download, request, &file, options, progress)
+                return try await attempt(&download, request, &file, options, &retries, progress)
             } catch {
                 if download.offset > 0, let date = download.lastModified { file.date(date) }
                 guard download.isResumable, configuration.retries.permits(request, nil),
-                    let pause = configuration.retries.delay(after: error, retries: retries, random: .random(in: 0...1))
+                    let pause = configuration.retries.delay(
+                        after: error, retries: retries, random: .random(in: 0...1)),
+                    leavesTime(pause, options)
                 else { throw error }
                 retries += 1
                 do { try await Task.sleep(for: pause) } catch { throw .cancelled }
@@ -79,9 +81,9 @@ extension HTTPSession {
 
     private func attempt(
         _ download: inout DownloadState, _ request: HTTPRequest, _ file: inout PartialFile, _ options: LoadOptions,
-        _ progress: (@Sendable (HTTPProgress) -> Void)?
+        _ retries: inout Int, _ progress: (@Sendable (HTTPProgress) -> Void)?
     ) async throws(StreamError) -> HTTPResponse {
-        let stream = try await openRetrying(try download.request(for: request), nil, options)
+        let stream = try await openRetrying(try download.request(for: request), nil, options, &retries)
         defer { stream.close() }
         var response = try await stream.response()
         switch try download.begin(response) {
@@ -91,7 +93,7 @@ extension HTTPSession {
             try file.finish()
         case .again:
             stream.close()
-            return try await attempt(&download, request, &file, options, progress)
+            return try await attempt(&download, request, &file, options, &retries, progress)
         case .write:
             try file.begin(at: download.offset)
             var reported = HTTPProgress()

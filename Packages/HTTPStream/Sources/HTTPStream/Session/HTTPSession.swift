@@ -107,7 +107,9 @@ public final class HTTPSession: Sendable {
     public func open(
         _ request: HTTPRequest, body: HTTPBody? = nil, timeout: Duration? = nil
     ) async throws(StreamError) -> ReadStream {
-        try await openRetrying(request, body, LoadOptions(timeout: timeout ?? configuration.totalLimit))
+        var retries = 0
+        return try await openRetrying(
+            request, body, LoadOptions(timeout: timeout ?? configuration.totalTimeout), &retries)
     }
 
     /// Sends a request and reads the whole response.

@@ -13,10 +13,7 @@ struct LoadOptions: Sendable {
     var upgrade: String?
 
     /// The instant at which the load fails; nil for none.
-    var deadline: Moment? {
-        guard let timeout, timeout > .zero else { return nil }
-        return start + timeout
-    }
+    var deadline: Moment? { timeout.map { start + max(.zero, $0) } }
 
     /// Returns the time that is left; nil for no limit.
     ///

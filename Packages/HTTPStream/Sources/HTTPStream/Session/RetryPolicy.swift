@@ -13,7 +13,8 @@ internal import StreamKit
 /// Only a request whose repetition has no further effect is sent again: its method is idempotent (RFC 9110 §9.2.2) and its body can
 /// be read again. It is sent again after a response with one of ``statuses``, and after an error of the connection: a refused, reset
 /// or lost connection, an unreachable network, a name server that did not respond, or a time limit other than
-/// ``HTTPSession/Configuration/totalLimit``, which includes all retries.
+/// ``HTTPSession/Configuration/totalLimit``, which includes all retries. Once the head of the response has arrived, only a download
+/// to a file is continued after an error.
 ///
 /// The pause before a retry is random, between half of a delay and the whole, and the delay doubles with each retry, so that many
 /// clients do not return at the same time. A `Retry-After` field (RFC 9110 §10.2.3) replaces the delay; if it is longer than
@@ -105,11 +106,12 @@ public struct RetryPolicy: Sendable, Hashable {
 
 extension HTTPSession {
     /// Sends a request, again if the policy for retries requires it, and returns the stream of the final response.
+    ///
+    /// - Parameter retries: the number of retries of the load so far.
     func openRetrying(
-        _ request: HTTPRequest, _ body: HTTPBody?, _ options: LoadOptions
+        _ request: HTTPRequest, _ body: HTTPBody?, _ options: LoadOptions, _ retries: inout Int
     ) async throws(StreamError) -> ReadStream {
         let policy = configuration.retries
-        var retries = 0
         while true {
             var load = try SessionLoad(request, body: body, session: self, options)
             guard policy.permits(request, body), retries < policy.limit else { return try await load.run() }
@@ -136,7 +138,7 @@ extension HTTPSession {
     }
 
     /// Whether the time limit of a load has not passed after a pause.
-    private func leavesTime(_ pause: Duration, _ options: LoadOptions) -> Bool {
+    func leavesTime(_ pause: Duration, _ options: LoadOptions) -> Bool {
         options.deadline.map { Moment.now + pause < $0 } ?? true
     }
 }

@@ -121,6 +121,9 @@ extension HTTPSession {
         /// Makes the default configuration.
         public init() {}
 
+        /// ``totalLimit``, or nil if that is not positive.
+        var totalTimeout: Duration? { totalLimit.flatMap { $0 > .zero ? $0 : nil } }
+
         /// The policy for servers or for proxies.
         func policy(for role: ProtectionSpace.Role) -> AuthenticationPolicy {
             role == .proxy ? proxyPolicy ?? policy : policy

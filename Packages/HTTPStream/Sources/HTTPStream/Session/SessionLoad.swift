@@ -384,7 +384,9 @@ extension SessionLoad {
         besides old: KnownAuthentication?, from proxy: HTTPProxy?
     ) async throws(StreamError) -> KnownAuthentication? {
         do throws(WaitError) {
-            try await session.challengeSemaphore.wait()
+            try await session.challengeSemaphore.wait(until: options.deadline)
+        } catch .timedOut {
+            throw .timedOut("waiting for another login of the session", after: options.timeout)
         } catch {
             throw .cancelled
         }

@@ -38,6 +38,8 @@ import Testing
 
         subscript(_ index: Int) -> String { texts.withLock { $0.indices.contains(index) ? $0[index] : "" } }
 
+        var count: Int { texts.withLock { $0.count } }
+
         func add(_ text: String) -> Int {
             texts.withLock { texts in
                 texts.append(text)
@@ -103,6 +105,24 @@ import Testing
             let second = requests[1]
             #expect(second.contains("Range: bytes=3-\r\n"))
             #expect(second.contains("If-Range: Sun, 22 Nov 2026 08:00:00 GMT\r\n"))
+        }
+    }
+
+    /// The whole download makes as many retries as the policy permits, and none whose pause passes its time limit.
+    @Test func retriesAreCountedOnce() async throws {
+        let folder = try Folder()
+        let part = String(Self.whole.dropLast(3))
+        try await serve(part, "", "", "", "", "") { url, requests in
+            let policy = RetryPolicy(limit: 2, firstDelay: .zero)
+            await #expect(throws: StreamError.self) { try await session(policy).download(url, to: folder.file) }
+            #expect(requests.count == 3)
+        }
+        try await serve(part) { url, requests in
+            let policy = RetryPolicy(limit: 2, firstDelay: .seconds(3600), longestDelay: .seconds(3600))
+            await #expect(throws: StreamError.self) {
+                try await session(policy).download(url, to: folder.file, timeout: .seconds(30))
+            }
+            #expect(requests.count == 1)
         }
     }
 

@@ -73,6 +73,24 @@ import Testing
         }
     }
 
+    /// The other protocol notices the end itself: a handler that closes its connection is not cancelled by that.
+    @Test func aHandlerOfAnotherProtocolIsNotCancelled() async throws {
+        let result = OneShot<Bool>()
+        let handler: HTTPServer.Handler = { exchange in
+            let connection = try await exchange.switchProtocols(to: "echo")
+            while try await !connection.pair.input.read(upTo: 100).isEmpty {}
+            connection.pair.close()
+            await exchange.closed()
+            result.provide(Task.isCancelled)
+        }
+        try await serving(handler) { url in
+            let request = try HTTPRequest(method: .get, url: url)
+            guard case .switched(_, let connection) = try await session().upgrade(request, to: "echo") else { return }
+            connection.pair.close()
+            #expect(try await result.value() == false)
+        }
+    }
+
     /// Bytes that follow a head directly belong to the other protocol, on both sides.
     @Test func keepsBytesBehindTheHead() async throws {
         try await serving(Self.shout) { url in

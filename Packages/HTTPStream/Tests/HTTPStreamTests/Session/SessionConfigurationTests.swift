@@ -109,6 +109,13 @@ import Testing
         await #expect(throws: StreamError.timedOut) { try await attempt.prepareStream(to: origin, after: []) }
     }
 
+    @Test("a budget that is used up is no permission to wait", arguments: [Duration.zero, .seconds(-1)])
+    func noTime(_ timeout: Duration) async throws {
+        let url = try #require(URL(string: "http://127.0.0.1/"))
+        let error = await #expect(throws: StreamError.self) { _ = try await HTTPSession().get(url, timeout: timeout) }
+        #expect(error?.isTimeout == true)
+    }
+
     @Test func eachFieldHasARow() {
         let fields = Mirror(reflecting: HTTPSession.Configuration()).children.compactMap(\.label)
         #expect(Set(Self.rows.map(\.field)) == Set(fields))

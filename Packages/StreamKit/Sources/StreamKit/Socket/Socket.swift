@@ -364,8 +364,12 @@ extension Socket {
 
     static func listeners(passedAt first: Int32, count: Int32, loop: EventLoop) throws(StreamError) -> [Socket] {
         var sockets: [Socket] = []
+        // All of them, also those after an invalid one.
+        for descriptor in first..<first + count { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         for descriptor in first..<first + count {
-            let socket = try Socket(descriptor: descriptor, ownership: .owned, loop: loop)
+            guard let socket = try? Socket(descriptor: descriptor, ownership: .owned, loop: loop) else {
+                throw StreamError(posix: EINVAL, .passedSocketNotListening(descriptor))
+            }
             guard socket.state.withLock({ $0.phase == .listening }) else {
                 throw StreamError(posix: EINVAL, .passedSocketNotListening(descriptor))
             }

@@ -13,7 +13,7 @@ extension HTTPServerExchange {
     /// ```
     ///
     /// The connection ends with the handler. Call ``WebSocket/close(code:reason:)`` before, unless the client has closed it. If the
-    /// client disconnects, the handler's task is cancelled.
+    /// client disconnects, the messages end; the handler's task is not cancelled.
     ///
     /// - Parameters:
     ///   - configuration: The options of the socket.

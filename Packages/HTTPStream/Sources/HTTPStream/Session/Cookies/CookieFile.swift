@@ -52,7 +52,8 @@ enum CookieFile {
 
     static func contents(_ cookies: [HTTPCookie]) -> [UInt8] {
         var file = Array("# Netscape HTTP Cookie File\n\n".utf8)
-        for cookie in cookies where !cookie.rawName.contains(0x09) && !cookie.path.utf8.contains(0x09) {
+        for cookie in cookies
+        where cookie.isValid && !cookie.rawName.contains(0x09) && !cookie.path.utf8.contains(0x09) {
             if cookie.isHTTPOnly { file += mark }
             let seconds = cookie.expiry.map { max($0.secondsSinceEpoch, 1) } ?? 0
             let parts = [

@@ -81,7 +81,7 @@ struct CookieStore: Sendable {
     mutating func store(_ parsed: SetCookie, from url: CookieURL, at now: Int64, _ suffixes: PublicSuffixes) {
         guard let cookie = CookieStore.cookie(parsed, from: url, at: now, suffixes),
             // An insecure response leaves secure cookies alone.
-            cookie.isSecure || url.isSecure || !hidesSecureCookie(cookie)
+            cookie.isSecure || url.isSecure || !hidesSecureCookie(cookie, at: now)
         else { return }
         insert(cookie, at: now)
     }
@@ -110,10 +110,12 @@ struct CookieStore: Sendable {
         if parsed.name.isEmpty, isForSecure || isForHost { return nil }
         if isForSecure, !parsed.isSecure { return nil }
         if isForHost, !(parsed.isSecure && isHostOnly && parsed.domain.isEmpty && parsed.path == "/") { return nil }
-        return HTTPCookie(
+        let cookie = HTTPCookie(
             rawName: parsed.name, rawValue: parsed.value, domain: isHostOnly ? url.host : parsed.domain,
             isHostOnly: isHostOnly, path: parsed.path ?? url.defaultPath, expiry: expiry(of: parsed, at: now),
             isSecure: parsed.isSecure, isHTTPOnly: parsed.isHTTPOnly, sameSite: parsed.sameSite)
+        // A value that is sent as if it were a name and a value, or a path that is too long, such as that of the URL.
+        return cookie.isValid ? cookie : nil
     }
 
     /// The maximum age of a cookie in seconds: 400 days (RFC 6265bis §5.5).
@@ -132,14 +134,14 @@ struct CookieStore: Sendable {
     }
 
     /// Whether a secure cookie of the same name would be hidden or replaced by a cookie from an insecure response.
-    private func hidesSecureCookie(_ cookie: HTTPCookie) -> Bool {
+    private func hidesSecureCookie(_ cookie: HTTPCookie, at now: Int64) -> Bool {
         domains.contains { domain, entries in
             guard
                 domain == cookie.domain || CookieURL.isSubdomain(domain, of: cookie.domain)
                     || CookieURL.isSubdomain(cookie.domain, of: domain)
             else { return false }
             return entries.contains {
-                $0.cookie.isSecure && $0.cookie.rawName == cookie.rawName
+                $0.cookie.isSecure && !$0.cookie.isExpired(at: now) && $0.cookie.rawName == cookie.rawName
                     && CookieURL.isPath(cookie.path, in: $0.cookie.path)
             }
         }

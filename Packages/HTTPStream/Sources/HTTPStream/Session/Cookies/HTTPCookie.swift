@@ -1,4 +1,5 @@
 public import HTTPMessage
+internal import HostResolver
 public import StreamKit
 
 /// A cookie: a name and a value, and the URLs whose requests carry them (RFC 6265bis).
@@ -14,8 +15,8 @@ public import StreamKit
 public struct HTTPCookie: Hashable, Sendable {
     /// The attribute `SameSite`: whether a request carries the cookie that another site has caused.
     ///
-    /// For a session, another site causes a request if a redirect of that site leads to it. Requests of the application itself,
-    /// and redirects within the site that the application named, carry all cookies.
+    /// For a session, another site causes a request if a redirect leads there from the site that the application named. Requests
+    /// to the site that the application named carry all cookies, even after a redirect by way of another site (RFC 6265bis §5.2).
     @nonexhaustive
     public enum SameSite: String, Hashable, Sendable {
         /// Not sent after a redirect from another site.
@@ -60,7 +61,7 @@ public struct HTTPCookie: Hashable, Sendable {
     /// - Parameters:
     ///   - name: The name, without `=`, `;` and control characters.
     ///   - value: The value, without `;` and control characters.
-    ///   - domain: The host, or the domain with all of its hosts.
+    ///   - domain: The host, or the domain with all of its hosts. A dot before the domain, as in older notation, is dropped.
     ///   - isHostOnly: Whether only the host itself receives the cookie.
     ///   - path: The path, beginning with a slash.
     ///   - expiry: When the cookie ceases to exist; nil for the end of the session.
@@ -72,10 +73,13 @@ public struct HTTPCookie: Hashable, Sendable {
         name: String, value: String, domain: String, isHostOnly: Bool = true, path: String = "/",
         expiry: HTTPDate? = nil, isSecure: Bool = false, isHTTPOnly: Bool = false, sameSite: SameSite? = nil
     ) throws(StreamError) {
+        var domain = domain.lowercased()
+        if !isHostOnly, domain.hasPrefix(".") { domain.removeFirst() }
+        let isHost = IPAddress(domain) != nil || !domain.utf8.contains { ":/@[]".utf8.contains($0) }
         let cookie = HTTPCookie(
-            rawName: Array(name.utf8), rawValue: Array(value.utf8), domain: domain.lowercased(), isHostOnly: isHostOnly,
-            path: path, expiry: expiry, isSecure: isSecure, isHTTPOnly: isHTTPOnly, sameSite: sameSite)
-        guard cookie.isValid else { throw .invalidCookie }
+            rawName: Array(name.utf8), rawValue: Array(value.utf8), domain: domain, isHostOnly: isHostOnly, path: path,
+            expiry: expiry, isSecure: isSecure, isHTTPOnly: isHTTPOnly, sameSite: sameSite)
+        guard cookie.isValid, isHost, !domain.hasPrefix(".") else { throw .invalidCookie }
         self = cookie
     }
 

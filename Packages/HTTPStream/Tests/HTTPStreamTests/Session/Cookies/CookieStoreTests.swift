@@ -221,4 +221,30 @@ import Testing
         let sent = jar.sent("http://example.com/")
         #expect(sent.utf8.count <= 8192 && sent.utf8.count > 7000 && sent.hasPrefix("a0="))
     }
+
+    /// What a server can store can be saved and read again.
+    @Test("cookies that a file could not contain are refused", arguments: ["==b", "=a=b"])
+    func unsavable(_ field: String) {
+        var jar = Jar()
+        jar.set(field, "https://example.com/")
+        #expect(jar.sent("https://example.com/") == "")
+        jar.set("a=b", "https://example.com/\(String(repeating: "y", count: 2000))/")
+        #expect(jar.store.count == 0)
+    }
+
+    @Test func anExpiredSecureCookieHidesNothing() {
+        var jar = Jar()
+        jar.set("a=1; Secure; Max-Age=1", "https://example.com/")
+        jar.set("a=2", "http://example.com/", at: Self.now + 2)
+        #expect(jar.sent("http://example.com/", at: Self.now + 2) == "a=2")
+    }
+
+    @Test func domainsInOlderNotation() throws {
+        let cookie = try HTTPCookie(name: "a", value: "b", domain: ".Example.com", isHostOnly: false)
+        #expect(cookie.domain == "example.com")
+        for domain in [".example.com", "example.com:8080", "[::1]", "https://h", "a/b"] {
+            #expect(throws: StreamError.self) { try HTTPCookie(name: "a", value: "b", domain: domain) }
+        }
+        #expect(throws: Never.self) { try HTTPCookie(name: "a", value: "b", domain: "::1") }
+    }
 }
