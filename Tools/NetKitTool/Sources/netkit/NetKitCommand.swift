@@ -19,6 +19,7 @@ struct NetKitCommand: AsyncParsableCommand {
              22  the server responded with status 400 or above, or refused
              23  a local file cannot be read or written
              28  timed out
+             33  the server did not resume at the requested offset
              35  the TLS handshake failed
              47  too many redirects, or a redirect loop
              52  the server closed the connection without a response
@@ -44,7 +45,7 @@ struct NetKitCommand: AsyncParsableCommand {
     /// Runs the verb. A verb may find a command-line error only while it runs; its usage is then printed as well.
     static func main() async {
         do {
-            var command = try parseAsRoot(CommandLineArguments.separated(CommandLine.arguments.dropFirst()))
+            var command = try parsed(Array(CommandLine.arguments.dropFirst()))
             do {
                 if var verb = command as? any AsyncParsableCommand { try await verb.run() } else { try command.run() }
             } catch let error as ValidationError {
@@ -60,32 +61,21 @@ struct NetKitCommand: AsyncParsableCommand {
             Glibc.exit(code.rawValue)
         }
     }
-}
 
-/// The rules for arguments that the parser does not have.
-enum CommandLineArguments {
-    /// The short options that have a value.
-    private static let options: Set<Character> = ["o", "X", "H", "d", "x", "u"]
-
-    /// Separates a short option from a value that is attached to it, as curl's users write: `-XPUT` becomes `-X PUT`.
-    static func separated(_ arguments: some Sequence<String>) -> [String] {
-        var separated: [String] = []
-        var isValue = false
-        var isEnded = false
-        for argument in arguments {
-            let option = argument.hasPrefix("-") ? argument.dropFirst().first : nil
-            if isValue || isEnded || option.map(options.contains) != true {
-                separated.append(argument)
-                isEnded = isEnded || (argument == "--" && !isValue)
-                isValue = false
-            } else if argument.count == 2 {
-                separated.append(argument)
-                isValue = true
-            } else {
-                separated += [String(argument.prefix(2)), String(argument.dropFirst(2))]
-            }
+    /// The verb of a command line. An argument that no verb has is named before the values of the others are judged.
+    private static func parsed(_ arguments: [String]) throws -> any ParsableCommand {
+        let arguments = CommandLineArguments.separated(arguments)
+        if let unknown = CommandLineArguments.unknownVerb(in: arguments) { throw ValidationError(unknown) }
+        let verb = configuration.subcommands.first { $0.configuration.commandName == arguments.first }
+        let result = Result { try parseAsRoot(arguments) }
+        // The parser's help has a type of its own.
+        if let verb, (try? result.get()).map({ type(of: $0) == verb }) != true,
+            let unknown = CommandLineArguments.unknownOption(in: arguments, of: verb)
+        {
+            Terminal.say("Error: \(unknown)\nUsage: \(ShownText(lines: usageString(for: verb)))")
+            throw ExitCode.validationFailure
         }
-        return separated
+        return try result.get()
     }
 }
 
@@ -99,6 +89,7 @@ enum ExitStatus: Int32 {
     case serverError = 22
     case localFile = 23
     case timedOut = 28
+    case notResumed = 33
     case handshakeFailed = 35
     case redirects = 47
     case noAnswer = 52
@@ -122,6 +113,8 @@ enum ExitStatus: Int32 {
             self = servers.contains { $0.result == .timedOut } ? .timedOut : .nameNotFound
         case .ssl:
             self = ExitStatus.isAboutTrust(error) ? .untrustedCertificate : .handshakeFailed
+        case _ where error.sentence.key == "tool.range": self = .notResumed
+        case _ where ["proxy.variable", "proxy.line"].contains(error.sentence.key): self = .proxyRefused
         case .socks: self = .proxyRefused
         case .http where HTTPErrorNumber.ProxyError(rawValue: error.code) != nil: self = .proxyRefused
         case .http:

@@ -1,0 +1,134 @@
+import ArgumentParser
+import Foundation
+
+/// The rules for arguments that the parser does not have.
+enum CommandLineArguments {
+    /// The short options that have a value.
+    private static let options: Set<Character> = ["o", "X", "H", "d", "x", "u", "b", "c"]
+    /// The long options whose value may begin with a hyphen.
+    private static let optionsOfText: Set<String> = ["--data", "--header"]
+
+    /// Separates a short option from a value that is attached to it, as curl's users write: `-XPUT` becomes `-X PUT`.
+    static func separated(_ arguments: some Sequence<String>) -> [String] {
+        var separated: [String] = []
+        var isValue = false
+        var isEnded = false
+        for argument in arguments {
+            let option = argument.hasPrefix("-") ? argument.dropFirst().first : nil
+            if isValue || isEnded || option.map(options.contains) != true {
+                separated.append(argument)
+                isEnded = isEnded || (argument == "--" && !isValue)
+                isValue = !isValue && !isEnded && optionsOfText.contains(argument)
+            } else if argument.count == 2 {
+                separated.append(argument)
+                isValue = true
+            } else {
+                separated += [String(argument.prefix(2)), String(argument.dropFirst(2))]
+            }
+        }
+        return separated
+    }
+
+    /// The sentence about a verb that does not exist, also after `help`; nil if the verb exists or none is given.
+    static func unknownVerb(in arguments: [String]) -> String? {
+        let words = arguments.first == "help" ? arguments.dropFirst() : arguments[...]
+        guard let verb = words.first, !verb.hasPrefix("-") else { return nil }
+        let verbs = NetKitCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
+        if verbs.contains(verb) || verb == "help" { return nil }
+        let advice = nearest(to: verb, in: verbs).map { " Did you mean \($0)?" } ?? ""
+        return "Unknown verb '\(Terminal.shown(verb))'.\(advice)"
+    }
+
+    /// The sentence about the first option that the verb does not have; nil if it has all of them.
+    static func unknownOption(in arguments: [String], of verb: any ParsableCommand.Type) -> String? {
+        let known = Verb(verb)
+        var isValue = false
+        for argument in arguments.dropFirst() {
+            if isValue {
+                isValue = false
+                continue
+            }
+            if argument == "--" { return nil }
+            if argument.hasPrefix("--") {
+                let name = argument.dropFirst(2).prefix { $0 != "=" }
+                guard let hasValue = known.long[String(name)] else {
+                    let advice = nearest(to: String(name), in: known.long.keys.sorted()).map {
+                        " Did you mean --\($0)?"
+                    }
+                    return "Unknown option --\(Terminal.shown(String(name))).\(advice ?? "")"
+                }
+                isValue = hasValue && !argument.contains("=")
+            } else if argument.hasPrefix("-"), argument.count > 1 {
+                let letters = argument.dropFirst()
+                if let letter = letters.first(where: { known.short[$0] == nil }) {
+                    return "Unknown option -\(Terminal.shown(String(letter)))."
+                }
+                // The parser would print the help, and ignore the other letters.
+                if letters.count > 1, letters.contains("h") {
+                    return
+                        "\(argument): -h prints the help of \(arguments[0]) and cannot be combined with other options."
+                }
+                isValue = letters.last.flatMap { known.short[$0] } ?? false
+            }
+        }
+        return nil
+    }
+
+    /// The word that differs the least from a word with a typing error; nil if all differ too much.
+    private static func nearest(to word: String, in words: [String]) -> String? {
+        let limit = max(1, word.count / 3)
+        let distances = words.map { (word: $0, distance: distance(Array(word.prefix(64)), Array($0))) }
+        return distances.filter { $0.distance <= limit }.min { $0.distance < $1.distance }?.word
+    }
+
+    /// The number of letters to insert, remove, replace or exchange with their neighbour.
+    private static func distance(_ left: [Character], _ right: [Character]) -> Int {
+        var rows = [Array(0...right.count)]
+        for i in left.indices {
+            var row = [i + 1]
+            for j in right.indices {
+                var cost = min(rows[i][j + 1] + 1, row[j] + 1, rows[i][j] + (left[i] == right[j] ? 0 : 1))
+                if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] {
+                    cost = min(cost, rows[i - 1][j - 1] + 1)
+                }
+                row.append(cost)
+            }
+            rows.append(row)
+        }
+        return rows[left.count][right.count]
+    }
+}
+
+extension CommandLineArguments {
+    /// The options that a verb declares, by name; the value tells whether a value follows the option.
+    private struct Verb {
+        private(set) var long: [String: Bool] = ["help": false, "version": false]
+        private(set) var short: [Character: Bool] = ["h": false]
+
+        init(_ verb: any ParsableCommand.Type) {
+            // The parser offers the declarations only as JSON.
+            let tool = try? JSONDecoder().decode(Tool.self, from: Data(verb._dumpHelp().utf8))
+            for argument in tool?.command.arguments ?? [] where argument.kind != "positional" {
+                for name in argument.names ?? [] {
+                    if name.kind == "long" { long[name.name] = argument.kind == "option" }
+                    if name.kind == "short", let letter = name.name.first { short[letter] = argument.kind == "option" }
+                }
+            }
+        }
+
+        private struct Tool: Decodable {
+            var command: Command
+        }
+        private struct Command: Decodable {
+            var arguments: [Argument]?
+        }
+        private struct Argument: Decodable {
+            var kind: String
+            var names: [Name]?
+        }
+        private struct Name: Decodable {
+            var kind: String
+            var name: String
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import Testing
+
+/// Command lines with mistakes.
+@Suite struct CommandLineTests {
+    @Test(
+        "an unknown option is named before any value is judged",
+        arguments: [
+            (["get", "--foo", "3", "http://h.invalid/"], "Unknown option --foo.\nUsage: netkit get "),
+            (["get", "--complesed", "http://h.invalid/"], "Unknown option --complesed. Did you mean --compressed?"),
+            (["get", "-Z", "x", "http://h.invalid/"], "Unknown option -Z."),
+            (["ls", "-lh", "ftp://h.invalid/"], "-lh: -h prints the help of ls and cannot be combined"),
+            (["gte", "http://h.invalid/"], "Unknown verb 'gte'. Did you mean get?"),
+            (["help", "gte"], "Unknown verb 'gte'. Did you mean get?"),
+            (["lokoup", "x"], "Unknown verb 'lokoup'. Did you mean lookup?"),
+            (["frobnicate"], "Unknown verb 'frobnicate'.\n"),
+        ])
+    func namesTheMistake(_ arguments: [String], _ words: String) async throws {
+        let run = try await Tool.run(arguments)
+        #expect(run.status == 64 && run.errors.contains(words) && run.output.isEmpty, "\(run.text)")
+    }
+
+    @Test(arguments: [["help"], ["help", "get"], ["get", "-h"], ["get", "--help"], ["--version"], []])
+    func helpIsNoMistake(_ arguments: [String]) async throws {
+        let run = try await Tool.run(arguments)
+        #expect(run.status == 0 && !run.output.isEmpty && run.errors.isEmpty, "\(run.text)")
+    }
+}
