@@ -141,7 +141,16 @@ struct GetCommand: AsyncParsableCommand {
             guard let (sentence, status) = ExitStatus.describe(error) else { throw error }
             try fail(sentence, status)
         }
-        let outcome = await withNetworkExecutor { await load.run() }
+        let outcome = await withNetworkExecutor { [connection] in
+            var outcome = await load.run()
+            if case .failure(let error as StreamError) = outcome.result, outcome.response == nil,
+                let stream = outcome.stream ?? load.tried.stream, let url = stream[.httpFinalURL] ?? load.url,
+                let settings = try? connection.settings()
+            {
+                outcome.result = .failure(await ProxyFault.attributed(error, stream.report, to: url, settings))
+            }
+            return outcome
+        }
         if report, let stream = outcome.stream ?? load.tried.stream {
             Terminal.say(ShownText(lines: stream.report.description))
         }
@@ -187,7 +196,8 @@ struct GetCommand: AsyncParsableCommand {
         }
         let tried = LastStream()
         return Load(
-            open: try opening(request, try body(), prompt, tried), tried: tried, path: file, offset: offset,
+            open: try opening(request, try body(), prompt, tried), tried: tried, url: address, path: file,
+            offset: offset,
             isHead: request.method == .head, printsHead: head && !json,
             discardsBody: json && file == nil,
             showsProgress: Terminal.isInteractive && (file != nil || !Terminal.showsOutput))
@@ -272,9 +282,10 @@ extension GetCommand {
     ) async throws -> JSONOutput.Facts {
         try client.set(.ftpFetchesResourceInfo, to: true)
         let output = output == "-" ? nil : output
-        let offset = resume ? output.map(OutputFile.partialSize(of:)) ?? 0 : 0
-        let stream =
-            isDirectory || path.bytes.isEmpty ? client.lister(path) : client.reader(path, offset: UInt64(offset))
+        let isDirectory = isDirectory || path.bytes.isEmpty
+        // A listing has no parts.
+        let offset = resume && !isDirectory ? output.map(OutputFile.partialSize(of:)) ?? 0 : 0
+        let stream = isDirectory ? client.lister(path) : client.reader(path, offset: UInt64(offset))
         defer {
             if report { Terminal.say(ShownText(lines: stream.report.description)) }
             stream.close()

@@ -18,6 +18,8 @@ struct Load: Sendable {
     let open: @Sendable () async throws(StreamError) -> ReadStream
     /// The last stream that ``open`` tried. If it throws, only this stream has the report of the steps.
     let tried: LastStream
+    /// The URL on the command line.
+    let url: URL?
     let path: String?
     /// The size of the partial file that is continued.
     let offset: Int64
@@ -58,7 +60,14 @@ struct Load: Sendable {
             return
         }
         // A server that does not support ranges sends the whole file, which then replaces the partial one.
-        let begin = response.status.code == 206 && begins(response, at: offset) ? offset : 0
+        let begin = response.status.code == 206 ? offset : 0
+        if begin > 0, !begins(response, at: offset) {
+            throw StreamError(
+                domain: .http, code: HTTPErrorNumber.parseFailure.rawValue,
+                sentence: Sentence(
+                    "tool.range", "The server did not resume at byte %1; omit --resume to download the whole file.",
+                    String(offset)))
+        }
         if let path {
             if response.status == .rangeNotSatisfiable { return }
             try await copy(stream, to: try OutputFile(path: path, keeping: begin), from: begin, &outcome)

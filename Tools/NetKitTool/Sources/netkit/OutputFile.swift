@@ -37,12 +37,14 @@ struct OutputFile: ~Copyable {
     }
 
     /// Begins to write a file. It replaces an existing one only when it is complete (``finish()``); until then, and after a
-    /// failure, it has the suffix ``partialSuffix``. A device or pipe is written directly.
+    /// failure, it has the suffix ``partialSuffix``. A device or pipe, and all below /dev and /proc, is written directly. A
+    /// symbolic link stays; the file that it leads to is written.
     ///
     /// - Parameters:
     ///   - path: the file; created if it does not exist.
     ///   - keeps: the number of bytes of the partial file to keep; the rest is truncated. See ``partialSize(of:)``.
     init(path: String, keeping keeps: Int64) throws(Failure) {
+        let path = OutputFile.resolved(path)
         (descriptor, partial) = try OutputFile.open(path, keeping: keeps)
         name = path
         // Both calls fail for devices and pipes, which have neither a length nor an offset.
@@ -50,21 +52,58 @@ struct OutputFile: ~Copyable {
         _ = lseek(descriptor, off_t(keeps), SEEK_SET)
     }
 
+    /// The path of the file that a symbolic link leads to; the same path for a file that does not exist.
+    private static func resolved(_ path: String) -> String {
+        // A descriptor's link in /proc or /dev/fd has a target that may be no path at all.
+        guard !isSpecial(path), let pointer = realpath(path, nil) else { return path }
+        defer { free(pointer) }
+        return String(cString: pointer)
+    }
+
+    /// Whether a file is in a folder of the system whose files are not renamed.
+    private static func isSpecial(_ path: String) -> Bool {
+        (path.hasPrefix("/dev/") && !path.hasPrefix("/dev/shm/")) || path.hasPrefix("/proc/")
+    }
+
     private static func open(_ path: String, keeping keeps: Int64) throws(Failure) -> (Int32, partial: String?) {
         var status = stat()
         let exists = stat(path, &status) == 0
         let partial = path + partialSuffix
-        if !exists || status.st_mode & S_IFMT == S_IFREG {
+        if !isSpecial(path), !exists || status.st_mode & S_IFMT == S_IFREG {
             // Another program's partial file has the name of the whole.
             if keeps > 0, access(partial, F_OK) != 0, rename(path, partial) != 0 { throw failure(writing: path) }
-            let descriptor = Glibc.open(partial, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
-            if descriptor >= 0 { return (descriptor, partial) }
+            let descriptor = try openPartial(partial, like: exists ? status.st_mode & 0o7777 : nil)
+            if let descriptor { return (descriptor, partial) }
             // A file may be writable in a folder that is not.
             guard exists, errno == EACCES else { throw failure(writing: path) }
         }
         let descriptor = Glibc.open(path, O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(writing: path) }
         return (descriptor, nil)
+    }
+
+    /// Opens a partial file; nil with `errno` if that fails.
+    ///
+    /// - Parameter mode: the mode of the file to replace, which the partial file has before it has any content.
+    private static func openPartial(_ path: String, like mode: mode_t?) throws(Failure) -> Int32? {
+        // Another user may have put a link or a pipe there.
+        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        let descriptor = Glibc.open(path, flags, mode.map { $0 & 0o666 } ?? 0o666)
+        if descriptor < 0 {
+            if errno == ELOOP || errno == ENXIO { throw notRegular(path) }
+            return nil
+        }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw notRegular(path)
+        }
+        if let mode { fchmod(descriptor, mode) }
+        return descriptor
+    }
+
+    private static func notRegular(_ path: String) -> Failure {
+        Failure(description: "\(path) cannot be written: it is a symbolic link or special file; remove it first.")
     }
 
     deinit {
@@ -74,9 +113,6 @@ struct OutputFile: ~Copyable {
     /// Gives the complete file its name.
     func finish() throws(Failure) {
         guard let partial else { return }
-        var status = stat()
-        // The mode of the file that is replaced.
-        if stat(name, &status) == 0 { fchmod(descriptor, status.st_mode & 0o7777) }
         guard rename(partial, name) == 0 else { throw OutputFile.failure(writing: name) }
     }
 
@@ -88,6 +124,7 @@ struct OutputFile: ~Copyable {
 
     /// The number of bytes that an earlier transfer has left of a file: the size of the partial file, or that of the file itself.
     static func partialSize(of path: String) -> Int64 {
+        let path = resolved(path)
         let partial = path + partialSuffix
         return size(of: access(partial, F_OK) == 0 ? partial : path)
     }

@@ -12,10 +12,23 @@ struct UploadSource {
 
     /// - Throws: the reason why the source cannot be read.
     init(_ name: String) throws(OutputFile.Failure) {
-        path = name == "-" ? "/dev/stdin" : name
-        if let failure = OutputFile.Failure(reading: path) { throw failure }
         var status = stat()
-        guard stat(path, &status) == 0 else { throw OutputFile.Failure(description: "\(name) cannot be read.") }
+        if name == "-" {
+            // /dev/stdin cannot be opened if another user owns it, and would be read from its start.
+            guard fstat(STDIN_FILENO, &status) == 0 else { throw UploadSource.failure("standard input") }
+            if status.st_mode & S_IFMT == S_IFDIR {
+                throw OutputFile.Failure(description: "standard input is a folder.")
+            }
+            // A file is read by its path only to send it again, and if it is sent as a whole.
+            let isWhole = lseek(STDIN_FILENO, 0, SEEK_CUR) == 0 && access("/proc/self/fd/0", R_OK) == 0
+            isFile = isWhole && status.st_mode & S_IFMT == S_IFREG && status.st_size > 0
+            path = isFile ? "/proc/self/fd/0" : name
+            length = UploadSource.rest(status)
+            return
+        }
+        path = name
+        if let failure = OutputFile.Failure(reading: path) { throw failure }
+        guard stat(path, &status) == 0 else { throw UploadSource.failure(name) }
         let kind = status.st_mode & S_IFMT
         if kind == S_IFDIR { throw OutputFile.Failure(description: "\(name) is a folder.") }
         isFile = kind == S_IFREG
@@ -41,11 +54,20 @@ struct UploadSource {
             return stream
         }
         if offset > 0 { throw OutputFile.Failure(description: "\(path) cannot be resumed: it is not a file.") }
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw OutputFile.Failure(description: "\(path) cannot be read: \(String(cString: strerror(errno))).")
-        }
+        let descriptor = path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw UploadSource.failure(path == "-" ? "standard input" : path) }
         return StreamPair(descriptor: descriptor, ownership: .owned).input
+    }
+
+    /// The number of bytes from the offset of standard input to the end of its file; nil if it is not a file, or is empty.
+    private static func rest(_ status: stat) -> Int64? {
+        let offset = lseek(STDIN_FILENO, 0, SEEK_CUR)
+        guard status.st_mode & S_IFMT == S_IFREG, offset >= 0, status.st_size > offset else { return nil }
+        return Int64(status.st_size) - Int64(offset)
+    }
+
+    private static func failure(_ name: String) -> OutputFile.Failure {
+        OutputFile.Failure(description: "\(name) cannot be read: \(String(cString: strerror(errno))).")
     }
 
     private static func isEmpty(_ path: String) -> Bool {

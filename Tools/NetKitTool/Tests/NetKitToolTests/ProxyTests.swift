@@ -37,6 +37,23 @@ import Testing
                 "127.0.0.1") == "proxied")
     }
 
+    /// No program listens at port 1, and no name ends in .invalid.
+    @Test(
+        "a failure to reach the proxy names the proxy",
+        arguments: [
+            ("http://127.0.0.1:1", 7, "The proxy 127.0.0.1:1 refused the connection: nothing is listening there."),
+            ("http://localhost:1", 7, "The proxy localhost:1 refused the connection"),
+            ("http://p.invalid:3128", 6, "The proxy p.invalid:3128 cannot be used: the name p.invalid cannot be"),
+        ] as [(String, Int32, String)])
+    func unreachable(_ proxy: String, _ status: Int32, _ words: String) async throws {
+        for url in ["http://192.0.2.1/", "https://192.0.2.1/"] {
+            let run = try await Tool.run(["get", "-x", proxy, url])
+            #expect(run.status == status && run.errors.contains(words), "\(run.text)")
+        }
+        let run = try await Tool.run(["get", "--noproxy", "*", "-x", proxy, "http://127.0.0.1:1/"])
+        #expect(run.status == 7 && !run.errors.contains("proxy"), "\(run.text)")
+    }
+
     /// The nearest proxy receives a CONNECT to the next proxy, which then receives the request.
     @Test("-x twice is a chain") func chain() async throws {
         let nearest = try ScriptedServer { connection throws(PeerError) in

@@ -118,10 +118,10 @@ import Testing
     @Test func textsAreJoinedAndHaveAContentType() async throws {
         let server = try Self.receiver()
         let run = try await Tool.run(
-            ["get", "-d", "a=b", "-dc=d", "-HX: y", "-d", "-dx", "http://127.0.0.1:\(server.port)/"])
+            ["get", "-d", "a=b", "-dc=d", "-HX: y", "-d", "-dx", "--data", "-dump", "http://127.0.0.1:\(server.port)/"])
         #expect(run.status == 0, "\(run.text)")
         let received = try await received(server)
-        #expect(received.hasPrefix("POST / ") && received.hasSuffix("\r\n\r\na=b&c=d&-dx"), "\(received)")
+        #expect(received.hasPrefix("POST / ") && received.hasSuffix("\r\n\r\na=b&c=d&-dx&-dump"), "\(received)")
         #expect(received.contains("Content-Type: application/x-www-form-urlencoded\r\n"))
         #expect(received.contains("X: y\r\n"))
     }

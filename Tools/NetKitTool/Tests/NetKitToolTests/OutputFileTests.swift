@@ -1,0 +1,96 @@
+import Foundation
+import Glibc
+import Peers
+import Testing
+
+/// The files that `netkit get -o` writes.
+@Suite struct OutputFileTests {
+    /// Answers one request with `head`, a length and `body`.
+    private static func server(_ head: String = "HTTP/1.1 200 OK\r\n", _ body: String = "new") throws -> ScriptedServer
+    {
+        try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send("\(head)Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        }
+    }
+
+    private static func folder() throws -> URL {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder
+    }
+
+    @Test(
+        "a 206 that does not begin at the requested offset is refused", arguments: ["bytes 0-2/6", "bytes 2-4/6", nil])
+    func refusesAnotherRange(_ range: String?) async throws {
+        let field = range.map { "Content-Range: \($0)\r\n" } ?? ""
+        let server = try Self.server("HTTP/1.1 206 Partial Content\r\n\(field)", "XYZ")
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let partial = folder.appendingPathComponent("file.part")
+        try Data("abc".utf8).write(to: partial)
+        let file = folder.appendingPathComponent("file").path
+        let run = try await Tool.run(["get", "--resume", "-o", file, "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 33 && run.errors.contains("did not resume at byte 3"), "\(run.text)")
+        #expect(try String(contentsOf: partial, encoding: .utf8) == "abc")
+    }
+
+    @Test func aSymbolicLinkStaysAndThePartialFileIsPrivate() async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ncut")
+        }
+        let whole = try Self.server()
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (link, target) = (folder.path + "/link", folder.path + "/target")
+        try Data("old".utf8).write(to: URL(fileURLWithPath: target))
+        try #require(chmod(target, 0o600) == 0 && symlink("target", link) == 0)
+        let cut = try await Tool.run(["get", "-o", link, "http://127.0.0.1:\(server.port)/"])
+        var status = stat()
+        #expect(cut.status == 18 && stat(target + ".part", &status) == 0, "\(cut.text)")
+        #expect(status.st_mode & 0o7777 == 0o600)
+        let run = try await Tool.run(["get", "-o", link, "http://127.0.0.1:\(whole.port)/"])
+        #expect(run.status == 0, "\(run.text)")
+        #expect(lstat(link, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+        #expect(try String(contentsOfFile: target, encoding: .utf8) == "new")
+        #expect(stat(target, &status) == 0 && status.st_mode & 0o7777 == 0o600)
+    }
+
+    @Test("a link or pipe at the place of the partial file is not written", arguments: [true, false])
+    func refusesASpecialPartialFile(_ isLink: Bool) async throws {
+        let server = try Self.server()
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (file, other) = (folder.path + "/file", folder.path + "/other")
+        try Data("other".utf8).write(to: URL(fileURLWithPath: other))
+        try #require((isLink ? symlink(other, file + ".part") : mkfifo(file + ".part", 0o600)) == 0)
+        let run = try await Tool.run(["get", "-o", file, "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 23 && run.errors.contains("symbolic link or special file"), "\(run.text)")
+        #expect(try String(contentsOfFile: other, encoding: .utf8) == "other")
+    }
+
+    @Test func aDeviceIsWrittenDirectly() async throws {
+        let server = try Self.server()
+        let run = try await Tool.run(["get", "-o", "/dev/stdout", "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 0 && run.output == "new", "\(run.text)")
+    }
+
+    /// Standard input is read from its offset, which another program may have advanced.
+    @Test func theRestOfStandardInputIsUploaded() async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            _ = try connection.read(until: "\r\n0\r\n\r\n")
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        }
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data("first\nsecond\n".utf8).write(to: folder.appendingPathComponent("in"))
+        let run = try await Tool.run(
+            shell: "(dd bs=6 count=1 of=/dev/null 2>/dev/null; $netkit get -d @- http://127.0.0.1:\(server.port)/) "
+                + "< \(folder.path)/in")
+        #expect(run.status == 0, "\(run.text)")
+        let received = try await server.finished().map(\.text).joined()
+        #expect(received.contains("second\n") && !received.contains("first"), "\(received)")
+    }
+}
