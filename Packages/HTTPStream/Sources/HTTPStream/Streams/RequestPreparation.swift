@@ -51,13 +51,10 @@ struct RequestPreparation {
             try RequestPreparation.plain(request).serializeOpenHead(into: &head.bytes)
         }
         insertHost(of: origin, into: &head.bytes, isBare: isBare)
-        let contentType = body?.contentType.flatMap { fields.contains(.contentType) ? nil : $0 }
-        head.bytes.appendLines(upTo: 256 + (contentType?.utf8.count ?? 0)) { lines in
-            if let contentType {
-                lines.write("Content-Type: ")
-                contentType.utf8.forEach { lines.write($0) }
-                lines.write("\r\n")
-            }
+        if let body, let contentType = body.contentType, !fields.contains(.contentType) {
+            head.bytes += Array("Content-Type: \(contentType)\r\n".utf8)
+        }
+        head.bytes.appendLines(upTo: 256) { lines in
             if isBare || !fields.contains(.userAgent) {
                 lines.write("User-Agent: ")
                 lines.write(RequestPreparation.userAgent)
