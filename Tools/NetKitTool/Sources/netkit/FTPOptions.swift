@@ -128,6 +128,7 @@ struct FTPTarget: ParsableArguments {
         guard FTPOptions.isFTP(url), let address = URL(string: url) else {
             throw ValidationError("'\(Terminal.shownURL(url))' is not an FTP URL; use ftp://HOST/PATH or ftps://.")
         }
+        try URLArgument.checkEscapes(url)
         let facts = json ? facts.merging(["url": JSONOutput.url(url)]) { $1 } : nil
         let (client, path): (FTPClient, FTPPath)
         let settings: ProxySettings

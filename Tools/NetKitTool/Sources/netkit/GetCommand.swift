@@ -36,6 +36,17 @@ struct GetCommand: AsyncParsableCommand {
         help: ArgumentHelp("Write the body to FILE; - is standard output.", valueName: "FILE"))
     var output: String?
 
+    @Flag(
+        name: [.customShort("O"), .long],
+        help: "Write the body to a file with the last name in the URL, in the current folder.")
+    var remoteName = false
+
+    @Flag(name: [.customShort("i"), .long], help: "Print the response head before the body.")
+    var include = false
+
+    @Flag(name: [.customShort("s"), .long], help: "Show no progress; failures are still reported.")
+    var silent = false
+
     @Option(
         name: [.customShort("X"), .customLong("method")],
         help: ArgumentHelp("The request method. Default: GET, or POST with -d.", valueName: "METHOD"))
@@ -82,6 +93,22 @@ struct GetCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Give up after SECONDS in total.", valueName: "SECONDS"))
     var timeout: Double?
 
+    @Option(help: ArgumentHelp("Give up if no connection is made in SECONDS. Default: 75.", valueName: "SECONDS"))
+    var connectTimeout: Double?
+
+    @Option(
+        name: [.customShort("b"), .long], parsing: .unconditionalSingleValue,
+        help: ArgumentHelp(
+            "Send cookies: NAME=VALUE pairs for the URL's host, separated by ;, or those of a FILE in Netscape's format.",
+            valueName: "DATA|FILE"))
+    var cookie: [String] = []
+
+    @Option(
+        name: [.customShort("c"), .long],
+        help: ArgumentHelp(
+            "Write all cookies to FILE in Netscape's format after the transfer.", valueName: "FILE"))
+    var cookieJar: String?
+
     @Option(
         help: ArgumentHelp(
             "Send the request again up to NUMBER times after temporary failures (GET, HEAD, PUT, DELETE).",
@@ -94,12 +121,18 @@ struct GetCommand: AsyncParsableCommand {
     @Flag(help: "Print every step with its time on standard error.")
     var report = false
 
-    func validate() throws {
+    mutating func validate() throws {
+        if remoteName {
+            if output != nil || recursive { throw ValidationError("-O cannot be combined with -o or -r.") }
+            output = try URLArgument.fileName(of: url)
+        }
+        if include, json { throw ValidationError("-i cannot be combined with --json, which has the response head.") }
         if recursive, !FTPOptions.isFTP(url) { throw ValidationError("-r requires an ftp or ftps URL.") }
         if resume, output == nil, !recursive {
             throw ValidationError("--resume requires -o FILE, the partial file.")
         }
         try TimeLimit.check(timeout)
+        try TimeLimit.check(connectTimeout, of: "--connect-timeout")
         if let retry, !(0...1000).contains(retry) { throw ValidationError("--retry must be a number from 0 to 1000.") }
         if data.count > 1, data.contains(where: { $0.hasPrefix("@") }) {
             throw ValidationError("-d @FILE cannot be combined with another -d.")
@@ -112,6 +145,7 @@ struct GetCommand: AsyncParsableCommand {
                 "\(httpOptions.joined(separator: ", ")): not supported for \(address.scheme ?? "") URLs, only for http "
                     + "and https.")
         }
+        if recursive, silent { throw ValidationError("-s cannot be combined with -r.") }
         if recursive, report { throw ValidationError("--report cannot be combined with -r.") }
         if !FTPOptions.isFTP(url), ftp.tls != nil || ftp.active != nil {
             throw ValidationError("--tls and --active require an ftp or ftps URL.")
@@ -127,7 +161,9 @@ struct GetCommand: AsyncParsableCommand {
     private var httpOptions: [String] {
         [
             ("-X", method != nil), ("-H", !headers.isEmpty), ("-d", !data.isEmpty), ("-L", followsRedirects),
-            ("--head", head), ("--compressed", compressed), ("--retry", retry != nil),
+            ("--head", head), ("--compressed", compressed), ("--retry", retry != nil), ("-i", include),
+            ("--connect-timeout", connectTimeout != nil),
+            ("-b", !cookie.isEmpty), ("-c", cookieJar != nil),
         ].filter(\.1).map(\.0) + login.httpOptions
     }
 
@@ -135,8 +171,10 @@ struct GetCommand: AsyncParsableCommand {
         if FTPOptions.isFTP(url) { return try await runFTP() }
         let prompt = login.prompt()
         let load: Load
+        let jar: CookieJar
         do {
-            load = try makeLoad(prompt)
+            jar = try CookieJar(cookie, for: try address(), writing: cookieJar)
+            load = try makeLoad(prompt, jar.cookies)
         } catch {
             guard let (sentence, status) = ExitStatus.describe(error) else { throw error }
             try fail(sentence, status)
@@ -155,8 +193,10 @@ struct GetCommand: AsyncParsableCommand {
             Terminal.say(ShownText(lines: stream.report.description))
         }
         if json { Terminal.print(outcome.json(url: url, report: load.tried.stream?.report)) }
+        let saved = Result { try jar.save() }
         do {
             try outcome.result.get()
+            try saved.get()
         } catch {
             guard let (sentence, status) = ExitStatus.describe(error, after: outcome.response) else { throw error }
             try fail(sentence, status)
@@ -177,7 +217,7 @@ struct GetCommand: AsyncParsableCommand {
 
     // MARK: From the command line to a load
 
-    private func makeLoad(_ prompt: LoginPrompt) throws -> Load {
+    private func makeLoad(_ prompt: LoginPrompt, _ cookies: HTTPCookies) throws -> Load {
         let address = try address()
         if let scheme = address.scheme?.lowercased(), !["http", "https"].contains(scheme) {
             throw URLArgument.unsupported(url, scheme, use: "http, https, ftp or ftps")
@@ -196,17 +236,18 @@ struct GetCommand: AsyncParsableCommand {
         }
         let tried = LastStream()
         return Load(
-            open: try opening(request, try body(), prompt, tried), tried: tried, url: address, path: file,
+            open: try opening(request, try body(), prompt, cookies, tried), tried: tried, url: address, path: file,
             offset: offset,
-            isHead: request.method == .head, printsHead: head && !json,
+            isHead: request.method == .head, printsHead: (head || include) && !json,
             discardsBody: json && file == nil,
-            showsProgress: Terminal.isInteractive && (file != nil || !Terminal.showsOutput))
+            showsProgress: !silent && Terminal.isInteractive && (file != nil || !Terminal.showsOutput))
     }
 
     private func address() throws -> URL {
         guard let address = URL(string: url).map(login.url(for:)), address.scheme != nil else {
             throw ValidationError(URLArgument.invalid(url))
         }
+        try URLArgument.checkEscapes(url)
         return address
     }
 
@@ -231,7 +272,8 @@ struct GetCommand: AsyncParsableCommand {
 
     /// Opens the request in a session, which logs in to servers and proxies with the logins of the command line only.
     private func opening(
-        _ request: HTTPRequest, _ body: HTTPBody?, _ prompt: LoginPrompt, _ tried: LastStream
+        _ request: HTTPRequest, _ body: HTTPBody?, _ prompt: LoginPrompt, _ cookies: HTTPCookies,
+        _ tried: LastStream
     ) throws -> @Sendable () async throws(StreamError) -> ReadStream {
         // For an http URL TLS is set up only where a redirect may lead to https; --cacert is for proxies, too.
         let mayUseTLS = followsRedirects || request.url?.scheme?.lowercased() == "https"
@@ -244,6 +286,10 @@ struct GetCommand: AsyncParsableCommand {
             configuration.totalLimit = .seconds(timeout)
             configuration.properties[.openLimit] = .seconds(timeout)
         }
+        if let connectTimeout {
+            configuration.properties[.openLimit] = .seconds(min(connectTimeout, timeout ?? connectTimeout))
+        }
+        configuration.cookies = .shared(cookies)
         if let retry { configuration.retries = RetryPolicy(limit: retry) }
         configuration.onRequest = { tried.set($0) }
         let session = HTTPSession(configuration)
@@ -294,7 +340,7 @@ extension GetCommand {
         try await stream.opened()
         let file = if let output { try OutputFile(path: output, keeping: offset) } else { OutputFile() }
         let discardsBody = json && output == nil
-        let isShown = Terminal.isInteractive && (output != nil || !Terminal.showsOutput)
+        let isShown = !silent && Terminal.isInteractive && (output != nil || !Terminal.showsOutput)
         var progress =
             isShown ? ProgressBar(total: stream[.ftpResourceSize].map(Int64.init(clamping:)), offset: offset) : nil
         var count = offset
@@ -332,6 +378,38 @@ enum URLArgument {
         let guess = "http://\(text)"
         let isHost = !text.contains("@") && !text.contains("//") && URL(string: guess)?.host()?.isEmpty == false
         return "'\(Terminal.shownURL(text))' is not a URL.\(isHost ? " Did you mean \(guess)?" : "")"
+    }
+
+    /// The last name in a URL, for the file of `-O`; an escape in it cannot lead to another folder.
+    static func fileName(of text: String) throws -> String {
+        let path = URL(string: text)?.path(percentEncoded: true) ?? ""
+        let name = path.split(separator: "/", omittingEmptySubsequences: false).last?.removingPercentEncoding ?? ""
+        let isSafe =
+            !name.hasPrefix(".")
+            && !name.unicodeScalars.contains { $0 == "/" || $0.properties.generalCategory == .control }
+        guard !name.isEmpty, isSafe else {
+            throw ValidationError("'\(Terminal.shownURL(text))' has no safe file name; use -o FILE.")
+        }
+        return name == "-" ? "./-" : name
+    }
+
+    /// Throws if a percent sign begins no escape (RFC 3986 §2.1), or if only a part of the URL is escaped. Foundation would
+    /// silently turn each percent sign into `%25`.
+    static func checkEscapes(_ text: String) throws {
+        // The zone of an IPv6 address has a percent sign of its own.
+        let rest = text.replacing(/\/\/[^\/]*\]/, with: "//h")
+        guard rest.contains("%") else { return }
+        let shown = Terminal.shownURL(text)
+        let bytes = Array(rest.utf8)
+        for index in bytes.indices where bytes[index] == UInt8(ascii: "%") {
+            let digits = bytes[(index + 1)...].prefix(2)
+            if digits.count == 2, digits.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) { continue }
+            let escape = Terminal.shown(String(decoding: [UInt8(ascii: "%")] + digits, as: UTF8.self))
+            throw ValidationError("'\(shown)' is not a URL: \(escape) is no escape; write a percent sign as %25.")
+        }
+        if URL(string: rest, encodingInvalidCharacters: false) == nil {
+            throw ValidationError("'\(shown)' is not a URL: only a part of it is escaped; write a space as %20.")
+        }
     }
 
     /// The URL has another scheme than those that the verb supports; `HOST:PORT` is read as scheme and path.

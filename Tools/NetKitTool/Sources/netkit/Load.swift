@@ -48,8 +48,12 @@ struct Load: Sendable {
         outcome.stream = stream
         let response = try await stream.response()
         outcome.response = response
-        if printsHead { Terminal.write("\(head(response))\n", to: 1) }
-        if printsHead && !discardsBody && path == nil { return }
+        if printsHead {
+            // An empty line separates the head from the body.
+            let end: ShownText = isHead || path != nil ? "\n" : "\n\n"
+            Terminal.write("\(head(response))\(end)", to: STDOUT_FILENO)
+        }
+        if printsHead && !discardsBody && path == nil && isHead { return }
         // Without a body, an existing file stays as it is. Neither does the body of an error replace it.
         let hasBody = response.status != .noContent && response.status != .notModified && !isHead
         if path != nil, !hasBody || response.status.code >= 400, response.status != .rangeNotSatisfiable { return }

@@ -43,9 +43,10 @@ struct OutputFile: ~Copyable {
     /// - Parameters:
     ///   - path: the file; created if it does not exist.
     ///   - keeps: the number of bytes of the partial file to keep; the rest is truncated. See ``partialSize(of:)``.
-    init(path: String, keeping keeps: Int64) throws(Failure) {
+    ///   - isPrivate: whether a new file is readable by its user only.
+    init(path: String, keeping keeps: Int64, isPrivate: Bool = false) throws(Failure) {
         let path = OutputFile.resolved(path)
-        (descriptor, partial) = try OutputFile.open(path, keeping: keeps)
+        (descriptor, partial) = try OutputFile.open(path, keeping: keeps, mode: isPrivate ? 0o600 : nil)
         name = path
         // Both calls fail for devices and pipes, which have neither a length nor an offset.
         _ = ftruncate(descriptor, off_t(keeps))
@@ -65,14 +66,16 @@ struct OutputFile: ~Copyable {
         (path.hasPrefix("/dev/") && !path.hasPrefix("/dev/shm/")) || path.hasPrefix("/proc/")
     }
 
-    private static func open(_ path: String, keeping keeps: Int64) throws(Failure) -> (Int32, partial: String?) {
+    private static func open(
+        _ path: String, keeping keeps: Int64, mode: mode_t?
+    ) throws(Failure) -> (Int32, partial: String?) {
         var status = stat()
         let exists = stat(path, &status) == 0
         let partial = path + partialSuffix
         if !isSpecial(path), !exists || status.st_mode & S_IFMT == S_IFREG {
             // Another program's partial file has the name of the whole.
             if keeps > 0, access(partial, F_OK) != 0, rename(path, partial) != 0 { throw failure(writing: path) }
-            let descriptor = try openPartial(partial, like: exists ? status.st_mode & 0o7777 : nil)
+            let descriptor = try openPartial(partial, like: exists ? status.st_mode & 0o7777 : mode)
             if let descriptor { return (descriptor, partial) }
             // A file may be writable in a folder that is not.
             guard exists, errno == EACCES else { throw failure(writing: path) }

@@ -41,10 +41,31 @@ import Testing
             ["browse", "_x._tcp", "--engine", "embedded", "--interface", "nowhere0", "--timeout", "0.1"], 64,
             "no such interface"
         ),
+        (
+            ["get", "--cacert", "/etc/hostname", "https://h.invalid/"], 23,
+            "/etc/hostname contains no certificate (PEM)."
+        ),
+        (["get", "--cacert", "/etc", "https://h.invalid/"], 23, "/etc is a folder."),
+        (["get", "http://127.1/"], 3, "not a valid host name: 127.1 (a number that is not an IPv4 address)"),
+        (["get", "http://h.invalid/%zz"], 64, "%zz is no escape; write a percent sign as %25."),
+        (["ls", "ftp://h.invalid/a%2"], 64, "%2 is no escape; write a percent sign as %25."),
+        (["get", "http://h.invalid/a b%20c"], 64, "only a part of it is escaped; write a space as %20."),
+        (["get", "--connect-timeout", "0", "http://h.invalid/"], 64, "--connect-timeout must be a number of seconds"),
+        (["get", "-O", "http://h.invalid/"], 64, "has no safe file name; use -o FILE."),
+        (["get", "-O", "http://h.invalid/..%2fx"], 64, "has no safe file name; use -o FILE."),
+        (["get", "-O", "http://h.invalid/.profile"], 64, "has no safe file name; use -o FILE."),
+        (["get", "-b", "/nowhere/x", "http://h.invalid/"], 23, "/nowhere/x cannot be read: No such file"),
+        (["get", "-b", "/etc/hostname", "http://h.invalid/"], 23, "/etc/hostname is not a cookie file."),
     ])
     func reportsReason(_ arguments: [String], _ status: Int32, _ words: String) async throws {
         let run = try await Tool.run(arguments)
         #expect(run.status == status && run.text.contains(words), "\(run.text)")
+    }
+
+    @Test func reportsAMalformedProxyVariable() async throws {
+        let run = try await Tool.run(["get", "http://h.invalid/"], environment: ["http_proxy": "::::"])
+        #expect(
+            run.status == 97 && run.errors.contains("The environment variable http_proxy is invalid"), "\(run.text)")
     }
 
     /// Options that require TLS are refused for a connection without it.
@@ -74,7 +95,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ["-X", "PUT"], ["-H", "A: b"], ["-d", "x"], ["-L"], ["--head"], ["--compressed"], ["--auth", "digest"],
+        ["-X", "PUT"], ["-H", "A: b"], ["-d", "x"], ["-L"], ["--head"], ["-i"], ["-b", "a=b"], ["--compressed"],
+        ["--auth", "digest"],
         ["--proxy-user", "a:b"], ["--proxy-auth", "basic"], ["--delegate", "h.invalid"], ["--negotiate-host", "*"],
         ["--password-store", "keyring"], ["--password-store", "keyring", "--save-password"],
     ])

@@ -70,6 +70,39 @@ import Testing
         #expect(try String(contentsOfFile: other, encoding: .utf8) == "other")
     }
 
+    @Test func theFileHasTheLastNameOfTheURL() async throws {
+        let server = try Self.server()
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let line = "cd \(folder.path) && $netkit get -s -O 'http://127.0.0.1:\(server.port)/a/b%20c.txt?d=/e'"
+        let run = try await Tool.run(shell: line)
+        #expect(run.status == 0 && run.text.isEmpty, "\(run.text)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["b c.txt"])
+    }
+
+    @Test func theHeadIsPrintedBeforeTheBody() async throws {
+        let server = try Self.server("HTTP/1.1 200 OK\r\nA: b\r\n")
+        let run = try await Tool.run(["get", "-i", "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 0 && run.output.hasPrefix("HTTP/1.1 200 OK\n"), "\(run.text)")
+        #expect(run.output.contains("A: b\n") && run.output.hasSuffix("\n\nnew"), "\(run.text)")
+    }
+
+    /// The first run sends cookies of the command line and stores those of the response, the second sends all of them.
+    @Test func cookiesAreSentAndStored() async throws {
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let jar = folder.path + "/jar"
+        for (options, sent) in [(["-b", "a=b; c=d", "-b", jar], "a=b; c=d"), (["-b", jar], "a=b; c=d; k=v")] {
+            let server = try Self.server("HTTP/1.1 200 OK\r\nSet-Cookie: k=v\r\n")
+            let run = try await Tool.run(["get", "-c", jar] + options + ["http://127.0.0.1:\(server.port)/"])
+            #expect(run.status == 0 && run.output == "new", "\(run.text)")
+            let received = try await server.finished().map(\.text).joined()
+            #expect(received.contains("Cookie: \(sent)\r\n"), "\(received)")
+        }
+        var status = stat()
+        #expect(stat(jar, &status) == 0 && status.st_mode & 0o7777 == 0o600)
+    }
+
     @Test func aDeviceIsWrittenDirectly() async throws {
         let server = try Self.server()
         let run = try await Tool.run(["get", "-o", "/dev/stdout", "http://127.0.0.1:\(server.port)/"])

@@ -57,6 +57,13 @@ import Testing
             "\(run.text)")
     }
 
+    /// The server accepts the connection, but does not answer the TLS handshake.
+    @Test func connectTimeoutIncludesTLS() async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in try connection.readToEnd() }
+        let run = try await Tool.run(["get", "--connect-timeout", "0.3", "https://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 28, "\(run.text)")
+    }
+
     /// The length of the rest and the size of the partial file exceed the largest integer.
     @Test func resumesBeforeARestOfTheLargestLength() async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
@@ -73,6 +80,37 @@ import Testing
         let partial = file.appendingPathExtension("part")
         defer { try? FileManager.default.removeItem(at: partial) }
         #expect(try String(contentsOf: partial, encoding: .utf8) == "abcdef")
+    }
+
+    /// The listing is complete each time; it is not appended to the earlier one.
+    @Test func aListingIsNotResumed() async throws {
+        let data = try ScriptedServer { connection throws(PeerError) in try connection.send("a\r\nb\r\n") }
+        let control = try ScriptedServer { connection throws(PeerError) in
+            try connection.send("220 Hello.\r\n")
+            while true {
+                let line = try connection.read(until: "\r\n")
+                let reply =
+                    switch line.prefix(4) {
+                    case "USER": "331 Password?"
+                    case "PASS": "230 Welcome."
+                    case "TYPE", "CWD ": "200 OK."
+                    case "EPSV": "229 (|||\(data.port)|)"
+                    case "MLSD", "LIST": "150 Here it comes.\r\n226 Done."
+                    case "QUIT": "221 Bye."
+                    default: "502 Unknown."
+                    }
+                try connection.send(reply + "\r\n")
+            }
+        }
+        defer { control.stop() }
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-\(UUID())")
+        try Data("a\r\n".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let run = try await Tool.run([
+            "get", "--resume", "-o", file.path, "ftp://ann:pw@127.0.0.1:\(control.port)/x/",
+        ])
+        #expect(run.status == 0, "\(run.text)")
+        #expect(try String(contentsOf: file, encoding: .utf8) == "a\r\nb\r\n")
     }
 
     // MARK: Uploads
