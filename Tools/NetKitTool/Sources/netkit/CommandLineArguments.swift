@@ -41,9 +41,14 @@ enum CommandLineArguments {
 
     /// The sentence about the first option that the verb does not have; nil if it has all of them.
     static func unknownOption(in arguments: [String], of verb: any ParsableCommand.Type) -> String? {
+        var (verb, rest) = (verb, arguments.dropFirst())
+        // A verb of a verb, such as `token decode`.
+        while let inner = verb.configuration.subcommands.first(where: { $0.configuration.commandName == rest.first }) {
+            (verb, rest) = (inner, rest.dropFirst())
+        }
         let known = Verb(verb)
         var isValue = false
-        for argument in arguments.dropFirst() {
+        for argument in rest {
             if isValue {
                 isValue = false
                 continue

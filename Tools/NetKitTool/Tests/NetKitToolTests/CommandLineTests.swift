@@ -9,6 +9,7 @@ import Testing
             (["get", "--complesed", "http://h.invalid/"], "Unknown option --complesed. Did you mean --compressed?"),
             (["get", "-Z", "x", "http://h.invalid/"], "Unknown option -Z."),
             (["ls", "-lh", "ftp://h.invalid/"], "-lh: -h prints the help of ls and cannot be combined"),
+            (["token", "decode", "--jsn", "x"], "Unknown option --jsn. Did you mean --json?"),
             (["gte", "http://h.invalid/"], "Unknown verb 'gte'. Did you mean get?"),
             (["help", "gte"], "Unknown verb 'gte'. Did you mean get?"),
             (["lokoup", "x"], "Unknown verb 'lokoup'. Did you mean lookup?"),
@@ -23,5 +24,11 @@ import Testing
     func helpIsNoMistake(_ arguments: [String]) async throws {
         let run = try await Tool.run(arguments)
         #expect(run.status == 0 && !run.output.isEmpty && run.errors.isEmpty, "\(run.text)")
+    }
+
+    @Test func aVerbOfAVerbHasItsOwnOptions() async throws {
+        let token = "TlRMTVNTUAABAAAAB4IIogAAAAAAAAAAAAAAAAAAAAAGAbEdAAAADw=="
+        let run = try await Tool.run(["token", "decode", "--json", token])
+        #expect(run.status == 0 && run.errors.isEmpty, "\(run.text)")
     }
 }
