@@ -182,7 +182,7 @@ struct DownloadState: Sendable {
         case 200: offset = 0
         case 206:
             // The server has compared the validator; a part of another version would nevertheless be a broken file.
-            guard isResumable, DownloadState.firstByte(of: response) == offset,
+            guard isResumable, DownloadState.isRest(response, from: offset),
                 tag == nil || validator?.hasPrefix("\"") != true || tag == validator
             else { throw .wrongPart }
         case 416 where isResumable:
@@ -196,12 +196,14 @@ struct DownloadState: Sendable {
         return .write
     }
 
-    /// The first byte in `Content-Range: bytes 10-19/20`.
-    private static func firstByte(of response: HTTPResponse) -> Int64? {
+    /// Whether `Content-Range: bytes 10-19/20` goes from an offset to the end: a part of the rest would be taken for the whole of it.
+    private static func isRest(_ response: HTTPResponse, from offset: Int64) -> Bool {
         guard let range = response.fields[.contentRange]?.split(separator: " ").last,
-            let dash = range.firstIndex(of: "-")
-        else { return nil }
-        return Int64(range[..<dash])
+            let dash = range.firstIndex(of: "-"), let slash = range.firstIndex(of: "/"), dash < slash,
+            let last = Int64(range[range.index(after: dash)..<slash]), last >= offset,
+            let length = Int64(range[range.index(after: slash)...]), length > last
+        else { return false }
+        return Int64(range[..<dash]) == offset && length - last == 1
     }
 
     /// The length in `Content-Range: bytes */20`.
@@ -225,7 +227,8 @@ struct PartialFile: ~Copyable {
         var status = stat()
         // A date with a fraction is that of the last write, not one set by ``date(_:)``.
         kept =
-            resuming && lstat(path + ".part", &status) == 0 && status.st_size > 0 && status.st_mtim.tv_nsec == 0
+            resuming && lstat(path + ".part", &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+            && status.st_uid == geteuid() && status.st_size > 0 && status.st_mtim.tv_nsec == 0
             ? (Int64(status.st_size), HTTPDate(secondsSinceEpoch: Int64(status.st_mtim.tv_sec))) : nil
     }
 

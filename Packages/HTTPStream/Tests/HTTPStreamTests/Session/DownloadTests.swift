@@ -159,6 +159,14 @@ import Testing
         #expect(folder.text("target") == "keep" && folder.text("file") == "abcdef")
     }
 
+    @Test func aLinkIsNoEarlierDownload() async throws {
+        let folder = try Folder()
+        #expect(FileManager.default.createFile(atPath: folder.path + "/target", contents: Data("abcdef".utf8)))
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file + ".part", withDestinationPath: folder.path + "/target")
+        #expect(PartialFile(folder.file, resuming: true).kept == nil)
+    }
+
     @Test func aFolderThatDoesNotExistIsAnError() async throws {
         try await serve(Self.whole) { url, _ in
             let error = await #expect(throws: StreamError.self) {
@@ -212,6 +220,11 @@ import Testing
             ("206 X\r\nContent-Range: bytes 4-8/9\r\nETag: \"a\"", .write),
             ("206 X\r\nContent-Range: bytes 4-8/9\r\nETag: \"b\"", nil),
             ("206 X\r\nContent-Range: bytes 3-8/9\r\nETag: \"a\"", nil), ("206 X", nil),
+            ("206 X\r\nContent-Range: bytes 4-7/9\r\nETag: \"a\"", nil),
+            ("206 X\r\nContent-Range: bytes 4-8/*\r\nETag: \"a\"", nil),
+            ("206 X\r\nContent-Range: bytes 4/9-8\r\nETag: \"a\"", nil),
+            ("206 X\r\nContent-Range: bytes 4-8/-9223372036854775808", nil),
+            ("206 X\r\nContent-Range: bytes 4-9223372036854775807/9223372036854775807", nil),
             ("416 X\r\nContent-Range: bytes */4", .complete), ("416 X\r\nContent-Range: bytes */3", .again),
             ("416 X", .again), ("404 X", .leaveFile), ("200 X", .write),
         ] as [(String, DownloadState.Action?)])
