@@ -228,7 +228,7 @@ struct PartialFile: ~Copyable {
         // A date with a fraction is that of the last write, not one set by ``date(_:)``.
         kept =
             resuming && lstat(path + ".part", &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-            && status.st_uid == geteuid() && status.st_size > 0 && status.st_mtim.tv_nsec == 0
+                && status.st_uid == geteuid() && status.st_size > 0 && status.st_mtim.tv_nsec == 0
             ? (Int64(status.st_size), HTTPDate(secondsSinceEpoch: Int64(status.st_mtim.tv_sec))) : nil
     }
 
