@@ -97,7 +97,7 @@ extension HTTPSession {
         case .write:
             try file.begin(at: download.offset)
             var reported = HTTPProgress()
-            reported.toReceive = stream[.httpBodyLength].map { download.offset + $0 }
+            reported.toReceive = download.length ?? stream[.httpBodyLength]
             reported.received = download.offset
             var piece = [UInt8](repeating: 0, count: ReadStream.chunkSize)
             try stream.set(.readLimit, to: stream[.readLimit] ?? configuration.readLimit)
@@ -111,6 +111,7 @@ extension HTTPSession {
             } catch {
                 throw error.with(stream.report)
             }
+            if let length = download.length, length != download.offset { throw .wrongPart }
             try file.finish()
         }
         return response
@@ -146,6 +147,8 @@ struct DownloadState: Sendable {
     var offset: Int64
     /// The strong validator of these bytes for `If-Range`; nil if the rest cannot be requested.
     private(set) var validator: String?
+    /// The length of the resource that is being completed; nil if the framing of the response alone determines the end.
+    private(set) var length: Int64?
     /// The date of the resource, if it is a strong validator.
     private(set) var lastModified: HTTPDate?
 
@@ -179,12 +182,13 @@ struct DownloadState: Sendable {
     mutating func begin(_ response: HTTPResponse) throws(StreamError) -> Action {
         let tag = response.strongEntityTag
         switch response.status.code {
-        case 200: offset = 0
+        case 200: (offset, length) = (0, nil)
         case 206:
             // The server has compared the validator; a part of another version would nevertheless be a broken file.
-            guard isResumable, DownloadState.isRest(response, from: offset),
+            guard isResumable, let whole = DownloadState.length(of: response, whoseRestBeginsAt: offset),
                 tag == nil || validator?.hasPrefix("\"") != true || tag == validator
             else { throw .wrongPart }
+            length = whole
         case 416 where isResumable:
             if DownloadState.completeLength(of: response) == offset { return .complete }
             validator = nil
@@ -196,14 +200,15 @@ struct DownloadState: Sendable {
         return .write
     }
 
-    /// Whether `Content-Range: bytes 10-19/20` goes from an offset to the end: a part of the rest would be taken for the whole of it.
-    private static func isRest(_ response: HTTPResponse, from offset: Int64) -> Bool {
+    /// The length of the resource in `Content-Range: bytes 10-19/20`; nil unless the range goes from the offset to the end, since a
+    /// part of the rest would be taken for the whole of it.
+    private static func length(of response: HTTPResponse, whoseRestBeginsAt offset: Int64) -> Int64? {
         guard let range = response.fields[.contentRange]?.split(separator: " ").last,
             let dash = range.firstIndex(of: "-"), let slash = range.firstIndex(of: "/"), dash < slash,
             let last = Int64(range[range.index(after: dash)..<slash]), last >= offset,
             let length = Int64(range[range.index(after: slash)...]), length > last
-        else { return false }
-        return Int64(range[..<dash]) == offset && length - last == 1
+        else { return nil }
+        return Int64(range[..<dash]) == offset && length - last == 1 ? length : nil
     }
 
     /// The length in `Content-Range: bytes */20`.

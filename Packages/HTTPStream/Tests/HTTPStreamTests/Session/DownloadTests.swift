@@ -126,6 +126,20 @@ import Testing
         }
     }
 
+    /// The framing of the rest contradicts its range: the file stays incomplete.
+    @Test(
+        "a rest of another length is refused",
+        arguments: ["2\r\n\r\nde", "4\r\n\r\ndefg", "9223372036854775807\r\n\r\ndef"])
+    func otherLength(_ end: String) async throws {
+        let folder = try Folder()
+        let rest = "HTTP/1.1 206 X\r\n\(Self.date)Content-Range: bytes 3-5/6\r\nContent-Length: \(end)"
+        try await serve(String(Self.whole.dropLast(3)), rest) { url, _ in
+            let policy = RetryPolicy(limit: 1, firstDelay: .zero)
+            await #expect(throws: StreamError.self) { try await session(policy).download(url, to: folder.file) }
+            #expect(folder.names == ["file.part"])
+        }
+    }
+
     @Test func anEarlierDownloadIsCompleted() async throws {
         let folder = try Folder()
         try await serve(String(Self.whole.dropLast(3)), Self.rest) { url, requests in
