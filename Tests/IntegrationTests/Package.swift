@@ -89,15 +89,6 @@ let package = Package(
             name: "hostile-tls",
             linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]
         ),
-        // Scripts/tour runs it.
-        .executableTarget(
-            name: "tour",
-            dependencies: [
-                .product(name: "NetKitFoundation", package: "NetKit"),
-                .product(name: "Peers", package: "Peers"),
-            ],
-            swiftSettings: settings
-        ),
         // The listings of Apple's guides, written with NetKit.
         .target(
             name: "Listings",

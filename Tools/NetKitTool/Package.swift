@@ -33,6 +33,15 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // Scripts/tour builds it with the tool, which it runs at its last stop.
+        .executableTarget(
+            name: "tour",
+            dependencies: [
+                .product(name: "NetKitFoundation", package: "NetKit"),
+                .product(name: "Peers", package: "Peers"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "NetKitToolTests",
             dependencies: ["netkit", .product(name: "Peers", package: "Peers")],
