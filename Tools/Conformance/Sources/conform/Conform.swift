@@ -53,7 +53,7 @@ enum Conform {
             var card = Scorecard(file: name)
             for line in try Data(contentsOf: file).split(separator: UInt8(ascii: "\n")) {
                 let row = try CaseRow(line: Data(line), folder: folder)
-                card.outcomes.append((row.name, try scorer.score(row, file: name)))
+                card.outcomes.append((row.name, score(row, file: name, with: scorer)))
             }
             cards.append(card)
         }
@@ -65,6 +65,15 @@ enum Conform {
             report(cards, unknown, all: all)
         }
         return !cards.contains(where: \.hasLaxer)
+    }
+
+    /// Scores one row. A row of a shape that the scorer does not know is not comparable.
+    private static func score(_ row: CaseRow, file: String, with scorer: any Scorer) -> Outcome {
+        do {
+            return try scorer.score(row, file: file)
+        } catch {
+            return .notComparable(reason: "unknown shape: \(error)")
+        }
     }
 
     /// Prints the scorecard as text.
