@@ -32,6 +32,8 @@ public struct ListingParser: Sendable {
     private var line = ListingLine()
     /// A long name in a VMS listing, which is alone on its line; the next line has the other fields.
     private var pendingName: [UInt8] = []
+    /// Whether a line had facts, so that a line may also consist of a name alone.
+    private var hasFacts = false
 
     /// Creates a parser for one listing.
     public init(_ options: ListingOptions) {
@@ -93,21 +95,24 @@ public struct ListingParser: Sendable {
         if let format = options.format { return parse(as: format) }
         // The first field identifies MLSD and EPLF; the other formats are tried in turn.
         let first = line.bytes[line.fields[0].lowerBound]
-        if line[0].contains(UInt8(ascii: "=")), let entry = parse(as: .facts) { return entry }
+        if line[0].contains(UInt8(ascii: "=")), let entry = parse(as: .facts) {
+            hasFacts = true
+            return entry
+        }
         if first == UInt8(ascii: "+"), let entry = parse(as: .eplf) { return entry }
         for format in ListingParser.guessedFormats {
             if let entry = parse(as: format) { return entry }
         }
-        return nil
+        return hasFacts ? FactsFormat.parseName(line) : nil
     }
 
     private static let guessedFormats: [ListingFormat] = [
-        .unix, .netware, .windows, .vms, .os400, .os2, .mvs, .mvsMembers, .nonStop,
+        .unix, .netware, .windows, .vms, .os400, .os2, .mvs, .mvsMembers, .nonStop, .zvm, .vshell,
     ]
 
     private func parse(as format: ListingFormat) -> ListingEntry? {
         switch format {
-        case .facts: return FactsFormat.parse(line)
+        case .facts: return FactsFormat.parse(line) ?? FactsFormat.parseName(line)
         case .unix: return UnixFormat.parse(line, years)
         case .netware: return NetWareFormat.parse(line, years)
         case .windows: return WindowsFormat.parse(line)
@@ -117,6 +122,8 @@ public struct ListingParser: Sendable {
         case .mvsMembers: return MVSFormat.parseMember(line)
         case .os2: return OS2Format.parse(line)
         case .nonStop: return NonStopFormat.parse(line)
+        case .zvm: return ZVMFormat.parse(line)
+        case .vshell: return VShellFormat.parse(line)
         case .eplf: return EPLFFormat.parse(line)
         case .names: return line.count == 0 ? nil : ListingEntry(nameBytes: line.bytes)
         }
@@ -170,6 +177,10 @@ public enum ListingFormat: String, Sendable, Hashable, CaseIterable {
     case os2
     /// HP NonStop (Guardian).
     case nonStop
+    /// z/VM (CMS) files and directories.
+    case zvm
+    /// VShell: the size, then the date.
+    case vshell
     /// Easily Parsed LIST Format (publicfile, anonftpd).
     case eplf
     /// Names only, as from NLST. Never detected, because it matches any line; set ``ListingOptions/format``.

@@ -172,6 +172,44 @@ struct FormatTests {
             line: "type=OS.unix=slink:/a b;unix.groupname=g; l", name: "l", kind: .link, size: nil, date: nil,
             group: "g",
             target: "/a b", format: .facts),
+        .init(
+            line: "type=OS.unix=symlink:../out;size=6; l", name: "l", kind: .link, size: 6, date: nil, target: "../out",
+            format: .facts),
+        .init(
+            line: "type=OS.unix=symlink:; no target", name: "no target", kind: .link, size: nil, date: nil,
+            format: .facts),
+        .init(
+            line: "type=file;size=1;   two blanks first", name: "  two blanks first", kind: .file, size: 1, date: nil,
+            format: .facts),
+        .init(
+            line: "02-28-2020  09:00AM       <JUNCTION>     here => D:\\there [x]", name: "here", kind: .link,
+            size: nil,
+            date: "2020-02-28 09:00", target: "D:\\there [x]", format: .windows),
+        .init(
+            line: "36611      A    04-23-103  10:57  year 2003", name: "year 2003", kind: .file, size: 36611,
+            date: "2003-04-23 10:57", format: .os2),
+        .init(
+            line: "Notes.dir;1   1   20-AUG-1996 13:59 [ANN] (RWE,RWE,,)", name: "Notes", kind: .directory, size: nil,
+            date: "1996-08-20 13:59", owner: "ANN", mode: 0o700, format: .vms),
+        .init(
+            line: "PROFILE  EXEC     F         80         25          1 2001-08-27 13:02:11 TCMNT2",
+            name: "PROFILE.EXEC",
+            kind: .file, size: 2000, date: "2001-08-27 13:02:11", owner: "TCMNT2", format: .zvm),
+        .init(
+            line: "LOG      FILE     V         72         25          1  8/27/01 13:02:11", name: "LOG.FILE",
+            kind: .file, size: nil, date: "2001-08-27 13:02:11", format: .zvm),
+        .init(
+            line: "WORK     DIR      -          -          - 2001-08-27 13:02:11 -", name: "WORK", kind: .directory,
+            size: nil, date: "2001-08-27 13:02:11", format: .zvm),
+        .init(
+            line: "  206876  Apr 04, 2000 21:06 a b", name: "a b", kind: .file, size: 206_876, date: "2000-04-04 21:06",
+            format: .vshell),
+        .init(
+            line: "0 Dec 12, 2002  02:13 folder/", name: "folder", kind: .directory, size: nil,
+            date: "2002-12-12 02:13", format: .vshell),
+        .init(
+            line: "-rwxr-xr-x    1 ann staff        9 Oct 08, 2002 09:47 x", name: "x", kind: .file, size: 9,
+            date: "2002-10-08 09:47", owner: "ann", group: "staff", mode: 0o755),
     ]
 
     @Test(arguments: lines)
@@ -205,10 +243,24 @@ struct FormatTests {
         "Total of 11 files, 12/100 blocks.", "PEP  422 04/03/24 30:06:29 *STMF  x", "PEP  422 04/03/24 14:06:29 *STMF",
         "                 DIR   12-30-97   12:32  x", "13-13-97  10:57AM  1 x", "05-26-95  13:57PM  1 x",
         "+m1,/,no tab",
+        " a name without facts, in a listing without facts", "README   763  Information about this server",
+        "pub/     =  Public area", "1 Dec 12 2002 02:13 no comma", "1 Dec 32, 2002 02:13 no such day",
+        "A B C 80 25 1 2001-08-27 13:02:11 no such record format", "05-26-99  x", "05-26-055  10:57  1 x",
         "Volume Unit    Referred Ext Used Recfm Lrecl BlkSz Dsorg Dsname",
     ])
     func linesThatAreNotEntries(_ line: String) throws {
         #expect(try ListingParser.entries(of: Array(line.utf8), ListingParserTests.options) == [])
+    }
+
+    /// RFC 3659 §7.2 allows a line without facts. Only the other lines show that the listing has facts.
+    @Test func aNameWithoutFacts() throws {
+        let listing = Array("type=file;size=1; a\r\n b c\r\n  d\r\n \r\n".utf8)
+        let entries = try ListingParser.entries(of: listing, ListingParserTests.options)
+        #expect(entries.map(\.name) == ["a", "b c", " d"])
+        #expect(entries.map(\.kind) == [.file, .unknown, .unknown])
+        var options = ListingParserTests.options
+        options.format = .facts
+        #expect(try ListingParser.entries(of: Array(" b c".utf8), options).map(\.name) == ["b c"])
     }
 
     @Test(arguments: [

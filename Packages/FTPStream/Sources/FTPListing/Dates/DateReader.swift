@@ -25,7 +25,7 @@ enum DateReader {
         return (hour, minute, second)
     }
 
-    /// A date of three numbers with a separator: `2004-06-23`, `05-26-95`, `04/03/24`, `26.05.1995`.
+    /// A date of three numbers with a separator: `2004-06-23`, `05-26-95`, `05-26-103`, `04/03/24`, `26.05.1995`.
     struct Triple {
         var numbers: (Int, Int, Int)
         var separator: UInt8
@@ -42,15 +42,16 @@ enum DateReader {
             let second = scan.number(digits: 1...2), scan.take(separator)
         else { return nil }
         let lastWidth = scan.digitCount
-        guard let third = scan.number(digits: 1...4), scan.isAtEnd, width == 4 ? lastWidth <= 2 : lastWidth != 3
+        guard let third = scan.number(digits: 1...4), scan.isAtEnd, width != 4 || lastWidth <= 2,
+            lastWidth != 3 || third >= 100
         else { return nil }
         return Triple(
             numbers: (first, second, third), separator: UInt8(ascii: separator), beginsWithYear: width == 4)
     }
 
-    /// The full year: a year of two digits is in 1970 to 2069.
+    /// The full year: a year of two digits is in 1970 to 2069, and one of three digits counts from 1900.
     static func fullYear(_ year: Int) -> Int {
-        year >= 100 ? year : year < 70 ? 2000 + year : 1900 + year
+        year >= 1000 ? year : year >= 100 || year >= 70 ? 1900 + year : 2000 + year
     }
 
     /// The date of three numbers: the year first if it has four digits; the day first with dots, or if the first number cannot
@@ -130,6 +131,10 @@ extension DateReader {
                 .map { Found(date: $0, lastField: field) }
         }
         guard let year = year(value) else { return nil }
+        // VShell: Oct 08, 2002 09:47
+        if line[field - 1].last == UInt8(ascii: ","), let clock = time(line[field + 1]) {
+            return date(year, month, day, clock).map { Found(date: $0, lastField: field + 1) }
+        }
         return date(year, month, day, nil).map { Found(date: $0, lastField: field) }
     }
 

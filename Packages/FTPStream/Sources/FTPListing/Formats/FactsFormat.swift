@@ -1,5 +1,12 @@
 /// The machine-readable format of MLSD and MLST (RFC 3659 §7): `type=file;size=951;modify=20150813175250; name`.
 enum FactsFormat {
+    /// Parses a line without facts: a space and the name. Any line of text may look like that, so the listing must be known to
+    /// consist of facts.
+    static func parseName(_ line: ListingLine) -> ListingEntry? {
+        guard line.bytes.first == 0x20, !line.bytes[...].isBlank else { return nil }
+        return ListingEntry(nameBytes: Array(line.bytes.dropFirst()), format: .facts)
+    }
+
     static func parse(_ line: ListingLine) -> ListingEntry? {
         // The first "; " ends the facts. A space within a fact is not allowed by the RFC, but occurs in link targets.
         let bytes = line.bytes
@@ -85,10 +92,11 @@ enum FactsFormat {
     private static func setUnixKind(of entry: inout ListingEntry, _ value: ArraySlice<UInt8>) {
         if value.isWord("symlink") || value.isWord("slink") {
             entry.kind = .link
-        } else if value.beginsWithWord("slink:") {
+        } else if value.beginsWithWord("slink:") || value.beginsWithWord("symlink:") {
             entry.kind = .link
-            let target = value.dropFirst("slink:".utf8.count)
-            entry.linkTargetBytes = target.isEmpty ? nil : Array(target)
+            if let colon = value.firstIndex(of: UInt8(ascii: ":")), colon + 1 < value.endIndex {
+                entry.linkTargetBytes = Array(value[(colon + 1)...])
+            }
         } else if value.isWord("socket") {
             entry.kind = .socket
         } else if value.isWord("fifo") {

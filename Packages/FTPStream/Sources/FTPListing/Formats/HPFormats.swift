@@ -18,8 +18,7 @@ enum VMSFormat {
         else { return nil }
         var rest = line.rest(after: field + 2)
         guard rest.isEmpty || rest.first == UInt8(ascii: "[") || rest.first == UInt8(ascii: "(") else { return nil }
-        let directory = Array(".DIR".utf8)
-        let isDirectory = name.count > directory.count && name.suffix(4).elementsEqual(directory)
+        let isDirectory = name.count > 4 && name.suffix(4).isWord(".dir")
         var entry = ListingEntry(
             nameBytes: Array(isDirectory ? name.dropLast(4) : name), kind: isDirectory ? .directory : .file,
             format: .vms)

@@ -108,3 +108,56 @@ enum OS400Format {
         return DateReader.date(triple, time: clock)
     }
 }
+
+/// The format of z/VM (CMS): `PROFILE  EXEC     V         72         25          1 2001-08-27 13:02:11 TCMNT2`
+///
+/// The fields are the name, its type, the record format, the length and number of records, the number of blocks, the date, the time
+/// and the owner. The line does not contain the size in bytes; records of a fixed length give it without line ends. Directories
+/// have the format `DIR` and no type.
+enum ZVMFormat {
+    static func parse(_ line: ListingLine) -> ListingEntry? {
+        parseFile(line) ?? parseDirectory(line)
+    }
+
+    private static func parseFile(_ line: ListingLine) -> ListingEntry? {
+        let isFixed = line[2].isText("F")
+        guard line.fields.count == 8 || line.fields.count == 9, isWord(line[0]), isWord(line[1]),
+            isFixed || line[2].isText("V"), let length = line[3].number, let records = line[4].number,
+            line[5].number != nil, let date = date(line, at: 6)
+        else { return nil }
+        var entry = ListingEntry(
+            nameBytes: Array(line[0]) + [UInt8(ascii: ".")] + Array(line[1]), kind: .file, format: .zvm)
+        entry.date = date
+        let (size, overflows) = length.multipliedReportingOverflow(by: records)
+        if isFixed, !overflows {
+            entry.size = size
+            entry.isSizeExact = false
+        }
+        entry.owner = owner(line, at: 8)
+        return entry
+    }
+
+    private static func parseDirectory(_ line: ListingLine) -> ListingEntry? {
+        guard line.fields.count == 7 || line.fields.count == 8, isWord(line[0]), line[1].isText("DIR"),
+            (2...4).allSatisfy({ line[$0].isText("-") }), let date = date(line, at: 5)
+        else { return nil }
+        var entry = ListingEntry(nameBytes: Array(line[0]), kind: .directory, format: .zvm)
+        entry.date = date
+        entry.owner = owner(line, at: 7)
+        return entry
+    }
+
+    /// Names and types have at most eight characters.
+    private static func isWord(_ field: ArraySlice<UInt8>) -> Bool { (1...8).contains(field.count) }
+
+    private static func date(_ line: ListingLine, at field: Int) -> ListingDate? {
+        guard let triple = DateReader.triple(line[field]), let time = DateReader.time(line[field + 1]) else {
+            return nil
+        }
+        return DateReader.date(triple, time: time)
+    }
+
+    private static func owner(_ line: ListingLine, at field: Int) -> String? {
+        line.fields.count > field && !line[field].isText("-") ? line.text(field) : nil
+    }
+}

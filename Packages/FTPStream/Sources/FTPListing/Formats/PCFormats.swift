@@ -31,9 +31,18 @@ enum WindowsFormat {
         return entry
     }
 
-    /// Splits `name [target]`.
+    /// Splits `name [target]` or `name => target`.
     private static func splitLink(_ entry: inout ListingEntry) {
         let bytes = entry.nameBytes
+        let arrow = Array(" => ".utf8)
+        if let start = bytes.indices.first(where: { $0 > 0 && bytes[$0...].starts(with: arrow) }),
+            start + arrow.count < bytes.count
+        {
+            entry.linkTargetBytes = Array(bytes[(start + arrow.count)...])
+            entry.nameBytes = Array(bytes[..<start])
+            entry.place = ListingPlace(entry.nameBytes)
+            return
+        }
         guard bytes.last == UInt8(ascii: "]"), let open = bytes.lastIndex(of: UInt8(ascii: "[")), open > 1,
             bytes[open - 1] == 0x20
         else { return }
@@ -43,7 +52,7 @@ enum WindowsFormat {
     }
 }
 
-/// The format of OS/2: `     0    A      DIR   05-12-97   16:44  name`
+/// The format of OS/2: `     0    A      DIR   05-12-97   16:44  name`. Some servers count years from 1900: `05-12-103`.
 enum OS2Format {
     static func parse(_ line: ListingLine) -> ListingEntry? {
         guard let size = line[0].number,
@@ -62,6 +71,25 @@ enum OS2Format {
         let name = line.rest(after: dateField + 1)
         guard !name.isBlank else { return nil }
         var entry = ListingEntry(nameBytes: Array(name), kind: isDirectory ? .directory : .file, format: .os2)
+        entry.size = isDirectory ? nil : size
+        entry.date = date
+        return entry
+    }
+}
+
+/// The format of VShell: `  206876  Apr 04, 2000 21:06 name`. The names of directories end in a slash.
+enum VShellFormat {
+    static func parse(_ line: ListingLine) -> ListingEntry? {
+        guard line.fields.count >= 6, let size = line[0].number, line[2].last == UInt8(ascii: ","),
+            let day = line[2].dropLast().number, day <= 31, let month = MonthNames.month(line[1]),
+            line[3].count == 4, let year = line[3].number, let time = DateReader.time(line[4]),
+            let date = DateReader.date(Int(year), month, Int(day), time)
+        else { return nil }
+        let name = line.rest(after: 4)
+        let isDirectory = name.count > 1 && name.last == UInt8(ascii: "/")
+        var entry = ListingEntry(
+            nameBytes: Array(isDirectory ? name.dropLast() : name), kind: isDirectory ? .directory : .file,
+            format: .vshell)
         entry.size = isDirectory ? nil : size
         entry.date = date
         return entry
