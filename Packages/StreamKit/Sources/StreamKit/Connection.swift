@@ -600,7 +600,7 @@ extension Connection {
         _ half: StreamHalf, wanted: StreamEvents, stream: Stream,
         _ client: (@Sendable (Stream, StreamEvent) -> Void)?
     ) {
-        let targets = details.withLock { $0.clients?[half].targets ?? [] }
+        let targets = targets(half)
         guard let client, !wanted.isEmpty else { return setClient(nil, half) }
         let new = StreamClient(self, half: half, wanted: wanted) { [weak stream] event in
             if let stream { client(stream, event) }
@@ -648,6 +648,21 @@ extension Connection {
         unwanted?.invalidate()
         if client == nil { withdrawWatcher(half) }
     }
+
+    /// Removes the client of a half, unless another one has replaced it.
+    func removeClient(_ client: StreamClient, _ half: StreamHalf) {
+        let isCurrent = details.withLock { details in
+            guard let clients = details.clients, clients[half].client === client else { return false }
+            clients[half].client = nil
+            if half == .reader { reader.hasClient = false } else { writer.hasClient = false }
+            return true
+        }
+        client.invalidate()
+        if isCurrent { withdrawWatcher(half) }
+    }
+
+    /// The targets where the events of a half are delivered.
+    func targets(_ half: StreamHalf) -> [any DeliveryTarget] { details.withLock { $0.clients?[half].targets ?? [] } }
 
     /// Notifies the client that bytes were transferred, so that it may report the next event.
     func didTransfer(_ half: StreamHalf) {

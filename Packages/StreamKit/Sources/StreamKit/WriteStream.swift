@@ -92,6 +92,9 @@ extension WriteStream {
         connection.setClient(.writer, wanted: events, stream: self, client)
     }
 
+    /// The targets where events are delivered; see ``ReadStream/targets``. Replaces `CFWriteStreamCopyDispatchQueue`.
+    public var targets: [any DeliveryTarget] { connection.targets(.writer) }
+
     /// Adds `target` as a place where events are delivered; see ``ReadStream/schedule(on:)``. Replaces
     /// `CFWriteStreamScheduleWithRunLoop`.
     public func schedule(on target: any DeliveryTarget) {

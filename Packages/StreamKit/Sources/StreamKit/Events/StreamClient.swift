@@ -30,14 +30,17 @@ final class StreamClient: Sendable {
 
     private let connection: Connection
     private let half: StreamHalf
+    /// Whether a scheduled, open stream lives until it is closed.
+    private let keepsStreamAlive: Bool
     private let state: Locked<State>
 
     init(
-        _ connection: Connection, half: StreamHalf, wanted: StreamEvents,
+        _ connection: Connection, half: StreamHalf, wanted: StreamEvents, keepsStreamAlive: Bool = true,
         handler: @escaping @Sendable (StreamEvent) -> Void
     ) {
         self.connection = connection
         self.half = half
+        self.keepsStreamAlive = keepsStreamAlive
         state = Locked(State(machine: EventMachine(half: half, wanted: wanted), handler: handler))
     }
 
@@ -81,6 +84,7 @@ final class StreamClient: Sendable {
 
     /// Keeps the stream's public object alive while it is scheduled and open.
     func keepAlive(_ stream: any AnyObject & Sendable) {
+        if !keepsStreamAlive { return }
         state.withLock { if !$0.deliveries.isEmpty, $0.handler != nil { $0.keptAlive = stream } }
     }
 
