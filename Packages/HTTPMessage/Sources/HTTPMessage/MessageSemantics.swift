@@ -107,7 +107,7 @@ extension HTTPResponse {
     /// because some servers send raw UTF-8. Nil for other statuses and for an absent or empty `Location`.
     public var redirectLocation: String? {
         switch status.code {
-        case 301, 302, 303, 307, 308: break
+        case 300, 301, 302, 303, 307, 308: break
         default: return nil
         }
         guard let index = fields.firstIndex(of: .location) else { return nil }

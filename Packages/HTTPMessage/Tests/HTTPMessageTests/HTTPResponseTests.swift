@@ -48,7 +48,7 @@ import Testing
 
     @Test(arguments: [
         ("HTTP/1.1 301 X\r\nLocation: /a\u{e9} b\r\n\r\n", "/a%C3%A9%20b"),
-        ("HTTP/1.1 200 X\r\nLocation: /a\r\n\r\n", nil),
+        ("HTTP/1.1 200 X\r\nLocation: /a\r\n\r\n", nil), ("HTTP/1.1 300 X\r\nLocation: /a\r\n\r\n", "/a"),
         ("HTTP/1.1 304 X\r\nLocation: /a\r\n\r\n", nil), ("HTTP/1.1 308 X\r\n\r\n", nil),
         ("HTTP/1.1 302 X\r\nLocation: /a,b\r\nLocation: /c\r\n\r\n", "/a,b"),
         ("HTTP/1.1 302 X\r\nLocation:\r\n\r\n", nil),

@@ -72,7 +72,7 @@ import Testing
     @Test func responsesThatAreNotFollowed() async throws {
         for answer in [
             Origin.Response(302), Origin.Response(304, fields: [.init("Location", "/x")]),
-            Origin.Response(300, fields: [.init("Location", "/x")]),
+            Origin.Response(300), Origin.Response(305, fields: [.init("Location", "/x")]),
             Origin.Response(201, fields: [.init("Location", "/x")]),
         ] {
             let origin = try Origin { _ in answer }
@@ -168,6 +168,47 @@ import Testing
         #expect(up.error == nil)
         #expect(up.status == 200)
         #expect(up.stream[.tlsInformation]?.isVerified == true)
+    }
+
+    @Test func aRedirectFromTLSToPlaintextIsFollowedOnRequest() async throws {
+        let nginx = try SharedNginx.get()
+        let loaded = try await get(nginx.url(.tls, "/to-plain"), fields: [(.authorization, "Basic c2VjcmV0")]) {
+            stream in
+            try Self.follow(stream)
+            try stream.set(.tls, to: try trustingPeers())
+            try stream.set(.httpCrossOriginPolicy, to: CrossOriginPolicy(insecureAllowsHTTP: true))
+        }
+        #expect(loaded.error == nil && loaded.status == 200)
+        #expect(loaded.stream[.httpFinalURL]?.scheme == "http")
+        #expect(loaded.text.contains("scheme=http\n") && !loaded.text.contains("c2VjcmV0"))
+    }
+
+    @Test func aChoiceWithALocationIsFollowed() async throws {
+        let nginx = try SharedNginx.get()
+        let loaded = try await get(nginx.url(.plain, "/choices"), Self.follow)
+        #expect(loaded.status == 200 && loaded.text == "hello\n")
+        #expect(loaded.stream[.httpRedirects]?.map(\.status.code) == [300])
+    }
+
+    /// HM-070: a `Host` of the caller's, which a redirect to another origin does not take along.
+    @Test func aHostOfTheCaller() async throws {
+        let nginx = try SharedNginx.get()
+        for (path, host) in [("/request", "www.example.org"), ("/to-tls", "localhost:\(nginx.port(.tls))")] {
+            let loaded = try await get(nginx.url(.plain, path)) { stream in
+                try Self.follow(stream)
+                try stream.set(.tls, to: try trustingPeers())
+                try stream.set(.httpHost, to: "www.example.org")
+            }
+            #expect(loaded.text.contains("host=\(host)\n"))
+        }
+        var configuration = HTTPSession.Configuration()
+        configuration.tls = try trustingPeers()
+        configuration.properties[.httpHost] = "www.example.org"
+        let session = HTTPSession(configuration)
+        for (path, host) in [("/request", "www.example.org"), ("/to-tls", "localhost:\(nginx.port(.tls))")] {
+            let response = try await session.get(#require(URL(string: nginx.url(.plain, path))))
+            #expect(String(decoding: response.body ?? [], as: UTF8.self).contains("host=\(host)\n"))
+        }
     }
 
     @Test(arguments: ["ftp://127.0.0.1/", "http://:80/", "http:///x", "http://127.0.0.1:99999/", "//[::1/"])

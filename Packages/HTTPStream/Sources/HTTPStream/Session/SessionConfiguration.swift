@@ -227,6 +227,7 @@ extension HTTPSession.Configuration {
                 throw .sessionDecides(property, instead: member)
             }
             try stream.set(properties)
+            if !isNamed, properties[.httpHost] != nil { try stream.set(.httpHost, to: nil) }
         }
         try stream.set(.httpKeepsConnection, to: true)
         try stream.set(.httpDecodesContent, to: decodesContent)

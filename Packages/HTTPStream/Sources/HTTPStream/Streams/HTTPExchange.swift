@@ -190,9 +190,9 @@ extension HTTPExchange {
     }
 
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
-        point.withLoad { (load, hasBegun) in
+        try point.withLoad { (load, hasBegun) throws(StreamError) in
             if hasBegun, name != StreamProperty<Duration>.writeLimit.name { return false }
-            return load.settings.set(value, named: name)
+            return try load.settings.set(value, named: name)
         }
     }
 }

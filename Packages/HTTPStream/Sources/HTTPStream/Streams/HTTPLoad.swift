@@ -717,7 +717,7 @@ extension HTTPLoad {
     ) throws(StreamError) -> RequestPreparation.Head {
         let preparation = RequestPreparation(
             keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent,
-            offersSwitch: settings.offersSwitch)
+            offersSwitch: settings.offersSwitch, host: fetch.isAtNamedOrigin ? settings.host : nil)
         if custom == nil, !origin.isFTP, fetch.request.fields.isEmpty {
             return try preparation.prepare(fetch.request, fetch.method, to: origin, body: fetch.body)
         }

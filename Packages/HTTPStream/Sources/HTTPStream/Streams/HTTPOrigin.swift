@@ -63,6 +63,15 @@ public struct HTTPOrigin: Hashable, Sendable {
         self.port = port
     }
 
+    /// Whether a text is a host with an optional port, as `Host` contains it (RFC 9110 §7.2).
+    static func isHost(_ text: String) -> Bool {
+        let delimiters = "/?#@\\".utf8
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !delimiters.contains($0) }),
+            let url = URL(string: "http://\(text)/")
+        else { return false }
+        return (try? HTTPOrigin(url)) != nil
+    }
+
     /// Makes the endpoint of requests for all `http` origins that use this proxy.
     init(_ proxy: HTTPProxy) {
         host = proxy.host

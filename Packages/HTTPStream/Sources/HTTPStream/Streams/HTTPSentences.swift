@@ -25,6 +25,14 @@ extension StreamError {
             "The property %1 cannot be honoured: %2 for an http URL that follows no redirects never uses TLS. Use an https "
                 + "URL, or leave the property out.", StreamProperty<TLSConfiguration>.tls.name, StreamKind.http.name))
 
+    static func invalidHost(_ text: String) -> StreamError {
+        StreamError(
+            posix: 22,  // EINVAL
+            Sentence(
+                "http.host",
+                "%1 is not a value for Host: it needs a host with an optional port, such as example.org:8080.", text))
+    }
+
     static func sessionDecides(_ property: String, instead: String) -> StreamError {
         StreamError(
             posix: 22,  // EINVAL

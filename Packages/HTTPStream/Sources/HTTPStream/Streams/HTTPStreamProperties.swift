@@ -6,9 +6,9 @@ public import StreamKit
 extension StreamProperty where Value == Bool {
     /// Whether redirects are followed. Default false: a 3xx is then a response like others.
     ///
-    /// 301 and 302 turn a POST into a GET, and 303 any method except HEAD; 307 and 308 keep method and body (RFC 9110 §15.4).
-    /// ``StreamProperty/httpCrossOriginPolicy`` determines what is sent to another origin; a redirect from https to http is an
-    /// error. At most ``RedirectPolicy/limit`` redirects are followed. Replaces `kCFStreamPropertyHTTPShouldAutoredirect`.
+    /// 301 and 302 turn a POST into a GET, and 303 any method except HEAD; 300, 307 and 308 keep method and body (RFC 9110 §15.4).
+    /// ``StreamProperty/httpCrossOriginPolicy`` determines what is sent to another origin; unless it says otherwise, a redirect from
+    /// https to http is an error. At most ``RedirectPolicy/limit`` redirects are followed. Replaces `kCFStreamPropertyHTTPShouldAutoredirect`.
     public static var httpFollowsRedirects: Self {
         .init(setting: "HTTPStream.followsRedirects", access: .beforeOpen, default: false)
     }
@@ -25,6 +25,16 @@ extension StreamProperty where Value == Bool {
     public static var httpDecodesContent: Self {
         .init(setting: "HTTPStream.decodesContent", access: .beforeOpen, default: false)
     }
+}
+
+extension StreamProperty where Value == String {
+    /// The value of `Host` in requests to the origin that the application names, such as `www.example.org` or `www.example.org:8080`.
+    /// Default nil: the host and port of the URL (RFC 9110 §7.2).
+    ///
+    /// For a server that is reached by another name or address than the one it serves, as in a test of a virtual host. Connections,
+    /// TLS and credentials still use the URL; `TLSConfiguration.peerName` names the host of the certificate. A redirect to another
+    /// origin sends that origin's own `Host`. Setting anything but a host with an optional port throws `EINVAL`.
+    public static var httpHost: Self { .init(setting: "HTTPStream.host", access: .beforeOpen) }
 }
 
 extension StreamProperty where Value == CrossOriginPolicy {
@@ -153,6 +163,7 @@ extension StreamKind {
             .using(.httpDiscardLimit)
             .using(.httpDecodesContent)
             .using(.httpFollowsRedirects)
+            .using(.httpHost)
             .using(.httpKeepsConnection)
             .using(.httpLimits)
             .using(.httpPool)

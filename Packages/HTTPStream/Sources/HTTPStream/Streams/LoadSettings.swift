@@ -35,11 +35,7 @@ struct LoadSettings: Sendable {
     var discardLimit = Duration.seconds(5)
     var limits = HTTPLimits.default
     var pool: HTTPConnectionPool?
-    var proxies: ProxySettings? {
-        get { proxyRules?.settings }
-        set { proxyRules = newValue.map(ProxyRules.init) }
-    }
-    private var proxyRules: ProxyRules?
+    private var uncommon: Uncommon?
     /// What a session adds; nil for a stream of its own.
     var session: SessionSettings?
 
@@ -47,7 +43,7 @@ struct LoadSettings: Sendable {
     var offersSwitch: Bool { session?.upgrade != nil }
 
     /// Whether no setting can route this load through a proxy: the common case, which then costs nothing.
-    var namesNoProxy: Bool { proxyRules == nil && properties.isEmpty }
+    var namesNoProxy: Bool { uncommon?.proxies == nil && properties.isEmpty }
 
     /// The proxy settings that determine the routes; nil if the caller has named the routes.
     var usedProxySettings: ProxySettings? {
@@ -57,18 +53,34 @@ struct LoadSettings: Sendable {
         return known
     }
 
-    /// A separate object, because the settings are large and few loads have any.
-    private final class ProxyRules: Sendable {
-        let settings: ProxySettings
+    /// The proxy settings, which determine a route for each URL.
+    var proxies: ProxySettings? {
+        get { uncommon?.proxies }
+        set { uncommon = Uncommon(proxies: newValue, host: host) }
+    }
 
-        init(_ settings: ProxySettings) {
-            self.settings = settings
+    /// The value of `Host` for the origin that the application named; nil for that of the URL.
+    var host: String? {
+        get { uncommon?.host }
+        set { uncommon = Uncommon(proxies: proxies, host: newValue) }
+    }
+
+    /// The options that few loads have. A separate object, because a load is moved with each of its fields.
+    private final class Uncommon: Sendable {
+        let proxies: ProxySettings?
+        let host: String?
+
+        init(proxies: ProxySettings?, host: String?) {
+            self.proxies = proxies
+            self.host = host
         }
     }
 
     /// Sets a property of HTTP streams or of their connections; nil restores its default. Returns false for any other
     /// property.
-    mutating func set(_ value: (any Sendable)?, named name: String) -> Bool {
+    ///
+    /// - Throws: `EINVAL` for a value that the property cannot have.
+    mutating func set(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
         switch name {
         case StreamProperty<Bool>.httpKeepsConnection.name:
             keepsConnection = value.flatMap(StreamProperty<Bool>.typed) ?? false
@@ -89,6 +101,10 @@ struct LoadSettings: Sendable {
         case StreamProperty<Duration>.httpContinueLimit.name:
             continueLimit = value as? Duration ?? LoadSettings().continueLimit
         case StreamProperty<HTTPLimits>.httpLimits.name: limits = value as? HTTPLimits ?? .default
+        case StreamProperty<String>.httpHost.name:
+            let text = value as? String
+            if let text, !HTTPOrigin.isHost(text) { throw .invalidHost(text) }
+            host = text
         // The stream itself enforces its read limit.
         case StreamProperty<Duration>.readLimit.name: return false
         default:
@@ -113,6 +129,7 @@ struct LoadSettings: Sendable {
         case StreamProperty<Duration>.httpDiscardLimit.name: discardLimit
         case StreamProperty<Duration>.httpContinueLimit.name: continueLimit
         case StreamProperty<HTTPLimits>.httpLimits.name: limits
+        case StreamProperty<String>.httpHost.name: host
         default: properties.value(named: name)
         }
     }

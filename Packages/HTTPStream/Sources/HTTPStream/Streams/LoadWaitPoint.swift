@@ -93,8 +93,10 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
     }
 
     /// Reads the load or changes its settings, without a step. The second argument of `body` is whether the load has begun.
-    func withLoad<Outcome: Sendable>(_ body: (inout HTTPLoad, _ hasBegun: Bool) -> Outcome) -> Outcome {
-        withState { body(&$0.load, $0.hasBegun) }
+    func withLoad<Outcome: Sendable, Failure: Error>(
+        _ body: (inout HTTPLoad, _ hasBegun: Bool) throws(Failure) -> Outcome
+    ) throws(Failure) -> Outcome {
+        try withState { (state) throws(Failure) in try body(&state.load, state.hasBegun) }
     }
 
     /// Ends the load at once, and every wait for it.

@@ -17,7 +17,7 @@ public struct RedirectPolicy: Sendable {
     /// - Parameters:
     ///   - hasBody: whether the request has a body, apart from `request`.
     ///   - crossOrigin: determines what is sent to another origin.
-    /// - Throws: an error for a loop, for too many redirects, for a redirect from https to http, for a body that must not be sent
+    /// - Throws: an error for a loop, for too many redirects, for a redirect from https to http that the policy does not allow, for a body that must not be sent
     ///   to another origin, and for an invalid URL.
     mutating func next(
         after response: HTTPResponse, to request: HTTPRequest, at url: URL, of old: HTTPOrigin, hasBody: Bool,
@@ -31,7 +31,7 @@ public struct RedirectPolicy: Sendable {
             throw .foreignRedirect(target.publicText)
         }
         let new = try HTTPOrigin(target)
-        if old.isSecure, !new.isSecure { throw .insecureRedirect(target.publicText) }
+        if old.isSecure, !new.isSecure, !crossOrigin.insecureAllowsHTTP { throw .insecureRedirect(target.publicText) }
 
         let method = RedirectPolicy.method(after: response.status.code, request.method)
         seen.insert(RedirectPolicy.key(request.method, url))
@@ -112,14 +112,22 @@ public struct CrossOriginPolicy: Sendable, Hashable {
     /// Roots, pins and a custom rule apply to all origins.
     public var keepsTrust: Bool
 
+    /// Whether a redirect may lead from https to http. Default false: the load fails instead.
+    ///
+    /// Insecure: everybody on the route can then read the request and replace the response. What is sent to other origins is sent in
+    /// clear, and a server of the http URL may be anybody's.
+    public var insecureAllowsHTTP: Bool
+
     /// Makes a policy.
     public init(
-        fields: Set<HTTPFieldName> = [], sendsBody: Bool = false, sendsIdentity: Bool = false, keepsTrust: Bool = false
+        fields: Set<HTTPFieldName> = [], sendsBody: Bool = false, sendsIdentity: Bool = false, keepsTrust: Bool = false,
+        insecureAllowsHTTP: Bool = false
     ) {
         self.fields = fields
         self.sendsBody = sendsBody
         self.sendsIdentity = sendsIdentity
         self.keepsTrust = keepsTrust
+        self.insecureAllowsHTTP = insecureAllowsHTTP
     }
 
     /// The fields that are always sent: what the client accepts and what it is, the requested part and version of the resource,

@@ -26,6 +26,8 @@ struct RequestPreparation {
     var decodesContent: Bool
     /// Whether the request offers to switch to another protocol.
     var offersSwitch = false
+    /// The value of `Host`; nil for the host and port of the origin.
+    var host: String?
 
     /// Returns the head as it is sent; the body is sent separately.
     ///
@@ -83,9 +85,13 @@ struct RequestPreparation {
             fields = Array(head[(lineEnd + 1)...])
             head.removeLast(fields.count)
         }
-        head.appendLines(upTo: origin.host.utf8.count + 32) { lines in
+        head.appendLines(upTo: (host ?? origin.host).utf8.count + 32) { lines in
             lines.write("Host: ")
-            origin.writeHost(to: &lines)
+            if var host {
+                host.withUTF8 { lines.write(UnsafeRawBufferPointer($0)) }
+            } else {
+                origin.writeHost(to: &lines)
+            }
             lines.write("\r\n")
         }
         if !fields.isEmpty { head += fields }

@@ -8,12 +8,13 @@ import Testing
 @Suite struct RequestPreparationTests {
     private func head(
         _ method: HTTPMethod = .get, _ url: String = "http://example.org/a?b", version: HTTPVersion = .http11,
-        fields: [(HTTPFieldName, String)] = [], body: HTTPBody? = nil, keeps: Bool = false, decodes: Bool = false
+        fields: [(HTTPFieldName, String)] = [], body: HTTPBody? = nil, keeps: Bool = false, decodes: Bool = false,
+        host: String? = nil
     ) throws -> RequestPreparation.Head {
         let url = try #require(URL(string: url))
         var request = try HTTPRequest(method: method, url: url, version: version)
         for (name, value) in fields { try request.fields.append(value, for: name) }
-        let preparation = RequestPreparation(keepsConnection: keeps, decodesContent: decodes)
+        let preparation = RequestPreparation(keepsConnection: keeps, decodesContent: decodes, host: host)
         return try preparation.prepare(request, method, to: HTTPOrigin(url), body: body)
     }
 
@@ -38,6 +39,24 @@ import Testing
         let text = try text(head(.get, url))
         #expect(text.contains("\r\nHost: \(host)\r\n"))
         #expect(!text.contains("secret"))
+    }
+
+    @Test func aHostOfTheCaller() throws {
+        let text = try text(head(fields: [(.host, "evil.example"), (.accept, "*/*")], host: "www.example.net:8080"))
+        #expect(text.hasPrefix("GET /a?b HTTP/1.1\r\nHost: www.example.net:8080\r\nAccept: */*\r\n"))
+    }
+
+    @Test(arguments: [
+        "", "a b", "a/b", "user@a", "a:b", "a:99999", "[::1", "a\r\nX: y", "a#b", "a?b", "bücher.example", "a\\b",
+    ])
+    func invalidHosts(_ host: String) throws {
+        let stream = try ReadStream(httpURL: try #require(URL(string: "http://example.org/")))
+        #expect(throws: StreamError.invalidHost("")) { try stream.set(.httpHost, to: host) }
+        #expect(stream[.httpHost] == nil)
+        for valid in ["a", "a:80", "127.0.0.1", "[::1]:8080"] {
+            try stream.set(.httpHost, to: valid)
+            #expect(stream[.httpHost] == valid)
+        }
     }
 
     @Test func theCallersLinesStayAsTheyAre() throws {

@@ -103,6 +103,14 @@ extension PropertyEffect {
             _ = try await stream.response()
             return target.requests.first?.contains("X-Key: secret") == true
         },
+        http("httpHost") {
+            let server = try AnsweringServer(none)
+            let stream = try ReadStream(httpURL: url(server))
+            try stream.set(.httpHost, to: "www.example.org")
+            try stream.open()
+            _ = try await stream.response()
+            return server.requests.first?.contains("Host: www.example.org\r\n") == true
+        },
         http("httpDiscardLimit") {
             // The redirect announces a body that does not arrive.
             for (limit, isFollowed) in [(Duration.milliseconds(1), true), (.seconds(3600), false)] {

@@ -247,6 +247,7 @@ extension PublicProperty {
         .returned("httpFinalRequest", .httpFinalRequest),
         .returned("httpFinalURL", .httpFinalURL),
         .of("httpFollowsRedirects", .httpFollowsRedirects, true),
+        .of("httpHost", .httpHost, "example.org:77"),
         .returned("httpInterimResponses", .httpInterimResponses),
         .returned("httpRedirects", .httpRedirects),
         .of("httpKeepsConnection", .httpKeepsConnection, true),

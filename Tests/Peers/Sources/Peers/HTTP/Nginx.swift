@@ -259,6 +259,7 @@ struct NginxConfiguration {
                     location = /chain { return 301 /chain/2; }
                     location = /chain/2 { return 302 /chain/3; }
                     location = /chain/3 { return 307 /hello; }
+                    location = /choices { add_header Location /hello always; return 300; }
                     location = /loop { return 302 /loop; }
                     \(redirect("/to-second", .secondOrigin))
                     \(redirect("/to-plain", .plain))
