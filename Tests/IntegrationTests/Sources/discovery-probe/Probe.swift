@@ -1,5 +1,6 @@
 import Foundation
 import ServiceDiscovery
+import Synchronization
 
 /// The program that tests run inside network namespaces: one operation of ServiceDiscovery, reported in lines.
 ///
@@ -8,22 +9,30 @@ import ServiceDiscovery
 ///     discovery-probe domains PURPOSE SECONDS    + DOMAIN, - DOMAIN
 ///     discovery-probe resolve NAME TYPE SECONDS  HOST PORT ADDRESS… | TXT
 ///     discovery-probe monitor NAME TYPE SECONDS  TXT
-///     discovery-probe publish NAME TYPE PORT SECONDS [KEY=VALUE…] [--no-rename] [--then=TEXT]
+///     discovery-probe publish NAME TYPE PORT SECONDS [KEY=VALUE…] [--no-rename] [--then=TEXT] [--return]
 ///     discovery-probe reconfirm NAME TYPE SECONDS + NAME, - NAME; reconfirms it repeatedly for as long as it is known
 ///     discovery-probe crowd COUNT TYPE SECONDS   publishes COUNT services; published COUNT
 ///     discovery-probe census COUNT TYPE SECONDS  finds and resolves them; found COUNT, resolved COUNT
 ///     discovery-probe doubt NAME TYPE SECONDS    reconfirms it once
 ///
-/// Before the verb, `--daemon` or `--auto` selects another engine than the embedded one.
+/// Before the verb, `--daemon` or `--auto` selects another engine than the embedded one. SIGTERM ends the program by `exit`, with
+/// `--return` by returning from `main`.
 @main struct Probe {
     private static let engines = ["--daemon": DiscoveryEngine.daemon, "--auto": .automatic]
     private static let engine = CommandLine.arguments.dropFirst().first.flatMap { engines[$0] } ?? .embedded
 
     static func main() async {
-        endOrderly()
+        let main = Task { await operate() }
+        endOrderly(main)
+        await main.value
+    }
+
+    private static func operate() async {
         var arguments = CommandLine.arguments.dropFirst().filter { engines[$0] == nil }
         do {
             try await run(arguments.isEmpty ? "" : arguments.removeFirst(), arguments)
+        } catch let error as ServiceDiscoveryError where error.code == .cancelled {
+            // Ended by SIGTERM.
         } catch {
             say("error: \(error)")
             exit(1)
@@ -93,7 +102,8 @@ import ServiceDiscovery
             name: arguments[0], type: try ServiceType(arguments[1]), port: UInt16(arguments[2]) ?? 1, record: record)
         service.renamesOnConflict = !options.contains("--no-rename")
         let publisher = try ServicePublisher(service, engine: engine)
-        defer { publisher.stop() }
+        // Published until the program ends.
+        kept.withLock { $0.append(publisher) }
         let later = options.first { $0.hasPrefix("--then=") }?.dropFirst("--then=".count)
         try await each(publisher.names, arguments[3]) { name in
             guard let later else { return "published \(name.name)" }
@@ -107,16 +117,17 @@ import ServiceDiscovery
         }
     }
 
-    /// SIGTERM sends goodbye packets for published services; SIGKILL does not.
-    private static func endOrderly() {
+    private static let kept = Mutex<[ServicePublisher]>([])
+
+    /// Makes SIGTERM end the program in order.
+    private static func endOrderly(_ main: Task<Void, Never>) {
         signal(SIGTERM, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
         // Its own handler keeps it alive for as long as the process.
         nonisolated(unsafe) let kept = source
         source.setEventHandler {
             _ = kept
-            EmbeddedEngine.shared.close()
-            exit(0)
+            if CommandLine.arguments.contains("--return") { main.cancel() } else { exit(0) }
         }
         source.resume()
     }

@@ -83,6 +83,12 @@ enum Probes {
     static func start(
         _ arguments: String..., program: String = path, in namespace: NetworkNamespace
     ) throws -> LineProgram {
+        try start(arguments, program: program, in: namespace)
+    }
+
+    static func start(
+        _ arguments: [String], program: String = path, in namespace: NetworkNamespace
+    ) throws -> LineProgram {
         let probe = LineProgram(program, arguments, in: namespace)
         try probe.start()
         return probe

@@ -1,3 +1,4 @@
+import Foundation
 import Peers
 import Testing
 
@@ -56,11 +57,28 @@ import Testing
         #expect(await browser.says("- Py"), "\(browser.log)")
     }
 
-    @Test func zeroconfFindsOurServices() async throws {
+    /// SD-021: the records of a peer that was killed expire.
+    @Test func recordsOfAKilledPeerExpire() async throws {
+        defer { network.remove() }
+        let browser = try Probes.start("browse", "_ipp._tcp", "120", in: network.right)
+        defer { browser.stop() }
+        let peer = try python(
+            Self.publish.replacingOccurrences(of: "port=631,", with: "port=631, host_ttl=4, other_ttl=4,"))
+        #expect(await peer.says("published"), "\(peer.log)")
+        #expect(await browser.says("+ Py"), "\(browser.log)")
+        peer.kill()
+        #expect(await browser.says("- Py"), "\(browser.log)")
+    }
+
+    /// SD-021: the peer hears a goodbye when the program calls `exit` and when it returns from `main`; it would keep the records for
+    /// 75 minutes otherwise.
+    @Test(arguments: [[], ["--return"]])
+    func zeroconfFindsOurServices(_ options: [String]) async throws {
         defer { network.remove() }
         let peer = try python(Self.browse)
         defer { peer.stop() }
-        let publisher = try Probes.start("publish", "Büro", "_http._tcp", "8080", "120", "k=v", in: network.right)
+        let publisher = try Probes.start(
+            ["publish", "Büro", "_http._tcp", "8080", "120", "k=v"] + options, in: network.right)
         defer { publisher.stop() }
         #expect(await peer.says("+ Büro._http._tcp.local. 8080 10.77.5.2 b'v'"), "\(peer.log)")
         publisher.stop()

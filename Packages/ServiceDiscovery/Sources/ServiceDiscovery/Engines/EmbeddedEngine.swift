@@ -13,6 +13,9 @@ internal import HostResolver
 /// The engine opens its sockets with the first operation and closes them with the last. It shares port 5353 with other
 /// programs, follows changes of interfaces and addresses, and stays within ``EngineLimits`` whatever other hosts send.
 ///
+/// Published services are withdrawn with goodbyes when the program returns from `main` or calls `exit`. A program that a signal ends
+/// sends none: handle the signal, for example SIGTERM, by calling `exit`.
+///
 /// Theory of operation. One `DiscoveryMachine` behind one lock. A caller, a packet on the loop, or the timer takes the
 /// lock, passes its input to the machine, and performs the machine's actions until the machine waits; therefore a
 /// goodbye is sent before `stop()` returns. Only the sinks are notified after the lock is released.
@@ -85,6 +88,15 @@ public final class EmbeddedEngine: Sendable {
         endAll(ServiceDiscoveryError(.cancelled)) { _ in true }
     }
 
+    /// Sends the goodbyes of all published services, without notifying their publishers.
+    func sendGoodbyes() {
+        state.withLock { state in
+            state.machine.close(now: .now)
+            state.sinks = [:]
+            _ = drive(&state)
+        }
+    }
+
     /// Ends all operations with `error`; the next one opens the sockets again.
     private func endAll(_ error: ServiceDiscoveryError, if condition: (State) -> Bool) {
         let sinks = perform { state -> [any EventSink] in
@@ -124,7 +136,8 @@ extension EmbeddedEngine: RecordEngine {
     func publish(
         _ advertisement: ServiceAdvertisement, sink: any EventSink
     ) throws(ServiceDiscoveryError) -> Int {
-        try begin(sink, on: advertisement.interface) { machine throws(ServiceDiscoveryError) in
+        GoodbyeAtExit.add(self)
+        return try begin(sink, on: advertisement.interface) { machine throws(ServiceDiscoveryError) in
             try machine.publish(advertisement, now: .now)
         }
     }
