@@ -176,6 +176,8 @@ struct Conversation {
         case "store": return .store(path, .replace, isASCII: false)
         case "append": return .store(path, .append, isASCII: false)
         case "raw": return .raw(try FTPCommand(words[1], argument: words.dropFirst(2).joined(separator: " ")))
+        case "command":
+            return .commands([try FTPCommand(words[1], argument: words.dropFirst(2).joined(separator: " "))])
         case "resume": return .store(path, .resume(UInt64(words[2]) ?? 0), isASCII: false)
         default: throw .badArgument("unknown job in a conversation: \(line)")
         }

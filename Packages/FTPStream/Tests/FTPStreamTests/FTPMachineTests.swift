@@ -12,6 +12,8 @@ struct FTPMachineTests {
 
     @Test func thereAreConversations() {
         #expect(Conversation.names.count >= 14)
+        // FT-050: dialogues with real servers.
+        #expect(Conversation.names.filter { $0.hasPrefix("recorded-") }.count == 4)
     }
 
     /// FT-035: sizes beyond 32 bits, in the reply to SIZE and in the text of a 150 reply.
