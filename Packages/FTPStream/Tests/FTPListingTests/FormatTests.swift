@@ -212,6 +212,7 @@ struct FormatTests {
             date: "2002-10-08 09:47", owner: "ann", group: "staff", mode: 0o755),
     ]
 
+    // Parity: FT-069, FT-070, FT-071
     @Test(arguments: lines)
     func lineOfEachFormat(_ line: Line) throws {
         let entries = try ListingParser.entries(of: Array(line.line.utf8), ListingParserTests.options)
@@ -280,6 +281,7 @@ struct FormatTests {
         }
     }
 
+    // Parity: FT-073
     @Test func theListedDirectoryAndItsParent() throws {
         let lines = [
             "type=cdir; /a/b", "type=pdir; /a", "type=dir; .", "drwxr-xr-x 1 a b 5 May 21 2020 ..", "type=dir; x",

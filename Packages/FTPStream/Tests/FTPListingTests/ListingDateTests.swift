@@ -30,6 +30,7 @@ struct ListingDateTests {
     }
 
     /// The fact `modify` is a timestamp of RFC 3659 §2.3; an entry with an invalid one is not returned.
+    // Parity: FT-071
     @Test(
         arguments: [
             ("20240229120000", 1_709_208_000), ("20240229120000.123", 1_709_208_000), ("19700101000000", 0),

@@ -4,6 +4,7 @@ import Testing
 /// Parsing line by line: the bytes used, the entries returned, the errors.
 struct ListingParserTests {
     /// Each option changes the result. An option without a row here fails the test.
+    // Parity: FT-071
     @Test func eachOptionChangesTheResult() throws {
         // 21 hours in the future of a server in UTC.
         let line = Array("-rw-r--r-- 1 ann staff 12 Nov 22 09:00 notes.txt\n".utf8)
@@ -52,6 +53,7 @@ struct ListingParserTests {
         #expect(entries.map(\.format) == [.unix, .unix, .facts, .vms, .unix])
     }
 
+    // Parity: FT-065, FT-066
     @Test func everySplitHasTheSameResult() throws {
         let bytes = Array(Self.listing.utf8)
         let whole = try ListingParser.entries(of: bytes, Self.options)
@@ -74,6 +76,7 @@ struct ListingParserTests {
         }
     }
 
+    // Parity: FT-066, FT-068
     @Test func eachStepUsesOneLine() throws {
         var parser = ListingParser(Self.options)
         let bytes = Array("total 3\r\n-rw-r--r-- 1 a b 1 Mar  4  2019 x\nrest".utf8)
@@ -85,6 +88,7 @@ struct ListingParserTests {
         #expect(third.consumed == 0 && third.entry == nil)
     }
 
+    // Parity: FT-067
     @Test func theLastLineNeedsNoEnd() throws {
         let line = Array("-rw-r--r-- 1 a b 1 Mar  4  2019 x".utf8)
         #expect(try ListingParser.entries(of: line, Self.options).map(\.name) == ["x"])
@@ -117,6 +121,7 @@ struct ListingParserTests {
         #expect(ListingEntry(nameBytes: Array(name.utf8)).pathComponent == nil)
     }
 
+    // Parity: FT-072
     @Test func namesAreBytes() throws {
         let line = Array("-rw-r--r-- 1 a b 1 Mar  4  2019 ".utf8) + [0xE9, 0x74, 0xE9]
         let entry = try #require(try ListingParser.entries(of: line, Self.options).first)

@@ -46,6 +46,7 @@ struct FTPCommandTests {
         }
     }
 
+    // Parity: FT-030
     @Test func aPropertyCannotInjectACommand() throws {
         let stream = try ReadStream(ftpURL: try #require(URL(string: "ftp://h/x")))
         #expect(throws: StreamError.self) { try stream.set(.ftpUserName, to: "a\r\nDELE b") }
@@ -54,6 +55,7 @@ struct FTPCommandTests {
         #expect(stream[.ftpUserName] == "ann")
     }
 
+    // Parity: FT-052, FT-063
     @Test(
         arguments: [
             ("ftp://h/a/b", "a/b", false, nil), ("ftp://h/%2Fetc/x", "/etc/x", false, nil),
@@ -68,6 +70,7 @@ struct FTPCommandTests {
         #expect(location.port == 21 && location.host == "h")
     }
 
+    // Parity: FT-001
     @Test(arguments: [
         "http://h/x", "ftp:///x", "ftp://h:0/x", "ftp://h:18446744073709551637/x", "ftp://[h]/x", "ftp://h/x;type=z",
     ])

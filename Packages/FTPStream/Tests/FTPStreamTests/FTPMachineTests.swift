@@ -4,12 +4,14 @@ import Testing
 
 /// The dialogues of the folder Conversations, with whole replies and with pieces of them.
 struct FTPMachineTests {
+    // Parity: FT-051, FT-054
     @Test(arguments: Conversation.names)
     func conversation(_ name: String) throws {
         let conversation = try Conversation(name)
         for size in [Int.max, 1, 2, 3, 7] { try conversation.play(inPiecesOf: size) }
     }
 
+    // Parity: FT-050
     @Test func thereAreConversations() {
         #expect(Conversation.names.count >= 14)
         // FT-050: dialogues with real servers.
@@ -17,6 +19,7 @@ struct FTPMachineTests {
     }
 
     /// FT-035: sizes beyond 32 bits, in the reply to SIZE and in the text of a 150 reply.
+    // Parity: FT-035
     @Test(arguments: [true, false])
     func largeSizes(_ isAsked: Bool) throws {
         var machine = FTPMachine(FTPLogin(user: [0x61], password: []))

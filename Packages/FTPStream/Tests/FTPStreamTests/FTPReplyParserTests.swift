@@ -16,6 +16,7 @@ struct FTPReplyParserTests {
         return replies
     }
 
+    // Parity: FT-051
     @Test(
         arguments: [
             ("220 Hi\r\n", [220: ["Hi"]]),

@@ -169,6 +169,7 @@ struct LimitTests {
 
     // MARK: IPv6
 
+    // Parity: FT-054
     @Test(arguments: [true, false])
     func overIPv6TheRefusalOfEPSVAndEPRTIsShown(_ isPassive: Bool) async throws {
         let server = try CommandServer(isIPv6: true) { line in

@@ -13,6 +13,7 @@ import Testing
     private let offers = "Basic realm=\"b\", Foo, Digest realm=\"d\", nonce=\"n\""
 
     /// The strongest scheme is first by default; the caller's order and bans take precedence.
+    // Parity: HA-021
     @Test("HA-021: the strongest scheme first, unless the caller decides otherwise") func order() throws {
         #expect(try Exchange.authentication(offers).method == .digest)
         #expect(try Exchange.authentication(offers, policy: policy(.basic, .digest)).method == .basic)
@@ -44,6 +45,7 @@ import Testing
                 """)
     }
 
+    // Parity: HA-020
     @Test("HA-020: schemes that are known by name only", arguments: AuthenticationMethod.unsupportedNames)
     func unsupported(_ name: String) throws {
         let authentication = try Exchange.authentication(name.uppercased(), "Basic realm=\"b\"")
@@ -177,6 +179,7 @@ import Testing
     }
 
     /// Each request of many threads gets its own nonce count.
+    // Parity: HA-014
     @Test("HA-014: one object on many threads") func manyThreads() async throws {
         let authentication = try Exchange.authentication("Digest realm=\"r\", nonce=\"n\", qop=auth")
         let counts = try await withThrowingTaskGroup(of: String?.self) { group in

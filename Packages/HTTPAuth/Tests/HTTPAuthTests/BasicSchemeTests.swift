@@ -14,6 +14,7 @@ import Testing
     }
 
     /// RFC 7617 §2 and §2.1.
+    // Parity: HA-024, HA-035
     @Test("HA-024, HA-035: the field of Basic") func vectors() throws {
         #expect(try field(user: "Aladdin", password: "open sesame") == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
         let utf8 = "Basic realm=\"foo\", charset=\"UTF-8\""
@@ -36,6 +37,7 @@ import Testing
     }
 
     /// A server that does not name its encoding gets the other one after a rejection, once. The user is not asked.
+    // Parity: HA-035
     @Test(
         "HA-035: the encoding after a rejection",
         arguments: [
@@ -64,6 +66,7 @@ import Testing
         #expect(try authentication.update(with: try Exchange.challenge(challenge), to: request) == .refused)
     }
 
+    // Parity: HA-035
     @Test(
         "HA-035: characters that Basic cannot send",
         arguments: [("a:b", "c", -1001), ("a\n", "c", -1001), ("a", "c\u{7F}", -1002), ("a\u{0}", "c", -1001)])
@@ -77,6 +80,7 @@ import Testing
     }
 
     /// RFC 7617 requires a realm, but some servers omit it.
+    // Parity: HA-036
     @Test("HA-036: Basic without a realm") func withoutRealm() throws {
         let authentication = try Exchange.authentication("Basic")
         #expect(authentication.isValid && authentication.realm == nil)

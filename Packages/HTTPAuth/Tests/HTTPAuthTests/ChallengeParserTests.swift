@@ -68,6 +68,7 @@ import Testing
     }
 
     /// An error in one line does not affect the others, and bytes that are not UTF-8 are preserved.
+    // Parity: HA-020, HA-021
     @Test("HA-020, HA-021: several schemes, in one line or many") func lines() throws {
         var fields: HTTPFields = ["WWW-Authenticate": "Negotiate", "Proxy-Authenticate": "Basic"]
         try fields.append("broken broken broken", for: .wwwAuthenticate)

@@ -22,6 +22,7 @@ import Testing
         return nil
     }
 
+    // Parity: HA-063, HA-065, HA-067
     @Test("HA-063, HA-065, HA-067: an encrypted file") func roundTrip() throws {
         try inFolder { path in
             let store = CredentialFile(path: path, key: Self.key)
@@ -47,6 +48,7 @@ import Testing
     }
 
     /// Changing a password keeps the creation time of its entry.
+    // Parity: HA-064
     @Test("HA-064: an entry is changed in place") func changesInPlace() throws {
         try inFolder { path in
             let store = CredentialFile(path: path, key: Self.key)
@@ -113,6 +115,7 @@ import Testing
     }
 
     /// A crash at any step leaves the old or the new contents, and the next writer succeeds.
+    // Parity: HA-066
     @Test("HA-066: a crash at any step", arguments: AtomicFile.Step.allCases)
     func crash(_ step: AtomicFile.Step) throws {
         try inFolder { path in
@@ -137,6 +140,7 @@ import Testing
     }
 
     /// Several writers, each with its own descriptor of the lock as in another process, lose no entry.
+    // Parity: HA-066
     @Test("HA-066: concurrent writers") func manyWriters() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("credentials-\(UUID())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

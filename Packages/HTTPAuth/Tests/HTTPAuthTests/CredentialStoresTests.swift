@@ -6,6 +6,7 @@ import Testing
     private let proxy = ProtectionSpace(.proxy, scheme: "http", host: "h", port: 80, realm: "r")
 
     /// Memory is searched before persistent stores, and proxies are separate from origins of the same host and realm.
+    // Parity: HA-060, HA-068
     @Test("HA-060, HA-068: separate stores for origins and proxies") func apart() throws {
         let persistent = MemoryCredentialStore()
         let stores = CredentialStores(origins: [MemoryCredentialStore(), persistent])
@@ -34,6 +35,7 @@ import Testing
         }
     }
 
+    // Parity: HA-065
     @Test("HA-065: a duplicate is refused, and the first entry stays") func addsOnce() throws {
         let store = MemoryCredentialStore()
         let stores = CredentialStores(origins: [store])
@@ -52,6 +54,7 @@ import Testing
     }
 
     /// A store of another package has `add` as well.
+    // Parity: HA-065
     @Test("HA-065: a store that only saves refuses duplicates, too") func addsByDefault() throws {
         struct SavingStore: CredentialStore {
             let memory = MemoryCredentialStore()

@@ -63,6 +63,7 @@ import Testing
     }
 
     /// One nonce serves many requests, each with the next count and, without a session, a new client nonce.
+    // Parity: HA-037
     @Test("HA-037: a hundred requests on one nonce", arguments: ["MD5", "MD5-sess"])
     func counts(_ algorithm: String) throws {
         let server = Server(rest: "qop=auth, algorithm=\(algorithm)")
@@ -79,6 +80,7 @@ import Testing
         #expect(authentication.requiresOrderedRequests)
     }
 
+    // Parity: HA-002
     @Test("HA-002: each user of a server has its own object and nonce")
     func objectsOfTwoUsers() throws {
         let first = try Exchange.authentication("Digest realm=\"r\", nonce=\"one\", qop=auth")
@@ -96,6 +98,7 @@ import Testing
             ])
     }
 
+    // Parity: HA-038
     @Test("HA-038: a stale nonce is not a rejection") func stale() throws {
         let authentication = try Exchange.authentication(Server().challenge())
         let (first, _) = try apply(authentication)
@@ -129,6 +132,7 @@ import Testing
         #expect(try apply(authentication).sent["nonce"] == "n2")
     }
 
+    // Parity: HA-012, HA-038
     @Test("HA-012, HA-038: nextnonce and the proof") func nextNonceAndProof() throws {
         let server = Server(rest: "qop=\"auth\", algorithm=SHA-256")
         let authentication = try Exchange.authentication(server.challenge())

@@ -3,6 +3,7 @@ import HTTPAuth
 import Testing
 
 @Suite struct HTTPAuthenticationTests {
+    // Parity: HA-001, HA-006, HA-007, HA-008, HA-009
     @Test("HA-001, HA-006, HA-007, HA-008, HA-009: created from a 401 or 407") func fromResponses() throws {
         #expect(try HTTPAuthentication(response: HTTPResponse(status: .ok)) == nil)
         #expect(try HTTPAuthentication(response: HTTPResponse(status: 403)) == nil)
@@ -18,6 +19,7 @@ import Testing
     }
 
     /// Each defect yields an object that is not valid, reports the reason and still has its other properties.
+    // Parity: HA-003
     @Test("HA-003: an invalid object reports the reason") func invalid() throws {
         let none = try #require(try HTTPAuthentication(response: Exchange.challenge()))
         #expect(none.error?.code == .noChallenge && none.error?.number == .parseFailure)
@@ -34,6 +36,7 @@ import Testing
     }
 
     /// The four branches of listing 4-2 in Apple's guide.
+    // Parity: HA-004, HA-005
     @Test("HA-004, HA-005: the four verdicts on the next response") func verdicts() throws {
         let authentication = try Exchange.authentication("Basic realm=\"r\"")
         var request = try Exchange.request()
@@ -51,6 +54,7 @@ import Testing
         #expect(try other.update(with: Exchange.challenge("Foo"), to: request) == .failed)
     }
 
+    // Parity: HA-022, HA-023
     @Test("HA-022, HA-023: credential dictionaries") func dictionaries() throws {
         var request = try Exchange.request()
         let authentication = try Exchange.authentication("Basic realm=\"r\"")
@@ -95,6 +99,7 @@ import Testing
         #expect(throws: HTTPAuthError.self) { try authentication.apply(to: &elsewhere, user: "a", password: "b") }
     }
 
+    // Parity: HA-010, HA-011
     @Test(
         "HA-010, HA-011: below the folder of its URL",
         arguments: [
@@ -114,6 +119,7 @@ import Testing
         #expect(authentication.appliesTo(request) == expected)
     }
 
+    // Parity: HA-008
     @Test("HA-008: the text for the user is the realm or the host") func displayRealm() throws {
         #expect(try Exchange.authentication("Basic realm=\"staff\"").displayRealm == "staff")
         let ntlm = try Exchange.authentication("NTLM")
@@ -121,6 +127,7 @@ import Testing
         #expect(ntlm.space.realm == nil)
     }
 
+    // Parity: HA-010, HA-011
     @Test("HA-010, HA-011: below the domains of Digest") func appliesToListedDomains() throws {
         let authentication = try Exchange.authentication(
             "Digest realm=\"r\", nonce=\"n\", domain=\"/a http://example.org/b/ http://example.com/c\"")
@@ -139,6 +146,7 @@ import Testing
     }
 
     /// Both fields are set on one request, and a 407 says nothing about the origin's credential.
+    // Parity: HA-029
     @Test("HA-029: proxy and origin on one request") func proxyBesideOrigin() throws {
         let proxyResponse = try Exchange.response(
             .proxyAuthenticationRequired, [(.proxyAuthenticate, "Basic realm=\"p\""), (.wwwAuthenticate, "Digest")])
@@ -187,6 +195,7 @@ import Testing
         #expect(request.fields[.proxyAuthorization] != nil)
     }
 
+    // Parity: HA-025
     @Test("HA-025: credentials without state") func unasked() throws {
         var request = try HTTPRequest(method: .get, url: URL(string: "http://example.org/")!)
         try request.addAuthentication(answering: nil, user: "Aladdin", password: "open sesame")

@@ -3,6 +3,7 @@ import HTTPMessage
 import Testing
 
 @Suite struct AnyHTTPMessageTests {
+    // Parity: HM-006, HM-051
     @Test(arguments: [true, false])
     func isEmptyAtFirst(isRequest: Bool) throws {
         var message = AnyHTTPMessage(emptyRequest: isRequest)
@@ -16,6 +17,7 @@ import Testing
         #expect(throws: HTTPMessageError(.incompleteMessage, fault: .caller)) { try message.setField("A", to: "1") }
     }
 
+    // Parity: HM-030, HM-031
     @Test func parsesInAnySplit() throws {
         let text = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nA: 1\r\nA: 2\r\n\r\nbody and more"
         for pieces in everySplit(of: Array(text.utf8)) {
@@ -36,6 +38,7 @@ import Testing
     }
 
     /// If each piece copied the body, the address of its bytes would change each time.
+    // Parity: HM-032
     @Test(arguments: ["GET / HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"])
     func aBodyInManyPiecesIsCopiedRarely(head: String) throws {
         var message = AnyHTTPMessage(emptyRequest: head.hasPrefix("GET"))
@@ -60,6 +63,7 @@ import Testing
         #expect(try message.serialized() == Array("GET /a?b HTTP/1.1\r\nHOST: b.example\r\n\r\nx".utf8))
     }
 
+    // Parity: HM-007
     @Test func copiesAreIndependentWhileFilling() throws {
         var one = AnyHTTPMessage(emptyRequest: false)
         try one.append(Array("HTTP/1.1 200 OK\r\nA: ".utf8))
@@ -80,6 +84,7 @@ import Testing
         #expect(!message.isHeaderComplete)
     }
 
+    // Parity: HM-037
     @Test func readsHeaderlessResponsesIfAllowed() throws {
         var message = AnyHTTPMessage(emptyRequest: false, leniency: .headerlessResponse)
         try message.append(Array("hello".utf8))
@@ -89,6 +94,7 @@ import Testing
     }
 
     /// Like `CFHTTPMessage`, the message accepts LF and folds (HM-033, HM-035), and it reports them.
+    // Parity: HM-033, HM-035
     @Test func toleratesWhatAClientShould() throws {
         var message = AnyHTTPMessage(emptyRequest: false)
         try message.append(Array("HTTP/1.1 200 OK\nA: 1\n".utf8))
@@ -107,6 +113,7 @@ import Testing
         #expect(plain.toleratedDeviations == [])
     }
 
+    // Parity: HM-010, HM-045
     @Test(arguments: [true, false])
     func keepsABodyThatIsSetEarly(hasMore: Bool) throws {
         var message = AnyHTTPMessage(emptyRequest: true)
@@ -136,6 +143,7 @@ import Testing
         #expect(throws: HTTPMessageError(.bodyTooLong)) { try message.append(Array("cd".utf8)) }
     }
 
+    // Parity: HM-009
     @Test func wrapsRequestsAndResponses() throws {
         var message = AnyHTTPMessage(try HTTPResponse(status: 204))
         #expect(!message.isRequest && !message.isHeaderComplete && message.status == 204)

@@ -2,6 +2,7 @@ import HTTPMessage
 import Testing
 
 @Suite struct BodyDecoderTests {
+    // Parity: HM-075
     @Test(arguments: [
         ("0\r\n\r\n", "", []),
         ("000\r\n\r\n", "", []),
@@ -60,6 +61,7 @@ import Testing
         #expect(outcome.isComplete)
     }
 
+    // Parity: HM-078
     @Test(arguments: [
         (BodyFraming.none, "", "", true), (.length(0), "", "", true), (.length(5), "hello", "hello", true),
         (.untilClose, "hello", "hello", true), (.tunnel, "hello", "hello", true),

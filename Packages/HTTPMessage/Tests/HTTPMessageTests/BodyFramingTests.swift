@@ -45,6 +45,7 @@ import Testing
         #expect(try framing(response: lines) == expected)
     }
 
+    // Parity: HM-076
     @Test(arguments: [
         (200, HTTPMethod.head, BodyFraming.none), (100, .get, .none), (103, .get, .none), (204, .get, .none),
         (304, .get, .none), (101, .get, .tunnel), (200, .connect, .tunnel), (299, .connect, .tunnel),

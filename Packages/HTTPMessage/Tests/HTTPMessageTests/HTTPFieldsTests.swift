@@ -2,6 +2,7 @@ import HTTPMessage
 import Testing
 
 @Suite struct HTTPFieldsTests {
+    // Parity: HM-011, HM-034, HM-047
     @Test func preservesOrderCaseAndDuplicates() throws {
         var fields = HTTPFields()
         try fields.append("a=1", for: "set-cookie")
@@ -41,6 +42,7 @@ import Testing
         #expect(!fields.contains("a"))
     }
 
+    // Parity: HM-011
     @Test(arguments: ["a\r\nb: c", "a\nb", "a\rb", "a\0b", "\u{7f}", "\u{1}"])
     func rejectsControlCharacters(value: String) throws {
         var fields: HTTPFields = ["A": "1"]
@@ -60,6 +62,7 @@ import Testing
         #expect(fields.map(\.value) == ["a b", ""])
     }
 
+    // Parity: HM-015
     @Test func preservesAnyText() throws {
         var fields = HTTPFields()
         try fields.set("日é", for: "A")
@@ -69,6 +72,7 @@ import Testing
         #expect(fields[1].rawValue == [0xE9, 0x20, 0xFF])
     }
 
+    // Parity: HM-007
     @Test func copiesAreIndependent() throws {
         let one: HTTPFields = ["A": "1"]
         var other = one
@@ -87,6 +91,7 @@ import Testing
         #expect(fields.values(for: "n") == (0..<1000).map(String.init))
     }
 
+    // Parity: HM-046
     @Test func ignoresCaseOfNamesOnly() {
         #expect(["A": "x"] as HTTPFields == ["a": "x"])
         #expect(["A": "x"] as HTTPFields != ["A": "X"])
@@ -113,6 +118,7 @@ import Testing
         #expect((["Cookie": "a=1", "cookie": "b=2"] as HTTPFields)[.cookie] == "a=1; b=2")
     }
 
+    // Parity: HM-011
     @Test(arguments: [("HOST", "Host"), ("x-a-b", "X-A-B"), ("www-AUTHENTICATE", "Www-Authenticate"), ("-", "-")])
     func canonicalizesNames(name: String, canonical: String) {
         #expect(HTTPFieldName(name)?.canonicalName == canonical)

@@ -8,6 +8,7 @@ import Testing
         return limits
     }
 
+    // Parity: HM-039
     @Test func limitsLines() {
         let limits = limits { $0.lineLength = 16 }
         let fits = "GET / HTTP/1.0\r\nABCDEFG: 2345678\r\n\r\n"
@@ -30,6 +31,7 @@ import Testing
                 == .failure(HTTPMessageError(.lineTooLong, offset: 16)))
     }
 
+    // Parity: HM-039
     @Test func limitsFields() {
         let text = "GET / HTTP/1.0\r\nA: 1\r\nB: 2\r\n\r\n"
         guard case .head = parseHead(.request, text, limits: limits { $0.fieldCount = 2 }) else {
@@ -41,6 +43,7 @@ import Testing
                 == .failure(HTTPMessageError(.tooManyFields, offset: 22)))
     }
 
+    // Parity: HM-039
     @Test func limitsHeads() {
         let text = "GET / HTTP/1.0\r\nA: 1\r\n\r\n"
         guard case .head = parseHead(.request, text, limits: limits { $0.headLength = text.utf8.count }) else {
@@ -52,6 +55,7 @@ import Testing
                 == .failure(HTTPMessageError(.headTooLong, offset: text.utf8.count - 1)))
     }
 
+    // Parity: HM-038
     @Test func limitsEmptyLines() {
         let limits = limits { $0.leadingEmptyLines = 1 }
         guard case .head = parseHead(.request, "\r\nGET / HTTP/1.0\r\n\r\n", limits: limits) else {

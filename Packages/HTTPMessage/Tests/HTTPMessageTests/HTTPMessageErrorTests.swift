@@ -11,6 +11,7 @@ import Testing
         }
     }
 
+    // Parity: HM-105
     @Test(arguments: [
         (HTTPErrorNumber.parseFailure, -1, 303), (.redirectionLoop, -2, 304), (.badURL, -3, 305),
         (.connectionLost, -4, 302), (.authenticationTypeUnsupported, -1000, 300), (.badUserName, -1001, 301),
@@ -23,6 +24,7 @@ import Testing
         #expect(HTTPErrorNumber.ProxyError.allCases.map(\.rawValue) == Array(306...311))
     }
 
+    // Parity: HM-105, HM-106
     @Test func mapToNumbers() {
         #expect(HTTPMessageError(.invalidFieldName).number == .parseFailure)
         #expect(HTTPMessageError(.truncated).number == .connectionLost)

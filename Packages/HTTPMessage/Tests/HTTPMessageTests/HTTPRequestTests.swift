@@ -3,6 +3,7 @@ import HTTPMessage
 import Testing
 
 @Suite struct HTTPRequestTests {
+    // Parity: HM-002, HM-013
     @Test func createsARequestInFourSteps() throws {
         var request = try HTTPRequest(method: .post, url: try #require(URL(string: "http://a.example/form?x=1#frag")))
         request.body = Array("name=value".utf8)
@@ -17,6 +18,7 @@ import Testing
         #expect(request.url?.absoluteString == "http://a.example/form?x=1#frag")
     }
 
+    // Parity: HM-014
     @Test(arguments: [
         ("http://a.example", "/"), ("http://a.example?q", "/?q"), ("http://u:p@a.example:8080/x", "/x"),
         ("http://a.example/%7Ea/%2F?b=%20#c", "/%7Ea/%2F?b=%20"), ("http://a.example/a/", "/a/"),
@@ -27,6 +29,7 @@ import Testing
         #expect(request.requestLine == "GET \(target) HTTP/1.0")
     }
 
+    // Parity: HM-001, HM-049
     @Test(arguments: ["GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE", "TRACE", "propfind", "M-SEARCH"])
     func acceptsAnyMethod(name: String) throws {
         let request = try HTTPRequest(method: try #require(HTTPMethod(name)), target: "/")
@@ -56,6 +59,7 @@ import Testing
         #expect(try HTTPRequest(method: .options, target: .asterisk).requestLine == "OPTIONS * HTTP/1.1")
     }
 
+    // Parity: HM-003
     @Test(arguments: [HTTPVersion.http10, .http11, .http20, .http30])
     func serializesAnyVersion(version: HTTPVersion) throws {
         let request = try HTTPRequest(method: .get, target: "/", version: version)
@@ -85,6 +89,7 @@ import Testing
         #expect(other.method == .get && other.target == "/two")
     }
 
+    // Parity: HM-010
     @Test func copiesTheBody() throws {
         var request = try HTTPRequest(method: .put, target: "/")
         #expect(request.body == nil)
@@ -138,6 +143,7 @@ import Testing
         }
     }
 
+    // Parity: HM-048
     @Test func convertsToURLs() {
         #expect(("/a?b" as RequestTarget).url?.relativeString == "/a?b")
         #expect(("http://a.example/b" as RequestTarget).url?.absoluteString == "http://a.example/b")

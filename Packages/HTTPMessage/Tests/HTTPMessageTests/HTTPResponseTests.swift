@@ -2,6 +2,7 @@ import HTTPMessage
 import Testing
 
 @Suite struct HTTPResponseTests {
+    // Parity: HM-004
     @Test(arguments: [
         (200, "OK"), (404, "Not Found"), (418, "I'm a teapot"), (999, "Unknown Status"), (299, "Success"),
     ])
@@ -13,6 +14,7 @@ import Testing
         #expect(response.status.code == code)
     }
 
+    // Parity: HM-005, HM-051
     @Test func everyStatusHasAPhraseAndAKind() {
         for code in 100...999 {
             #expect(HTTPStatus(code)?.standardPhrase.isEmpty == false)
@@ -38,6 +40,7 @@ import Testing
         #expect(named.map(\.code) == codes + [421, 422, 426] + Array(500...505))
     }
 
+    // Parity: HM-004
     @Test func acceptsAReason() throws {
         #expect(try HTTPResponse(status: 200, reason: "").serialized() == Array("HTTP/1.1 200 \r\n\r\n".utf8))
         #expect(try HTTPResponse(status: 200, reason: "été", version: .http10).reason == "été")

@@ -25,6 +25,7 @@ import Testing
         #expect(outcome == .head(byteCount: text.utf8.count, firstLine: line, fields: fields))
     }
 
+    // Parity: HM-050, HM-052
     @Test(arguments: [
         ("HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK"),
         ("HTTP/1.1 200\r\n\r\n", "HTTP/1.1 200"),
@@ -38,6 +39,7 @@ import Testing
                 == .head(byteCount: text.utf8.count, firstLine: line, fields: []))
     }
 
+    // Parity: HM-036
     @Test(
         arguments: [
             ("G@T / HTTP/1.1\r\n", .invalidMethod, 1),
@@ -128,6 +130,7 @@ import Testing
         #expect(parseHead(.response, text) == .failure(HTTPMessageError(code, offset: offset)))
     }
 
+    // Parity: HM-036
     @Test(
         arguments: [
             (.response, "HTTP/1.1 200 OK\nA: 1\r\nB: 2\n\n", .bareLineFeed, ["A: 1", "B: 2"]),

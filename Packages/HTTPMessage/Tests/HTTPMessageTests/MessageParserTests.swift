@@ -135,6 +135,7 @@ import Testing
         #expect(throws: HTTPMessageError(.parserFinished, fault: .caller)) { try parser.receiveEnd() }
     }
 
+    // Parity: HM-031
     @Test func reportsItsState() throws {
         var parser = MessageParser(.response)
         #expect(parser.isBetweenMessages && !parser.isFinished)

@@ -94,6 +94,7 @@ import Testing
         return (response.serialized(), response.fields)
     }
 
+    // Parity: HM-030
     @Test func splitsDoNotChangeTheResult() {
         var generator = Generator(state: 2)
         for _ in 0..<400 {

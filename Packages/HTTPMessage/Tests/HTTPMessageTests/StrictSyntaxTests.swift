@@ -72,6 +72,7 @@ import Testing
         }
     }
 
+    // Parity: HM-013
     @Test(arguments: [
         Sample(
             head: "GET  /a  HTTP/1.1\nHost: a\n\n", toleratedDeviations: [.bareLineFeed, .extraSpacesInStartLine],

@@ -3,6 +3,7 @@ import Testing
 
 @Suite struct AddressSortingTests {
     /// The examples of RFC 6724 §10.2, and one case for each rule. Each destination has its source address, or `-`.
+    // Parity: HR-014
     @Test(arguments: [
         ("rule 1: unusable last", "2001:db8:1::1>- 198.51.100.121>198.51.100.117", "198.51.100.121 2001:db8:1::1"),
         ("rule 1: both unusable stay", "2001:db8::2>- 192.0.2.1>-", "2001:db8::2 192.0.2.1"),

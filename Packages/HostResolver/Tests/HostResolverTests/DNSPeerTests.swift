@@ -9,6 +9,7 @@ import Testing
     private static let dnsmasqPath = "/usr/sbin/dnsmasq"
     private static let unboundPath = "/usr/sbin/unbound"
 
+    // Parity: HR-014 (dnsmasq)
     @Test
     func dnsmasq() async throws {
         let port = try PeerProcess.freePort()

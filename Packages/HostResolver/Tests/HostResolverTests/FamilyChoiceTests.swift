@@ -5,6 +5,7 @@ import Testing
 
 /// HR-021: families of which this machine has no address are omitted, but never all of them.
 @Suite struct FamilyChoiceTests {
+    // Parity: HR-021
     @Test(
         arguments: [
             (.all, .all, .all, []),
@@ -32,6 +33,7 @@ import Testing
         #expect(system.calls == [call])
     }
 
+    // Parity: HR-021
     @Test(arguments: [ResolverError.Code.noData, .hostNotFound])
     func findsAHostWithTheOmittedFamilyOnly(code: ResolverError.Code) async throws {
         let answer = [IPAddress("2001:db8::1")!]

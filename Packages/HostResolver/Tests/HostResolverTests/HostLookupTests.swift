@@ -32,6 +32,7 @@ import Testing
         }
     }
 
+    // Parity: HR-002, HR-017
     @Test func hasItsNameBeforeTheLookup() {
         let host = HostLookup(name: "www.example.org", resolver: scripted())
         #expect(host.names == Fetched(value: ["www.example.org"], hasBeenResolved: false))
@@ -39,6 +40,7 @@ import Testing
         #expect(host.reachability == Fetched(value: nil, hasBeenResolved: false))
     }
 
+    // Parity: HR-003
     @Test(arguments: ["127.0.0.1:0", "[::1]:0", "[fe80::1%lo]:80"])
     func hasItsAddressBeforeTheLookup(text: String) throws {
         let address = SocketAddress(text)!
@@ -47,11 +49,13 @@ import Testing
         #expect(host.names == Fetched(value: nil, hasBeenResolved: false))
     }
 
+    // Parity: HR-003
     @Test(arguments: [[], [2, 0], [1, 0, 47, 0]] as [[UInt8]])
     func rejectsOtherAddressFamilies(bytes: [UInt8]) {
         #expect(throws: ResolverError(.invalidAddress)) { try HostLookup(sockaddr: bytes) }
     }
 
+    // Parity: HR-001, HR-006, HR-017
     @Test func looksUpEachKind() async throws {
         let host = HostLookup(name: "www.example.org", resolver: scripted())
         #expect(try await host.addresses().map(\.description) == ["192.0.2.1:0", "[2001:db8::1]:0"])
@@ -65,6 +69,7 @@ import Testing
         #expect(try await byAddress.reachability() == [.reachable, .isLocalAddress, .isDirect])
     }
 
+    // Parity: HR-027
     @Test func blocks() async throws {
         let host = HostLookup(name: "www.example.org", resolver: scripted())
         let result = Locked<Result<Int, ResolverError>?>(nil)
@@ -79,6 +84,7 @@ import Testing
     }
 
     /// HR-008: a blocking lookup can be cancelled from another thread, and has a deadline.
+    // Parity: HR-008, HR-013
     @Test func blockingEndsByCancelAndByDeadline() async throws {
         let resolver = scripted()
         let host = HostLookup(name: "silent.example.org", resolver: resolver)
@@ -99,6 +105,7 @@ import Testing
         #expect(codes.withLock { $0 } == [.cancelled, .timedOut])
     }
 
+    // Parity: HR-011
     @Test func callsTheClientOnceOnItsQueue() async throws {
         let host = HostLookup(name: "www.example.org", resolver: scripted())
         host.schedule(on: .queue(queue))
@@ -109,6 +116,7 @@ import Testing
 
     /// HR-007, and opencfnetwork's deadlocks: the results of numeric, cached and failing names all arrive later, on the
     /// target.
+    // Parity: HR-007
     @Test(arguments: ["127.0.0.1", "::1", "www.example.org", "unknown.example.org"])
     func neverCallsTheClientFromInsideStart(name: String) async throws {
         let host = HostLookup(name: name, resolver: scripted())
@@ -128,6 +136,7 @@ import Testing
         #expect(order.withLock { $0 } == ["started", "called"])
     }
 
+    // Parity: HR-009
     @Test func rejectsASecondLookup() async throws {
         let clock = ManualClock()
         let resolver = scripted(clock: clock)
@@ -151,6 +160,7 @@ import Testing
         #expect(calls.withLock { $0.map { $0?.code } } == [nil, .cancelled])
     }
 
+    // Parity: HR-011
     @Test func cancellingCallsTheClientOnceAndAffectsOneKind() async throws {
         let resolver = scripted()
         let host = HostLookup(name: "silent.example.org", resolver: resolver)
@@ -169,6 +179,7 @@ import Testing
         #expect(calls.withLock { $0 } == [ResolverError(.cancelled, name: "silent.example.org")])
     }
 
+    // Parity: HR-010
     @Test func removingTheClientCancelsTheLookup() throws {
         let resolver = scripted()
         let host = HostLookup(name: "silent.example.org", resolver: resolver)
@@ -182,6 +193,7 @@ import Testing
         #expect(calls.withLock { $0 } == 0)
     }
 
+    // Parity: HR-012
     @Test func schedulingDeliversAnEarlierResult() async throws {
         let host = HostLookup(name: "www.example.org", resolver: scripted())
         let calls = Locked(0)
@@ -201,6 +213,7 @@ import Testing
         #expect(calls.withLock { $0 } == 1)
     }
 
+    // Parity: HR-002
     @Test func anInvalidNameFailsAtTheStart() async {
         for name in ["a\0b", "user@host", ""] {
             let host = HostLookup(name: name, resolver: scripted())
@@ -215,6 +228,7 @@ import Testing
         }
     }
 
+    // Parity: HR-004
     @Test func aCopyHasTheResultsAndNothingElse() async throws {
         let host = HostLookup(name: "www.example.org", resolver: scripted())
         host.schedule(on: .queue(queue))
@@ -227,6 +241,7 @@ import Testing
     }
 
     /// HR-025: the host is released with a client and a running lookup.
+    // Parity: HR-025
     @Test func releasingCancelsTheLookup() throws {
         let resolver = scripted()
         for _ in 1...1000 {
@@ -254,6 +269,7 @@ import Testing
         }
     }
 
+    // Parity: HR-026
     @Test func fetchesFromManyThreads() async throws {
         let host = HostLookup(name: "www.example.org", resolver: scripted())
         await withTaskGroup(of: Void.self) { group in
@@ -269,6 +285,7 @@ import Testing
         #expect(host.addresses.value?.count == 2)
     }
 
+    // Parity: HR-027
     @Test func aCancelledTaskEndsTheLookup() async throws {
         let resolver = scripted()
         let host = HostLookup(name: "silent.example.org", resolver: resolver)
@@ -293,6 +310,7 @@ import Testing
         deinit { end() }
     }
 
+    // Parity: HR-010
     @Test(.timeLimit(.minutes(1)), arguments: [true, false])
     func releasesTheFormerClientOutsideTheLock(_ isReplaced: Bool) {
         let host = HostLookup(name: "www.example.org", resolver: scripted())
@@ -317,6 +335,7 @@ import Testing
 @Suite struct RunLoopTests {
     private static let mode = RunLoop.Mode("org.example.host")
 
+    // Parity: HR-012
     @Test(arguments: [RunLoop.Mode.default, mode])
     func callsTheClientOnTheLoopsThreadInItsMode(mode: RunLoop.Mode) async {
         let reports = Locked<[(isOnThread: Bool, error: ResolverError?, count: Int?)]>([])
@@ -348,6 +367,7 @@ import Testing
         #expect(calls.first?.isOnThread == true && calls.first?.error == nil && (calls.first?.count ?? 0) > 0)
     }
 
+    // Parity: HR-012
     @Test func anotherModeIsNotServed() async {
         let isCalled = Atomic(false)
         await onThread {

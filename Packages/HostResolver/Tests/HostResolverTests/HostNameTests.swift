@@ -53,6 +53,7 @@ import Testing
     }
 
     /// RFC 5891. The test fails without libidn2, which is present on every machine that can build this package.
+    // Parity: HR-023
     @Test(arguments: [
         ("Bücher.example", "xn--bcher-kva.example"), ("straße.example", "xn--strae-oqa.example"),
         ("日本語.example", "xn--wgv71a119e.example"), ("例。テスト", "xn--fsq.xn--zckzah"),

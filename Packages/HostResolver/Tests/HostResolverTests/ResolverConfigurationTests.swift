@@ -124,6 +124,7 @@ import Testing
             192.0.2.12 crlf.example\r
             """)
 
+    // Parity: HR-022
     @Test(arguments: [
         ("localhost", ["127.0.0.1", "::1"]), ("WWW.example.ORG", ["192.0.2.7", "192.0.2.8"]), ("www.", ["192.0.2.7"]),
         ("commented.example", []), ("the", []), ("bad.example", []), ("link.example", ["fe80::1%eth0"]),
@@ -133,6 +134,7 @@ import Testing
         #expect(hosts.addresses(of: name).map(\.description) == addresses)
     }
 
+    // Parity: HR-015
     @Test(arguments: [
         ("192.0.2.7", ["www.example.org", "www", "late.example"]), ("::1", ["localhost", "ip6-localhost"]),
         ("192.0.2.9", []), ("192.0.2.99", []),

@@ -54,6 +54,7 @@ import Testing
         #expect(Route(NetlinkMessage(type: 24, flags: 0, sequence: 1, payload: [2, 32])) == nil)
     }
 
+    // Parity: HR-016
     @Test(
         arguments: [
             (nil, "unreachable"), (Route(kind: .local), "reachable, local address, direct"),
@@ -65,6 +66,7 @@ import Testing
         #expect(ReachabilityFlags(route).description == flags)
     }
 
+    // Parity: HR-016
     @Test func flagsHaveApplesNumbers() {
         #expect(ReachabilityFlags.reachable.rawValue == 2)
         #expect(ReachabilityFlags.isLocalAddress.rawValue == 0x10000)

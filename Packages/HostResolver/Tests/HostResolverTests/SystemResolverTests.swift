@@ -7,6 +7,7 @@ import Testing
 @Suite struct SystemResolverTests {
     private let answer = [IPAddress("192.0.2.1")!]
 
+    // Parity: HR-022
     @Test func looksUpLocalNames() async throws {
         let addresses = try await SystemResolver.shared.addresses(of: "localhost")
         #expect(addresses.contains(IPAddress("127.0.0.1")!))
@@ -19,6 +20,7 @@ import Testing
         }
     }
 
+    // Parity: HR-019
     @Test(arguments: ["127.0.0.1", "::1", "fe80::1%lo", "192.0.2.250"])
     func answersNumericNamesWithoutACall(text: String) async throws {
         let system = HeldSystem()
@@ -66,6 +68,7 @@ import Testing
         #expect(!calledInside)
     }
 
+    // Parity: HR-020
     @Test func equalConcurrentLookupsShareOneCall() async throws {
         let system = HeldSystem()
         let name = try HostName("one.example")
@@ -107,6 +110,7 @@ import Testing
         #expect(system.resolver.waitingCount == 0)
     }
 
+    // Parity: HR-013
     @Test func cancellingDoesNotWaitForTheSystem() async throws {
         let system = HeldSystem()
         let task = Task { try await system.resolver.addresses(of: "dead.example") }
@@ -232,6 +236,7 @@ import Testing
         }
     }
 
+    // Parity: HR-015
     @Test func looksUpNamesOfAddresses() async throws {
         let names = try await SystemResolver.shared.names(of: .address(IPAddress("127.0.0.1")!))
         #expect(names.first == "localhost")
@@ -273,6 +278,7 @@ import Testing
         )
     }
 
+    // Parity: HR-018
     @Test(arguments: [
         (-2, "hostNotFound", 12, 8), (-5, "noData", 12, 7), (-3, "temporaryFailure", 12, 2),
         (-4, "serverFailed", 12, 4),

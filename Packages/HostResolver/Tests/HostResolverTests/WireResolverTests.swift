@@ -29,6 +29,7 @@ import Testing
         }
     }
 
+    // Parity: HR-014
     @Test func findsBothFamilies() async throws {
         try await with({ query, _ in Self.addresses(query) }) { server, resolver async throws in
             let found = try await resolver.addresses(of: "www.example.org")
@@ -134,6 +135,7 @@ import Testing
         }
     }
 
+    // Parity: HR-018
     @Test(arguments: [
         (2 as UInt8, ResolverError.Code.serverFailed, ServerOutcome.Result.serverFailure), (5, .serverFailed, .refused),
         (3, .hostNotFound, .answered), (0, .noData, .answered),
@@ -260,6 +262,7 @@ import Testing
         }
     }
 
+    // Parity: HR-020
     @Test func equalConcurrentQuestionsShareOneQuery() async throws {
         try await with({ query, _ in .silence }) { server, resolver async throws in
             let name = DNSName("www.example.org")!
@@ -313,6 +316,7 @@ import Testing
         }
     }
 
+    // Parity: HR-015
     @Test func findsNamesOfAddresses() async throws {
         try await with({ query, _ in
             .answer(query.answered([.ptr(DNSName("bad name.example")!), .ptr(DNSName("Good.example")!)]))

@@ -4,6 +4,7 @@ import Testing
 @testable import NetDiag
 
 @Suite struct LadderMachineTests {
+    // Parity: ND-012
     @Test(arguments: LadderFault.all)
     func eachFaultIsNamed(_ fault: LadderFault) {
         let diagnosis = fault.world.diagnose(fault.target)
@@ -14,6 +15,7 @@ import Testing
     }
 
     /// Codes that no environment produces as the cause have tests of their own, below or elsewhere.
+    // Parity: ND-013
     @Test func everyCodeHasATest() {
         let elsewhere: Set<FindingCode> = [
             .nameServerBad, .nameServerInvents, .familyBroken, .leaseOverdue, .ledElsewhere, .credentialsRefused,
@@ -304,6 +306,7 @@ import Testing
         #expect(alive.diagnose(.machine).cause == nil)
     }
 
+    // Parity: ND-015
     @Test func uncheckablePartsAreReported() {
         let world = World.changed {
             $0.connection = World.timedOut
@@ -318,6 +321,7 @@ import Testing
         #expect(diagnosis.unchecked == [.connection, .security, .answer, .authentication])
     }
 
+    // Parity: ND-013
     @Test func adviceIsAlwaysGiven() {
         for code in FindingCode.allCases {
             #expect(code.advice.key == "advice.\(code.rawValue)")

@@ -23,6 +23,7 @@ import Testing
         #expect(diagnosis.unchecked == [.security, .answer, .authentication].filter { $0 != .security })
     }
 
+    // Parity: ND-003
     @Test(
         arguments: [
             ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", nil),
@@ -80,6 +81,7 @@ import Testing
         #expect(failures.contains { $0.code == .nameServersFail })  // on a machine without a network, there are others
     }
 
+    // Parity: ND-002
     @Test func aStreamThatFailedIsNotOpenedAgain() async throws {
         let stream = StreamPair(host: "127.0.0.1", port: deadEnd.port)
         try stream.open()
@@ -92,6 +94,7 @@ import Testing
     }
 
     /// ND-006: a diagnosis inside the error event, before the error was read.
+    // Parity: ND-006
     @Test func aDiagnosisInTheErrorEventChangesNothing() async throws {
         let stream = StreamPair(host: "127.0.0.1", port: deadEnd.port)
         let (events, feed) = AsyncStream<Task<Diagnosis, Never>>.makeStream()
@@ -116,6 +119,7 @@ import Testing
         func finished(_ diagnosis: Diagnosis) {}
     }
 
+    // Parity: ND-011
     @Test func anOpenStreamIsUp() async throws {
         let server = try AnsweringServer("hello")
         let stream = StreamPair(host: "127.0.0.1", port: server.port)
@@ -125,6 +129,7 @@ import Testing
         stream.close()
     }
 
+    // Parity: ND-011
     @Test func aFailedLookupIsIndeterminateAtBest() async throws {
         let stream = StreamPair(host: "no-such-host.test", port: 80)
         try stream.set(.resolver, to: ScriptedResolver())
@@ -133,11 +138,13 @@ import Testing
         #expect(NetDiagnostic(read: stream.input, write: nil).passiveStatus().status != .up)
     }
 
+    // Parity: ND-002
     @Test func withoutStreamsItIsAboutTheMachine() async {
         let diagnosis = await NetDiagnostic(read: nil, write: nil).diagnose()
         #expect(diagnosis.target == "this machine")
     }
 
+    // Parity: ND-003
     @Test func urlsThatCannotBeDiagnosed() {
         for text in [
             "mailto:a@example.org", "gopher://example.org/", "http:///path", "http://example.org:70000/",
@@ -148,6 +155,7 @@ import Testing
         }
     }
 
+    // Parity: ND-005
     @Test func presenterAndCallerGetTheResult() async throws {
         final class CountingPresenter: DiagnosisPresenter {
             let began = Atomic<Int>(0)
@@ -169,6 +177,7 @@ import Testing
         func finished(_ diagnosis: Diagnosis) {}
     }
 
+    // Parity: ND-004
     @Test("ND-004: the program's name defaults to that of the process; the last value set is used")
     func programName() async throws {
         let presenter = NameRecorder()
@@ -183,6 +192,7 @@ import Testing
         #expect(presenter.names.withLock { $0 } == ["second"])
     }
 
+    // Parity: ND-014
     @Test("ND-014: one diagnostic in many tasks, and many diagnostics at the same time, give the same result")
     func manyAtOnce() async throws {
         let url = URL(string: "http://127.0.0.1:\(deadEnd.port)/")!
@@ -200,6 +210,7 @@ import Testing
         #expect(codes == Array(repeating: .portRefused, count: 24))
     }
 
+    // Parity: ND-016
     @Test(
         "ND-016: a diagnostic retains its streams until its last reference is gone; a running diagnosis retains it until it ends"
     )

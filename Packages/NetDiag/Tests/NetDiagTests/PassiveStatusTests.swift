@@ -12,12 +12,14 @@ import Testing
         return network
     }
 
+    // Parity: ND-008, ND-009
     @Test func theNumbersAreCFNetworks() {
         #expect(NetworkStatus.up.rawValue == -66559)
         #expect(NetworkStatus.indeterminate.rawValue == -66558)
         #expect(NetworkStatus.down.rawValue == -66557)
     }
 
+    // Parity: ND-010
     @Test func upNeedsLinkAddressAndRoute() {
         #expect(PassiveStatus(network(), to: [], routes: [:]).status == .up)
         #expect(PassiveStatus(network(), to: [host], routes: [host: way]).status == .up)
@@ -27,12 +29,14 @@ import Testing
         #expect(PassiveStatus(six, to: [World.host6], routes: [World.host6: way]).status == .up)
     }
 
+    // Parity: ND-010
     @Test func downIsNoLink() {
         #expect(PassiveStatus(network { $0.interfaces.removeLast() }, to: [], routes: [:]).status == .down)
         #expect(PassiveStatus(network { $0.interfaces[1].hasCarrier = false }, to: [], routes: [:]).status == .down)
         #expect(PassiveStatus(network { $0.interfaces[1].isUp = false }, to: [host], routes: [:]).status == .down)
     }
 
+    // Parity: ND-010
     @Test func indeterminateIsEverythingBetween() {
         let unaddressed = network { $0.interfaces[1].addresses = [] }
         #expect(PassiveStatus(unaddressed, to: [], routes: [:]).status == .indeterminate)
@@ -48,6 +52,7 @@ import Testing
         #expect(PassiveStatus(network(), to: [World.host6], routes: [:]).status == .indeterminate)
     }
 
+    // Parity: ND-007
     @Test func thisMachineIsAlwaysUp() {
         let bare = NetworkSnapshot(interfaces: [World.loopback])
         let loopback = IPAddress("127.0.0.1")!

@@ -2,6 +2,7 @@ import NetKit
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ServiceStreamTests {
+    // Parity: SK-012
     @Test("SK-012: a stream requires _tcp: a service over UDP is refused")
     func datagrams() async throws {
         let service = try ServiceInstance(name: "Clock", type: try ServiceType("_ntp._udp"))
@@ -18,12 +19,14 @@ import Testing
         }
     }
 
+    // Parity: SK-048
     @Test("SK-048: the numbers of HTTP are the same everywhere", arguments: HTTPErrorNumber.allCases)
     func numbers(_ number: HTTPErrorNumber) {
         let error = StreamError(domain: .http, code: number.rawValue, sentence: Sentence("test", "test"))
         #expect(error.networkErrorNumber?.rawValue == number.cfErrorCode)
     }
 
+    // Parity: SK-048
     @Test("SK-048: so are those of proxies", arguments: HTTPErrorNumber.ProxyError.allCases)
     func proxies(_ number: HTTPErrorNumber.ProxyError) {
         let error = StreamError(domain: .http, code: number.rawValue, sentence: Sentence("test", "test"))

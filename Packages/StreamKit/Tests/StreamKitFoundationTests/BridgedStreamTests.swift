@@ -5,6 +5,7 @@ import Testing
 
 /// The bridged streams over memory, files and bound pairs.
 @Suite(.timeLimit(.minutes(2))) struct BridgedStreamTests {
+    // Parity: SK-063, SK-077
     @Test("SK-063, SK-077: a delegate gets its events on its loop, in Apple's order, and can read")
     func eventsInOrder() async throws {
         try await onThread {
@@ -27,6 +28,7 @@ import Testing
     }
 
     /// SK-073: scheduling, opening and naming the delegate in any order.
+    // Parity: SK-073
     @Test(arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
     func anyOrder(_ order: [Int]) async throws {
         try await onThread {
@@ -45,6 +47,7 @@ import Testing
         }
     }
 
+    // Parity: SK-074
     @Test("SK-074: removed and closed in any order, twice or never scheduled: no further events")
     func teardown() async throws {
         try await onThread {
@@ -67,6 +70,7 @@ import Testing
         }
     }
 
+    // Parity: SK-063
     @Test(
         "SK-063: delegates are held weakly; nil means the stream itself; the next delegate gets the remaining events"
     )
@@ -91,6 +95,7 @@ import Testing
         }
     }
 
+    // Parity: SK-076
     @Test("SK-076: a scheduled, open stream lives without its owner; unscheduled, it is released")
     func staysAlive() async throws {
         try await onThread {
@@ -120,6 +125,7 @@ import Testing
         }
     }
 
+    // Parity: SK-024, SK-030, SK-031
     @Test("SK-024, SK-030, SK-031: states, and reading in the wrong one")
     func states() {
         let input = BridgedInputStream(data: Data([1]))
@@ -137,6 +143,7 @@ import Testing
         #expect(input.streamStatus == .closed)
     }
 
+    // Parity: SK-027
     @Test("SK-027: memory lends its bytes; other streams do not")
     func lending() {
         let input = BridgedInputStream(data: Data("hello".utf8))
@@ -154,6 +161,7 @@ import Testing
         #expect(file?.getBuffer(&pointer, length: &count) == false)
     }
 
+    // Parity: SK-002, SK-003, SK-005
     @Test("SK-002, SK-003, SK-005: files")
     func files() throws {
         let path = NSTemporaryDirectory() + "netkit-\(UUID().uuidString)"
@@ -183,6 +191,7 @@ import Testing
         #expect(BridgedOutputStream(url: try #require(URL(string: "http://localhost/")), append: true) == nil)
     }
 
+    // Parity: SK-007, SK-008
     @Test("SK-007, SK-008: growing memory, and the caller's memory, which ends when it is full")
     func memory() {
         let growing: OutputStream = BridgedOutputStream.toMemory()
@@ -204,6 +213,7 @@ import Testing
         #expect(room == [1, 2, 3, 4, 9])
     }
 
+    // Parity: SK-009
     @Test("SK-009: a bound pair, with a delegate on each side and a very small buffer")
     func bound() async throws {
         try await onThread {
@@ -236,6 +246,7 @@ import Testing
         }
     }
 
+    // Parity: SK-055
     @Test("SK-055: unknown properties are nil, and refused")
     func unknownProperties() {
         let input = BridgedInputStream(data: Data())
@@ -246,6 +257,7 @@ import Testing
         #expect(!input.setProperty(Data(), forKey: .dataWrittenToMemoryStreamKey), "read-only")
     }
 
+    // Parity: SK-090, SK-091
     @Test(
         "SK-090, SK-091: streams without TLS refuse it and report no level", arguments: [false, true])
     func noTLS(_ isOpen: Bool) throws {

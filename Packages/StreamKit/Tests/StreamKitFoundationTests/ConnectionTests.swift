@@ -6,6 +6,7 @@ import Testing
 
 /// Bridged connections to a server in this process.
 @Suite(.timeLimit(.minutes(2))) struct ConnectionTests {
+    // Parity: SK-010, SK-029
     @Test("SK-010, SK-029: a blocking client without a run loop")
     func blocking() async throws {
         let server = try EchoServer()
@@ -36,6 +37,7 @@ import Testing
         }
     }
 
+    // Parity: SK-070, SK-071, SK-072, SK-073, SK-074, SK-075, SK-076, SK-077, SK-078, SK-079, SK-080, SK-081
     @Test("SK-070…SK-081: a client with a delegate and a run loop, 2 MiB in each direction")
     func scheduled() async throws {
         let server = try EchoServer()
@@ -77,6 +79,7 @@ import Testing
         }
     }
 
+    // Parity: SK-045, SK-046
     @Test("SK-045, SK-046: a refused connection is an event, a status, and an error with Apple's domain and code")
     func refused() async throws {
         try await onThread {
@@ -125,6 +128,7 @@ import Testing
         }
     }
 
+    // Parity: SK-091, SK-092, SK-103
     @Test("SK-091, SK-092: security levels by name, never weaker than requested")
     func levels() {
         let (input, output) = connection(to: 9)
@@ -143,6 +147,7 @@ import Testing
         #expect(input.property(forKey: .sslContextKey) == nil)
     }
 
+    // Parity: SK-091
     @Test("SK-091: after the handshake, the negotiated level, and the peer's certificates with their verification")
     func negotiated() async throws {
         let server = try EchoServer(tls: TestIdentity.server())
@@ -168,6 +173,7 @@ import Testing
         }
     }
 
+    // Parity: SK-090, SK-094, SK-095, SK-096, SK-097, SK-098
     @Test("SK-090, SK-094…SK-098: TLS settings as a dictionary; unknown settings are refused")
     func settings() throws {
         let (input, _) = connection(to: 9)
@@ -207,6 +213,7 @@ import Testing
         #expect(input.property(forKey: .sslContextKey) == nil)
     }
 
+    // Parity: SK-110, SK-111, SK-112, SK-113
     @Test("SK-110…SK-113: a SOCKS proxy as a dictionary, with Foundation's keys or those of system settings")
     func socksSettings() {
         let (input, output) = connection(to: 9, host: "www.example")
@@ -249,6 +256,7 @@ import Testing
         }
     }
 
+    // Parity: SK-060, SK-061
     @Test("SK-060, SK-061: hints")
     func hints() {
         let (input, output) = connection(to: 9)
@@ -261,6 +269,7 @@ import Testing
         #expect(!input.setProperty(true, forKey: Stream.PropertyKey("kCFStreamPropertyConnectionIsCellular")))
     }
 
+    // Parity: SK-035, SK-084
     @Test("SK-035, SK-084: closing from another thread ends a waiting read")
     func closedElsewhere() async throws {
         let server = try EchoServer()

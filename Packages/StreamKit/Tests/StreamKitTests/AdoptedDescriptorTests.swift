@@ -33,6 +33,7 @@ import Testing
         }
     }
 
+    // Parity: SK-013
     @Test("SK-013: open completes at once; the socket is not closed, shut down or changed")
     func borrowed() async throws {
         let ends = try Ends()
@@ -58,6 +59,7 @@ import Testing
         #expect(ends.receive(ends.peer) == [7])
     }
 
+    // Parity: SK-057
     @Test("SK-057: the ownership of a descriptor can be set later", arguments: [true, false])
     func ownershipByProperty(closes: Bool) async throws {
         let ends = try Ends()

@@ -24,6 +24,7 @@ import Testing
         Glibc.close(peer)
     }
 
+    // Parity: SK-039
     @Test("SK-039: the remaining bytes, then always 0") func orderlyEnd() async throws {
         let (pair, peer) = try await connect()
         defer { pair.close() }
@@ -35,6 +36,7 @@ import Testing
         #expect(try await pair.input.read(into: &buffer) == 0)
     }
 
+    // Parity: SK-039
     @Test("SK-039: a reset is always ECONNRESET and never an end") func reset() async throws {
         let (pair, peer) = try await connect()
         defer { pair.close() }
@@ -44,6 +46,7 @@ import Testing
         await #expect(throws: StreamError(posix: ECONNRESET)) { try await pair.input.read(upTo: 1) }
     }
 
+    // Parity: SK-039
     @Test("SK-039: a scheduled stream reports the end or the error once", arguments: [true, false])
     func events(resets: Bool) async throws {
         let (pair, peer) = try await connect()

@@ -129,6 +129,7 @@ import Testing
         return pair
     }
 
+    // Parity: SK-011, SK-059, HR-024
     @Test("SK-011, SK-059: an unresolved host is looked up at open") func unresolved() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         resolver.script("www.example.org", addresses: ["127.0.0.1"])
@@ -139,6 +140,7 @@ import Testing
         #expect(throws: StreamError.self) { try pair.set(.remoteHost, to: nil) }
     }
 
+    // Parity: SK-011
     @Test("SK-011: a resolved host's addresses are used") func resolved() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         resolver.script("www.example.org", addresses: ["127.0.0.1"])
@@ -149,6 +151,7 @@ import Testing
         #expect(pair[.remoteHost]?.addresses.value?.map(\.ipAddress) == [IPAddress("127.0.0.1")])
     }
 
+    // Parity: SK-011
     @Test("SK-011: a host known by address alone") func addressOnly() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = try await connect(HostLookup(address: .v4(.loopback), resolver: resolver), listener)
@@ -156,6 +159,7 @@ import Testing
         #expect(pair[.remoteHostName] == nil)
     }
 
+    // Parity: SK-061
     @Test("SK-061: interface costs, unknown on Linux, are kept and returned") func interfaceCost() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(address: listener.address)

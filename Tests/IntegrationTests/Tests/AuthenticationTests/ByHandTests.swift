@@ -8,6 +8,7 @@ import Testing
 
 /// HTTPAuth with plain streams, as with any other HTTP client: the program sets the header field itself.
 @Suite(.serialized) struct ByHandTests {
+    // Parity: HM-068 (Apache, lighttpd)
     @Test(arguments: Servers.names)
     func aRightPasswordIsAcceptedAndAWrongOneIsRefused(_ name: String) async throws {
         var request = try HTTPRequest(method: .get, url: Servers.url(name))

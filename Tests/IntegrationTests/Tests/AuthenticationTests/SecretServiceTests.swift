@@ -31,6 +31,7 @@ import Testing
         return HTTPAuthError(.outOfOrder, detail: "nothing was thrown")
     }
 
+    // Parity: HA-062, HA-063, HA-065, HA-067 (GNOME Keyring)
     @Test(
         "HA-062, HA-063, HA-065, HA-067: what was added is found by all its parts, and forgotten",
         arguments: [KeyRing.Keeper.gnome, .scripted([]), .scripted([.plain])])
@@ -75,6 +76,7 @@ import Testing
         }
     }
 
+    // Parity: HA-066 (GNOME Keyring)
     @Test("HA-066: other programs read our entries, and we read theirs")
     func entriesAreSharedWithOtherPrograms() async throws {
         let ring = try Self.gnome.get()
@@ -113,6 +115,7 @@ import Testing
         #expect(try store.find(CredentialQuery(theirs))?.password == Secret("from them"))
     }
 
+    // Parity: HA-064 (GNOME Keyring)
     @Test("HA-064: a password is changed in place; label, date and other attributes are kept")
     func aPasswordIsChangedInPlace() async throws {
         let ring = try Self.gnome.get()

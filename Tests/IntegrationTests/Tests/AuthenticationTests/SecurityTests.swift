@@ -223,6 +223,7 @@ import Testing
         #expect(a.requests.map { $0[name] } == [["Bearer mine"]] && b.requests.map { $0[name] } == [[]])
     }
 
+    // Parity: HA-050
     @Test(
         "HA-050, CVE-2026-5545, -1965, CVE-2023-27536, CVE-2016-0755, CVE-2014-0015: an authenticated connection is its user's alone",
         arguments: 1...4)

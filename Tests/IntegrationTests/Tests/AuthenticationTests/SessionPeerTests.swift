@@ -15,6 +15,7 @@ import Testing
         return HTTPSession(configuration)
     }
 
+    // Parity: HM-060 (Apache, lighttpd)
     @Test(arguments: Servers.names)
     func loadsWithALogin(_ name: String) async throws {
         let request = try HTTPRequest(method: .get, url: Servers.url(name))

@@ -59,6 +59,7 @@ import Testing
     private let right = AuthenticationPrompt.Answer(user: "joe", password: "right")
     private let wrong = AuthenticationPrompt.Answer(user: "joe", password: "wrong")
 
+    // Parity: HA-027, HA-039, HA-070
     @Test("HA-027, HA-039, HA-070: wrong, wrong, right; then preemptive below the same folder")
     func twoWrongPasswordsThenTheRightOne() async throws {
         let origin = try Self.guarded()
@@ -83,6 +84,7 @@ import Testing
     }
 
     /// The prompt is cancelled: the server's 401 is the answer, with its body.
+    // Parity: HA-071
     @Test("HA-071: the prompt is cancelled") func aCancelledPrompt() async throws {
         let origin = try Self.guarded()
         let response = try await session(User()).load(request(origin))
@@ -90,6 +92,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
+    // Parity: HA-028
     @Test("HA-028: prompts end") func theNumberOfPromptsIsLimited() async throws {
         let origin = try Self.guarded()
         let user = User(wrong, wrong, wrong, wrong, wrong)
@@ -109,6 +112,7 @@ import Testing
     }
 
     /// Stores are searched before the user is prompted, and their credentials are sent only after a challenge.
+    // Parity: HA-026, HA-060, HA-061
     @Test("HA-026, HA-060, HA-061: stores before the user, and never before a challenge")
     func storesComeBeforeTheUser() async throws {
         let origin = try Self.guarded()
@@ -182,6 +186,7 @@ import Testing
         #expect(origin.requests.allSatisfy { !$0.target.contains("joe") })
     }
 
+    // Parity: HA-067
     @Test("HA-067: everything is forgotten") func credentialsAreForgotten() async throws {
         let origin = try Self.guarded()
         let session = session(User(right, nil)) { $0.stores = CredentialStores(origins: []) }
@@ -226,6 +231,7 @@ import Testing
     }
 
     /// A scheme of three messages on one connection, which afterwards serves only that user.
+    // Parity: HA-050
     @Test("HA-050: an authenticated connection serves only its user")
     func anAuthenticatedConnectionServesOneUser() async throws {
         let origin = try Origin { request in

@@ -9,6 +9,7 @@ import Testing
     private static let tool = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appendingPathComponent("diagnose-here").path
 
+    // Parity: ND-001, ND-012 (Linux)
     @Test(.timeLimit(.minutes(4)), arguments: [LabFault.single, LabFault.pairs, LabFault.healthy, LabFault.passive])
     func onlyTheFaultIsDiagnosed(_ faults: [LabFault]) async throws {
         let lab = try FaultLab(tool: Self.tool)
@@ -18,6 +19,7 @@ import Testing
     }
 
     /// The diagnosis has only the stream, which failed before the diagnosis began.
+    // Parity: ND-002 (Linux)
     @Test(.timeLimit(.minutes(2))) func aStreamThatFailsAtEachRung() async throws {
         let lab = try FaultLab(tool: Self.tool, byStream: true)
         #expect(LabFault.rungs.count == 11, "a row of the table has another name now")

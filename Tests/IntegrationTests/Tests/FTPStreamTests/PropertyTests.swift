@@ -7,6 +7,7 @@ import Testing
 
 /// The properties of FTP streams: which can be set and read, and when.
 struct PropertyTests {
+    // Parity: FT-030, FT-031 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test func propertiesTakePrecedenceOverTheURL() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("a", [1])
@@ -25,6 +26,7 @@ struct PropertyTests {
         #expect(try await users(server.url("files/a", user: "ann"), nil, "open sesame") == ["USER ann"])
     }
 
+    // Parity: FT-043 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test func propertiesAreSetBeforeOpen() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("a", patterned(100_000))
@@ -52,6 +54,7 @@ struct PropertyTests {
     }
 
     /// The size is queried before the transfer if it is requested, and only then.
+    // Parity: FT-036 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test(arguments: [false, true])
     func theSizeIsQueriedOnRequest(_ isWanted: Bool) async throws {
         let server = try await ServerKind.proftpd.started()
@@ -65,6 +68,7 @@ struct PropertyTests {
         #expect(stream[.ftpResourceSize] == 5000)  // otherwise from the text of the 150 reply
     }
 
+    // Parity: FT-007 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test func eventsComeInOrder() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("a", patterned(1000))
@@ -93,6 +97,7 @@ struct PropertyTests {
     }
 
     /// Closing, removing the client and unscheduling, in this order, a thousand times.
+    // Parity: FT-017 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test func aThousandStreamsAreClosed() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("a", [1])
@@ -112,6 +117,7 @@ struct PropertyTests {
     }
 
     /// A directory without permission to create it, and one that exists.
+    // Parity: FT-061, FT-062 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test func refusedDirectoriesAreErrors() async throws {
         let server = try await ServerKind.proftpd.started()
         for path in ["files/new/", "files/"] {
@@ -125,6 +131,7 @@ struct PropertyTests {
         }
     }
 
+    // Parity: FT-064 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test(arguments: [FTPListingCommand.list, .facts])
     func aListingOfTenThousandEntries(_ command: FTPListingCommand) async throws {
         let server = try await ServerKind.pyftpdlib.started()
@@ -160,6 +167,7 @@ struct PropertyTests {
     }
 
     /// FT-010: fewer bytes are accepted than offered; the caller keeps the rest at the front of its buffer.
+    // Parity: FT-010
     @Test func bytesThatAreNotAcceptedStayWithTheCaller() async throws {
         let piece = patterned(1 << 20)
         let (mayRead, isRead) = (Signal(), Signal())
@@ -199,6 +207,7 @@ struct PropertyTests {
     }
 
     /// FT-011: an upload is finished when the server confirms it, not when all data is sent.
+    // Parity: FT-011
     @Test func anUploadIsFinishedByTheFinalReply() async throws {
         let data = try ScriptedServer { connection throws(PeerError) in try connection.readToEnd() }
         let mayConfirm = Signal()
@@ -236,6 +245,7 @@ struct PropertyTests {
     }
 
     /// The data connection is open and no data comes: an error, if a limit was set.
+    // Parity: FT-045
     @Test func aStalledTransferEndsAtItsLimit() async throws {
         let data = try ScriptedServer { connection throws(PeerError) in
             try connection.send([1, 2, 3])

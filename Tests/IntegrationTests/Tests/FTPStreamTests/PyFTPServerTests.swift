@@ -47,6 +47,7 @@ struct PyFTPServerTests {
     }
 
     /// The data connection ends, and only then the server reports that the file was incomplete.
+    // Parity: FT-009 (pyftpdlib)
     @Test(arguments: Style.allCases)
     func aDownloadCutShortIsAnError(_ style: Style) async throws {
         let server = PyFTPServer(cutsAfter: 100_000)
@@ -58,6 +59,7 @@ struct PyFTPServerTests {
         #expect(error?.domain == .ftp && error?.code == 426)
     }
 
+    // Parity: FT-038 (pyftpdlib)
     @Test func aSessionThatTheServerEndedIsReplaced() async throws {
         let server = PyFTPServer(idleLimit: 1)
         try await start(server)

@@ -102,6 +102,7 @@ struct SecurityTests {
         #expect((error?.underlying as? FTPError)?.code == code || (error?.domain == .posix && code == .connectionLost))
     }
 
+    // Parity: FT-045
     @Test func aSilentServerIsATimeout() async throws {
         let server = try ScriptedServer { connection throws(PeerError) in try connection.readToEnd() }
         for style in Style.allCases {
@@ -124,6 +125,7 @@ struct SecurityTests {
     }
 
     /// All data arrived, and then the control connection ended without a final reply.
+    // Parity: FT-058
     @Test func aMissingFinalReplyIsAnError() async throws {
         let data = try ScriptedServer { connection throws(PeerError) in try connection.send([1, 2, 3]) }
         let server = try server(dataPort: data.port) { connection throws(PeerError) in
@@ -159,6 +161,7 @@ struct SecurityTests {
         "10,0,0,1", "192,0,2,1", "169,254,169,254", "255,255,255,255", "0,0,0,0", "127,0,0,2",
     ]
 
+    // Parity: FT-055
     @Test(
         "CVE-2020-8284, CVE-2021-4189, CVE-2026-8328: the address in the reply to PASV is ignored",
         arguments: foreign)

@@ -5,6 +5,7 @@ import Testing
 
 /// Transfers that must work with every server: vsftpd, proftpd, pure-ftpd, pyftpdlib.
 struct ServerTests {
+    // Parity: FT-001, FT-002, FT-003, FT-004, FT-008, FT-012 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test(arguments: ServerKind.allCases, Style.allCases)
     func uploadAndDownload(_ kind: ServerKind, _ style: Style) async throws {
         let server = try await kind.started()
@@ -22,6 +23,7 @@ struct ServerTests {
         }
     }
 
+    // Parity: FT-033 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test(arguments: ServerKind.allCases, [true, false])
     func passiveAndActiveMode(_ kind: ServerKind, _ isIPv6: Bool) async throws {
         let server = try await kind.started(isIPv6: isIPv6)
@@ -40,6 +42,7 @@ struct ServerTests {
         #expect(!verbs.contains("PASV") && !verbs.contains("PORT"))
     }
 
+    // Parity: FT-032 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test(arguments: ServerKind.allCases, [true, false])
     func anonymousLogin(_ kind: ServerKind, _ isIPv6: Bool) async throws {
         let server = try await kind.started(isIPv6: isIPv6)
@@ -55,6 +58,7 @@ struct ServerTests {
         #expect(error?.code == 550 || error?.code == 553, "\(error.debugDescription)")
     }
 
+    // Parity: FT-056 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test(arguments: ServerKind.allCases)
     func aWrongPasswordIsRefused(_ kind: ServerKind) async throws {
         let server = try await kind.started()
@@ -169,6 +173,7 @@ struct ServerTests {
         }
     }
 
+    // Parity: FT-038 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test(arguments: ServerKind.allCases)
     func transfersShareOneSession(_ kind: ServerKind) async throws {
         let server = try await kind.started()
@@ -186,6 +191,7 @@ struct ServerTests {
         #expect(pool.idleCount == 0)
     }
 
+    // Parity: FT-037 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test(arguments: ServerKind.allCases)
     func transfersFromAnOffset(_ kind: ServerKind) async throws {
         let server = try await kind.started()
@@ -199,6 +205,7 @@ struct ServerTests {
         #expect(try server.read("a") == bytes + [1, 2, 3, 4, 5])
     }
 
+    // Parity: FT-005, FT-056, FT-057 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test(arguments: ServerKind.allCases)
     func refusalsAreReported(_ kind: ServerKind) async throws {
         let server = try await kind.started()
@@ -220,6 +227,7 @@ struct ServerTests {
         #expect(pool.idleCount == 1)
     }
 
+    // Parity: FT-003, FT-060 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test(arguments: ServerKind.allCases)
     func directoriesAreCreatedRenamedAndRemoved(_ kind: ServerKind) async throws {
         let server = try await kind.started()
@@ -266,6 +274,7 @@ struct ServerTests {
     }
 
     /// Names with any bytes except `/` and line ends survive in both directions, in each listing format of the server.
+    // Parity: FT-053 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test(arguments: ServerKind.allCases)
     func unusualFileNames(_ kind: ServerKind) async throws {
         let server = try await kind.started()
@@ -284,6 +293,7 @@ struct ServerTests {
     }
 
     /// LIST and MLSD of the same files agree, as far as LIST contains the information.
+    // Parity: FT-003, FT-070 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test(arguments: ServerKind.allCases)
     func listingsOfBothFormatsAgree(_ kind: ServerKind) async throws {
         let server = try await kind.started()
@@ -306,6 +316,7 @@ struct ServerTests {
     }
 
     /// The client aborts a transfer and resynchronizes with the server. The replies and their timing differ in all servers.
+    // Parity: FT-013 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test(arguments: ServerKind.allCases)
     func anAbortedTransferKeepsTheSession(_ kind: ServerKind) async throws {
         let server = try await kind.started()
@@ -355,6 +366,7 @@ struct ServerTests {
     }
 
     /// Paths are relative to the login directory, whatever was listed before, and absolute after `%2F`, with and without chroot.
+    // Parity: FT-052 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test(arguments: ServerKind.allCases)
     func relativeAndAbsolutePaths(_ kind: ServerKind) async throws {
         let server = try await kind.started()

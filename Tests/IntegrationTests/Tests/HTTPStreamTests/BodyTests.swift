@@ -52,6 +52,7 @@ import Testing
             status: 401),
     ]
 
+    // Parity: HM-060, HM-075, HM-078
     @Test(arguments: whole, Style.allCases)
     func completeBodies(_ sample: Case, _ style: Style) async throws {
         for size in [Int.max, 1] {
@@ -64,6 +65,7 @@ import Testing
         }
     }
 
+    // Parity: HM-075, HM-077
     @Test func trailersAndInterimResponsesAreKept() async throws {
         let chunked = try ScriptedServer(answering: Self.whole[4].answer)
         let loaded = try await get(chunked.url())
@@ -116,6 +118,7 @@ import Testing
 
     /// A response cut at every byte, by an end or a reset: all bytes that arrived are readable, then comes an error, never a silent
     /// end.
+    // Parity: HM-079
     @Test(
         arguments: [
             "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789",

@@ -7,6 +7,7 @@ import Testing
 
 /// The events of a scheduled load, and their order (HM-080).
 @Suite(.serialized) struct EventTests {
+    // Parity: HM-080 (nginx)
     @Test(arguments: [Style.queueEvents, .runLoopEvents])
     func theOrderOfEvents(_ style: Style) async throws {
         let nginx = try SharedNginx.get()

@@ -24,6 +24,7 @@ import Testing
         #expect(loaded.error?.description.contains("HTTP proxy") == true)
     }
 
+    // Parity: HM-107
     @Test(arguments: Style.allCases)
     func aRefusedConnection(_ style: Style) async throws {
         let port = try PortPool.take()
@@ -35,6 +36,7 @@ import Testing
         #expect(loaded.stream.report.steps.contains { if case .failed = $0.outcome { true } else { false } })
     }
 
+    // Parity: HM-107
     @Test func unknownName() async throws {
         let loaded = try await get("http://no-such-host.invalid/")
         #expect(loaded.error?.domain == .netDB)
@@ -57,6 +59,7 @@ import Testing
         #expect(reverse.error?.domain == .ssl)
     }
 
+    // Parity: HM-062, HM-065, HM-066
     @Test(arguments: [Style.blocking, .async])
     func theResponseFollowsTheFirstRead(_ style: Style) async throws {
         let go = Signal()
@@ -86,6 +89,7 @@ import Testing
     }
 
     /// HM-097: properties can be set only before open; read-only ones never.
+    // Parity: HM-097
     @Test func propertiesAreSetBeforeOpen() throws {
         let stream = try makeStream("http://127.0.0.1:1/")
         for _ in 0..<2 {

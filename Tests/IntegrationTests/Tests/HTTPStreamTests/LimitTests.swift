@@ -21,6 +21,7 @@ import Testing
 
     static let half = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"
 
+    // Parity: HM-099
     @Test(arguments: Style.allCases, ["", "HTTP/1.1 200", half])
     func totalLimit(_ style: Style, _ text: String) async throws {
         let server = try silent(after: text)
@@ -57,6 +58,7 @@ import Testing
     }
 
     /// A read limit passes and the stream stays usable.
+    // Parity: HM-099
     @Test(arguments: [Style.blocking, .async])
     func readLimit(_ style: Style) async throws {
         let go = Signal()
@@ -85,6 +87,7 @@ import Testing
 
     // MARK: Closing
 
+    // Parity: HM-069
     @Test(arguments: ["", "HTTP/1.1 200", half])
     func closeWakesABlockedRead(_ text: String) async throws {
         let server = try silent(after: text)
@@ -129,6 +132,7 @@ import Testing
     }
 
     /// A stream that is released in the middle closes its connection.
+    // Parity: HM-069
     @Test func aReleasedStreamClosesItsConnection() async throws {
         let server = try silent(after: Self.half)
         do {

@@ -152,6 +152,7 @@ import Testing
         }
     }
 
+    // Parity: HM-091
     @Test(arguments: Style.allCases)
     func staleConnectionsAreReplacedOnce(_ style: Style) async throws {
         let pool = HTTPConnectionPool()
@@ -179,6 +180,7 @@ import Testing
     }
 
     /// There is one retry: a failure of the new connection is final.
+    // Parity: HM-091
     @Test func thereIsOneRetry() async throws {
         let pool = HTTPConnectionPool()
         let server = try ScriptedServer { connection throws(PeerError) in

@@ -54,6 +54,7 @@ import Testing
         #expect(loaded.error?.isPOSIX(111) == true, "three redirects directly, the last URL through a dead proxy")
     }
 
+    // Parity: SK-130 (nginx)
     @Test("SK-130: a missing, a protected and an invalid script: errors 308 and 309, and no direct connection")
     func invalidScriptsAreErrors() async throws {
         let nginx = try SharedNginx.get()

@@ -68,6 +68,7 @@ import Testing
 
     // MARK: SOCKS
 
+    // Parity: SK-110, SK-111, SK-112, SK-113, SK-114, SK-115 (dante, microsocks, nginx, OpenSSH, squid, tinyproxy)
     @Test("SK-110…SK-115: every version, plain and with TLS, names and addresses", arguments: SOCKSCase.allCases)
     func eachVersionOfSOCKS(_ sample: SOCKSCase) async throws {
         let nginx = try SharedNginx.get()
@@ -87,6 +88,7 @@ import Testing
         }
     }
 
+    // Parity: SK-114 (dante, microsocks, OpenSSH, squid, tinyproxy)
     @Test("SK-114: refusals of proxies, with their codes") func socksRefusals() async throws {
         let dead = try UnansweredPort.closed()
         func failure(_ sample: SOCKSCase, port: UInt16, change: (inout SOCKSProxy) -> Void = { _ in }) async throws
@@ -122,6 +124,7 @@ import Testing
 
     // MARK: HTTP
 
+    // Parity: HM-092, HM-093 (dante, microsocks, nginx, OpenSSH, squid, tinyproxy)
     @Test(
         "HM-092, HM-093: http in absolute form, https through a tunnel", arguments: [HTTPListener.plain, .tls],
         Style.allCases)
@@ -159,6 +162,7 @@ import Testing
         }
     }
 
+    // Parity: HM-094 (dante, microsocks, nginx, OpenSSH, squid, tinyproxy)
     @Test("HM-094: a 407 is the response, with its challenge; with credentials the request succeeds")
     func proxiesWithALogin() async throws {
         let nginx = try SharedNginx.get()
@@ -228,6 +232,7 @@ import Testing
         #expect(plain.status == 403 && !plain.body.isEmpty)
     }
 
+    // Parity: HM-095 (dante, microsocks, nginx, OpenSSH, squid, tinyproxy)
     @Test("HM-095: the next proxy is used if one cannot be reached, but not if one refuses")
     func theNextProxyIsUsedIfOneIsUnreachable() async throws {
         let nginx = try SharedNginx.get()
@@ -246,6 +251,7 @@ import Testing
         }
     }
 
+    // Parity: HM-090 (dante, microsocks, nginx, OpenSSH, squid, tinyproxy)
     @Test("HM-090: connections are kept only for the same proxies")
     func connectionsAreKeptForTheSameProxies() async throws {
         let nginx = try SharedNginx.get()

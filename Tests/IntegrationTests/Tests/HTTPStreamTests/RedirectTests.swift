@@ -9,6 +9,7 @@ import Testing
 @Suite(.serialized) struct RedirectTests {
     static func follow(_ stream: ReadStream) throws { try stream.set(.httpFollowsRedirects, to: true) }
 
+    // Parity: HM-084 (nginx)
     @Test(arguments: Style.allCases)
     func redirectsAreOffByDefault(_ style: Style) async throws {
         let nginx = try SharedNginx.get()
@@ -19,6 +20,7 @@ import Testing
         #expect(loaded.stream[.httpFinalURL]?.path == "/chain")
     }
 
+    // Parity: HM-085, HM-086, HM-089 (nginx)
     @Test(arguments: Style.allCases)
     func aChainOfRedirects(_ style: Style) async throws {
         let nginx = try SharedNginx.get()
@@ -49,6 +51,7 @@ import Testing
         #expect(origin.requests.map(\.connection) == [0, 0, 0, 0])
     }
 
+    // Parity: HM-086
     @Test(arguments: [
         (301, "POST", "GET"), (302, "POST", "GET"), (303, "POST", "GET"), (307, "POST", "POST"), (308, "POST", "POST"),
         (301, "PUT", "PUT"), (302, "DELETE", "DELETE"), (303, "PUT", "GET"), (303, "HEAD", "HEAD"), (301, "GET", "GET"),
@@ -83,6 +86,7 @@ import Testing
         }
     }
 
+    // Parity: HM-087 (nginx)
     @Test(arguments: Style.allCases)
     func aLoopIsAnError(_ style: Style) async throws {
         let nginx = try SharedNginx.get()
@@ -98,6 +102,7 @@ import Testing
         #expect(origin.requests.map(\.target) == ["/a", "/b"])
     }
 
+    // Parity: HM-087
     @Test func theNumberOfRedirectsIsLimited() async throws {
         let origin = try chainOrigin(Array(repeating: 302, count: 30))
         let loaded = try await get(origin.url("/0"), Self.follow)
@@ -183,6 +188,7 @@ import Testing
         #expect(loaded.text.contains("scheme=http\n") && !loaded.text.contains("c2VjcmV0"))
     }
 
+    // Parity: HM-086 (nginx)
     @Test func aChoiceWithALocationIsFollowed() async throws {
         let nginx = try SharedNginx.get()
         let loaded = try await get(nginx.url(.plain, "/choices"), Self.follow)
@@ -191,6 +197,7 @@ import Testing
     }
 
     /// HM-070: a `Host` of the caller's, which a redirect to another origin does not take along.
+    // Parity: HM-070 (nginx)
     @Test func aHostOfTheCaller() async throws {
         let nginx = try SharedNginx.get()
         for (path, host) in [("/request", "www.example.org"), ("/to-tls", "localhost:\(nginx.port(.tls))")] {

@@ -7,6 +7,7 @@ import Testing
 
 /// https against real servers: versions, bad certificates, client certificates, ALPN, resumption, truncation.
 @Suite(.serialized) struct TLSTests {
+    // Parity: HM-096 (nginx)
     @Test(arguments: [HTTPListener.tls, .tls12Only, .tls13Only], Style.allCases)
     func eachVersionOfTLS(_ listener: HTTPListener, _ style: Style) async throws {
         let nginx = try SharedNginx.get()
@@ -22,6 +23,7 @@ import Testing
         #expect(loaded.stream.report.steps.contains { if case .tls = $0.kind { true } else { false } })
     }
 
+    // Parity: HM-107 (nginx)
     @Test(
         arguments: [
             (ServerCertificate.expired, TLSFailure.certificateExpired, "expired"),
@@ -41,6 +43,7 @@ import Testing
     }
 
     /// Without a configuration the machine's roots apply, which do not include the tests' authority.
+    // Parity: HM-096 (nginx)
     @Test func certificatesAreVerifiedByDefault() async throws {
         let nginx = try SharedNginx.get()
         let loaded = try await get(nginx.url(.tls, "/hello"))
@@ -57,6 +60,7 @@ import Testing
         }
     }
 
+    // Parity: SK-099 (nginx)
     @Test(arguments: [HTTPListener.clientOptional, .clientRequired], [false, true])
     func clientCertificates(_ listener: HTTPListener, _ shows: Bool) async throws {
         let nginx = try SharedNginx.get()
@@ -87,12 +91,14 @@ import Testing
         }
     }
 
+    // Parity: SK-100 (nginx)
     @Test func applicationProtocol() async throws {
         let nginx = try SharedNginx.get()
         let loaded = try await get(nginx.url(.tls, "/hello")) { try $0.set(.tls, to: try trustingPeers()) }
         #expect(loaded.stream[.tlsInformation]?.applicationProtocol == "http/1.1")
     }
 
+    // Parity: HM-060 (openssl)
     @Test(arguments: Style.allCases)
     func opensslSServerAsTheServer(_ style: Style) async throws {
         let server = OpenSSLServer(.statusPage)
@@ -107,6 +113,7 @@ import Testing
 
     /// An end without close_notify is an error for a body that ends with the connection. A body with a length is complete in any
     /// case.
+    // Parity: SK-102 (openssl)
     @Test(arguments: Style.allCases)
     func truncatedBodiesAreErrors(_ style: Style) async throws {
         for (fields, isWhole) in [("", false), ("Content-Length: 4\r\n", true)] {

@@ -7,6 +7,7 @@ import Testing
 
 /// Requests with bodies: framing, progress, early answers, `Expect: 100-continue` (HM-063, HM-064, HM-071, HM-077).
 @Suite(.serialized) struct UploadTests {
+    // Parity: HM-071
     @Test(arguments: Style.allCases)
     func theFramingOfBodies(_ style: Style) async throws {
         let origin = try Origin { request in .init(body: "\(request.body.count)") }
@@ -36,6 +37,7 @@ import Testing
         }
     }
 
+    // Parity: HM-072, HM-073
     @Test func fieldsThatTheStreamAdds() async throws {
         let origin = try Origin { _ in .init(body: "x") }
         _ = try await get(
@@ -55,6 +57,7 @@ import Testing
         #expect(origin.requests.last?.fields.map(\.name) == ["Host", "User-Agent", "Connection"])
     }
 
+    // Parity: HM-061
     @Test("HM-061: the request is copied at creation, so later changes are not sent")
     func theRequestIsCopiedAtCreation() async throws {
         let origin = try Origin { _ in .init(body: "x") }
@@ -70,6 +73,7 @@ import Testing
         #expect(sent.method == "PUT" && sent.target == "/first" && sent["X-Copy"] == ["first"] && sent.body == [1])
     }
 
+    // Parity: HM-063
     @Test("HM-063: the length stated by the caller is used, and a shorter body fails")
     func theStatedLengthIsUsed() async throws {
         let origin = try Origin { _ in .init(body: "x") }
@@ -107,6 +111,7 @@ import Testing
     }
 
     /// 100 MiB from a file in both framings, and from a bound pair, to nginx; the reported progress never decreases.
+    // Parity: HM-064 (nginx)
     @Test func aLargeUpload() async throws {
         let nginx = try SharedNginx.get()
         let count = 100 << 20

@@ -92,6 +92,7 @@ func url(_ text: String) throws -> URL {
 /// From a service type to the bytes of the files of a service on the network.
 @Suite(.serialized) struct FTPServiceTests {
     /// The service is Avahi's and the server pyftpdlib, on another host.
+    // Parity: SD-010 (Avahi, pyftpdlib)
     @Test func anFTPServiceIsDiscoveredListedAndRead() async throws {
         let network = try WiredNamespaces()
         defer { network.remove() }

@@ -41,6 +41,7 @@ struct FTPListingTests {
         }
     }
 
+    // Parity: FT-014, FT-015, FT-016, FT-060 (vsftpd)
     @Test func transfersFrom1To3() async throws {
         let server = Vsftpd()
         try server.start()
@@ -73,6 +74,7 @@ struct FTPListingTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file("back.bin"))) == Data(Self.bytes))
     }
 
+    // Parity: FT-064 (vsftpd)
     @Test(arguments: [1, 7, 4096]) func listings4And5(_ size: Int) async throws {
         let server = Vsftpd()
         try server.start()

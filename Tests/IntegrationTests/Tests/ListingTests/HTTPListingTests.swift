@@ -8,6 +8,7 @@ private typealias Listings3 = CFNetworkGuide.Chapter3
 
 /// Chapter 3 and the tutorial: messages and streams of HTTP, against nginx and Apache.
 struct HTTPListingTests {
+    // Parity: HM-002
     @Test func messagesFrom1To3() throws {
         let url = try #require(URL(string: "http://www.example.org"))
         let bytes = try Listings3.listing1(url, body: "body")
@@ -31,6 +32,7 @@ struct HTTPListingTests {
         #expect(throws: HTTPMessageError.self) { try Listings3.listing3(&bad, Array("GET\r\n\r\n".utf8)[...]) }
     }
 
+    // Parity: HM-012 (Apache, nginx)
     @Test func requests4And5() async throws {
         let apache = Apache(listeners: [.plain])
         try apache.start()
@@ -53,6 +55,7 @@ struct HTTPListingTests {
         #expect(try await again.readAll(limit: 100) == Array("hello\n".utf8))
     }
 
+    // Parity: HM-067 (Apache)
     @Test func tutorial() async throws {
         let apache = Apache(listeners: [.tls])
         try apache.start()

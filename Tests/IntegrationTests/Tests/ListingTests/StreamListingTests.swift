@@ -13,6 +13,7 @@ struct StreamListingTests {
 
     init() throws { deadEnd = try RefusedPort() }
 
+    // Parity: SK-001, FT-006
     @Test func filesFrom1To5() async throws {
         let folder = try TemporaryFolder()
         let file = URL(fileURLWithPath: folder.file("hello.txt"))

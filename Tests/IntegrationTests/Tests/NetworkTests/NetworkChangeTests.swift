@@ -33,6 +33,7 @@ import Testing
         "ip link set \(end) \(state); until ip link show outside | grep -q '\(noticed)'; do :; done"
     }
 
+    // Parity: HR-028 (Linux)
     @Test func anInterfaceGoesDownAndUp() async throws {
         try await watch(
             "192.0.2.9", from: "reachable, direct",
@@ -68,6 +69,7 @@ import Testing
             Step("ip address delete 192.0.2.77/24 dev outside", "addresses+routes: reachable, direct"))
     }
 
+    // Parity: HR-016, HR-028 (Linux)
     @Test func aDefaultRouteIsAddedAndRemoved() async throws {
         try await watch(
             "198.51.100.1", from: "unreachable",
@@ -98,6 +100,7 @@ import Testing
     private static let tool = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appendingPathComponent("stream-probe").path
 
+    // Parity: SK-062 (Linux)
     @Test(
         "SK-062: a stream with failsWhenAddressIsRemoved fails, another one stays open",
         arguments: ["192.0.2.7/32", "2001:db8::7/128"])

@@ -16,6 +16,7 @@ import Testing
         return avahi
     }
 
+    // Parity: SD-034, SD-035 (Avahi)
     @Test func servicesOfAvahiAreFound() async throws {
         defer { network.remove() }
         let avahi = try avahi()
@@ -34,6 +35,7 @@ import Testing
         #expect(await browser.says("- Printer"), "\(browser.log)")
     }
 
+    // Parity: SD-009, SD-020 (Avahi)
     @Test func avahiFindsOurServices() async throws {
         defer { network.remove() }
         let avahi = try avahi()
@@ -51,6 +53,7 @@ import Testing
         #expect(left.isEmpty, "\(left)")
     }
 
+    // Parity: SD-013 (Avahi)
     @Test func aNameOfAvahiIsNotTaken() async throws {
         defer { network.remove() }
         let avahi = try avahi()

@@ -9,6 +9,7 @@ import Testing
         network = try WiredNamespaces()
     }
 
+    // Parity: SD-038 (Avahi)
     @Test func aMissingDaemonIsAnError() async throws {
         defer { network.remove() }
         let host = try DiscoveryHost(.embedded, called: "", in: network.left)
@@ -49,6 +50,7 @@ import Testing
 
     /// SD-058: Avahi's library cannot reconfirm records. The default engine queries the network itself, and so makes the daemon drop
     /// them.
+    // Parity: SD-058 (Avahi)
     @Test func aDeadHostIsForgottenByTheDaemon() async throws {
         defer { network.remove() }
         let left = try DiscoveryHost(.embedded, called: "", in: network.left)

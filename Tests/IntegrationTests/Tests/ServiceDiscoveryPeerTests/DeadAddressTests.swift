@@ -30,6 +30,7 @@ import Testing
     }
 
     /// The first addresses have no listener.
+    // Parity: SD-052 (socat, unbound)
     @Test func theNextAddressIsTried() async throws {
         let echo = Socat(.echo)
         try echo.start()

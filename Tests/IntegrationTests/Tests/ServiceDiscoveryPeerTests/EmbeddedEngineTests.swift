@@ -9,6 +9,7 @@ import Testing
         network = try WiredNamespaces()
     }
 
+    // Parity: SD-042, SD-057 (Linux)
     @Test func aDeadHostIsForgottenAfterReconfirmation() async throws {
         defer { network.remove() }
         let publisher = try Probes.start("publish", "Web", "_http._tcp", "80", "120", in: network.left)
@@ -23,6 +24,7 @@ import Testing
         #expect(await browser.says("- Web"), "\(browser.log)")
     }
 
+    // Parity: SD-023, SD-115 (Linux)
     @Test func changesOfInterfacesAreFollowed() async throws {
         defer { network.remove() }
         let publisher = try Probes.start("publish", "Web", "_http._tcp", "80", "120", in: network.left)
@@ -51,6 +53,7 @@ import Testing
         #expect(await finder.says("resolved 1000", seconds: 60), "\(finder.log)")
     }
 
+    // Parity: SD-115 (Linux)
     @Test func loopbackAloneIsEnough() async throws {
         defer { network.remove() }
         let alone = try NetworkNamespace()

@@ -20,6 +20,7 @@ import Testing
         for host in hosts { host.stop() }
     }
 
+    // Parity: SD-020, SD-053 (Avahi)
     @Test(arguments: DiscoveryHost.Pair.all)
     func aServiceIsFoundResolvedAndRemoved(_ pair: DiscoveryHost.Pair) async throws {
         defer { network.remove() }
@@ -52,6 +53,7 @@ import Testing
         #expect(browser.log == "+ Büro. 2\n- Büro. 2\n")
     }
 
+    // Parity: SD-065, SD-069 (Avahi)
     @Test(arguments: DiscoveryHost.Pair.mixed) func changesAreAnnounced(_ pair: DiscoveryHost.Pair) async throws {
         defer { network.remove() }
         let (left, right) = try hosts(pair)
@@ -63,6 +65,7 @@ import Testing
         #expect(await monitor.says("k=v then=new"), "\(monitor.log) \(publisher.log)")
     }
 
+    // Parity: SD-013, SD-111 (Avahi)
     @Test(arguments: DiscoveryHost.Pair.all) func aNameThatIsTakenIsChanged(_ pair: DiscoveryHost.Pair) async throws {
         defer { network.remove() }
         let (left, right) = try hosts(pair)
@@ -85,6 +88,7 @@ import Testing
         #expect(await browser.says("+ \(name)"), "\(browser.log)")
     }
 
+    // Parity: SD-013 (Avahi)
     @Test(arguments: DiscoveryHost.Engine.allCases)
     func aNameThatIsTakenIsAnErrorWithoutRenaming(_ engine: DiscoveryHost.Engine) async throws {
         defer { network.remove() }

@@ -41,6 +41,7 @@ import Testing
         return found
     }
 
+    // Parity: SD-045, SD-046, SD-114 (unbound)
     @Test func aServiceIsFoundResolvedAndMonitored() async throws {
         let server = Unbound(records: Self.zone)
         try server.start()
@@ -83,6 +84,7 @@ import Testing
     }
 
     /// SD-008, SD-032, SD-037, SD-045: without a domain, the default domains are used, some of which a name server lists.
+    // Parity: SD-008, SD-032, SD-037, SD-045, SD-114 (unbound)
     @Test func theDefaultDomainsAreSearched() async throws {
         let host = try NetworkNamespace(files: ["/etc/resolv.conf": "nameserver 127.0.0.1\nsearch peers.test\n"])
         defer { host.remove() }
@@ -107,6 +109,7 @@ import Testing
     }
 
     /// SD-058: reconfirming queries at once.
+    // Parity: SD-058
     @Test func reconfirmingQueriesAtOnce() async throws {
         let record = Peers.DNSRecord("_http._tcp.peers.test", timeToLive: 3600, .ptr("Web._http._tcp.peers.test"))
         let isGone = Locked(false)

@@ -58,6 +58,7 @@ import Testing
     }
 
     /// SD-021: the records of a peer that was killed expire.
+    // Parity: SD-021 (python-zeroconf)
     @Test func recordsOfAKilledPeerExpire() async throws {
         defer { network.remove() }
         let browser = try Probes.start("browse", "_ipp._tcp", "120", in: network.right)
@@ -72,6 +73,7 @@ import Testing
 
     /// SD-021: the peer hears a goodbye when the program calls `exit` and when it returns from `main`; it would keep the records for
     /// 75 minutes otherwise.
+    // Parity: SD-021, SD-110 (python-zeroconf)
     @Test(arguments: [[], ["--return"]])
     func zeroconfFindsOurServices(_ options: [String]) async throws {
         defer { network.remove() }

@@ -35,6 +35,7 @@ import Testing
         return (peer, settings)
     }
 
+    // Parity: SK-063, SK-090, SK-115 (dante, microsocks, openssl)
     @Test(
         "SK-063, SK-090, SK-115: a client with a delegate, over TLS, directly and behind proxies",
         arguments: Route.allCases)
@@ -63,6 +64,7 @@ import Testing
         proxy?.0.stop()
     }
 
+    // Parity: SK-024, SK-025 (dante, microsocks, openssl)
     @Test("SK-024, SK-025: a client that blocks, without a run loop", arguments: Route.allCases)
     func aBlockingClient(_ route: Route) async throws {
         let server = try await started(OpenSSLServer(.echoReversed))
@@ -89,6 +91,7 @@ import Testing
         proxy?.0.stop()
     }
 
+    // Parity: SK-101 (openssl)
     @Test("SK-101: a self-signed certificate is an error with SecureTransport's number")
     func anUntrustedCertificateIsAnError() async throws {
         let server = try await started(OpenSSLServer(.echoReversed))
@@ -108,6 +111,7 @@ import Testing
         server.stop()
     }
 
+    // Parity: SK-114 (dante, microsocks)
     @Test("SK-114: a proxy that refuses is an error with CFNetwork's number")
     func aRefusalByAProxyIsAnError() async throws {
         let proxy = try await started(Microsocks(user: "alice", password: "open sesame"))
@@ -122,6 +126,7 @@ import Testing
         proxy.stop()
     }
 
+    // Parity: SK-093 (vsftpd)
     @Test(
         "SK-093: TLS begins on a connection that is open, with a delegate on the run loop or blocking",
         arguments: [true, false])

@@ -158,6 +158,7 @@ import Testing
 
     // MARK: openssl
 
+    // Parity: SK-099 (openssl)
     @Test("openssl s_client verifies our server: versions, ALPN, the chain", arguments: ["-tls1_2", "-tls1_3"])
     func opensslVerifiesOurServer(_ version: String) async throws {
         let server = try server(closes: true) { $0.applicationProtocols = ["echo/1", "http/1.1"] }

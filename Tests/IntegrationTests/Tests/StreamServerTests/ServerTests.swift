@@ -7,6 +7,7 @@ import Testing
 
 /// NetKit's server with curl and wrk, over http and https.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ServerTests {
+    // Parity: SK-156, HM-108 (curl)
     @Test(arguments: [false, true]) func curlGetsResponses(isSecure: Bool) async throws {
         let server = try await ExampleServer(isSecure: isSecure)
         let hello = try await server.curl("", "-D", "-")

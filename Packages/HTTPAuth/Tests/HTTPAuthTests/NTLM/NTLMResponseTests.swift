@@ -13,6 +13,7 @@ import Testing
         try NTHash.responseKey(NTHash.of(password: Secret("Password")), user: "User", domain: "Domain")
     }
 
+    // Parity: HA-046
     @Test("HA-046: the hashes of the specification") func hashes() throws {
         let hash = try NTHash.of(password: Secret("Password"))
         #expect(hexadecimal(hash.withBytes { Array($0) }) == "a4f49c406510bdcab6824ee7c30fd852")
@@ -48,6 +49,7 @@ import Testing
         #expect(try session.signature(of: text, by: .server) != expected)
     }
 
+    // Parity: HA-047
     @Test(
         "HA-047: user names in upper case",
         arguments: [

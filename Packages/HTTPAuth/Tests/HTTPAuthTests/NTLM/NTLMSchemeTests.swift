@@ -33,6 +33,7 @@ import Testing
         return (scheme, answer)
     }
 
+    // Parity: HA-012, HA-045
     @Test("HA-012, HA-045: NTLM authenticates the connection") func authenticatesTheConnection() throws {
         var (scheme, field) = try answered()
         let bytes = try #require(Base64.decode(String(decoding: field.dropFirst(5), as: UTF8.self)))

@@ -18,6 +18,7 @@ import Testing
         return policy
     }
 
+    // Parity: HA-052
     @Test("HA-052: a missing library is an error that names it") func missingLibrary() throws {
         let error = try #require(throws: HTTPAuthError.self) { try GSSLibrary("libnetkit-missing.so.2") }
         #expect(
@@ -28,6 +29,7 @@ import Testing
         #expect(error.number == .authenticationTypeUnsupported)
     }
 
+    // Parity: HA-052
     @Test("HA-052: a library without a function is an error that names both") func missingFunction() throws {
         let error = try #require(throws: HTTPAuthError.self) { try GSSLibrary("libm.so.6") }
         #expect(
@@ -37,6 +39,7 @@ import Testing
                 """)
     }
 
+    // Parity: HA-052
     @Test("HA-052: without the library, the next scheme is used, and the reason is reported") func nextScheme() throws {
         let policy = policy { Self.loading("libnetkit-missing.so.2") }
         let authentication = try Exchange.authentication(
@@ -56,6 +59,7 @@ import Testing
         #expect(request.credentials?.is("Digest") == true)
     }
 
+    // Parity: HA-052
     @Test("HA-052: a server that offers nothing else is refused with the reason") func onlyScheme() throws {
         let authentication = try Exchange.authentication(
             "Negotiate", policy: policy { Self.loading("libnetkit-missing.so.2") })
@@ -63,6 +67,7 @@ import Testing
         #expect(authentication.error?.detail?.contains("libnetkit-missing.so.2") == true)
     }
 
+    // Parity: HA-052
     @Test("HA-052: the library is not requested before a server offers Negotiate, nor for NTLM inside")
     func isLoadedLate() throws {
         let untouched = policy {
@@ -80,6 +85,7 @@ import Testing
     }
 
     /// The tests' machine has the library: it is a peer of the integration tests.
+    // Parity: HA-052
     @Test("HA-052: all functions are found in MIT Kerberos") func isComplete() throws {
         _ = try GSSLibrary(GSSLibrary.fileName)
         #expect(GSSLibrary.use { _ in true } == true)

@@ -155,6 +155,7 @@ import Testing
         #expect(failure(of: { _ = try other.receive(challenge(reject), answering: field) })?.code == .outOfOrder)
     }
 
+    // Parity: HA-049
     @Test("HA-049: NTLM within Negotiate, if allowed") func ntlmOnlyIfAsked() throws {
         var scheme = scheme { $0.allowsNTLM = false }
         #expect(!scheme.traits.requiresUserNameAndPassword && !scheme.traits.requiresAccountDomain)
@@ -166,6 +167,7 @@ import Testing
         #expect(throws: HTTPAuthError.self) { try work.run().get() }
     }
 
+    // Parity: HA-006, HA-012, HA-048
     @Test("HA-006, HA-012, HA-048: the traits of Negotiate") func traits() {
         #expect(scheme().traits.requiresUserNameAndPassword && scheme().traits.requiresAccountDomain)
         let password = scheme {

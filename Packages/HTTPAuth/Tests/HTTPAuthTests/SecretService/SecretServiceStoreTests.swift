@@ -62,6 +62,7 @@ import Testing
         return SecretServiceItem(path: "/", attributes: attributes, isLocked: false, modified: 0)
     }
 
+    // Parity: HA-062, HA-066
     @Test(
         "HA-062, HA-066: matching entries, whatever their path and scheme",
         arguments: [

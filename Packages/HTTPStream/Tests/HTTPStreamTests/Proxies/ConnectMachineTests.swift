@@ -79,6 +79,7 @@ import Testing
         StreamError(domain: .http, code: number.rawValue, sentence: Sentence("", ""))
     }
 
+    // Parity: SK-116
     @Test("SK-116: the request; fields for the proxy only")
     func requests() throws {
         var plain = try machine()

@@ -19,6 +19,7 @@ import Testing
         }
     }
 
+    // Parity: HM-092
     @Test("HM-092: http requests are sent to the HTTP proxy, https requests use a tunnel")
     func forms() throws {
         let (socks, http) = (ProxyRoute(Self.socks), ProxyRoute(Self.http))

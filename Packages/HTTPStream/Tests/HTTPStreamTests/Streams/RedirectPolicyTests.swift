@@ -146,6 +146,7 @@ import Testing
     }
 
     /// HM-088: only a policy whose name says so leads from https to http, and then nothing secret is sent.
+    // Parity: HM-088
     @Test func fromTLSToPlaintext() throws {
         let secrets: [(HTTPFieldName, String)] = [(.authorization, "s"), (.cookie, "s"), (.accept, "a")]
         let policy = CrossOriginPolicy(insecureAllowsHTTP: true)

@@ -20,6 +20,7 @@ import Testing
 
     private func text(_ head: RequestPreparation.Head) -> String { String(decoding: head.bytes, as: UTF8.self) }
 
+    // Parity: HM-072, HM-074
     @Test func plainGet() throws {
         #expect(
             try text(head())
@@ -69,6 +70,7 @@ import Testing
                 + "Accept-Encoding: br\r\nConnection: close\r\n\r\n")
     }
 
+    // Parity: HM-073
     @Test func theStreamsOwnFieldsAreReplaced() throws {
         let text = try text(
             head(
@@ -81,6 +83,7 @@ import Testing
                 + "Connection: close\r\n\r\n")
     }
 
+    // Parity: HM-071
     @Test func framing() throws {
         #expect(try text(head(.post)).contains("Content-Length: 0\r\n"))
         #expect(try text(head(.delete)).contains("Content-Length") == false)
@@ -98,6 +101,7 @@ import Testing
         }
     }
 
+    // Parity: HM-003
     @Test func versions() throws {
         #expect(try text(head(version: .http10)).hasPrefix("GET /a?b HTTP/1.0\r\n"))
         #expect(throws: StreamError.self) {

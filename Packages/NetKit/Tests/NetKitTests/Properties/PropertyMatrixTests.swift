@@ -82,6 +82,7 @@ import Testing
         }
     }
 
+    // Parity: FT-044
     @Test(
         "every property that a kind honours has an effect that a test observes",
         arguments: PropertyMatrixTests.kinds.map(\.name))

@@ -152,6 +152,7 @@ import Testing
     }
 
     /// SD-058: the embedded engine verifies for Avahi, which gets a goodbye if no answer arrives.
+    // Parity: SD-058
     @Test(arguments: [false, true]) func verifiesForAvahi(isPresent: Bool) async throws {
         let (daemon, embedded) = (ScriptedEngine(refusing: ServiceDiscoveryError(.unsupported)), ScriptedEngine())
         let engine = AutomaticEngine(daemon, or: embedded, verificationTime: .zero)

@@ -59,6 +59,7 @@ import Testing
 
     // MARK: Services
 
+    // Parity: SD-080
     @Test("SD-080: creating a service checks and begins nothing; the modern types are always valid")
     func creates() {
         let lazy = netService(port: 80, type: "nonsense")
@@ -68,6 +69,7 @@ import Testing
         #expect(scripted.calls.isEmpty)
     }
 
+    // Parity: SD-081
     @Test("SD-081: a copy has the known values, but not the running operation")
     func copies() throws {
         scripted.set(try location())
@@ -80,6 +82,7 @@ import Testing
         #expect(Swift.type(of: copy) == ResolvedService.self)
     }
 
+    // Parity: SD-082
     @Test("SD-082: properties before and after resolving")
     func reads() throws {
         let old = netService()
@@ -92,6 +95,7 @@ import Testing
         #expect(found.addresses.allSatisfy { $0.port == 80 })
     }
 
+    // Parity: SD-083
     @Test("SD-083: a new TXT record while it is published, but not while it is resolved")
     func setsText() throws {
         let publisher = try ServicePublisher(web, engine: engine)
@@ -103,6 +107,7 @@ import Testing
         resolving.stop()
     }
 
+    // Parity: SD-084, SD-085
     @Test("SD-084, SD-085: a client is notified on its queue, loop or run loop; without one the caller waits")
     func clients() throws {
         let feed = try ServiceBrowser(type, engine: engine).start()
@@ -125,6 +130,7 @@ import Testing
         other.cancel()
     }
 
+    // Parity: SD-086
     @Test("SD-086: registering returns at once, and bad input fails at once")
     func registersAsynchronously() async throws {
         let publisher = try ServicePublisher(web, engine: engine)
@@ -140,6 +146,7 @@ import Testing
     }
 
     /// The cause of a daemon crash (CVE-2026-34933).
+    // Parity: SD-012, SD-086
     @Test(
         "SD-086: any combination of options is accepted or refused", arguments: 0..<UInt(16),
         ["_http._tcp", "_http._udp"])
@@ -152,6 +159,7 @@ import Testing
         service.stop()
     }
 
+    // Parity: SD-087, SD-090
     @Test("SD-087, SD-090: registering may block until another thread cancels it, or it fails")
     func registersBlocking() throws {
         let publisher = try ServicePublisher(web, engine: engine)
@@ -165,6 +173,7 @@ import Testing
         #expect(code { () throws(ServiceDiscoveryError) in _ = try other.names.next(until: nil) } == -72001)
     }
 
+    // Parity: SD-088
     @Test("SD-088: resolving returns at once and continues until it is stopped")
     func resolvesAsynchronously() async throws {
         let feed = try ServiceResolver(service, engine: engine).start()
@@ -178,6 +187,7 @@ import Testing
         #expect(try await feed.next() == nil && scripted.running.isEmpty)
     }
 
+    // Parity: SD-089
     @Test("SD-089: or it blocks until the first address, the time limit, or the end")
     func resolvesBlocking() throws {
         let resolver = ServiceResolver(service, engine: engine)
@@ -190,6 +200,7 @@ import Testing
         #expect(scripted.running.isEmpty)
     }
 
+    // Parity: SD-091
     @Test(
         "SD-091: removing, releasing and stopping in any order",
         arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
@@ -214,6 +225,7 @@ import Testing
 
     // MARK: Browsers
 
+    // Parity: SD-092
     @Test("SD-092: a new browser does nothing yet")
     func makesBrowsers() {
         _ = NetServiceBrowser(engine: engine)
@@ -221,6 +233,7 @@ import Testing
         #expect(scripted.calls.isEmpty)
     }
 
+    // Parity: SD-093
     @Test("SD-093: a browser delivers events only where it is scheduled")
     func schedulesBrowsers() throws {
         let (browser, delegate) = (NetServiceBrowser(engine: engine), RecordingDelegate())
@@ -235,6 +248,7 @@ import Testing
         #expect(delegate.calls == ["willSearch"])
     }
 
+    // Parity: SD-094
     @Test("SD-094: searching for services, and one search at a time")
     func searchesServices() throws {
         scripted.set([try pointer("A")])
@@ -252,6 +266,7 @@ import Testing
         #expect(Set(delegate.calls) == ["willSearch", "found A _http._tcp. local. false", "didNotSearch -72003 of 10"])
     }
 
+    // Parity: SD-095
     @Test(
         "SD-095: searching for domains, for browsing and for registration",
         arguments: [ServiceDomainBrowser.Purpose.browsing, .registration])
@@ -267,6 +282,7 @@ import Testing
         #expect(delegate.calls == ["willSearch", "found local. false"])
     }
 
+    // Parity: SD-096
     @Test("SD-096: the flags are properties of a change")
     func reportsFlags() throws {
         scripted.set([try pointer("A"), try pointer("B")])
@@ -278,6 +294,7 @@ import Testing
         #expect(change.kind == .removed && change.value.name == "A" && !change.moreComing)
     }
 
+    // Parity: SD-097
     @Test("SD-097: stopping ends a waiting call, and has no effect without a search")
     func stops() throws {
         let feed = try ServiceBrowser(type, engine: engine).start()
@@ -288,6 +305,7 @@ import Testing
         NetServiceBrowser(engine: engine).stop()
     }
 
+    // Parity: SD-098
     @Test("SD-098: after the end no event is delivered, and later calls fail", arguments: [false, true])
     func invalidates(stopsFirst: Bool) throws {
         var browser: NetServiceBrowser? = NetServiceBrowser(engine: engine)
@@ -309,6 +327,7 @@ import Testing
 
     // MARK: Monitors, records, errors
 
+    // Parity: SD-099, SD-100
     @Test("SD-099, SD-100: a monitor reports the first record and each change, scheduled or blocking")
     func monitors() throws {
         let feed = try ServiceMonitor(service, engine: engine).start()
@@ -328,6 +347,7 @@ import Testing
         #expect(try feed.tryNext() == nil && scripted.running.isEmpty)
     }
 
+    // Parity: SD-101
     @Test("SD-101: records and dictionaries")
     func translates() throws {
         let record = try TXTRecord(dictionary: ["k": [1, 2], "flag": nil])
@@ -338,6 +358,7 @@ import Testing
         #expect(NetService.dictionary(fromTXTRecord: Data([3, 107, 61, 118, 9, 97])) == ["k": Data("v".utf8)])
     }
 
+    // Parity: SD-102
     @Test("SD-102: the old name for resolving exists")
     @available(*, deprecated)
     func keepsTheOldName() {
@@ -347,6 +368,7 @@ import Testing
         old.stop()
     }
 
+    // Parity: SD-103
     @Test(
         "SD-103: the numbers of errors",
         arguments: [
@@ -360,6 +382,7 @@ import Testing
         #expect(error.number == number && error.domain.rawValue == 10)
     }
 
+    // Parity: SD-103
     @Test(
         "SD-103: the numbers of the daemon's errors",
         arguments: [

@@ -182,6 +182,7 @@ import Testing
     }
 
     /// A flood of events lets other work of the loop run in between.
+    // Parity: SD-036
     @Test func oneTurnDeliversABoundedNumberOfEvents() {
         let (source, loop) = (EventSource(), Loop())
         source.delivery.add(loop)

@@ -23,6 +23,7 @@ import Testing
         }
     }
 
+    // Parity: SD-033, SD-034, SD-035, SD-036
     @Test func reportsFoundAndRemovedServices() throws {
         engine.set(try pointers("A", "B.", "Ü"))
         browser.searchForServices(ofType: "_http._tcp.", inDomain: "")
@@ -53,6 +54,7 @@ import Testing
         #expect(delegate.calls.suffix(2) == ["found B. _http._tcp. local. true", "found Ü _http._tcp. local. false"])
     }
 
+    // Parity: SD-031, SD-039
     @Test func performsOneSearchAtATime() {
         browser.searchForServices(ofType: "_http._tcp", inDomain: "")
         browser.searchForBrowsableDomains()
@@ -80,6 +82,7 @@ import Testing
         #expect(engine.calls.isEmpty)
     }
 
+    // Parity: SD-113
     @Test func findsTypes() throws {
         browser.searchForServices(ofType: "_services._dns-sd._udp.", inDomain: "")
         let list = try #require(DNSName("_services._dns-sd._udp.local"))
@@ -88,6 +91,7 @@ import Testing
         #expect(delegate.calls == ["willSearch", "found _ipp _tcp. local. false"])
     }
 
+    // Parity: SD-047
     @Test func findsDomains() throws {
         browser.searchForRegistrationDomains()
         let list = try #require(DNSName("r._dns-sd._udp.local"))
@@ -102,6 +106,7 @@ import Testing
             ])
     }
 
+    // Parity: SD-038
     @Test func reportsFailures() {
         browser.searchForServices(ofType: "_http._tcp", inDomain: "")
         engine.report(.failed(ServiceDiscoveryError(.daemonUnavailable)))
@@ -110,6 +115,7 @@ import Testing
         #expect(engine.running.isEmpty)
     }
 
+    // Parity: SD-030
     @Test func callsOnTheLoopOfAnotherThread() {
         // The other thread owns the box until it ends.
         final class Box: @unchecked Sendable {

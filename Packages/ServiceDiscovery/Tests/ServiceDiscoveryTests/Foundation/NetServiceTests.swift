@@ -35,6 +35,7 @@ import Testing
 
     // MARK: Publishing
 
+    // Parity: SD-001, SD-022
     @Test func reportsItsNames() throws {
         let service = service(port: 80)
         service.publish()
@@ -54,6 +55,7 @@ import Testing
         #expect(engine.calls == ["publish Web", "end", "publish Web (3)"])
     }
 
+    // Parity: SD-002
     @Test(arguments: [
         ("Web", "_http._tcp", "local.", Int32(-1), UInt(0), -72004),
         ("Web", "_http._tcp", "local.", 65_536, 0, -72004),
@@ -74,6 +76,7 @@ import Testing
         #expect(engine.calls.isEmpty)
     }
 
+    // Parity: SD-011, SD-019
     @Test func reportsPublishingFailures() {
         let service = service(port: 80)
         service.publish(options: .noAutoRename)
@@ -87,6 +90,7 @@ import Testing
         #expect(delegate.calls.last == "didNotPublish -72000 of 10")
     }
 
+    // Parity: SD-060
     @Test func performsOneActivityAtATime() {
         let service = service(port: 80)
         service.publish()
@@ -107,6 +111,7 @@ import Testing
 
     // MARK: Resolving
 
+    // Parity: SD-055
     @Test func reportsEachChange() throws {
         let service = service()
         #expect(service.hostName == nil && service.addresses == nil && service.port == -1)
@@ -131,6 +136,7 @@ import Testing
         #expect(engine.running.isEmpty)
     }
 
+    // Parity: SD-053, SD-056
     @Test func timesOutOnlyIfNothingWasFound() {
         let absent = service()
         absent.resolve(withTimeout: 0.01)
@@ -144,6 +150,7 @@ import Testing
         #expect(engine.running.isEmpty)
     }
 
+    // Parity: SD-003
     @Test(arguments: [("", 5.0), ("local..", 5), ("local.", -1)]) func refusesToResolve(
         _ domain: String, _ timeout: TimeInterval
     ) {
@@ -166,6 +173,7 @@ import Testing
 
     // MARK: TXT records
 
+    // Parity: SD-068, SD-069
     @Test func monitorsTheRecord() {
         let service = service()
         service.startMonitoring()
@@ -178,6 +186,7 @@ import Testing
         #expect(engine.running.isEmpty)
     }
 
+    // Parity: SD-065
     @Test func setsTheRecord() throws {
         let service = service(port: 80)
         let record = NetService.data(fromTXTRecord: ["k": Data("v".utf8)])
@@ -195,6 +204,7 @@ import Testing
         #expect(!service.setTXTRecord(record))
     }
 
+    // Parity: SD-067
     @Test func convertsRecords() {
         let record = NetService.data(fromTXTRecord: ["flag": nil, "empty": Data(), "k": Data([0, 255])])
         #expect(TXTRecord(wire: record).dictionary == ["flag": nil, "empty": [], "k": [0, 255]])
@@ -218,6 +228,7 @@ import Testing
 
     // Modes of their own, because other tests use this thread and its default mode as well.
 
+    // Parity: SD-015
     @Test func deliversOnlyWhereScheduled() {
         let (mode, other) = (RunLoop.Mode("of its own"), RunLoop.Mode("another"))
         let service = service(port: 80)
@@ -244,6 +255,7 @@ import Testing
         #expect(!RunLoop.current.run(mode: mode, before: .distantFuture))
     }
 
+    // Parity: SD-016
     @Test func doesNotRetainItsDelegate() {
         let service = service(port: 80)
         var other: RecordingDelegate? = RecordingDelegate()

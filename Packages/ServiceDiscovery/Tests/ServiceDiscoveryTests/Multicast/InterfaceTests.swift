@@ -23,6 +23,7 @@ import Testing
         return InterfaceList.Interface(name: name, index: index, flags: flags, addresses: [address])
     }
 
+    // Parity: SD-041, SD-115
     @Test(
         arguments: [
             (nil, ["eth0"]), (["eth0"], ["eth0"]), (["eth1"], []), (["tun0", "lo"], ["lo", "tun0"]),

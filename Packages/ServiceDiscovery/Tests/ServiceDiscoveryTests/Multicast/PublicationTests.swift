@@ -5,6 +5,7 @@ import Testing
 
 /// RFC 6762 §8 to §10.1: probing, announcing, conflicts, goodbyes.
 @Suite struct PublicationTests {
+    // Parity: SD-110
     @Test func probesThenAnnounces() throws {
         let network = SimulatedNetwork(hosts: 1)
         let id = try network.publish(0, .http("Web"))
@@ -80,6 +81,7 @@ import Testing
     }
 
     /// §8.2: two hosts probe at the same time; one gets the name and the other is renamed, every time.
+    // Parity: SD-110
     @Test(arguments: 1...20)
     func breaksTies(round: Int) throws {
         let network = SimulatedNetwork()
@@ -133,6 +135,7 @@ import Testing
     }
 
     /// §9: two networks are joined, in which two services have the same name.
+    // Parity: SD-014
     @Test func detectsLateConflicts() throws {
         let network = SimulatedNetwork(hosts: 2)
         network.carries = { _, _ in false }
@@ -230,6 +233,7 @@ import Testing
         #expect(targets == [.srv(priority: 0, weight: 0, port: 80, target: DNSName("same-2.local")!)])
     }
 
+    // Parity: SD-023
     @Test func followsInterfaceChanges() throws {
         let network = SimulatedNetwork(hosts: 2)
         let host = network.hosts[0]

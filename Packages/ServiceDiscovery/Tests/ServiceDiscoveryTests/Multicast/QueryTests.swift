@@ -12,6 +12,7 @@ import Testing
         .unique(web, seconds, .srv(priority: 0, weight: 0, port: port, target: DNSName("h.local")!))
     }
 
+    // Parity: SD-112
     @Test func repeatsWithGrowingIntervals() throws {
         let network = SimulatedNetwork(hosts: 1)
         _ = try network.query(0, .http, .ptr)
@@ -61,6 +62,7 @@ import Testing
         #expect(network.sent.allSatisfy { $0.transmission.bytes.count <= MulticastRules.usualPayload })
     }
 
+    // Parity: SD-112
     @Test func listsKnownAnswers() throws {
         let network = SimulatedNetwork(hosts: 1)
         let id = try network.query(0, .http, .ptr)
@@ -119,6 +121,7 @@ import Testing
         #expect(network.take().count == 1)
     }
 
+    // Parity: SD-112
     @Test func refreshesRecords() throws {
         let network = SimulatedNetwork(hosts: 1)
         let id = try network.query(0, Self.web, .srv)

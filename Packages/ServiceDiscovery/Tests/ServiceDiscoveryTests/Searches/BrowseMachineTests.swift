@@ -32,6 +32,7 @@ import Testing
 
     /// SD-032, SD-037: an empty domain stands for all listed domains; services of the same name may be in several of
     /// them.
+    // Parity: SD-032, SD-037
     @Test func browsesListedDomains() throws {
         var machine = try BrowseMachine(type, in: nil, listed: [company, .local])
         let list = "lb._dns-sd._udp.example.org."

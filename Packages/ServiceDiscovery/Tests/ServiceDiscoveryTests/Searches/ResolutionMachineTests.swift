@@ -33,6 +33,7 @@ import Testing
         #expect(taken == nil)
     }
 
+    // Parity: SD-055
     @Test mutating func reportsEachChangeOnce() throws {
         add(location(host, port: 80))
         add(.unique(host, 120, .a(IPv4Address(10, 0, 0, 1))))
@@ -58,6 +59,7 @@ import Testing
         #expect(taken?.isComplete == true)
     }
 
+    // Parity: SD-057
     @Test mutating func continuesWithoutUnavailableRecords() {
         let failure = ServiceDiscoveryError(.lookupFailed)
         func passes(_ machine: inout Self, _ name: DNSName, _ type: DNSRecordType) -> Bool {

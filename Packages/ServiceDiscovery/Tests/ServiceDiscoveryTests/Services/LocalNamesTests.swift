@@ -5,6 +5,7 @@ import Testing
 
 /// SD-006, SD-007: the name of a service without a name.
 @Suite struct ComputerNameTests {
+    // Parity: SD-007
     @Test(arguments: [
         ("PRETTY_HOSTNAME=Desk", "Desk"), ("A=1\nPRETTY_HOSTNAME=\"Anna's desk\"\nB=2\n", "Anna's desk"),
         ("PRETTY_HOSTNAME='a \\ b'", "a \\ b"), ("PRETTY_HOSTNAME=\"a \\\"b\\\" \\$c\"", "a \"b\" $c"),
@@ -27,6 +28,7 @@ import Testing
         _ = try ServiceInstance(name: ComputerName.current, type: ServiceType("_http._tcp"))
     }
 
+    // Parity: SD-006
     @Test func isTheDefaultServiceName() throws {
         let engine = ScriptedEngine()
         let nameless = ServiceAdvertisement(type: try ServiceType("_http._tcp"), port: 80)
@@ -53,6 +55,7 @@ import Testing
         #expect(NameSuccession.afterHost(name) == next)
     }
 
+    // Parity: SD-111
     @Test func staysWithin63Bytes() {
         var name = String(repeating: "ü", count: 31) + "x"
         #expect(name.utf8.count == 63)

@@ -4,6 +4,7 @@ import ServiceDiscovery
 import Testing
 
 @Suite struct ServiceNameTests {
+    // Parity: SD-004
     @Test(arguments: [
         "_http._tcp", "_http._tcp.", "_HTTP._TCP", "_a._udp", "_123456789-abcde._tcp", "_ipp._tcp,_print",
         "_x-y-z._tcp", "_1a._tcp", "_http._tcp,printer,a b",
@@ -13,6 +14,7 @@ import Testing
         #expect(try ServiceType(type.description) == type)
     }
 
+    // Parity: SD-004
     @Test(arguments: [
         "", "http._tcp", "_http", "_http._sctp", "_http.tcp", "_._tcp", "_1234567890-abcde._tcp", "_12345._tcp",
         "_-a._tcp", "_a-._tcp", "_a--b._tcp", "_a_b._tcp", "_ä._tcp", "_http._tcp.local", "_http._tcp,", "_a b._tcp",
@@ -36,6 +38,7 @@ import Testing
         #expect(throws: ServiceDiscoveryError.self) { try ServiceType("_a._tcp,_s" + most) }
     }
 
+    // Parity: SD-005
     @Test(arguments: ["a", "a.b\\c", "Büro · 2. Stock", "🖨", " ", String(repeating: "x", count: 63)])
     func acceptsNames(name: String) throws {
         let service = try ServiceInstance(name: name, type: ServiceType("_ipp._tcp,_s"))
@@ -46,6 +49,7 @@ import Testing
         #expect(try JSONDecoder().decode(ServiceInstance.self, from: saved) == service)
     }
 
+    // Parity: SD-005
     @Test(arguments: ["", String(repeating: "x", count: 64), String(repeating: "ü", count: 32), "a\nb", "\u{7f}"])
     func refusesNames(name: String) throws {
         let type = try ServiceType("_ipp._tcp")
@@ -53,6 +57,7 @@ import Testing
         #expect(error?.code == .invalidName && error?.number == -72004)
     }
 
+    // Parity: SD-005
     @Test func escapesForDisplay() throws {
         let service = try ServiceInstance(name: "a.b\\c", type: ServiceType("_http._tcp"))
         #expect(service.description == "a\\.b\\\\c._http._tcp.local.")

@@ -13,6 +13,7 @@ import Testing
         #expect(TXTRecord(wire: wire).wireForm == wire)
     }
 
+    // Parity: SD-067
     @Test func distinguishesMissingAndEmptyValues() throws {
         let record = TXTRecord(wire: Array("\u{1}a\u{2}b=".utf8))
         #expect(record.contains("a") && record["a"] == nil)
@@ -21,6 +22,7 @@ import Testing
         #expect(record.dictionary["a"] == .some(nil))
     }
 
+    // Parity: SD-067
     @Test(arguments: [
         ([UInt8](), 0), ([0], 0), (Array("\u{0}\u{3}a=1".utf8), 1), (Array("\u{2}=v\u{1}=".utf8), 0),
         (Array("\u{3}a=1\u{3}A=2".utf8), 1), (Array("\u{3}a=1\u{9}b=2".utf8), 1), ([2, 0x7F, 61, 1, 0x1F], 0),
@@ -50,6 +52,7 @@ import Testing
         #expect(TXTRecord().size == 1)
     }
 
+    // Parity: SD-066
     @Test func limitsOneEntry() throws {
         var record = TXTRecord()
         try record.set("k", to: [UInt8](repeating: 1, count: 253))
@@ -63,6 +66,7 @@ import Testing
         #expect(TXTRecord(wire: record.wireForm) == record)
     }
 
+    // Parity: SD-066
     @Test func limitsARecord() throws {
         var record = TXTRecord()
         // 255 entries of 256 bytes and one of 255 bytes are 65,535 bytes.
@@ -77,6 +81,7 @@ import Testing
         #expect(record.wireForm.count == TXTRecord.maximumSize - 1)
     }
 
+    // Parity: SD-066
     @Test(arguments: ["", "a=b", "ä", "a\u{7f}", "\n"])
     func refusesKeys(key: String) {
         #expect(throws: ServiceDiscoveryError.self) { try TXTRecord(dictionary: [key: [1]]) }

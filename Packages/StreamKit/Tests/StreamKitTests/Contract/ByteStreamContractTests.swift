@@ -7,6 +7,10 @@ import StreamKitTesting
 import Testing
 
 @Suite(.serialized) struct ByteStreamContractTests {
+    // Parity: SK-001, SK-023, SK-024, SK-025, SK-026, SK-027, SK-028, SK-029, SK-030
+    // Parity: SK-031, SK-032, SK-033, SK-034, SK-035, SK-036, SK-037, SK-038
+    // Parity: SK-039, SK-070, SK-071, SK-072, SK-073, SK-074, SK-075, SK-076
+    // Parity: SK-077, SK-078, SK-079, SK-080, SK-081, SK-082, SK-083, SK-084
     @Test(
         "SK-023…SK-039, SK-070…SK-084: the contract holds", .timeLimit(.minutes(3)),
         arguments: PipeKind.allCases, ByteStreamRule.allCases)

@@ -5,6 +5,7 @@ import Testing
 @testable import StreamKit
 
 @Suite(.timeLimit(.minutes(1))) struct NetworkErrorNumberTests {
+    // Parity: SK-048
     @Test("SK-048: the numbers of CFNetworkErrors")
     func numbers() {
         let expected: [ClosedRange<Int>] = [
@@ -33,6 +34,7 @@ import Testing
         StreamError(domain: domain, code: code, sentence: Sentence("test", "test"))
     }
 
+    // Parity: SK-048
     @Test("SK-048: a stream error's number in that domain")
     func mapping() {
         let expected: [(StreamErrorDomain, Int, NetworkErrorNumber?)] = [
@@ -53,6 +55,7 @@ import Testing
         }
     }
 
+    // Parity: SK-049
     @Test("SK-049: the details of SOCKS and FTP errors")
     func details() {
         let expected: [(StreamErrorDomain, Int, [StreamErrorDetail: StreamErrorDetail.Value])] = [
@@ -75,6 +78,7 @@ import Testing
         #expect(StreamErrorDetail.socksMethod.rawValue == "kCFSOCKSNegotiationMethodKey")
     }
 
+    // Parity: SK-048, SK-049
     @Test("SK-048, SK-049: a lookup that fails")
     func lookup() async throws {
         let resolver = ScriptedResolver()

@@ -4,6 +4,7 @@ import Testing
 @testable import StreamKit
 
 @Suite struct StreamErrorTests {
+    // Parity: SK-045
     @Test("SK-045: errors are equal if domain and code are, whatever the message") func equality() {
         let one = StreamError(posix: ECONNREFUSED)
         let other = StreamError(posix: ECONNREFUSED, .connectFailed("192.0.2.1:80", ECONNREFUSED), underlying: one)
@@ -16,6 +17,7 @@ import Testing
         #expect(MemoryLayout<StreamError>.size == MemoryLayout<Int>.size)
     }
 
+    // Parity: SK-047
     @Test(
         "SK-047: the domains have CFNetwork's numbers",
         arguments: [
@@ -39,6 +41,7 @@ import Testing
         #expect("\(StreamErrorDomain(rawValue: 99))" == "99")
     }
 
+    // Parity: SK-046
     @Test("SK-046: errors describe themselves in sentences") func sentences() {
         #expect(StreamError.closed.description == "The stream was closed on this side.")
         let refused = StreamError(posix: ECONNREFUSED, .connectFailed("192.0.2.1:80", ECONNREFUSED))

@@ -57,6 +57,7 @@ import Testing
         ("nothing follows an error", [.failed(opened: false, .errorOccurred), .open(.ready, after: true)]),
     ]
 
+    // Parity: SK-077
     @Test("SK-077: delivery", arguments: lives)
     func deliversDueEvents(_ name: String, _ steps: [Step]) {
         var machine = EventMachine(half: .reader, wanted: .all)
@@ -68,6 +69,7 @@ import Testing
         }
     }
 
+    // Parity: SK-070, SK-081
     @Test("SK-070: the mask; SK-081: a ready writer reports room")
     func deliversOnlyRequestedEvents() {
         let ready = EventMachine.Facts(hasOpened: true, hasFailed: false, readiness: .ready)
@@ -84,6 +86,7 @@ import Testing
         #expect(deaf.next(ended) == nil)
     }
 
+    // Parity: SK-070
     @Test("SK-070: CFNetwork's bits")
     func eventNumbers() {
         #expect(StreamEvent.allCases.map(\.rawValue) == [1, 2, 4, 8, 16])

@@ -5,6 +5,7 @@ import StreamKit
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct RunLoopStreamTests {
+    // Parity: SK-073, SK-074, SK-075, SK-076
     @Test("SK-073…SK-076: events come on the scheduled run loop's thread, even without references")
     func eventsOnTheLoop() async throws {
         let events = try await onThread {
@@ -34,6 +35,7 @@ import Testing
             ])
     }
 
+    // Parity: SK-074
     @Test("SK-074: closed or unscheduled, in any order, twice or never scheduled: no event follows")
     func teardownInAnyOrder() async throws {
         try await onThread {

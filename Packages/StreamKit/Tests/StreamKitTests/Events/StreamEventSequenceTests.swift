@@ -102,6 +102,7 @@ import Testing
     }
 
     /// SK-082: the targets can be read.
+    // Parity: SK-082
     @Test func targets() {
         let stream = ReadStream(bytes: [1])
         #expect(stream.targets.isEmpty)

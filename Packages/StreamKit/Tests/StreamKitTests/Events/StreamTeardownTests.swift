@@ -28,6 +28,7 @@ import Testing
         case ended
     }
 
+    // Parity: SK-072
     @Test(
         "SK-072: a client's captures are released when it is replaced or removed, or with the stream",
         arguments: Ending.allCases)
@@ -62,6 +63,7 @@ import Testing
         kept.withLock { $0 }?.close()
     }
 
+    // Parity: SK-072
     @Test("SK-072: a client that stays keeps its captures") func capturesAreKept() async throws {
         let isReleased = Locked(false)
         let stream = ReadStream(bytes: [1])
@@ -76,6 +78,7 @@ import Testing
 
     /// 1000 connections whose streams are torn down inside a callback, in each way, at each event. Runs in a separate
     /// process, so that all descriptors and threads belong to the test.
+    // Parity: SK-080
     @Test("SK-080: 1000 teardowns in callbacks leave no descriptor and no thread") func teardownInCallbacks() async {
         await #expect(processExitsWith: .success) {
             let queue = DispatchQueue(label: "teardown")
@@ -136,6 +139,7 @@ import Testing
         }
     }
 
+    // Parity: SK-082
     @Test("SK-082: events come serially on the queue; none follow unscheduling and a barrier")
     func dispatchQueue() async throws {
         let queue = DispatchQueue(label: "events")
@@ -179,6 +183,7 @@ import Testing
         pair.close()
     }
 
+    // Parity: SK-084
     @Test("SK-084: status, properties, clients and scheduling from many threads during transfers")
     func manyThreads() async throws {
         let pair = StreamPair.bound(bufferSize: 64)

@@ -182,6 +182,7 @@ private final class ScriptedFinder: AddressFinder {
         #expect(finder.cancelled.withLock { $0 } == 1)
     }
 
+    // Parity: SK-062
     @Test("SK-062: an external failure ends waiting calls and is reported", arguments: [false, true])
     func externalFailure(_ blocks: Bool) async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))

@@ -27,6 +27,7 @@ private let second = "127.0.0.1"
         return (listener, try #require(listener.address.port))
     }
 
+    // Parity: SK-010, SK-038, SK-058
     @Test("SK-010, SK-038, SK-058: a name whose first address refuses")
     func refusedThenGood() async throws {
         let (listener, port) = try listener()
@@ -50,6 +51,7 @@ private let second = "127.0.0.1"
         Glibc.close(try listener.accept())
     }
 
+    // Parity: SK-038
     @Test("SK-038: an address that does not answer is overtaken")
     func blackHoleThenGood() async throws {
         let hole = try await BlackHole()
@@ -65,6 +67,7 @@ private let second = "127.0.0.1"
         Glibc.close(try good.accept())
     }
 
+    // Parity: SK-038, SK-045
     @Test("SK-038, SK-045: when all refuse, the error is the last one's")
     func allRefuse() async throws {
         let end = try RefusedPort()
@@ -79,6 +82,7 @@ private let second = "127.0.0.1"
         #expect(pair.report.failure?.kind == .connect(address(second, port)))
     }
 
+    // Parity: SK-011, SK-047
     @Test("SK-011, SK-047: a name that does not exist; no address at all")
     func noAddress() async throws {
         let unknown = await failure(of: StreamPair(host: "unknown.example.org", port: 1, properties: properties()))
@@ -111,6 +115,7 @@ private let second = "127.0.0.1"
         #expect(error?.description.contains(hole.address.description) == true)
     }
 
+    // Parity: SK-020, SK-032
     @Test("SK-020, SK-032: close while looking up ends the lookup")
     func closeInLookup() async throws {
         resolver.script("slow.example.org", [])
@@ -124,6 +129,7 @@ private let second = "127.0.0.1"
         while resolver.cancelledCount == 0 { await Task.yield() }
     }
 
+    // Parity: SK-025, SK-032
     @Test("SK-025, SK-032: close while connecting ends waiting calls")
     func closeInConnect() async throws {
         let hole = try await BlackHole()
@@ -136,6 +142,7 @@ private let second = "127.0.0.1"
         #expect(pair.input.status == .closed)
     }
 
+    // Parity: SK-021, SK-022
     @Test(
         "SK-021, SK-022: either half may open first, the other joins, a second open changes nothing",
         arguments: [true, false])
@@ -159,6 +166,7 @@ private let second = "127.0.0.1"
         #expect(pair.report.steps.count == 1)
     }
 
+    // Parity: SK-022
     @Test("SK-022: closing one half while opening does not affect the other")
     func closeOneHalfWhileOpening() async throws {
         let (listener, _) = try listener()
@@ -172,6 +180,7 @@ private let second = "127.0.0.1"
         Glibc.close(try listener.accept())
     }
 
+    // Parity: HR-019
     @Test("numeric names are not looked up", arguments: ["127.0.0.1", "::1"])
     func numeric(_ name: String) async throws {
         let listener = try Listener(.ip(IPAddress(name)!, port: 0))
@@ -183,6 +192,7 @@ private let second = "127.0.0.1"
         #expect(pair[.remoteAddress] == listener.address)
     }
 
+    // Parity: SK-014
     @Test("SK-014: a Unix path, and a missing one")
     func unixPaths() async throws {
         let file = TestFile()
@@ -200,6 +210,7 @@ private let second = "127.0.0.1"
         Glibc.close(peer)
     }
 
+    // Parity: SK-056, SK-060
     @Test("SK-056, SK-060: the local address, the service type and the options reach the socket")
     func socketOptions() async throws {
         let (listener, _) = try listener()
@@ -227,6 +238,7 @@ private let second = "127.0.0.1"
         #expect(fcntl(descriptor, F_GETFL) & O_NONBLOCK == 0)
     }
 
+    // Parity: SK-033
     @Test("SK-033: dropping both halves ends the connection")
     func dropWithoutClose() async throws {
         let (listener, _) = try listener()
@@ -241,6 +253,7 @@ private let second = "127.0.0.1"
         #expect(try await far.input.read(upTo: 1) == [])
     }
 
+    // Parity: SK-057
     @Test("SK-057: whether the descriptor is closed", arguments: [nil, true, false])
     func ownership(_ closes: Bool?) async throws {
         let (listener, _) = try listener()
@@ -259,6 +272,7 @@ private let second = "127.0.0.1"
         }
     }
 
+    // Parity: SK-032, SK-033
     @Test("SK-032, SK-033: closing at any step of opening leaves no descriptor")
     func closeAtAnyStep() async {
         await #expect(processExitsWith: .success) {

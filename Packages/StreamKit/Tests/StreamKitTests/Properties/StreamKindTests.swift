@@ -132,6 +132,7 @@ import Testing
         withExtendedLifetime(_second) {}
     }
 
+    // Parity: SK-113
     @Test("SK-113: a stream with a finder refuses proxies, which it would bypass")
     func finders() throws {
         let pair = StreamPair(finder: NoFinder())
@@ -212,6 +213,7 @@ import Testing
 
 /// ``StreamProperty/fileOffset`` before opening.
 @Suite struct FileOffsetTests {
+    // Parity: SK-005
     @Test("SK-005: a file is read from the offset set before opening")
     func reads() throws {
         let file = TestFile(Array("0123456789".utf8))
@@ -226,6 +228,7 @@ import Testing
         #expect(stream[.fileOffset] == nil)
     }
 
+    // Parity: SK-005
     @Test("SK-005: a file is written from the offset set before opening, and keeps the rest", arguments: [0, 3, 12])
     func writes(_ offset: UInt64) throws {
         let old = Array("0123456789".utf8)

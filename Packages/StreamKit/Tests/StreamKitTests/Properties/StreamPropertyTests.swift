@@ -5,6 +5,7 @@ import Testing
 @Suite struct StreamPropertyTests {
     private func pair() -> StreamPair { StreamPair(addresses: [], name: "www.example.org") }
 
+    // Parity: SK-055
     @Test("SK-055: read-only properties cannot be set") func readOnly() throws {
         let pair = pair()
         #expect(throws: StreamError.self) { try pair.set(.remoteHostName, to: "else") }
@@ -14,6 +15,7 @@ import Testing
         #expect(pair[.remoteHostName] == "www.example.org")
     }
 
+    // Parity: SK-055
     @Test("SK-055: some properties can be set until open, some always") func access() throws {
         let (wire, _) = TestWire.pair()
         let stream = ReadStream(transport: wire)
@@ -30,6 +32,7 @@ import Testing
         #expect(stream[.readLimit] == nil)
     }
 
+    // Parity: SK-055
     @Test("SK-055: a property of a pair applies to both halves; nil restores the default") func bothHalves() throws {
         let pair = pair()
         try pair.input.set(.attemptDelay, to: .milliseconds(100))
@@ -54,6 +57,7 @@ import Testing
         #expect(properties[own] == ["none"])
     }
 
+    // Parity: SK-030
     @Test(
         "SK-030: CFStream's numbers",
         arguments: zip(

@@ -25,6 +25,7 @@ import Testing
         SOCKSProxy(host: "127.0.0.1", port: proxy.port, resolvesNamesHere: here)
     }
 
+    // Parity: SK-110, SK-111
     @Test("SK-110, SK-111: the proxy gets the name, and the target's first bytes arrive")
     func opens() async throws {
         let proxy = try FakeProxy { connection in
@@ -57,6 +58,7 @@ import Testing
         await proxy.finished()
     }
 
+    // Parity: SK-123
     @Test("SK-123: no proxy is used unless set, and it can be set only before opening")
     func notUnlessSet() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
@@ -68,6 +70,7 @@ import Testing
         #expect(throws: StreamError.self) { try pair.set(.proxies, to: [.direct]) }
     }
 
+    // Parity: SK-115
     @Test("SK-115: TLS to the target goes through the proxy, and is with the target")
     func tls() async throws {
         let server = try Listener(.ip(.v4(.loopback), port: 0))
@@ -180,6 +183,7 @@ import Testing
         }
     }
 
+    // Parity: SK-124
     @Test("SK-124: the next route when a proxy cannot be reached, disconnects, or speaks another protocol")
     func fallsBack() async throws {
         let dead = try RefusedPort()

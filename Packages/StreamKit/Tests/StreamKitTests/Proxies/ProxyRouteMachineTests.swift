@@ -45,6 +45,7 @@ import Testing
         return try machine.next()
     }
 
+    // Parity: SK-124
     @Test("SK-124: an unreachable proxy is skipped, and the next one is tried; the last failure is reported")
     func passesBy() {
         var machine = machine(ProxyRoute(socks("a")), ProxyRoute(socks("b")), .direct)
@@ -104,6 +105,7 @@ import Testing
         #expect(tries == ProxyRouteMachine.maximumAddresses)
     }
 
+    // Parity: SK-112
     @Test("SK-112: version 4 looks up IPv4 addresses; a host without one is asked for by name (4a)")
     func version4() {
         var machine = machine(ProxyRoute(socks("a", here: true, version: .v4)))

@@ -22,6 +22,7 @@ import Testing
 
     // MARK: Version 5
 
+    // Parity: SK-111
     @Test(
         "SK-111, RFC 1928 §4: names, IPv4 and IPv6 addresses",
         arguments: [
@@ -84,6 +85,7 @@ import Testing
         }
     }
 
+    // Parity: SK-114
     @Test("SK-114: every reply code is reported as soon as it arrives", arguments: 1...9)
     func refusals(_ code: UInt8) throws {
         let outcomes = outcomes(
@@ -97,6 +99,7 @@ import Testing
         }
     }
 
+    // Parity: SK-048, SK-114
     @Test("SK-048, SK-114: invalid replies")
     func nonsense() throws {
         let asks = try machine("192.0.2.7")
@@ -131,6 +134,7 @@ import Testing
 
     // MARK: Version 4
 
+    // Parity: SK-112
     @Test("SK-112: version 4, an address and a user id; 4a, a name")
     func version4() throws {
         let target: Conversation.Line = .client([4, 1, 0, 80, 192, 0, 2, 7] + Array("me".utf8) + [0])
@@ -145,6 +149,7 @@ import Testing
         #expect(throws: StreamError(posix: EINVAL)) { try machine("::1", version: .v4) }
     }
 
+    // Parity: SK-114
     @Test("SK-114: every reply of version 4", arguments: [(91, 110), (92, 111), (93, 112), (94, 113), (0, 113)])
     func refusals4(_ code: UInt8, _ networkCode: Int) throws {
         let asks = try machine("192.0.2.7", version: .v4)

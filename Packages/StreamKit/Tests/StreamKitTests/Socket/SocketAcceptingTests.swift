@@ -8,6 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct SocketAcceptingTests {
+    // Parity: SK-148
     @Test func listensWithoutWaiting() async throws {
         let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
         #expect(try listener.tryAccept() == nil)
@@ -96,6 +97,7 @@ struct SocketAcceptingTests {
         #expect(try await task.value == 0)
     }
 
+    // Parity: SK-142, SK-156
     @Test func bothFamiliesShareOnePort() async throws {
         let listeners = try Socket.listeners(onPort: 0, isLocal: true)
         let port = try #require(listeners.first?.localAddress?.port)
@@ -112,6 +114,7 @@ struct SocketAcceptingTests {
         #expect(fault.isPOSIX(EADDRINUSE))
     }
 
+    // Parity: SK-148
     @Test func addressInUseErrorHasAdvice() async throws {
         let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
         let address = try #require(listener.localAddress)
@@ -122,6 +125,7 @@ struct SocketAcceptingTests {
         #expect(try await error { _ = try Socket(listeningAt: notOurs) }.isPOSIX(EADDRNOTAVAIL))
     }
 
+    // Parity: SK-148
     @Test func addressCanBeReusedAtOnce() async throws {
         // An address that no other test uses, and a port that the system gives to no other process meanwhile.
         let port = UInt16.random(in: 20_000..<30_000)

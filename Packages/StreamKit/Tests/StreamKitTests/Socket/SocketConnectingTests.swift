@@ -6,6 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct SocketConnectingTests {
+    // Parity: SK-142, SK-149
     @Test(arguments: Loopback.allCases)
     func connectsWaitingOrNot(_ kind: Loopback) async throws {
         let listener = try Socket(listeningAt: try kind.address())
@@ -24,6 +25,7 @@ struct SocketConnectingTests {
         }
     }
 
+    // Parity: SK-149
     @Test func aRefusedConnectionIsNeverASuccess() async throws {
         for _ in 0..<40 {
             let dead = try RefusedPort()
@@ -47,6 +49,7 @@ struct SocketConnectingTests {
         #expect(try await error { try await socket.connect(to: address) }.isPOSIX(EISCONN))
     }
 
+    // Parity: SK-149, SK-154
     @Test func noAnswerEndsAtTheDeadline() async throws {
         let hole = try await BlackHole()
         let socket = try Socket()

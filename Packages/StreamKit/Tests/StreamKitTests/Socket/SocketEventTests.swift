@@ -44,6 +44,7 @@ struct SocketEventTests {
         }
     }
 
+    // Parity: SK-144
     @Test(arguments: TargetKind.allCases)
     func connectionsAreAcceptedAndConnected(_ kind: TargetKind) async throws {
         try await onTarget(kind) { target in
@@ -108,6 +109,7 @@ struct SocketEventTests {
         socket.invalidate()
     }
 
+    // Parity: SK-145
     @Test func readableComesUntilAllIsReadAndOnceAtTheEnd() async throws {
         let (left, right) = try Socket.pair()
         let recorder = EventRecorder()
@@ -132,6 +134,7 @@ struct SocketEventTests {
         left.invalidate()
     }
 
+    // Parity: SK-146
     @Test func writableComesOnceUntilEnabled() async throws {
         let (left, right) = try Socket.pair()
         #expect(left.reenabledKinds == [.read, .accept, .data])
@@ -162,6 +165,7 @@ struct SocketEventTests {
         try await drained.value
     }
 
+    // Parity: SK-147
     @Test func disabledKindWaitsInTheKernel() async throws {
         let (left, right) = try Socket.pair(.datagram)
         let recorder = EventRecorder()
@@ -194,6 +198,7 @@ struct SocketEventTests {
         left.invalidate()
     }
 
+    // Parity: SK-144
     @Test func datagramsHaveTheirSender() async throws {
         let receiver = try Socket(boundTo: .ip(.v6(.loopback), port: 0))
         let sender = try Socket(boundTo: .ip(.v6(.loopback), port: 0))
@@ -210,6 +215,7 @@ struct SocketEventTests {
         receiver.invalidate()
     }
 
+    // Parity: SK-146
     @Test(arguments: [true, false])
     func failureIsReportedOrLeft(_ leavesErrors: Bool) async throws {
         let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
@@ -351,6 +357,7 @@ struct SocketEventTests {
         }
     }
 
+    // Parity: SK-143
     @Test func unschedulingEndsEvents() async throws {
         let (left, right) = try Socket.pair()
         let count = Counter()
@@ -396,6 +403,7 @@ struct SocketEventTests {
         while dropped != nil { await Task.yield() }
     }
 
+    // Parity: SK-153
     @Test func capturesAreReleased() throws {
         final class Captured {}
         weak var captured: Captured?
@@ -412,6 +420,7 @@ struct SocketEventTests {
         withExtendedLifetime(right) {}
     }
 
+    // Parity: SK-144
     @Test func onlyOneKindOfArrivalEvent() async throws {
         let socket = try Socket()
         for kinds: SocketEventKinds in [[.read, .data], [.read, .accept], [.accept, .data, .write]] {

@@ -7,6 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct SocketTests {
+    // Parity: SK-140
     @Test(arguments: [
         (SocketFamily.ipv4, SocketType.stream), (.ipv4, .datagram), (.ipv6, .stream), (.ipv6, .datagram),
         (.unix, .stream), (.unix, .datagram), (.unix, .sequencedPacket),
@@ -22,6 +23,7 @@ struct SocketTests {
         #expect(!again.closesOnInvalidate && socket.closesOnInvalidate)
     }
 
+    // Parity: SK-140
     @Test func unsupportedFamilyHasAMessage() async throws {
         let error = try await error { _ = try Socket(SocketFamily(rawValue: 200)) }
         #expect(error.isPOSIX(EAFNOSUPPORT))
@@ -51,6 +53,7 @@ struct SocketTests {
         #expect(write(pair[0], bytes, 1) == 1)
     }
 
+    // Parity: SK-141
     @Test func twoSocketsMayUseOneDescriptor() async throws {
         let (left, right) = try Socket.pair(.datagram)
         let twin = try Socket(descriptor: left.descriptor, ownership: .borrowed)
@@ -67,6 +70,7 @@ struct SocketTests {
         #expect(try await right.receive(upTo: 1).bytes == [3])
     }
 
+    // Parity: SK-152
     @Test func invalidatingEndsEverything() async throws {
         let (left, right) = try Socket.pair()
         left.invalidate()
@@ -79,6 +83,7 @@ struct SocketTests {
         #expect(try await right.receive(upTo: 1).bytes == [])
     }
 
+    // Parity: SK-152
     @Test func closeOnInvalidateCanBeSwitchedOff() throws {
         let (left, right) = try Socket.pair()
         let descriptor = left.descriptor
@@ -126,6 +131,7 @@ struct SocketTests {
         #expect(try await first.value.bytes == [1])
     }
 
+    // Parity: SK-151
     @Test(arguments: Loopback.allCases)
     func knowsItsAddresses(_ kind: Loopback) async throws {
         let address = try kind.address()
@@ -144,6 +150,7 @@ struct SocketTests {
         #expect(server.peerAddress == clientAddress)
     }
 
+    // Parity: SK-156
     @Test func aConnectedSocketBecomesStreams() async throws {
         let (left, right) = try Socket.pair()
         // Watched by the loop before, so that the conversion must end that.
@@ -170,6 +177,7 @@ struct SocketTests {
         #expect(listener.isValid)
     }
 
+    // Parity: SK-152
     @Test func nothingLeaks() async {
         await #expect(processExitsWith: .success) {
             let warmUp = try Socket.pair()

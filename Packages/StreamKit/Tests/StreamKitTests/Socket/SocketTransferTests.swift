@@ -5,6 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct SocketTransferTests {
+    // Parity: SK-140, SK-150
     @Test(arguments: [Loopback.ipv4, .ipv6, .unixPath, .unixAbstract])
     func datagramsComeWithTheirSender(_ kind: Loopback) async throws {
         let left = try Socket(boundTo: try kind.address())
@@ -56,6 +57,7 @@ struct SocketTransferTests {
             try await error { try await socket.sendAll([1], to: broadcast) }.description.contains("allowsBroadcast"))
     }
 
+    // Parity: SK-150
     @Test func everythingIsSentThroughASmallBuffer() async throws {
         let (left, right) = try Socket.pair()
         try left.set(.sendBufferSize, to: 4096)

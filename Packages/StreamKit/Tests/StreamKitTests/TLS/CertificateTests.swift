@@ -4,6 +4,7 @@ import Testing
 @testable import StreamKit
 
 @Suite struct CertificateTests {
+    // Parity: SK-099
     @Test func everythingIsRead() throws {
         let authority = TestAuthority("Röt")
         let certificate = authority.issue([

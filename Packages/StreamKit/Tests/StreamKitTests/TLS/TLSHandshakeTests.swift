@@ -47,6 +47,7 @@ import Testing
         #expect(errors.server?.description.contains("TLS 1.2") == true)
     }
 
+    // Parity: SK-100
     @Test(
         arguments: [
             (["h2", "http/1.1"], ["http/1.1", "h2"], "http/1.1"),
@@ -71,6 +72,7 @@ import Testing
         #expect(errors.server?.tlsFailure == .negotiation)
     }
 
+    // Parity: SK-100
     @Test func noCommonCipher() throws {
         let pair = try pair(
             client: {

@@ -143,6 +143,7 @@ import Testing
         #expect(ended)
     }
 
+    // Parity: SK-102
     @Test func closeSendsCloseNotify() throws {
         let pair = try openPair()
         pair.client.close()
@@ -170,6 +171,7 @@ import Testing
         }
     }
 
+    // Parity: SK-102
     @Test func truncationIsAnEndIfAllowed() throws {
         let pair = try openPair { $0.allowsTruncation = true }
         _ = try pair.server.write(pattern(30))

@@ -7,6 +7,7 @@ import StreamKitTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct LocalStreamTests {
+    // Parity: SK-002
     @Test("SK-002: a file is read in odd pieces; a missing one fails at open") func readsFiles() throws {
         let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 * 7) }
         let file = TestFile(bytes)
@@ -25,6 +26,7 @@ import Testing
         #expect(ReadStream(url: URL(fileURLWithPath: file.path)) != nil)
     }
 
+    // Parity: SK-003, SK-004
     @Test("SK-003, SK-004: a file is created, truncated or appended to", arguments: [true, false])
     func writesFiles(_ byProperty: Bool) throws {
         let file = TestFile()
@@ -44,6 +46,7 @@ import Testing
         #expect(status.st_mode & 0o777 == 0o666 & ~mask)
     }
 
+    // Parity: SK-005
     @Test("SK-005: the offset is returned, and setting it seeks") func seeks() throws {
         let file = TestFile(Array("0123456789".utf8))
         let stream = ReadStream(path: file.path)
@@ -55,6 +58,7 @@ import Testing
         #expect(ReadStream(bytes: [1])[.fileOffset] == nil)
     }
 
+    // Parity: SK-006
     @Test("SK-006: memory opens at once and ends") func readsMemory() throws {
         let stream = ReadStream(bytes: [1, 2, 3])
         try stream.open()
@@ -64,6 +68,7 @@ import Testing
         #expect(stream.status == .atEnd)
     }
 
+    // Parity: SK-007
     @Test("SK-007: growing memory returns a copy, before and after close") func growingMemory() throws {
         let stream = WriteStream(toMemoryOfCapacity: nil)
         try stream.open()
@@ -75,6 +80,7 @@ import Testing
         #expect(stream[.dataWritten] == [1, 2, 3])
     }
 
+    // Parity: SK-008
     @Test("SK-008: a destination of 4 bytes accepts 4 of 6, then 0") func fixedMemory() throws {
         let stream = WriteStream(toMemoryOfCapacity: 4)
         try stream.open()
@@ -88,6 +94,7 @@ import Testing
         #expect(throws: StreamError(posix: ENOSPC)) { try other.writeAll(Array(1...6)) }
     }
 
+    // Parity: SK-001, SK-009
     @Test("SK-009: both orders of closing a bound pair") func boundPair() throws {
         let pair = StreamPair.bound(bufferSize: 8)
         try pair.open()
@@ -101,6 +108,7 @@ import Testing
         #expect(throws: StreamError(posix: EPIPE)) { try other.output.write([1]) }
     }
 
+    // Parity: SK-026
     @Test("SK-026: a write that the peer does not read returns a short count", arguments: [true, false])
     func shortWrites(_ blocking: Bool) async throws {
         let wire = try Wire.tcp(.v4(.loopback))
@@ -114,6 +122,7 @@ import Testing
         Glibc.close(wire.near)
     }
 
+    // Parity: SK-037
     @Test("SK-037: writing to a pipe without a reader is an error, not a signal") func brokenPipe() throws {
         let wire = try Wire.pipe()
         wire.closePipeReader()

@@ -20,6 +20,7 @@ import Testing
 
     private static func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
+    // Parity: SK-129
     @Test(arguments: [
         ("http://printer/", "direct"),
         ("http://a.internal.example/", "socks5h://inner:1081 direct"),
@@ -36,6 +37,7 @@ import Testing
     }
 
     /// Each failure has a message of its own.
+    // Parity: SK-129
     @Test(arguments: [
         ("function FindProxyForURL(url, host) {", "cannot be read"),
         ("var x = 1;", "failed"),

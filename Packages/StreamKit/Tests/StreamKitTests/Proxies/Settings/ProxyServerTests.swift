@@ -5,6 +5,7 @@ import Testing
 @testable import StreamKit
 
 @Suite("proxies as settings name them") struct ProxyServerTests {
+    // Parity: SK-126
     @Test(
         "kinds, ports, users",
         arguments: [
@@ -68,6 +69,7 @@ import Testing
         #expect(far != (try ProxyServer("socks5://far")))
     }
 
+    // Parity: SK-125
     @Test("SOCKS proxies become hops; HTTP proxies do not")
     func routes() throws {
         let proxy = try #require(try ProxyServer("socks4a://me@p").socksProxy)

@@ -42,6 +42,7 @@ struct ProxySettingsMonitorTests {
         try content?.get()?.http.map(\.description)
     }
 
+    // Parity: SK-121
     @Test("as a sequence: written, replaced, removed, made again; other files and equal content do not count")
     func sequence() async throws {
         let folder = try Folder()
@@ -71,6 +72,7 @@ struct ProxySettingsMonitorTests {
         #expect(await late.next() == nil)
     }
 
+    // Parity: SK-121
     @Test("on a queue: once per change, and never after cancelling")
     func queue() async throws {
         let folder = try Folder()
@@ -95,6 +97,7 @@ struct ProxySettingsMonitorTests {
         #expect(await calls.next() == nil)
     }
 
+    // Parity: SK-121
     @Test("on a run loop")
     func runLoop() async throws {
         let folder = try Folder()
@@ -115,6 +118,7 @@ struct ProxySettingsMonitorTests {
         #expect(count == 2)
     }
 
+    // Parity: SK-122
     @Test("cancelling the task ends the sequence; releasing the monitor ends its watch")
     func ends() async throws {
         let folder = try Folder()

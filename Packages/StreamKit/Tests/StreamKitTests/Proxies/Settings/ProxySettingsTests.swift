@@ -10,6 +10,7 @@ import Testing
         settings.choices(for: try #require(URL(string: url))).map(\.description)
     }
 
+    // Parity: SK-124
     @Test("SK-124: the scheme's proxies, then those for every URL, else direct")
     func order() throws {
         var settings = ProxySettings()
@@ -29,6 +30,7 @@ import Testing
         #expect(!settings.isEmpty)
     }
 
+    // Parity: SK-128
     @Test("SK-128: this machine, simple names and the list are direct; the scheme has a default port")
     func bypass() throws {
         var settings = ProxySettings()
@@ -52,6 +54,7 @@ import Testing
         #expect(try choices(settings, "http://127.0.0.1/") == ["script"])
     }
 
+    // Parity: SK-120, SK-127
     @Test(
         "SK-120: the environment, in both cases, and never HTTP_PROXY",
         arguments: [
@@ -92,6 +95,7 @@ import Testing
 }
 
 @Suite("SK-120: settings in a file") struct ProxySettingsFileTests {
+    // Parity: SK-127
     @Test("every name, quotes, export, comments, several proxies")
     func reads() throws {
         let settings = try ProxySettings(
