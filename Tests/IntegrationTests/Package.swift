@@ -41,6 +41,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
+            name: "resolve-probe",
+            dependencies: [
+                .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "StreamKit", package: "StreamKit"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
             name: "stream-probe",
             dependencies: [.product(name: "NetKit", package: "NetKit")],
             swiftSettings: settings
@@ -144,7 +152,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NetworkTests",
-            dependencies: ["stream-probe", "watch-network", .product(name: "Peers", package: "Peers")],
+            dependencies: ["resolve-probe", "stream-probe", "watch-network", .product(name: "Peers", package: "Peers")],
             swiftSettings: settings
         ),
         .testTarget(

@@ -112,6 +112,16 @@ public final class PeerProcess: Sendable {
         }
     }
 
+    /// Stops the process until ``resume()``: its sockets accept bytes, but nothing is answered.
+    public func pause() {
+        if let pid { kill(pid, SIGSTOP) }
+    }
+
+    /// Continues the process after ``pause()``.
+    public func resume() {
+        if let pid { kill(pid, SIGCONT) }
+    }
+
     /// Ends it, waits until it is gone, and removes its files. Safe to call twice.
     func stop() {
         let log = log
