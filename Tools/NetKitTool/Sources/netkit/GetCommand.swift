@@ -189,10 +189,9 @@ struct GetCommand: AsyncParsableCommand {
             }
             return outcome
         }
-        if report, let stream = outcome.stream ?? load.tried.stream {
-            Terminal.say(ShownText(lines: stream.report.description))
-        }
-        if json { Terminal.print(outcome.json(url: url, report: load.tried.stream?.report)) }
+        let course = outcome.report(of: load.tried)
+        if report { for line in Waterfall.lines(course, .errors) { Terminal.say(line) } }
+        if json { Terminal.print(outcome.json(url: url, report: course)) }
         let saved = Result { try jar.save() }
         do {
             try outcome.result.get()
@@ -234,7 +233,7 @@ struct GetCommand: AsyncParsableCommand {
         if !data.isEmpty, !request.fields.contains(.contentType) {
             try request.fields.set("application/x-www-form-urlencoded", for: .contentType)
         }
-        let tried = LastStream()
+        let tried = LoadCourse()
         return Load(
             open: try opening(request, try body(), prompt, cookies, tried), tried: tried, url: address, path: file,
             offset: offset,
@@ -273,7 +272,7 @@ struct GetCommand: AsyncParsableCommand {
     /// Opens the request in a session, which logs in to servers and proxies with the logins of the command line only.
     private func opening(
         _ request: HTTPRequest, _ body: HTTPBody?, _ prompt: LoginPrompt, _ cookies: HTTPCookies,
-        _ tried: LastStream
+        _ tried: LoadCourse
     ) throws -> @Sendable () async throws(StreamError) -> ReadStream {
         // For an http URL TLS is set up only where a redirect may lead to https; --cacert is for proxies, too.
         let mayUseTLS = followsRedirects || request.url?.scheme?.lowercased() == "https"
@@ -291,7 +290,7 @@ struct GetCommand: AsyncParsableCommand {
         }
         configuration.cookies = .shared(cookies)
         if let retry { configuration.retries = RetryPolicy(limit: retry) }
-        configuration.onRequest = { tried.set($0) }
+        configuration.onRequest = { tried.add($0) }
         let session = HTTPSession(configuration)
         return { () async throws(StreamError) in try await session.open(request, body: body) }
     }

@@ -16,8 +16,8 @@ struct Load: Sendable {
 
     /// Opens the response to read.
     let open: @Sendable () async throws(StreamError) -> ReadStream
-    /// The last stream that ``open`` tried. If it throws, only this stream has the report of the steps.
-    let tried: LastStream
+    /// The streams that ``open`` has tried. If it throws, only they have the reports of the steps.
+    let tried: LoadCourse
     /// The URL on the command line.
     let url: URL?
     let path: String?
@@ -124,8 +124,8 @@ struct Load: Sendable {
 extension Load.Outcome {
     /// The transfer as a JSON object.
     ///
-    /// - Parameter report: the steps of a transfer without a stream.
-    func json(url: String, report: ConnectionReport?) -> ShownText {
+    /// - Parameter report: the requests of the transfer.
+    func json(url: String, report: LoadReport) -> ShownText {
         var facts: JSONOutput.Facts = ["url": JSONOutput.url(url), "bytes": count, "seconds": time / .seconds(1)]
         facts["finalURL"] = stream?[.httpFinalURL].map { JSONOutput.url($0.absoluteString) }
         if let response {
@@ -141,18 +141,8 @@ extension Load.Outcome {
             facts["tls"] = ["version": "\(tls.version)", "cipher": tls.cipher]
         }
         if case .failure(let error) = result { facts["error"] = JSONOutput.error(error) }
-        facts["steps"] = JSONOutput.steps(stream?.report ?? report ?? ConnectionReport())
+        facts["steps"] = JSONOutput.steps(stream?.report ?? ConnectionReport(report.hops.last?.steps ?? []))
+        facts["hops"] = report.facts
         return JSONOutput.line(facts)
-    }
-}
-
-/// The last stream that a session has created.
-final class LastStream: Sendable {
-    private let last = Locked<ReadStream?>(nil)
-
-    var stream: ReadStream? { last.withLock { $0 } }
-
-    func set(_ stream: ReadStream) {
-        last.withLock { $0 = stream }
     }
 }

@@ -1,0 +1,113 @@
+import Foundation
+import NetKit
+
+/// A ``LoadReport`` as text: a line for each request, redirect and login, and below it a bar for each step.
+///
+/// ```
+/// GET http://www.example.org/  302 Found  14.2 ms
+/// lookup www.example.org      ##                              2.1 ms  2 addresses
+/// connect 192.0.2.7:80          #########                    11.8 ms  connected
+/// ```
+struct Waterfall {
+    private static let barWidth = 30
+    private static let longestLabel = 48
+
+    private struct Row {
+        var label: String
+        var start: Duration
+        var time: Duration?
+        var note: String
+        var colour: TerminalStyle.Colour
+    }
+
+    private let style: TerminalStyle
+    private let total: Duration
+    private var width = 0
+
+    private init(_ report: LoadReport, _ style: TerminalStyle) {
+        self.style = style
+        total = max(report.time, .microseconds(1))
+    }
+
+    /// All lines of a report.
+    static func lines(_ report: LoadReport, _ style: TerminalStyle) -> [ShownText] {
+        var waterfall = Waterfall(report, style)
+        let rows = report.hops.enumerated().map { index, hop in
+            waterfall.rows(hop) + (index == report.hops.count - 1 ? waterfall.body(of: report, hop) : [])
+        }
+        waterfall.width = min(longestLabel, rows.joined().map(\.label.count).max() ?? 0)
+        var lines: [ShownText] = []
+        for (hop, rows) in zip(report.hops, rows) {
+            lines.append(waterfall.head(hop))
+            lines += rows.map(waterfall.line)
+        }
+        return lines
+    }
+
+    private func head(_ hop: LoadReport.Hop) -> ShownText {
+        let cause: ShownText = hop.cause == .first ? "" : "\(hop.cause.rawValue): "
+        let result = hop.response.map { "\($0.status.code) \($0.reason)" } ?? "no response"
+        let text: ShownText = "\(cause)\(hop.method) \(hop.url)"
+        return "\(style.paint(text, .bold))  \(result)  \(Self.milliseconds(hop.end - hop.start))"
+    }
+
+    private func rows(_ hop: LoadReport.Hop) -> [Row] {
+        hop.phases.map { step in
+            var label = step.kind.description
+            if case .request = step.kind { label = "waiting" }
+            return Row(
+                label: label, start: hop.start + step.start, time: step.time, note: "\(step.outcome)",
+                colour: Self.colour(step))
+        }
+    }
+
+    private func body(of report: LoadReport, _ hop: LoadReport.Hop) -> [Row] {
+        guard hop.response != nil else { return [] }
+        let size = ProgressBar.size(Double(report.bytes))
+        return [
+            Row(label: "body", start: hop.headEnd, time: report.time - hop.headEnd, note: size, colour: .green)
+        ]
+    }
+
+    private func line(_ row: Row) -> ShownText {
+        let label = row.label.padding(toAtLeast: width)
+        let time = row.time.map(Self.milliseconds) ?? style.ellipsis
+        let (before, length) = position(row)
+        let bar = ShownText(lines: String(repeating: style.block, count: length))
+        let after = String(repeating: " ", count: Self.barWidth - before - length)
+        let gap = String(repeating: " ", count: before)
+        return "\(label)  \(gap)\(style.paint(bar, row.colour))\(after)  \(time.leftPadded(to: 10))  \(row.note)"
+    }
+
+    /// The columns before a bar and those of the bar; at least one.
+    private func position(_ row: Row) -> (Int, Int) {
+        let columns = Double(Self.barWidth)
+        let before = min(Self.barWidth - 1, max(0, Int(columns * (row.start / total))))
+        let length = Int((columns * ((row.time ?? .zero) / total)).rounded())
+        return (before, max(1, min(Self.barWidth - before, length)))
+    }
+
+    static func colour(_ step: ConnectionReport.Step) -> TerminalStyle.Colour {
+        switch (step.outcome, step.kind) {
+        case (.failed, _): .red
+        case (.abandoned, _): .faint
+        case (_, .lookup): .cyan
+        case (_, .connect): .yellow
+        case (_, .proxy): .magenta
+        case (_, .tls): .magenta
+        case (_, .request): .blue
+        }
+    }
+
+    static func milliseconds(_ time: Duration) -> String {
+        String(format: "%.1f ms", max(0, time / .milliseconds(1)))
+    }
+}
+
+extension String {
+    /// The text with spaces after it.
+    func padding(toAtLeast width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+
+    /// The text with spaces before it.
+    func leftPadded(to width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
+}
