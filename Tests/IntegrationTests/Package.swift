@@ -152,7 +152,9 @@ let package = Package(
         ),
         .testTarget(
             name: "NetworkTests",
-            dependencies: ["resolve-probe", "stream-probe", "watch-network", .product(name: "Peers", package: "Peers")],
+            dependencies: [
+                "resolve-probe", "stream-probe", "watch-network", .product(name: "Peers", package: "Peers"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

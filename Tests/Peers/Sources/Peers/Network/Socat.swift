@@ -48,8 +48,10 @@ public final class Socat: Peer {
     public func start() throws(PeerError) {
         try process.start(Self.program, ports: mode == .echoUnix ? 0 : 1) { scratch, ports throws(PeerError) in
             let port = ports.first ?? 0
-            let listen = "TCP4-LISTEN:\(port),bind=\(address),reuseaddr,fork"
-            let tcp = ListeningSocket.tcp(port)
+            let isIPv6 = address.contains(":")
+            let listen =
+                "\(isIPv6 ? "TCP6" : "TCP4")-LISTEN:\(port),bind=\(isIPv6 ? "[\(address)]" : address),reuseaddr,fork"
+            let tcp = [ListeningSocket(transport: .tcp, isIPv6: isIPv6, port: port)]
             return switch mode {
             case .echo: PeerProcess.Launch(arguments: ["-d", "-d", listen, "EXEC:cat"], sockets: tcp)
             case .echoUnix:
