@@ -15,6 +15,8 @@ enum CommandLineArguments {
         var isEnded = false
         for argument in arguments {
             let option = argument.hasPrefix("-") ? argument.dropFirst().first : nil
+            // A flag of the parser has no values.
+            let argument = argument == "--report=html" && !isValue && !isEnded ? "--report-html" : argument
             if isValue || isEnded || option.map(options.contains) != true {
                 separated.append(argument)
                 isEnded = isEnded || (argument == "--" && !isValue)

@@ -138,7 +138,7 @@ struct ConnectCommand: AsyncParsableCommand {
         var pair = plain
         defer { pair.close() }
         do {
-            defer { if reports { Terminal.say(ShownText(lines: pair.report.description)) } }
+            defer { if reports { show(pair) } }
             try plain.open()
             try await plain.input.opened()
             if let security {
@@ -162,6 +162,13 @@ struct ConnectCommand: AsyncParsableCommand {
         } catch {
             return .failure(error)
         }
+    }
+
+    /// Prints the steps of opening, and the certificates.
+    private static func show(_ pair: StreamPair) {
+        Terminal.say(ShownText(lines: pair.report.description))
+        guard let tls = pair.input[.tlsInformation] else { return }
+        for line in CertificateTree.lines(tls, .errors, now: Int64(Date().timeIntervalSince1970)) { Terminal.say(line) }
     }
 
     /// Sends standard input to its end. A failure is not reported here: reading from the same connection reports it.

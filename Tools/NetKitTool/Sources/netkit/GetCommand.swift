@@ -15,6 +15,7 @@ struct GetCommand: AsyncParsableCommand {
               tar c photos | netkit get -X PUT -d @- http://localhost/photos.tar
               netkit get -H 'Accept: text/plain' https://www.example.org/
               netkit get --report --head https://www.example.org/
+              netkit get --report=html page.html --har page.har https://www.example.org/
               netkit get -u joe https://www.example.org/private/
               netkit get -x http://proxy:3128 --proxy-user joe http://example.org/
               netkit get --tls required ftp://ftp.example.org/notes.txt
@@ -121,6 +122,17 @@ struct GetCommand: AsyncParsableCommand {
     @Flag(help: "Print every step with its time on standard error.")
     var report = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Write the steps to FILE as a page for a browser; also spelled --report=html FILE.", valueName: "FILE"))
+    var reportHtml: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Write the requests and responses to FILE as an HTTP archive (HAR 1.2), without bodies and secrets.",
+            valueName: "FILE"))
+    var har: String?
+
     mutating func validate() throws {
         if remoteName {
             if output != nil || recursive { throw ValidationError("-O cannot be combined with -o or -r.") }
@@ -163,7 +175,8 @@ struct GetCommand: AsyncParsableCommand {
             ("-X", method != nil), ("-H", !headers.isEmpty), ("-d", !data.isEmpty), ("-L", followsRedirects),
             ("--head", head), ("--compressed", compressed), ("--retry", retry != nil), ("-i", include),
             ("--connect-timeout", connectTimeout != nil),
-            ("-b", !cookie.isEmpty), ("-c", cookieJar != nil),
+            ("-b", !cookie.isEmpty), ("-c", cookieJar != nil), ("--har", har != nil),
+            ("--report=html", reportHtml != nil),
         ].filter(\.1).map(\.0) + login.httpOptions
     }
 
@@ -192,7 +205,11 @@ struct GetCommand: AsyncParsableCommand {
         let course = outcome.report(of: load.tried)
         if report { for line in Waterfall.lines(course, .errors) { Terminal.say(line) } }
         if json { Terminal.print(outcome.json(url: url, report: course)) }
-        let saved = Result { try jar.save() }
+        let saved = Result {
+            try jar.save()
+            if let har { try OutputFile.write(HTTPArchive.json(course) + "\n", to: har) }
+            if let reportHtml { try OutputFile.write(ReportPage.page(course, url: url).text, to: reportHtml) }
+        }
         do {
             try outcome.result.get()
             try saved.get()

@@ -90,10 +90,30 @@ extension LoadReport {
             return Hop(
                 method: request?.method.description ?? "", url: url.map { JSONOutput.url($0.absoluteString) } ?? "",
                 start: entry.start, end: max(entry.start, next ?? time), steps: stream.report.steps,
-                address: stream[.remoteAddress], request: request, response: stream[.httpResponse],
+                address: stream[.remoteAddress] ?? Self.address(stream.report.steps), request: request,
+                response: stream[.httpResponse],
                 tls: stream[.tlsInformation])
         }
-        for index in hops.indices.dropFirst() { hops[index].cause = Self.cause(after: hops[index - 1]) }
+        for index in hops.indices.dropFirst() {
+            hops[index].cause = Self.cause(after: hops[index - 1])
+            guard hops[index].address == nil else { continue }
+            // The connection of an earlier hop was used again.
+            let authority = Self.authority(hops[index])
+            hops[index].address = hops[..<index].last { Self.authority($0) == authority }?.address
+        }
+    }
+
+    /// The address of the last successful connection attempt; with a proxy, that of the proxy.
+    private static func address(_ steps: [ConnectionReport.Step]) -> SocketAddress? {
+        for step in steps.reversed() {
+            if case .connect(let address) = step.kind, case .succeeded = step.outcome { return address }
+        }
+        return nil
+    }
+
+    private static func authority(_ hop: Hop) -> String {
+        let parts = URLComponents(string: hop.url)
+        return "\(parts?.scheme ?? "")://\(parts?.host ?? ""):\(parts?.port ?? 0)"
     }
 
     private static func cause(after hop: Hop) -> Cause {
@@ -123,6 +143,7 @@ extension LoadReport {
     /// The value of a field without secrets.
     static func shownValue(_ name: String, _ value: String) -> String {
         let secret: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
+        if name.lowercased() == "location" { return JSONOutput.url(value) }
         return secret.contains(name.lowercased()) ? "…" : Terminal.shownField(name, value)
     }
 }

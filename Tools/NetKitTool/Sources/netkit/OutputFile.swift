@@ -144,6 +144,13 @@ struct OutputFile: ~Copyable {
         }
     }
 
+    /// Writes a whole file; `-` is standard output. A new one is readable by its user only.
+    static func write(_ text: ShownText, to path: String) throws(Failure) {
+        let file = path == "-" ? OutputFile() : try OutputFile(path: path, keeping: 0, isPrivate: true)
+        try file.write(Array(text.text.utf8).span.bytes)
+        try file.finish()
+    }
+
     private static func failure(writing name: String) -> Failure {
         let number = errno
         return Failure(

@@ -40,6 +40,10 @@ struct Waterfall {
         for (hop, rows) in zip(report.hops, rows) {
             lines.append(waterfall.head(hop))
             lines += rows.map(waterfall.line)
+            if let tls = hop.tls, hop.steps.contains(where: { if case .tls = $0.kind { true } else { false } }) {
+                let now = Int64(report.began.timeIntervalSince1970)
+                lines += CertificateTree.lines(tls, style, now: now).map { "  \($0)" }
+            }
         }
         return lines
     }

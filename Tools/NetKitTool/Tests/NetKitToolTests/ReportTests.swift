@@ -49,6 +49,42 @@ import Testing
         #expect(hops.map { $0["cause"] as? String } == ["request", "redirect", "login"])
     }
 
+    @Test("The archive has every request, and no secrets") func archive() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("report-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (har, page) = (folder.appendingPathComponent("a.har"), folder.appendingPathComponent("a.html"))
+        let run = try await get(["--har", har.path, "--report=html", page.path])
+        #expect(run.status == 0 && run.output == "body", "\(run.text)")
+        let data = try Data(contentsOf: har)
+        let log = try #require(
+            (try JSONSerialization.jsonObject(with: data) as? [String: Any])?["log"] as? [String: Any])
+        let entries = try #require(log["entries"] as? [[String: Any]])
+        #expect(log["version"] as? String == "1.2" && entries.count == 3)
+        for entry in entries {
+            let required = ["startedDateTime", "time", "request", "response", "cache", "timings"]
+            #expect(required.allSatisfy { entry[$0] != nil })
+            let timings = try #require(entry["timings"] as? [String: Double])
+            let sum = timings.filter { $0.key != "ssl" && $0.value > 0 }.values.reduce(0, +)
+            #expect(abs(sum - (entry["time"] as? Double ?? -1)) < 0.1, "\(timings)")
+            #expect(entry["serverIPAddress"] as? String == "127.0.0.1")
+        }
+        let text = String(decoding: data, as: UTF8.self)
+        #expect(!text.contains("topsecret") && !text.contains("hunter2") && !text.contains("YW5uOmh1bnRlcjI"))
+        let html = try String(contentsOf: page, encoding: .utf8)
+        #expect(html.contains("<!DOCTYPE html>") && html.contains("login: GET") && html.contains("200 OK"))
+        #expect(!html.contains("src=") && !html.contains("<script") && !html.contains("hunter2"))
+        let mode = try FileManager.default.attributesOfItem(atPath: har.path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+    }
+
+    @Test("Markup from a peer is escaped in the page") func escapesMarkup() {
+        var page = HTMLPage(title: "<title>")
+        page.add("<p>\(escaping: "<script>'\"&")</p>")
+        #expect(page.text.text.contains("<p>&lt;script&gt;&#39;&quot;&amp;</p>"))
+        #expect(page.text.text.contains("<h1>&lt;title&gt;</h1>"))
+    }
+
     @Test func styleOfTerminal() {
         #expect(!TerminalStyle(isTerminal: false, environment: [:]).hasColour)
         #expect(TerminalStyle(isTerminal: true, environment: ["LANG": "C.UTF-8"]).isUnicode)
