@@ -22,11 +22,17 @@ public struct Diagnosis: Sendable, Hashable {
     public var uncheckable: [Sentence]
     /// The results for IPv4 and IPv6 separately; empty if they are unknown.
     public var families: [FamilyVerdict]
+    /// The rungs that the target needs, the lowest first, each with its state, and its time and address if they are known.
+    ///
+    /// ```swift
+    /// for step in diagnosis.ladder { print(step.rung, step.state, step.address ?? "") }
+    /// ```
+    public var ladder: [RungResult]
 
     /// Divides the findings into cause, consequences and remarks. `findings` must be sorted by rung, the lowest first.
     init(
         target: String, findings: [Finding], checked: Set<Rung>, needed: [Rung], uncheckable: [Sentence] = [],
-        families: [FamilyVerdict] = []
+        families: [FamilyVerdict] = [], measured: [Rung: RungMeasurement] = [:]
     ) {
         self.target = PublicText.of(target)
         let failures = findings.filter { $0.severity == .failure }
@@ -46,6 +52,15 @@ public struct Diagnosis: Sendable, Hashable {
         unchecked = needed.filter { !checked.contains($0) }
         self.uncheckable = uncheckable
         self.families = families
+        let broken = Set(failures.map(\.rung))
+        ladder = Set(needed).union(broken).sorted().map { rung in
+            let state: RungResult.State = broken.contains(rung) ? .broken : checked.contains(rung) ? .works : .unchecked
+            let measurement = measured[rung]
+            let isMeasured = state != .unchecked
+            return RungResult(
+                rung: rung, state: state, time: isMeasured ? measurement?.time : nil,
+                address: isMeasured ? measurement?.address : nil)
+        }
     }
 
     /// `down` if something is broken, else `up`; `indeterminate` if not even the link could be checked.

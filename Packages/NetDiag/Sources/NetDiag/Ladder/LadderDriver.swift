@@ -78,7 +78,7 @@ struct LadderDriver: Sendable {
                     }
                 }
                 guard let event = await group.next() else { break }
-                if let (probe, result) = event { machine.receive(result, of: probe) } else { timer = nil }
+                if let (probe, result) = event { machine.receive(result, of: probe, now: .now) } else { timer = nil }
             }
             group.cancelAll()
         }

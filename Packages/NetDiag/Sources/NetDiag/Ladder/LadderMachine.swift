@@ -23,7 +23,7 @@ struct LadderMachine: Sendable {
     /// The maximum number of addresses that are tried because only another name server gives them for the name.
     static let maxAlternatives = 2
 
-    private let target: DiagnosisTarget
+    let target: DiagnosisTarget
     private let limits: LadderLimits
     /// A random label that no host has as its name.
     private let randomLabel: String
@@ -31,6 +31,8 @@ struct LadderMachine: Sendable {
     private let end: ContinuousClock.Instant
     private var started: Set<Probe> = []
     private var underWay: [Probe: ContinuousClock.Instant] = [:]
+    /// The time of the slowest check of each rung.
+    private(set) var times: [Rung: Duration] = [:]
 
     init(
         _ target: DiagnosisTarget, knowing facts: LadderFacts = LadderFacts(), limits: LadderLimits = LadderLimits(),
@@ -58,7 +60,12 @@ struct LadderMachine: Sendable {
     }
 
     /// Records the result of a probe.
-    mutating func receive(_ result: ProbeResult, of probe: Probe) {
+    ///
+    /// - Parameter now: the time of arrival, with which the time of the rung is measured; nil for a result that was not awaited.
+    mutating func receive(_ result: ProbeResult, of probe: Probe, now: ContinuousClock.Instant? = nil) {
+        if let now, let start = underWay[probe], let rung = LadderMachine.rung(of: probe, target) {
+            times[rung] = max(times[rung] ?? .zero, start.duration(to: now))
+        }
         underWay[probe] = nil
         facts.receive(result, of: probe)
     }
@@ -293,7 +300,7 @@ extension LadderMachine {
         Diagnosis(
             target: target.hostAndPort, findings: findings, checked: checked, needed: target.rungs,
             uncheckable: uncheckable,
-            families: families)
+            families: families, measured: measured)
     }
 
     /// All findings, the lowest rung first, and on each rung the lesser severity first.
