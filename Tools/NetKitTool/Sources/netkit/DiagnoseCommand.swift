@@ -13,6 +13,8 @@ struct DiagnoseCommand: AsyncParsableCommand {
               netkit diagnose https://www.example.org/
               netkit diagnose --assist https://www.example.org/
               netkit diagnose --watch https://www.example.org/
+              netkit diagnose --watch --interval 5 https://www.example.org/
+              netkit diagnose --html page.html https://www.example.org/
               netkit diagnose --passive && echo the network is up
 
             Exit codes:
@@ -51,6 +53,15 @@ struct DiagnoseCommand: AsyncParsableCommand {
     @Flag(help: "Keep checking, and report each change.")
     var watch = false
 
+    @Option(
+        help: ArgumentHelp(
+            "With --watch: check every SECONDS, and print a line with the latency for each check.", valueName: "SECONDS"
+        ))
+    var interval: Double?
+
+    @Option(help: ArgumentHelp("Also write the diagnosis to FILE as a page for a browser.", valueName: "FILE"))
+    var html: String?
+
     @Flag(help: "Send nothing; report only what the kernel knows.")
     var passive = false
 
@@ -66,6 +77,11 @@ struct DiagnoseCommand: AsyncParsableCommand {
         }
         if pac != nil, url == nil {
             throw ValidationError("--pac requires a URL, for which the script chooses the proxy.")
+        }
+        try TimeLimit.check(interval, of: "--interval")
+        if interval != nil, !watch { throw ValidationError("--interval requires --watch.") }
+        if html != nil, assist || passive || watch {
+            throw ValidationError("--html cannot be combined with --assist, --passive or --watch.")
         }
         if assist, json { throw ValidationError("--assist and --json cannot be combined.") }
     }
@@ -83,6 +99,7 @@ struct DiagnoseCommand: AsyncParsableCommand {
         }
         if passive { return try show(diagnostic.passiveStatus()) }
         if assist { return try await guide(diagnostic) }
+        if watch, let interval { return try await watch(diagnostic, every: .seconds(interval)) }
         if watch {
             for await diagnosis in diagnostic.changes() {
                 if !json { Terminal.print("\(DiagnoseCommand.time)", terminator: "  ") }
@@ -92,29 +109,55 @@ struct DiagnoseCommand: AsyncParsableCommand {
             return
         }
         let diagnosis = await diagnostic.diagnose()
+        if !json { for line in DiagnosisLadder.lines(diagnosis, .output) { Terminal.print(line) } }
         show(diagnosis)
+        if let html {
+            do throws(OutputFile.Failure) {
+                try OutputFile.write(DiagnosisPage.page(diagnosis, time: DiagnoseCommand.time).text, to: html)
+            } catch {
+                Terminal.say("netkit: \(error)")
+                throw ExitStatus.localFile.exitCode
+            }
+        }
         try end(diagnosis.status)
+    }
+
+    /// Checks at intervals until interrupted; prints a line for each check.
+    private func watch(_ diagnostic: NetDiagnostic, every interval: Duration) async throws {
+        let clock = ContinuousClock()
+        var next = clock.now
+        while true {
+            let diagnosis = await diagnostic.diagnose()
+            if json {
+                show(diagnosis)
+            } else {
+                Terminal.print(DiagnosisLadder.moment(diagnosis, at: DiagnoseCommand.time, .output))
+            }
+            fflush(nil)  // standard output is buffered when it is a pipe
+            next = max(next + interval, clock.now)
+            try await clock.sleep(until: next)
+        }
     }
 
     /// Prints one step of the repair at a time, and checks again after each.
     private func guide(_ diagnostic: NetDiagnostic) async throws {
         var steps = RepairGuide()
         while true {
-            Terminal.print("Checking …")
+            Terminal.print("Checking \(TerminalStyle.output.ellipsis)")
             let diagnosis = await diagnostic.diagnose()
             switch steps.next(after: diagnosis) {
             case .works(let isRepaired):
-                Terminal.print("✔ \(isRepaired ? "Repaired: " : "")\(success(diagnosis))")
+                Terminal.print("\(TerminalStyle.output.tick) \(isRepaired ? "Repaired: " : "")\(success(diagnosis))")
                 for remark in diagnosis.remarks { Terminal.print("! \(remark.rung): \(remark.sentence)") }
                 return try end(diagnosis.status)
             case .exhausted(let finding):
-                Terminal.print("✘ \(finding.rung): \(finding.sentence)")
+                Terminal.print("\(TerminalStyle.output.cross) \(finding.rung): \(finding.sentence)")
                 Terminal.print("  That was the last step. Give this report to your network administrator:\n")
                 Terminal.print(DiagnoseCommand.json(diagnosis))
                 return try end(diagnosis.status)
             case .step(let step):
                 if step.isProgress { Terminal.print("  That helped. Next problem:") }
-                Terminal.print("✘ \(step.finding.rung): \(step.finding.sentence)")
+                Terminal.print("\(TerminalStyle.output.cross) \(step.finding.rung): \(step.finding.sentence)")
                 Terminal.print("  Step \(step.number) of \(step.count): \(step.text)")
                 if verbose { show(evidence: step.finding) }
             }
@@ -160,11 +203,11 @@ struct DiagnoseCommand: AsyncParsableCommand {
     private func show(_ diagnosis: Diagnosis) {
         if json { return Terminal.print(DiagnoseCommand.json(diagnosis)) }
         if let cause = diagnosis.cause {
-            Terminal.print("✘ \(cause.rung): \(cause.sentence)")
+            Terminal.print("\(TerminalStyle.output.cross) \(cause.rung): \(cause.sentence)")
             Terminal.print("  \(cause.advice)")
             if verbose { show(evidence: cause) }
         } else {
-            Terminal.print("✔ \(success(diagnosis))")
+            Terminal.print("\(TerminalStyle.output.tick) \(success(diagnosis))")
         }
         for remark in diagnosis.remarks {
             Terminal.print("! \(remark.rung): \(remark.sentence)")

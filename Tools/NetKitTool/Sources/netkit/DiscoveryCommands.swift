@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import ServiceDiscovery
 
 /// `netkit browse`: lists the services of a type as they appear and disappear.
@@ -12,6 +13,9 @@ struct BrowseCommand: AsyncParsableCommand {
               netkit browse _ipp._tcp --timeout 3
               netkit browse _http._tcp,_printer --resolve
               netkit browse _ipp._tcp --domain example.org --server 192.0.2.53
+
+            On a terminal, the services of a type are a table that changes in place; --resolve and
+            a pipe give one line for each change.
             """
     )
 
@@ -52,7 +56,15 @@ struct BrowseCommand: AsyncParsableCommand {
         _ feed: DiscoveryFeed<DiscoveryChange<ServiceInstance>>, _ engine: DiscoveryEngine
     ) async throws(ServiceDiscoveryError) {
         let deadline = options.deadline
+        let isTable = Terminal.showsOutput && !options.json && !resolve
+        var table = LiveTable(columns: ["NAME", "TYPE", "DOMAIN"], style: .output)
         while let change = try await next(feed, deadline) {
+            if isTable {
+                let row = [change.value.name, "\(change.value.type)", "\(change.value.domain)"]
+                if change.kind == .found { table.insert(row) } else { table.remove(row) }
+                Terminal.write(table.drawing(width: Terminal.width, height: Terminal.height), to: STDOUT_FILENO)
+                continue
+            }
             let mark = change.kind == .found ? "+" : "-"
             options.say(
                 (

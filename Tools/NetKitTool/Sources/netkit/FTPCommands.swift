@@ -119,7 +119,7 @@ struct PutCommand: AsyncParsableCommand {
             switch (isFolder.boolValue, recursive) {
             case (true, true):
                 let progress = TreeProgress(resumes: resume)
-                return try progress.finish(try await client.upload(file, to: path, progress.options))
+                return try await progress.track { try await client.upload(file, to: path, progress.options) }
             case (false, false): return try await send(client, path)
             case (true, false): throw OutputFile.Failure(description: "\(file) is a folder; add -r.")
             case (false, true): throw OutputFile.Failure(description: "\(file) is not a folder; omit -r.")

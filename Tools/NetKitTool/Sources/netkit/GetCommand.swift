@@ -383,7 +383,7 @@ extension GetCommand {
             throw ValidationError("'\(Terminal.shownURL(url))' has no valid folder name; use -o FOLDER.")
         }
         let progress = TreeProgress(resumes: resume)
-        return try progress.finish(try await client.download(path, to: folder, progress.options))
+        return try await progress.track { try await client.download(path, to: folder, progress.options) }
     }
 }
 

@@ -20,10 +20,12 @@ enum HTTPArchive {
     }
 
     private static func entry(_ hop: LoadReport.Hop, of report: LoadReport, bytes: Int64?) -> JSONOutput.Facts {
+        let timings = timings(hop)
+        let time = timings.filter { $0.key != "ssl" }.values.reduce(0) { $0 + max(0, $1) }
         var entry: JSONOutput.Facts = [
             "startedDateTime": date(report.began.addingTimeInterval(hop.start / .seconds(1))),
-            "time": milliseconds(hop.end - hop.start), "request": request(hop), "cache": JSONOutput.Facts(),
-            "response": response(hop, bytes: bytes), "timings": timings(hop), "comment": hop.cause.rawValue,
+            "time": time, "request": request(hop), "cache": JSONOutput.Facts(),
+            "response": response(hop, bytes: bytes), "timings": timings, "comment": hop.cause.rawValue,
         ]
         entry["serverIPAddress"] = hop.address.map(ipAddress)
         return entry

@@ -94,6 +94,12 @@ extension LoadReport {
                 response: stream[.httpResponse],
                 tls: stream[.tlsInformation])
         }
+        // A stream is recorded once it has begun to open; its first steps may be older.
+        for index in hops.indices.reversed() {
+            hops[index].start = max(
+                .zero, min(hops[index].start, hops[index].end - ConnectionReport(hops[index].steps).time))
+            if index > 0 { hops[index - 1].end = hops[index].start }
+        }
         for index in hops.indices.dropFirst() {
             hops[index].cause = Self.cause(after: hops[index - 1])
             guard hops[index].address == nil else { continue }

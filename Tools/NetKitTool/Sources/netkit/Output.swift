@@ -98,6 +98,12 @@ enum Terminal {
         return ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 20 ? Int(size.ws_col) : 80
     }
 
+    /// The height of the terminal on standard output in lines; 24 if unknown.
+    static var height: Int {
+        var size = winsize()
+        return ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_row > 4 ? Int(size.ws_row) : 24
+    }
+
     /// Prints a line on standard output.
     static func print(_ line: ShownText, terminator: ShownText = "\n") {
         Swift.print(line.text, terminator: terminator.text)

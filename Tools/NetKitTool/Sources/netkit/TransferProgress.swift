@@ -72,7 +72,7 @@ struct ProgressBar {
     }
 }
 
-/// The output of a tree transfer: a progress line on a terminal, and a summary at the end.
+/// The output of a tree transfer: on a terminal a line for all files and one for the current file, and a summary at the end.
 final class TreeProgress: Sendable {
     /// Entries were skipped for another reason than their kind. The rest was transferred, and the summary printed.
     struct Incomplete: Error {
@@ -108,18 +108,46 @@ final class TreeProgress: Sendable {
         guard isDue else { return }
         let seconds = max(0.001, start.duration(to: now) / .seconds(1))
         let rate = ProgressBar.size(Double(progress.report.bytes) / seconds)
-        let share = progress.size.map { $0 > 0 ? " \(min(100, progress.count * 100 / $0)) %" : "" } ?? ""
-        let text =
-            "\(progress.report.files) files  \(ProgressBar.size(Double(progress.report.bytes)))  \(rate)/s  "
-            + ShownText.escaped(progress.path) + share
-        Terminal.write("\r\(text.prefix(Terminal.width - 1))\u{1b}[K", to: 2)
+        let all =
+            "\(count(progress.report.files, "file"))  \(ProgressBar.size(Double(progress.report.bytes)))  \(rate)/s"
+        let file = TreeProgress.line(progress, width: Terminal.width)
+        // Two lines, after which the cursor is back on the first one.
+        Terminal.write("\r\(all.prefix(Terminal.width - 1))\u{1b}[K\n\(file)\u{1b}[K\u{1b}[1A\r", to: 2)
+    }
+
+    /// The line of the current file: a bar if its size is known, and its name.
+    static func line(_ progress: FTPTreeProgress, width: Int) -> String {
+        let name = ShownText.escaped(progress.path)
+        guard let size = progress.size, size > 0 else { return String(name.prefix(width - 1)) }
+        let share = min(1, max(0, Double(progress.count) / Double(size)))
+        let room = max(4, min(20, width / 3))
+        let filled = Int(share * Double(room))
+        let bar = "[" + String(repeating: "=", count: filled) + String(repeating: " ", count: room - filled) + "]"
+        let percent = "\(Int(share * 100)) %".leftPadded(to: 5)
+        return String("\(bar) \(percent)  \(name)".prefix(width - 1))
+    }
+
+    /// Returns the result of a transfer. After a failure, the progress is removed, so that the message stands by itself.
+    func track(_ transfer: () async throws -> FTPTreeReport) async throws -> JSONOutput.Facts {
+        let report: FTPTreeReport
+        do {
+            report = try await transfer()
+        } catch {
+            clear()
+            throw error
+        }
+        return try finish(report)
+    }
+
+    private func clear() {
+        if Terminal.isInteractive { Terminal.write("\r\u{1b}[J", to: 2) }
     }
 
     /// Prints the skipped entries and a summary.
     ///
     /// - Throws: ``Incomplete`` if an entry was skipped for another reason than its kind.
-    func finish(_ report: FTPTreeReport) throws(Incomplete) -> JSONOutput.Facts {
-        if Terminal.isInteractive { Terminal.write("\r\u{1b}[K", to: 2) }
+    private func finish(_ report: FTPTreeReport) throws(Incomplete) -> JSONOutput.Facts {
+        clear()
         for skipped in report.skipped {
             let reason = TreeProgress.reason(skipped)
             Terminal.say("netkit: skipped \(skipped.path): \(reason)")
