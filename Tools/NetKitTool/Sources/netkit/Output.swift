@@ -75,7 +75,7 @@ struct ShownText: ExpressibleByStringInterpolation, Sendable {
         }
 
         mutating func appendInterpolation(_ value: some Any) {
-            text += ShownText.escaped("\(value)")
+            text += TerminalStyle.output.plain(ShownText.escaped("\(value)"))
         }
     }
 }

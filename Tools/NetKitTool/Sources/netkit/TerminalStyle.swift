@@ -44,6 +44,23 @@ struct TerminalStyle: Sendable {
         return "\u{1b}[\(colour.rawValue)m\(text)\u{1b}[0m"
     }
 
+    /// The text with ASCII in place of the punctuation that messages use, unless the locale is UTF-8. Letters stay.
+    func plain(_ text: String) -> String {
+        if isUnicode || text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
+        let replacements: [Unicode.Scalar: String] = [
+            "“": "\"", "”": "\"", "‘": "'", "’": "'", "…": "...", "–": "-", "—": "-",
+        ]
+        var plain = ""
+        for scalar in text.unicodeScalars {
+            if let replacement = replacements[scalar] {
+                plain += replacement
+            } else {
+                plain.unicodeScalars.append(scalar)
+            }
+        }
+        return plain
+    }
+
     var tick: ShownText { paint(isUnicode ? "✔" : "ok", .green) }
     var cross: ShownText { paint(isUnicode ? "✘" : "FAIL", .red) }
     var ellipsis: String { isUnicode ? "…" : "..." }

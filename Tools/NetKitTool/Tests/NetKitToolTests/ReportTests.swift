@@ -85,6 +85,12 @@ import Testing
         #expect(page.text.text.contains("<h1>&lt;title&gt;</h1>"))
     }
 
+    @Test func punctuationOfLocale() {
+        let ascii = TerminalStyle(isTerminal: false, environment: ["LC_ALL": "C"])
+        #expect(ascii.plain("“CN=é” …") == "\"CN=é\" ...")
+        #expect(TerminalStyle(isTerminal: false, environment: ["LANG": "C.UTF-8"]).plain("“x”") == "“x”")
+    }
+
     @Test func styleOfTerminal() {
         #expect(!TerminalStyle(isTerminal: false, environment: [:]).hasColour)
         #expect(TerminalStyle(isTerminal: true, environment: ["LANG": "C.UTF-8"]).isUnicode)
