@@ -138,7 +138,7 @@ struct World {
             }
             let (time, probe) = pending.remove(at: next)
             now = max(now, time)
-            machine.receive(answer(probe), of: probe)
+            machine.receive(answer(probe), of: probe, now: now)
         }
         return Run(diagnosis: machine.diagnosis, probes: probes, time: start.duration(to: now))
     }
