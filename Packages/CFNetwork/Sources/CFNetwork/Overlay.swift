@@ -135,6 +135,20 @@ public func CFNetServiceGetTXTData(_ theService: CFNetService) -> Unmanaged<NSDa
     CFNetworkC.__CFNetServiceGetTXTData(theService).map { bridge($0) }
 }
 
+/// The strings of the TXT record, separated by characters of value 1; NULL if there is no record. It is valid until the record changes.
+/// Replaced by CFNetServiceGetTXTData.
+@_alwaysEmitIntoClient
+public func CFNetServiceGetProtocolSpecificInformation(_ theService: CFNetService) -> Unmanaged<NSString>? {
+    CFNetworkC.__CFNetServiceGetProtocolSpecificInformation(theService).map { bridge($0) }
+}
+
+/// Sets the TXT record from strings that are separated by characters of value 1. Does nothing where CFNetServiceSetTXTData, which replaces
+/// it, returns FALSE.
+@_alwaysEmitIntoClient
+public func CFNetServiceSetProtocolSpecificInformation(_ theService: CFNetService, _ theInfo: NSString) {
+    CFNetworkC.__CFNetServiceSetProtocolSpecificInformation(theService, bridge(theInfo))
+}
+
 /// Sets the TXT record of a service to register, or announces another one for a registered service. Returns FALSE while the service is
 /// being resolved, and for data that is not a TXT record or is too large.
 @_alwaysEmitIntoClient @discardableResult
@@ -297,6 +311,87 @@ public var kCFStreamNetworkServiceTypeVoIP: NSString { bridge(CFNetworkC.__kCFSt
 /// Property, read only: a copy of the CFHost that the pair was created with, in its state at that time; NULL for other streams.
 @_alwaysEmitIntoClient
 public var kCFStreamPropertySocketRemoteHost: NSString { bridge(CFNetworkC.__kCFStreamPropertySocketRemoteHost) }
+
+/// Property, read only: a CFNetService with the name, type and domain of the service that the pair was created with; NULL for other streams.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertySocketRemoteNetService: NSString {
+    bridge(CFNetworkC.__kCFStreamPropertySocketRemoteNetService)
+}
+
+/// Property of pairs: the dictionary of an HTTP proxy that establishes a tunnel with CONNECT, with the keys below. Set it before the stream
+/// is opened; it takes the place of a SOCKS proxy. NULL removes it.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyCONNECTProxy: NSString { bridge(CFNetworkC.__kCFStreamPropertyCONNECTProxy) }
+
+/// Key of a CONNECT proxy: its host (CFString). Required.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyCONNECTProxyHost: NSString { bridge(CFNetworkC.__kCFStreamPropertyCONNECTProxyHost) }
+
+/// Key of a CONNECT proxy: its port (CFNumber). Required.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyCONNECTProxyPort: NSString { bridge(CFNetworkC.__kCFStreamPropertyCONNECTProxyPort) }
+
+/// Key of a CONNECT proxy: the version of the request (CFString). Only kCFHTTPVersion1_1 is honoured, which is also the default here.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyCONNECTVersion: NSString { bridge(CFNetworkC.__kCFStreamPropertyCONNECTVersion) }
+
+/// Key of a CONNECT proxy: further header fields of the request (CFDictionary of CFStrings).
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyCONNECTAdditionalHeaders: NSString {
+    bridge(CFNetworkC.__kCFStreamPropertyCONNECTAdditionalHeaders)
+}
+
+/// Property, read only: the response of the CONNECT proxy (CFHTTPMessage); NULL before.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyCONNECTResponse: NSString { bridge(CFNetworkC.__kCFStreamPropertyCONNECTResponse) }
+
+/// Property, read only: always NULL. A login is answered on the same connection, so there is no previous response.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyPreviousCONNECTResponse: NSString {
+    bridge(CFNetworkC.__kCFStreamPropertyPreviousCONNECTResponse)
+}
+
+/// Property: always NULL, and setting it returns FALSE, because there is no SSLContext outside of Apple's systems.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertySSLContext: NSString { bridge(CFNetworkC.__kCFStreamPropertySSLContext) }
+
+/// Property: always NULL, because there is no SecTrust outside of Apple's systems; see kCFStreamPropertySSLPeerCertificates.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertySSLPeerTrust: NSString { bridge(CFNetworkC.__kCFStreamPropertySSLPeerTrust) }
+
+/// Property: setting it returns FALSE, because Linux does not know which networks are cellular.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyNoCellular: NSString { bridge(CFNetworkC.__kCFStreamPropertyNoCellular) }
+
+/// Property: always NULL, because Linux does not know which networks are cellular.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyConnectionIsCellular: NSString {
+    bridge(CFNetworkC.__kCFStreamPropertyConnectionIsCellular)
+}
+
+/// Property: setting it returns FALSE, because Linux does not know which networks are expensive.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyAllowExpensiveNetworkAccess: NSString {
+    bridge(CFNetworkC.__kCFStreamPropertyAllowExpensiveNetworkAccess)
+}
+
+/// Property: always NULL, because Linux does not know which networks are expensive.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyConnectionIsExpensive: NSString {
+    bridge(CFNetworkC.__kCFStreamPropertyConnectionIsExpensive)
+}
+
+/// Property: setting it returns FALSE, because Linux does not know which networks are constrained.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyAllowConstrainedNetworkAccess: NSString {
+    bridge(CFNetworkC.__kCFStreamPropertyAllowConstrainedNetworkAccess)
+}
+
+/// Property: setting it returns FALSE, because Linux does not suspend programs in the background.
+@_alwaysEmitIntoClient
+public var kCFStreamPropertySocketExtendedBackgroundIdleMode: NSString {
+    bridge(CFNetworkC.__kCFStreamPropertySocketExtendedBackgroundIdleMode)
+}
 
 /// HTTP/1.0, as text.
 @_alwaysEmitIntoClient
@@ -536,6 +631,10 @@ public var kCFStreamPropertyHTTPSProxyHost: NSString { bridge(CFNetworkC.__kCFSt
 /// Key of a proxy dictionary: the port of the proxy for https URLs (CFNumber), 80 by default.
 @_alwaysEmitIntoClient
 public var kCFStreamPropertyHTTPSProxyPort: NSString { bridge(CFNetworkC.__kCFStreamPropertyHTTPSProxyPort) }
+
+/// Key of proxy settings: whether simple host names and names below .local are reached without the proxy (CFBoolean or CFNumber).
+@_alwaysEmitIntoClient
+public var kCFStreamPropertyProxyLocalBypass: NSString { bridge(CFNetworkC.__kCFStreamPropertyProxyLocalBypass) }
 
 /// Property: whether redirects are followed (CFBoolean), by default not. Set it before the stream is opened.
 @_alwaysEmitIntoClient

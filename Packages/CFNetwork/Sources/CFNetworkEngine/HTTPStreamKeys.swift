@@ -18,13 +18,13 @@ extension [String: StreamKey] {
             $0.value(.httpFinalURL).flatMap { cfURL($0.absoluteString)?.takeRetainedValue() }
         }
         keys[string(__kCFStreamPropertyHTTPFinalRequest)] = .reading {
-            $0.value(.httpFinalRequest).flatMap { message(AnyHTTPMessage($0), .init(load: nil, proxy: nil)) }
+            $0.value(.httpFinalRequest).flatMap { HTTPMessageState.makeMessage(AnyHTTPMessage($0)) }
         }
         keys[string(__kCFStreamPropertyHTTPResponseHeader)] = .reading { stream in
             stream.load?.processResponse()
             let proxy = stream.value(.httpAnsweringProxy)?.protectionSpace
             return stream.value(.httpResponse).flatMap {
-                message(AnyHTTPMessage($0), .init(load: stream.load, proxy: proxy))
+                HTTPMessageState.makeMessage(AnyHTTPMessage($0), .init(load: stream.load, proxy: proxy))
             }
         }
         let proxy = string(__kCFStreamPropertyHTTPProxy)
@@ -35,11 +35,13 @@ extension [String: StreamKey] {
         }
         return keys
     }()
+}
 
+extension HTTPMessageState {
     /// A new CFHTTPMessage.
-    private static func message(_ message: AnyHTTPMessage, _ source: HTTPMessageState.Source) -> AnyObject? {
+    static func makeMessage(_ message: AnyHTTPMessage, _ source: Source = .init(load: nil, proxy: nil)) -> AnyObject? {
         let state = HTTPMessageState(message, source: source)
-        let object: Unmanaged<CFHTTPMessage>? = state.makeObject(nil, HTTPMessageState.typeID)
+        let object: Unmanaged<CFHTTPMessage>? = state.makeObject(nil, typeID)
         return object?.takeRetainedValue()
     }
 }

@@ -303,9 +303,25 @@ public func __CFNetServiceBrowserUnscheduleFromRunLoop(
     state(of: browser).operation?.unschedule(from: runLoopTarget(runLoop, runLoopMode))
 }
 
+@_cdecl("CFNetServiceGetProtocolSpecificInformation") @implementation
+public func __CFNetServiceGetProtocolSpecificInformation(_ theService: CFNetService) -> Unmanaged<CFString>? {
+    state(of: theService).informationObject()
+}
+
+@_cdecl("CFNetServiceSetProtocolSpecificInformation") @implementation
+public func __CFNetServiceSetProtocolSpecificInformation(_ theService: CFNetService, _ theInfo: CFString) {
+    let strings = string(theInfo).utf8.split(separator: 1).map(Array.init)
+    _ = state(of: theService).setRecord(TXTRecord(strings: strings).wireForm)
+}
+
 /// The states of a pair to a service; no states for a name or type that no service has.
 @_cdecl("cfn_pair_with_service") @implementation
 public func cfn_pair_with_service(_ service: CFNetService) -> CFNPair {
-    guard let instance = try? state(of: service).instance() else { return makePair(nil) }
-    return makePair(StreamPair(service: instance))
+    let state = state(of: service)
+    guard let instance = try? state.instance() else { return makePair(nil) }
+    let pair = StreamPair(service: instance)
+    let remote = RemoteService(name: state.facts.name, type: state.type, domain: state.domain)
+    // A note of our own, which every stream keeps.
+    try? pair.set(.remoteService, to: remote)
+    return makePair(pair)
 }

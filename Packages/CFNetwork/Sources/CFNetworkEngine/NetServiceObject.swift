@@ -51,6 +51,7 @@ final class NetServiceState: ObjectState, @unchecked Sendable {
     private let hostName = KeptObject<String, CFString>()
     private let addresses = KeptObject<[SocketAddress], CFArray>()
     private let record = KeptObject<[UInt8], CFData>()
+    private let information = KeptObject<[UInt8], CFString>()
     /// Nil only while the state is initialized.
     private var operation: ServiceOperation?
 
@@ -109,6 +110,13 @@ final class NetServiceState: ObjectState, @unchecked Sendable {
     func nameObject() -> Unmanaged<CFString> { nullable(name.object(for: facts.name) { cfString($0) }) }
     func hostNameObject() -> Unmanaged<CFString>? { hostName.object(for: facts.hostName) { cfString($0) } }
     func recordObject() -> Unmanaged<CFData>? { record.object(for: facts.record) { cfData($0) } }
+    /// The strings of the TXT record, separated by bytes of value 1.
+    func informationObject() -> Unmanaged<CFString>? {
+        information.object(for: facts.record) { record in
+            cfString(
+                TXTRecord(wire: record).strings.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\u{1}"))
+        }
+    }
     func addressObjects() -> Unmanaged<CFArray>? {
         addresses.object(for: facts.addresses) { cfArray($0.map { cfData($0.sockaddrBytes) }) }
     }

@@ -1,4 +1,7 @@
+internal import CFNetworkC
 internal import Foundation
+internal import HTTPMessage
+internal import HTTPStream
 internal import StreamKit
 
 extension ProxySettings {
@@ -33,6 +36,10 @@ extension ProxySettings {
             bypass = ProxyBypassList(exceptions: list)
         }
         bypassesSimpleNames = (dictionary["ExcludeSimpleHostnames"] as? NSNumber)?.boolValue ?? false
+        if (dictionary[string(__kCFStreamPropertyProxyLocalBypass)] as? NSNumber)?.boolValue == true {
+            bypassesSimpleNames = true
+            bypass = ProxyBypassList(exceptions: (dictionary["ExceptionsList"] as? [String] ?? []) + ["*.local"])
+        }
         usesPassiveFTP = (dictionary["FTPPassive"] as? NSNumber)?.boolValue
         if (dictionary["ProxyAutoConfigEnable"] as? NSNumber)?.boolValue ?? true {
             if let text = dictionary["ProxyAutoConfigJavaScript"] as? String {
@@ -42,5 +49,24 @@ extension ProxySettings {
             }
         }
         if !isValid { return nil }
+    }
+}
+
+extension HTTPProxy {
+    /// The proxy of a dictionary with the CONNECT keys of CFSocketStream.h; nil for an invalid one, or one that is not honoured.
+    init?(dictionary: NSDictionary) {
+        guard let host = dictionary[string(__kCFStreamPropertyCONNECTProxyHost)] as? String, !host.isEmpty,
+            let number = dictionary[string(__kCFStreamPropertyCONNECTProxyPort)] as? NSNumber,
+            let port = UInt16(exactly: number.intValue), port > 0
+        else { return nil }
+        if let version = dictionary[string(__kCFStreamPropertyCONNECTVersion)] {
+            guard version as? String == "HTTP/1.1" else { return nil }
+        }
+        self.init(host: host, port: port)
+        guard let added = dictionary[string(__kCFStreamPropertyCONNECTAdditionalHeaders)] else { return }
+        guard let added = added as? [String: String] else { return nil }
+        for (name, value) in added.sorted(by: { $0.key < $1.key }) {
+            guard let name = HTTPFieldName(name), (try? fields.append(value, for: name)) != nil else { return nil }
+        }
     }
 }

@@ -1,6 +1,7 @@
 internal import CFNetworkC
 internal import CoreFoundation
 internal import Foundation
+internal import HTTPMessage
 internal import HTTPStream
 internal import HostResolver
 internal import StreamKit
@@ -73,21 +74,61 @@ extension StreamKey {
 }
 
 extension [String: StreamKey] {
+    /// The properties that have no meaning on Linux. StreamKit's streams keep some of them as notes.
+    private static let meaningless = [
+        __kCFStreamPropertySSLContext, __kCFStreamPropertySSLPeerTrust, __kCFStreamPropertyNoCellular,
+        __kCFStreamPropertyConnectionIsCellular, __kCFStreamPropertyAllowExpensiveNetworkAccess,
+        __kCFStreamPropertyConnectionIsExpensive, __kCFStreamPropertyAllowConstrainedNetworkAccess,
+        __kCFStreamPropertySocketExtendedBackgroundIdleMode,
+    ].map { (string($0), StreamKey.reading { _ in nil }) }
+
     /// The properties of connections.
-    static let socket: StreamKeys = [
+    static let socket: StreamKeys = honoured.merging(meaningless) { $1 }
+
+    private static let honoured: StreamKeys = [
         string(kCFStreamPropertySOCKSProxy): .socksProxy,
         string(__kCFStreamPropertySSLSettings): .sslSettings,
         string(kCFStreamPropertySocketSecurityLevel): .securityLevel,
         string(__kCFStreamPropertySocketRemoteHost): .reading { stream in
             stream.value(.remoteHost).flatMap { HostState.makeHost(nil, $0.copy())?.takeRetainedValue() }
         },
-        // Objects without an equivalent in C.
-        "kCFStreamPropertySSLContext": .reading { _ in nil },
-        "kCFStreamPropertySSLPeerTrust": .reading { _ in nil },
+        string(__kCFStreamPropertySocketRemoteNetService): .reading { stream in
+            stream.value(.remoteService).flatMap { service in
+                NetServiceState.makeService(
+                    nil, domain: service.domain, type: service.type, .init(name: service.name, port: 0)
+                )?.takeRetainedValue()
+            }
+        },
+        string(__kCFStreamPropertyCONNECTProxy): .connectProxy,
+        string(__kCFStreamPropertyCONNECTResponse): .reading { stream in
+            stream.value(.httpProxyResponse).flatMap { HTTPMessageState.makeMessage(AnyHTTPMessage($0)) }
+        },
     ]
 }
 
+/// The service of a pair, under its names as the program gave them.
+struct RemoteService: Sendable {
+    let name: String
+    let type: String
+    let domain: String
+}
+
+extension StreamProperty where Value == RemoteService {
+    /// The service that a pair was created with.
+    static var remoteService: Self { .init("CFNetwork.remoteService", access: .beforeOpen) }
+}
+
 extension StreamKey {
+    /// The dictionary of a proxy that establishes tunnels.
+    fileprivate static var connectProxy: StreamKey {
+        .dictionary(string(__kCFStreamPropertyCONNECTProxy)) { stream, dictionary in
+            guard stream.status == .notOpen else { return false }
+            guard let dictionary else { return stream.set(.proxies, to: nil) }
+            guard let proxy = HTTPProxy(dictionary: dictionary) else { return false }
+            return stream.set(.socksProxy, to: nil) && stream.set(.proxies, to: [ProxyRoute(proxy)])
+        }
+    }
+
     /// The dictionary of a SOCKS proxy; the password is not read back.
     fileprivate static var socksProxy: StreamKey {
         let key = string(kCFStreamPropertySOCKSProxy)

@@ -45,6 +45,10 @@ const char *CFNetworkServiceProgram(void) {
     CFRelease(decoded);
     CFRelease(pairs);
     CHECK(CFNetServiceSetTXTData(service, record) && CFEqual(CFNetServiceGetTXTData(service), record));
+    CHECK(CFNetServiceGetProtocolSpecificInformation(service) != NULL);
+    CFNetServiceSetProtocolSpecificInformation(service, CFSTR("a=1\001b=2"));
+    CHECK(CFEqual(CFNetServiceGetProtocolSpecificInformation(service), CFSTR("a=1\001b=2")));
+    CHECK(CFNetServiceSetTXTData(service, record) && CFEqual(CFNetServiceGetTXTData(service), record));
     CFMutableDataRef broken = CFDataCreateMutableCopy(NULL, 0, record);
     CFDataSetLength(broken, CFDataGetLength(record) - 1);
     CHECK(CFNetServiceCreateDictionaryWithTXTData(NULL, broken) == NULL && !CFNetServiceSetTXTData(service, broken));
@@ -183,6 +187,9 @@ const char *CFNetworkServicesProgram(void) {
     CFWriteStreamRef writer;
     absent = CFNetServiceCreate(NULL, CFSTR("local."), type, CFSTR("Own.1"), 0); // not resolved
     CFStreamCreatePairWithSocketToNetService(NULL, absent, &reader, &writer);
+    CFNetServiceRef peerService = (CFNetServiceRef)CFReadStreamCopyProperty(reader, kCFStreamPropertySocketRemoteNetService);
+    CHECK(peerService != NULL && CFEqual(peerService, absent) && CFEqual(CFNetServiceGetName(peerService), CFSTR("Own.1")));
+    CFRelease(peerService);
     CFRelease(absent);
     UInt8 bytes[8] = "hello";
     CHECK(CFReadStreamOpen(reader) && CFWriteStreamOpen(writer) && CFWriteStreamWrite(writer, bytes, 5) == 5);

@@ -24,6 +24,48 @@ static Boolean sets(CFStringRef property, CFStringRef key, CFTypeRef value) {
     return read && written;
 }
 
+static const char *connectProxies(void) {
+    CFReadStreamRef reader;
+    CFWriteStreamRef writer;
+    // A proxy for CONNECT: it needs a host and a port, and only version 1.1 and valid fields are honoured.
+    CFStreamCreatePairWithSocketToHost(NULL, CFSTR("192.0.2.1"), 9, &reader, &writer);
+    SInt32 number = 1;
+    CFNumberRef port = CFNumberCreate(NULL, kCFNumberSInt32Type, &number);
+    const void *field[] = {CFSTR("X-Mine")}, *text[] = {CFSTR("yes")}, *broken[] = {CFSTR("a\r\nb")};
+    CFDictionaryRef fields = dictionary(1, field, text), invalid = dictionary(1, field, broken);
+    const void *connectKeys[] = {kCFStreamPropertyCONNECTProxyHost, kCFStreamPropertyCONNECTProxyPort, kCFStreamPropertyCONNECTVersion,
+        kCFStreamPropertyCONNECTAdditionalHeaders};
+    const void *connectValues[] = {CFSTR("127.0.0.1"), port, kCFHTTPVersion1_1, fields};
+    CFDictionaryRef connect = dictionary(4, connectKeys, connectValues);
+    CHECK(CFReadStreamSetProperty(reader, kCFStreamPropertyCONNECTProxy, connect));
+    CFDictionaryRef back = CFWriteStreamCopyProperty(writer, kCFStreamPropertyCONNECTProxy);
+    CHECK(back == NULL || CFEqual(back, connect));
+    if (back) CFRelease(back);
+    connectValues[2] = kCFHTTPVersion1_0;
+    CFDictionaryRef old = dictionary(4, connectKeys, connectValues);
+    CHECK(!CFReadStreamSetProperty(reader, kCFStreamPropertyCONNECTProxy, old));
+    connectValues[2] = kCFHTTPVersion1_1;
+    connectValues[3] = invalid;
+    CFDictionaryRef injected = dictionary(4, connectKeys, connectValues);
+    CHECK(!CFReadStreamSetProperty(reader, kCFStreamPropertyCONNECTProxy, injected));
+    CHECK(!sets(kCFStreamPropertyCONNECTProxy, kCFStreamPropertyCONNECTProxyHost, CFSTR("127.0.0.1"))); // without a port
+    // Nothing listens at the proxy's port: the stream does not go around it.
+    CHECK(CFReadStreamOpen(reader));
+    UInt8 byte;
+    CHECK(CFReadStreamRead(reader, &byte, 1) == -1);
+    CHECK(CFReadStreamGetError(reader).error == 61 || CFReadStreamGetError(reader).error == 111);
+    CFReadStreamClose(reader);
+    CFRelease(injected);
+    CFRelease(old);
+    CFRelease(connect);
+    CFRelease(invalid);
+    CFRelease(fields);
+    CFRelease(port);
+    CFRelease(reader);
+    CFRelease(writer);
+    return NULL;
+}
+
 const char *CFNetworkSettingsProgram(void) {
     CFReadStreamRef reader;
     CFWriteStreamRef writer;
@@ -38,6 +80,16 @@ const char *CFNetworkSettingsProgram(void) {
     CFRelease(type);
     CHECK(!CFReadStreamSetProperty(reader, kCFStreamNetworkServiceType, CFSTR("Voice")));
 
+    // Properties that mean nothing on Linux: they are refused, and have no value.
+    const CFStringRef absent[] = {kCFStreamPropertySSLContext, kCFStreamPropertySSLPeerTrust, kCFStreamPropertyNoCellular,
+        kCFStreamPropertyConnectionIsCellular, kCFStreamPropertyAllowExpensiveNetworkAccess, kCFStreamPropertyConnectionIsExpensive,
+        kCFStreamPropertyAllowConstrainedNetworkAccess, kCFStreamPropertySocketExtendedBackgroundIdleMode,
+        kCFStreamPropertySocketRemoteNetService, kCFStreamPropertyCONNECTResponse, kCFStreamPropertyPreviousCONNECTResponse};
+    for (unsigned i = 0; i < sizeof absent / sizeof *absent; i++) {
+        CHECK(!CFReadStreamSetProperty(reader, absent[i], kCFBooleanTrue));
+        CHECK(CFReadStreamCopyProperty(reader, absent[i]) == NULL);
+    }
+
     // Security levels.
     CHECK(CFReadStreamSetProperty(reader, kCFStreamPropertySocketSecurityLevel, kCFStreamSocketSecurityLevelNegotiatedSSL));
     CFStringRef level = CFWriteStreamCopyProperty(writer, kCFStreamPropertySocketSecurityLevel);
@@ -51,6 +103,9 @@ const char *CFNetworkSettingsProgram(void) {
     CHECK(!CFSocketStreamPairSetSecurityProtocol(reader, writer, kCFStreamSocketSecuritySSLv3));
     CFRelease(reader);
     CFRelease(writer);
+
+    const char *failure = connectProxies();
+    if (failure) return failure;
 
     // TLS settings: each key, and the values that are refused.
     CHECK(sets(kCFStreamPropertySSLSettings, kCFStreamSSLLevel, kCFStreamSocketSecurityLevelTLSv1));

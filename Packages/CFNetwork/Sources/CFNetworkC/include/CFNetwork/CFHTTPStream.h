@@ -32,6 +32,8 @@ CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyHTTPProxyPort CF_REFINED_F
 CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyHTTPSProxyHost CF_REFINED_FOR_SWIFT;
 /// Key of a proxy dictionary: the port of the proxy for https URLs (CFNumber), 80 by default.
 CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyHTTPSProxyPort CF_REFINED_FOR_SWIFT;
+/// Key of proxy settings: whether simple host names and names below .local are reached without the proxy (CFBoolean or CFNumber).
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyProxyLocalBypass CF_REFINED_FOR_SWIFT;
 /// Property: whether redirects are followed (CFBoolean), by default not. Set it before the stream is opened.
 CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyHTTPShouldAutoredirect CF_REFINED_FOR_SWIFT;
 /// Property: whether the connection is taken from, and kept for, other requests (CFBoolean), by default not. Set it before the

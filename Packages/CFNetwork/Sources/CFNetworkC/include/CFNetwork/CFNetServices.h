@@ -125,6 +125,13 @@ CF_EXPORT CFArrayRef _Nullable CFNetServiceGetAddressing(CFNetServiceRef _Nonnul
 /// The TXT record of a resolved service, or the one that was set; NULL if there is none. It is valid until it changes.
 CF_EXPORT CFDataRef _Nullable CFNetServiceGetTXTData(CFNetServiceRef _Nonnull theService) CF_REFINED_FOR_SWIFT;
 
+/// The strings of the TXT record, separated by characters of value 1; NULL if there is no record. It is valid until the record changes.
+/// Replaced by CFNetServiceGetTXTData.
+CF_EXPORT CFStringRef _Nullable CFNetServiceGetProtocolSpecificInformation(CFNetServiceRef _Nonnull theService) CF_REFINED_FOR_SWIFT;
+/// Sets the TXT record from strings that are separated by characters of value 1. Does nothing where CFNetServiceSetTXTData, which replaces
+/// it, returns FALSE.
+CF_EXPORT void CFNetServiceSetProtocolSpecificInformation(CFNetServiceRef _Nonnull theService, CFStringRef _Nonnull theInfo) CF_REFINED_FOR_SWIFT;
+
 /// Sets the TXT record of a service to register, or announces another one for a registered service. Returns FALSE while the service is
 /// being resolved, and for data that is not a TXT record or is too large.
 CF_EXPORT Boolean CFNetServiceSetTXTData(CFNetServiceRef _Nonnull theService, CFDataRef _Nonnull txtRecord) CF_REFINED_FOR_SWIFT;

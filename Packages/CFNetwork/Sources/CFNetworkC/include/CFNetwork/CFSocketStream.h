@@ -92,6 +92,42 @@ CF_EXPORT const CFStringRef _Nonnull kCFStreamNetworkServiceTypeVoIP CF_REFINED_
 /// Property, read only: a copy of the CFHost that the pair was created with, in its state at that time; NULL for other streams.
 CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertySocketRemoteHost CF_REFINED_FOR_SWIFT;
 
+/// Property, read only: a CFNetService with the name, type and domain of the service that the pair was created with; NULL for other streams.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertySocketRemoteNetService CF_REFINED_FOR_SWIFT;
+
+/// Property of pairs: the dictionary of an HTTP proxy that establishes a tunnel with CONNECT, with the keys below. Set it before the stream
+/// is opened; it takes the place of a SOCKS proxy. NULL removes it.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyCONNECTProxy CF_REFINED_FOR_SWIFT;
+/// Key of a CONNECT proxy: its host (CFString). Required.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyCONNECTProxyHost CF_REFINED_FOR_SWIFT;
+/// Key of a CONNECT proxy: its port (CFNumber). Required.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyCONNECTProxyPort CF_REFINED_FOR_SWIFT;
+/// Key of a CONNECT proxy: the version of the request (CFString). Only kCFHTTPVersion1_1 is honoured, which is also the default here.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyCONNECTVersion CF_REFINED_FOR_SWIFT;
+/// Key of a CONNECT proxy: further header fields of the request (CFDictionary of CFStrings).
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyCONNECTAdditionalHeaders CF_REFINED_FOR_SWIFT;
+/// Property, read only: the response of the CONNECT proxy (CFHTTPMessage); NULL before.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyCONNECTResponse CF_REFINED_FOR_SWIFT;
+/// Property, read only: always NULL. A login is answered on the same connection, so there is no previous response.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyPreviousCONNECTResponse CF_REFINED_FOR_SWIFT;
+
+/// Property: always NULL, and setting it returns FALSE, because there is no SSLContext outside of Apple's systems.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertySSLContext CF_REFINED_FOR_SWIFT;
+/// Property: always NULL, because there is no SecTrust outside of Apple's systems; see kCFStreamPropertySSLPeerCertificates.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertySSLPeerTrust CF_REFINED_FOR_SWIFT;
+/// Property: setting it returns FALSE, because Linux does not know which networks are cellular.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyNoCellular CF_REFINED_FOR_SWIFT;
+/// Property: always NULL, because Linux does not know which networks are cellular.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyConnectionIsCellular CF_REFINED_FOR_SWIFT;
+/// Property: setting it returns FALSE, because Linux does not know which networks are expensive.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyAllowExpensiveNetworkAccess CF_REFINED_FOR_SWIFT;
+/// Property: always NULL, because Linux does not know which networks are expensive.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyConnectionIsExpensive CF_REFINED_FOR_SWIFT;
+/// Property: setting it returns FALSE, because Linux does not know which networks are constrained.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyAllowConstrainedNetworkAccess CF_REFINED_FOR_SWIFT;
+/// Property: setting it returns FALSE, because Linux does not suspend programs in the background.
+CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertySocketExtendedBackgroundIdleMode CF_REFINED_FOR_SWIFT;
+
 /// Creates a pair of streams to a port of a host: to its addresses if they are known, otherwise to its name, which is looked up when a
 /// stream is opened. A result that is not wanted is NULL. Both results are NULL for a port that is 0 or above 65535.
 CF_EXPORT void CFStreamCreatePairWithSocketToCFHost(CFAllocatorRef _Nullable alloc, CFHostRef _Nonnull host, SInt32 port, CFReadStreamRef _Nullable *_Nullable readStream, CFWriteStreamRef _Nullable *_Nullable writeStream);
