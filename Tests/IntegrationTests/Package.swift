@@ -172,6 +172,7 @@ let package = Package(
             name: "FTPStreamTests",
             dependencies: [
                 .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "FTPListing", package: "FTPStream"),
                 .product(name: "FTPStream", package: "FTPStream"),
                 .product(name: "NetKit", package: "NetKit"),
                 .product(name: "Peers", package: "Peers"),

@@ -41,7 +41,28 @@ import Testing
         #expect(try await send(request).text == "treasure")
     }
 
+    /// What each scheme of a real challenge requires, and credentials by dictionary keys.
+    // Parity: HA-007, HA-012, HA-023 (Apache, lighttpd)
+    @Test(arguments: Servers.names)
+    func requirementsAndDictionaries(_ name: String) async throws {
+        var request = try HTTPRequest(method: .get, url: Servers.url(name))
+        let challenge = try await send(request).response
+        let authentication = try #require(HTTPAuthentication(response: challenge))
+        #expect(authentication.requiresUserNameAndPassword && !authentication.requiresAccountDomain)
+        #expect(authentication.requiresOrderedRequests == (authentication.method != .basic))
+        try await authentication.apply(to: &request, credentials: [.username: "alice", .password: "open sesame"])
+        #expect(try await send(request).text == "treasure")
+        for missing in [HTTPAuthentication.CredentialKey.username, .password] {
+            let other = try #require(HTTPAuthentication(response: challenge))
+            var credentials: [HTTPAuthentication.CredentialKey: String] = [.username: "", .password: ""]
+            credentials[missing] = nil
+            await #expect(throws: HTTPAuthError.self) { try await other.apply(to: &request, credentials: credentials) }
+            #expect(!other.isValid)
+        }
+    }
+
     /// One nonce for many requests, with Apache's proof for each.
+    // Parity: HA-002 (Apache, lighttpd)
     @Test(arguments: ["apache digest", "lighttpd sha512"])
     func oneNonceServesManyRequests(_ name: String) async throws {
         var request = try HTTPRequest(method: .get, url: Servers.url(name))

@@ -59,6 +59,25 @@ struct PyFTPServerTests {
         #expect(error?.domain == .ftp && error?.code == 426)
     }
 
+    /// The server is killed between its 150 and its 226: both connections end, without a reply.
+    // Parity: FT-058 (pyftpdlib)
+    @Test func aServerThatIsKilledDuringADownloadIsAnError() async throws {
+        let server = PyFTPServer()
+        try await start(server)
+        // More than the buffers of both sides hold.
+        try server.write("a", patterned(64_000_000))
+        let stream = try ReadStream(ftpURL: url(server.url("files/a")))
+        try stream.set(.ftpPool, to: FTPSessionPool())
+        try stream.open()
+        var count = try await stream.read(upTo: 1000).count
+        kill(try #require(server.process.pid), SIGKILL)
+        let error = await #expect(throws: StreamError.self) {
+            while case let more = try await stream.read(upTo: 1 << 20).count, more > 0 { count += more }
+        }
+        #expect(error != .cancelled && count < 64_000_000 && stream.status == .error)
+        stream.close()
+    }
+
     // Parity: FT-038 (pyftpdlib)
     @Test func aSessionThatTheServerEndedIsReplaced() async throws {
         let server = PyFTPServer(idleLimit: 1)
