@@ -715,9 +715,10 @@ extension HTTPLoad {
     private mutating func prepareHead(
         of url: URL, to origin: HTTPOrigin, _ custom: CustomRoute?, _ idle: HTTPConnection?
     ) throws(StreamError) -> RequestPreparation.Head {
-        let preparation = RequestPreparation(
+        var preparation = RequestPreparation(
             keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent,
-            offersSwitch: settings.offersSwitch, host: fetch.isAtNamedOrigin ? settings.host : nil)
+            offersSwitch: settings.offersSwitch)
+        if let host = settings.host, fetch.isAtNamedOrigin { preparation.host = host }
         if custom == nil, !origin.isFTP, fetch.request.fields.isEmpty {
             return try preparation.prepare(fetch.request, fetch.method, to: origin, body: fetch.body)
         }

@@ -43,7 +43,7 @@ struct LoadSettings: Sendable {
     var offersSwitch: Bool { session?.upgrade != nil }
 
     /// Whether no setting can route this load through a proxy: the common case, which then costs nothing.
-    var namesNoProxy: Bool { uncommon?.proxies == nil && properties.isEmpty }
+    var namesNoProxy: Bool { uncommon?.hasProxies != true && properties.isEmpty }
 
     /// The proxy settings that determine the routes; nil if the caller has named the routes.
     var usedProxySettings: ProxySettings? {
@@ -68,10 +68,13 @@ struct LoadSettings: Sendable {
     /// The options that few loads have. A separate object, because a load is moved with each of its fields.
     private final class Uncommon: Sendable {
         let proxies: ProxySettings?
+        /// Whether there are proxy settings. They are large: comparing them with nil would copy them.
+        let hasProxies: Bool
         let host: String?
 
         init(proxies: ProxySettings?, host: String?) {
             self.proxies = proxies
+            hasProxies = proxies != nil
             self.host = host
         }
     }

@@ -85,14 +85,14 @@ struct RequestPreparation {
             fields = Array(head[(lineEnd + 1)...])
             head.removeLast(fields.count)
         }
-        head.appendLines(upTo: (host ?? origin.host).utf8.count + 32) { lines in
-            lines.write("Host: ")
-            if var host {
-                host.withUTF8 { lines.write(UnsafeRawBufferPointer($0)) }
-            } else {
+        if let host {
+            head += Array("Host: \(host)\r\n".utf8)
+        } else {
+            head.appendLines(upTo: origin.host.utf8.count + 32) { lines in
+                lines.write("Host: ")
                 origin.writeHost(to: &lines)
+                lines.write("\r\n")
             }
-            lines.write("\r\n")
         }
         if !fields.isEmpty { head += fields }
     }
