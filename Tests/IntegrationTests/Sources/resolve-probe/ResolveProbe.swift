@@ -15,6 +15,7 @@ import Synchronization
 ///     aliases NAME         the names of a name
 ///     share NAME COUNT     `begun` once COUNT lookups run; then the numbers of results and of different ones, and one of them
 ///     cancel NAME          a lookup that is cancelled as soon as it has begun
+///     open ADDRESS PORT    the status of a stream directly after `open()`, and how opening ends within 300 ms
 ///     stream NAME PORT     the peer and the first line of a stream to a HostLookup's host
 ///
 /// A failure is printed as `error CODE DOMAIN NUMBER`. It is a program because a process is in only
@@ -90,6 +91,17 @@ import Synchronization
             try await pair.output.writeAll(Array("hello\n".utf8))
             var lines = pair.input.lines().makeAsyncIterator()
             print(pair[.remoteAddress].map(\.description) ?? "?", try await lines.next() ?? "?")
+        case "open":
+            let pair = StreamPair(host: name, port: UInt16(argument ?? "") ?? 0)
+            try pair.set(.openLimit, to: .milliseconds(300))
+            try pair.open()
+            let status = pair.output.status
+            do throws(StreamError) {
+                try await pair.output.opened()
+                print(status, "open")
+            } catch {
+                print(status, error == .timedOut ? "timed out" : "\(error)")
+            }
         default: print("error: unknown verb \(verb)")
         }
     }

@@ -13,7 +13,8 @@ import Testing
         Peers.DNSRecord.a("both.peers.test", "192.0.2.10"), .aaaa("both.peers.test", "2001:db8::10"),
         .a("four.peers.test", "192.0.2.11"), .aaaa("six.peers.test", "2001:db8::12"),
         .a("xn--bcher-kva.peers.test", "192.0.2.13"), .txt("text.peers.test", "x"),
-        .a("here.peers.test", "127.0.0.1"), .cname("alias.peers.test", "four.peers.test"),
+        .a("here.peers.test", "127.0.0.1"), .aaaa("dual.peers.test", "::1"), .a("dual.peers.test", "127.0.0.1"),
+        .a("dual.peers.test", "192.0.2.99"), .cname("alias.peers.test", "four.peers.test"),
         .ptr(address: "192.0.2.11", "four.peers.test"),
     ]
 
@@ -136,5 +137,34 @@ import Testing
         defer { echo.stop() }
         let found = try await probe(engine, "stream", "here.peers.test", "\(echo.port)", in: namespace)
         #expect(found == "127.0.0.1:\(echo.port) hello")
+    }
+
+    /// Nothing listens at the IPv6 address, and nothing answers at one of the others.
+    // Parity: SK-038 (dnsmasq, socat)
+    @Test(arguments: engines)
+    func anAddressThatFailsIsFollowedByTheNext(_ engine: String) async throws {
+        let namespace = try namespace()
+        defer { namespace.remove() }
+        let server = Dnsmasq(records: Self.records, in: namespace)
+        try server.start()
+        defer { server.stop() }
+        let echo = Socat(.echo, in: namespace)
+        try echo.start()
+        defer { echo.stop() }
+        let found = try await probe(engine, "stream", "dual.peers.test", "\(echo.port)", in: namespace)
+        #expect(found == "127.0.0.1:\(echo.port) hello")
+    }
+
+    /// A firewall drops all packets to the port: opening has begun when `open()` returns.
+    // Parity: SK-020 (nftables)
+    @Test func openingDoesNotWaitForAFilteredAddress() async throws {
+        let namespace = try NetworkNamespace(
+            addresses: ["192.0.2.1/24"],
+            setup: [
+                "nft add table ip t", "nft 'add chain ip t o { type filter hook output priority 0; }'",
+                "nft add rule ip t o tcp dport 9 drop",
+            ])
+        defer { namespace.remove() }
+        #expect(try await probe("system", "open", "192.0.2.99", "9", in: namespace) == "opening timed out")
     }
 }
