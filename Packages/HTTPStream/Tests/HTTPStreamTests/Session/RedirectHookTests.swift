@@ -2,6 +2,7 @@ import EventLoops
 import FoundationEssentials
 import HTTPMessage
 import StreamKit
+import StreamKitTesting
 import Testing
 
 @testable import HTTPStream
@@ -77,13 +78,11 @@ import Testing
     // MARK: Reports of errors, progress
 
     @Test func errorsHaveTheReportOfTheirConnection() async throws {
-        let closed = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
-        let port = try #require(closed.localAddress?.port)
-        closed.invalidate()
+        let port = try RefusedPort()
         let error = await #expect(throws: StreamError.self) {
-            try await session().get(#require(URL(string: "http://127.0.0.1:\(port)/")))
+            try await session().get(#require(URL(string: "http://127.0.0.1:\(port.port)/")))
         }
-        #expect(error?.report?.steps.first.map { "\($0)" }?.contains("127.0.0.1:\(port)") == true)
+        #expect(error?.report?.steps.first.map { "\($0)" }?.contains("\(port.address)") == true)
         #expect(StreamError.closed.report == nil && error == error?.with(ConnectionReport()))
     }
 

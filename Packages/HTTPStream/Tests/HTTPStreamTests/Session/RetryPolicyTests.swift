@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import HTTPMessage
 import StreamKit
+import StreamKitTesting
 import Testing
 
 @testable import HTTPStream
@@ -124,16 +125,14 @@ import Testing
     }
 
     @Test func aRefusedConnectionIsRetriedUntilTheLimit() async throws {
-        let closed = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
-        let port = try #require(closed.localAddress?.port)
-        closed.invalidate()
+        let closed = try RefusedPort()
         let streams = Locked(0)
         var configuration = HTTPSession.Configuration()
         configuration.proxies = .direct
         configuration.retries = RetryPolicy(limit: 2, firstDelay: .zero)
         configuration.onRequest = { _ in streams.withLock { $0 += 1 } }
         let error = await #expect(throws: StreamError.self) {
-            _ = try await HTTPSession(configuration).get(#require(URL(string: "http://127.0.0.1:\(port)/")))
+            _ = try await HTTPSession(configuration).get(#require(URL(string: "http://127.0.0.1:\(closed.port)/")))
         }
         #expect(error?.isPOSIX(ECONNREFUSED) == true && streams.withLock { $0 } == 3)
     }
