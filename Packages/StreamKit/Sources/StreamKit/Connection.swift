@@ -205,8 +205,12 @@ extension Connection {
                 finishOpening(.success(engine))
             case .continues(let work):
                 let opening = Opening(work, of: self)
-                details.withLock { $0.opening = opening }
-                opening.begin()
+                let hasClients = details.withLock { details in
+                    details.opening = opening
+                    return details.clients?.areScheduled ?? false
+                }
+                // A client waits for an event of the opening stream; only the loop can go on for it.
+                if hasClients { opening.isAwaited() } else { opening.begin() }
             }
         } catch {
             finishOpening(.failure(error))
@@ -629,6 +633,14 @@ extension Connection {
         client.unschedule(from: target)
         withdrawWatcher(half)
     }
+
+    /// Continues an opening in progress on the loop, for a client that waits for its events.
+    func continueOpening() {
+        opening?.isAwaited()
+    }
+
+    /// The opening in progress.
+    var opening: Opening? { details.withLock { $0.opening } }
 
     func client(_ half: StreamHalf) -> StreamClient? {
         guard half == .reader ? reader.hasClient : writer.hasClient else { return nil }

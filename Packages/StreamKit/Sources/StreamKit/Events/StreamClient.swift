@@ -54,6 +54,7 @@ final class StreamClient: Sendable {
             }
             if !isWanted { signal.cancel() }
         }
+        if !targets.isEmpty { connection.continueOpening() }
         arm()
     }
 
@@ -179,6 +180,12 @@ final class StreamClients {
 
     private var reader = Side()
     private var writer = Side()
+
+    /// Whether a client has a target where its events are delivered.
+    var areScheduled: Bool {
+        reader.client != nil && !reader.targets.isEmpty || writer.client != nil && !writer.targets.isEmpty
+    }
+
     subscript(half: StreamHalf) -> Side {
         get { half == .reader ? reader : writer }
         set { if half == .reader { reader = newValue } else { writer = newValue } }

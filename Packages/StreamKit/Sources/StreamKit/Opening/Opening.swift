@@ -13,7 +13,7 @@ internal import Synchronization
 ///   and puts the item back. It continues when the watcher fires. A thread that begins to block meanwhile takes over. A
 ///   thread that waits here because the loop was executing a step is woken to take over.
 ///
-/// The loop begins as soon as a task or a callback waits here, or a thread has stopped waiting because its half was
+/// The loop begins as soon as a task or a scheduled client waits here, or a thread has stopped waiting because its half was
 /// closed or its deadline passed. In any case it begins after a few milliseconds, so that opening proceeds even if
 /// nothing waits. A stream that a blocking thread opens and uses does not wake the loop at all.
 ///
@@ -62,6 +62,9 @@ final class Opening: WaitPoint, @unchecked Sendable {
             if !isLoopRequested.exchange(true, ordering: .relaxed) { workOnLoop() }
         }
     }
+
+    /// Whether the loop continues at once, without waiting for a thread to take over.
+    var isOnLoop: Bool { isLoopRequested.load(ordering: .relaxed) }
 
     /// Called when a task or a callback begins to wait: only the loop can do the work for it.
     override func isAwaited() {

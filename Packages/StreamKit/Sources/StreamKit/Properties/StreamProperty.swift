@@ -25,7 +25,10 @@ public struct StreamProperty<Value: Sendable>: Sendable {
     public let access: Access
 
     /// The value that is read if none has been set.
-    public let defaultValue: Value?
+    public var defaultValue: Value? { makeDefault() }
+
+    // Keys are made and destroyed with each use. A large optional value within them would cost more than the use itself.
+    private let makeDefault: @Sendable () -> Value?
 
     /// True for a key of the caller's own, which every stream keeps and returns, without effect. False for a setting,
     /// which a stream accepts only if its ``StreamKind`` lists it.
@@ -34,10 +37,12 @@ public struct StreamProperty<Value: Sendable>: Sendable {
     /// Makes a key of the caller's own; its name should begin with that of the caller's package.
     ///
     /// Every stream keeps and returns the value; a custom ``StreamTransport`` may use it.
-    public init(_ name: String, access: Access, default defaultValue: Value? = nil) {
+    public init(
+        _ name: String, access: Access, default defaultValue: @autoclosure @escaping @Sendable () -> Value? = nil
+    ) {
         self.name = name
         self.access = access
-        self.defaultValue = defaultValue
+        makeDefault = defaultValue
         isNote = true
     }
 
@@ -46,10 +51,12 @@ public struct StreamProperty<Value: Sendable>: Sendable {
     /// A stream honours it if its ``StreamKind`` has a row for it or its transport accepts it
     /// (``StreamTransport/setProperty(_:named:)``). The properties of StreamKit, FTPStream and HTTPStream are settings
     /// unless documented otherwise.
-    public init(setting name: String, access: Access, default defaultValue: Value? = nil) {
+    public init(
+        setting name: String, access: Access, default defaultValue: @autoclosure @escaping @Sendable () -> Value? = nil
+    ) {
         self.name = name
         self.access = access
-        self.defaultValue = defaultValue
+        makeDefault = defaultValue
         isNote = false
     }
 

@@ -3,9 +3,10 @@ import Foundation
 import Glibc
 import HostResolver
 import HostResolverTesting
-import StreamKit
 import StreamKitTesting
 import Testing
+
+@testable import StreamKit
 
 /// A stream is opened by a blocking thread or by the loop, may pass from one to the other, and can be closed at any
 /// time.
@@ -39,6 +40,23 @@ import Testing
 
     private func error(of call: Call, on pair: StreamPair) async throws -> StreamError {
         try await StreamKitTests.error { try await onThread { try call.make(on: pair) } }
+    }
+
+    @Test("a scheduled client lets the loop open the stream at once; without one, a thread has the time to take over")
+    func scheduledClients() throws {
+        let queue = DispatchQueue(label: "client")
+        for order in 0..<3 {
+            let pair = StreamPair(host: "pending.test", port: 80, properties: properties())
+            if order > 0 { pair.input.setClient(.all) { _, _ in } }
+            if order == 1 { pair.input.schedule(on: .queue(queue)) }
+            try pair.input.open()
+            let opening = try #require(pair.input.connection.opening)
+            #expect(opening.isOnLoop == (order == 1))
+            pair.input.schedule(on: .queue(queue))
+            #expect(opening.isOnLoop == (order > 0))
+            pair.input.close()
+            pair.output.close()
+        }
     }
 
     // MARK: A thread
