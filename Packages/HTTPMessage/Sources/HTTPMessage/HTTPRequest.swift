@@ -49,7 +49,7 @@ public struct HTTPRequest: Hashable, Sendable {
     /// Throws ``HTTPMessageError/Code/invalidURL`` if the URL contains no valid target.
     public init(method: HTTPMethod, url: URL, version: HTTPVersion = .http11) throws(HTTPMessageError) {
         if method == .connect {
-            let authority = URLParts(url).authority ?? ""
+            let authority = URLParts(url).authority.map { HTTPGrammar.text($0) } ?? ""
             let port = url.scheme?.lowercased() == "http" ? 80 : 443
             guard let target = RequestTarget(authority: authority) ?? RequestTarget(authority: "\(authority):\(port)")
             else { throw HTTPMessageError(.invalidURL, fault: .caller) }

@@ -43,7 +43,7 @@ extension HTTPTypes.HTTPRequest {
             guard let url = target.url else { throw HTTPMessageError(.invalidTarget, fault: .caller) }
             // RFC 9112 §3.2.2: the target's authority replaces Host.
             self.init(
-                method: method, scheme: url.scheme, authority: URLParts(url).authority,
+                method: method, scheme: url.scheme, authority: URLParts(url).authority.map { HTTPGrammar.text($0) },
                 path: try RequestTarget(origin: url).description, headerFields: headerFields)
         }
     }

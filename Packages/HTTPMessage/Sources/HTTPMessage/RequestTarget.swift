@@ -46,12 +46,18 @@ public struct RequestTarget: Hashable, Sendable {
     /// An empty path becomes `/`. Percent-escapes are unchanged. Throws ``HTTPMessageError/Code/invalidURL`` if the URL's path
     /// does not begin with `/`.
     public init(origin url: URL) throws(HTTPMessageError) {
-        let parts = URLParts(url)
-        let path = parts.path.isEmpty ? "/" : parts.path
-        guard path.utf8.first == UInt8(ascii: "/"), let target = RequestTarget(path + parts.query) else {
+        try self.init(URLParts(url))
+    }
+
+    /// Creates a target in origin form, after a prefix that makes it absolute.
+    private init(_ parts: URLParts, after prefix: [UInt8] = []) throws(HTTPMessageError) {
+        let path = parts.path.isEmpty ? [UInt8(ascii: "/")] : parts.path
+        let bytes = prefix + path + parts.query
+        guard path.first == UInt8(ascii: "/"), bytes.allSatisfy(HTTPGrammar.isTargetByte), Self.form(of: bytes) != nil
+        else {
             throw HTTPMessageError(.invalidURL, fault: .caller)
         }
-        self = target
+        self.bytes = bytes
     }
 
     /// Creates a target in absolute form: the whole URL without its fragment, user and password.
@@ -59,14 +65,10 @@ public struct RequestTarget: Hashable, Sendable {
     /// Throws ``HTTPMessageError/Code/invalidURL`` if the URL has no scheme or host.
     public init(absolute url: URL) throws(HTTPMessageError) {
         let parts = URLParts(url)
-        guard let scheme = url.scheme, let authority = parts.authority, !authority.isEmpty else {
+        guard let scheme = parts.scheme, let authority = parts.authority, !authority.isEmpty else {
             throw HTTPMessageError(.invalidURL, fault: .caller)
         }
-        let origin = try RequestTarget(origin: url)
-        guard let target = RequestTarget("\(scheme)://\(authority)\(origin)") else {
-            throw HTTPMessageError(.invalidURL, fault: .caller)
-        }
-        self = target
+        try self.init(parts, after: Array(scheme + "://".utf8 + authority))
     }
 
     init(unchecked bytes: [UInt8]) {
@@ -229,28 +231,34 @@ extension RequestTarget {
 
 /// The components of a URL's text (RFC 3986 §3), with percent-escapes unchanged.
 struct URLParts {
+    /// The scheme as written. Nil for a relative URL.
+    private(set) var scheme: ArraySlice<UInt8>?
     /// The host and port without the user. Nil if the URL has no `//`.
-    var authority: String?
-    var path = ""
-    /// The query including its `?`, or an empty string.
-    var query = ""
+    private(set) var authority: ArraySlice<UInt8>?
+    private(set) var path: ArraySlice<UInt8>
+    /// The query including its `?`, or nothing.
+    private(set) var query: ArraySlice<UInt8> = []
 
     init(_ url: URL) {
-        var rest = Substring(url.absoluteString)
-        if let fragment = rest.firstIndex(of: "#") { rest = rest[..<fragment] }
-        if let mark = rest.firstIndex(of: "?") {
-            query = String(rest[mark...])
+        var rest = Array(url.absoluteString.utf8)[...]
+        if let fragment = rest.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
+        if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
+            query = rest[mark...]
             rest = rest[..<mark]
         }
-        if let scheme = url.scheme, rest.hasPrefix(scheme + ":") { rest = rest.dropFirst(scheme.count + 1) }
-        if rest.hasPrefix("//") {
+        if let end = rest.firstIndex(where: { $0 == HTTPGrammar.colon || $0 == UInt8(ascii: "/") }),
+            rest[end] == HTTPGrammar.colon
+        {
+            scheme = rest[..<end]
+            rest = rest[(end + 1)...]
+        }
+        if rest.starts(with: "//".utf8) {
             rest = rest.dropFirst(2)
-            let end = rest.firstIndex(of: "/") ?? rest.endIndex
-            let authority = rest[..<end]
-            self.authority = String(
-                authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority)
+            let end = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+            let user = rest[..<end].lastIndex(of: UInt8(ascii: "@"))
+            authority = rest[(user.map { $0 + 1 } ?? rest.startIndex)..<end]
             rest = rest[end...]
         }
-        path = String(rest)
+        path = rest
     }
 }
