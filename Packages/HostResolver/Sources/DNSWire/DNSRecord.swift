@@ -56,6 +56,18 @@ public struct DNSRecordType: RawRepresentable, Hashable, Sendable {
     public static let aaaa = DNSRecordType(rawValue: 28)
     /// The servers of a service (RFC 2782).
     public static let srv = DNSRecordType(rawValue: 33)
+    /// Rules that rewrite a name, as of telephone numbers (RFC 3403).
+    public static let naptr = DNSRecordType(rawValue: 35)
+    /// The hash of a child zone's key (RFC 4034).
+    public static let ds = DNSRecordType(rawValue: 43)
+    /// The certificate or key of a TLS server (RFC 6698).
+    public static let tlsa = DNSRecordType(rawValue: 52)
+    /// The endpoints of a service (RFC 9460).
+    public static let svcb = DNSRecordType(rawValue: 64)
+    /// The endpoints of a web site (RFC 9460).
+    public static let https = DNSRecordType(rawValue: 65)
+    /// The certification authorities that may issue certificates (RFC 8659).
+    public static let caa = DNSRecordType(rawValue: 257)
     /// The types of a name's records (RFC 4034).
     public static let nsec = DNSRecordType(rawValue: 47)
     /// All types; valid in questions only (RFC 1035 §3.2.3).
@@ -64,15 +76,27 @@ public struct DNSRecordType: RawRepresentable, Hashable, Sendable {
     public static let opt = DNSRecordType(rawValue: 41)
 }
 
-extension DNSRecordType: CustomStringConvertible {
-    /// The type's name, or a text such as `TYPE64` for a type without one (RFC 3597 §5).
-    public var description: String {
-        let names: [DNSRecordType: String] = [
-            .a: "A", .ns: "NS", .cname: "CNAME", .soa: "SOA", .ptr: "PTR", .mx: "MX", .txt: "TXT", .aaaa: "AAAA",
-            .srv: "SRV", .nsec: "NSEC", .opt: "OPT",
-        ]
-        return names[self] ?? "TYPE\(rawValue)"
+extension DNSRecordType: LosslessStringConvertible {
+    private static let names: [DNSRecordType: String] = [
+        .a: "A", .ns: "NS", .cname: "CNAME", .soa: "SOA", .ptr: "PTR", .mx: "MX", .txt: "TXT", .aaaa: "AAAA",
+        .srv: "SRV", .naptr: "NAPTR", .ds: "DS", .tlsa: "TLSA", .svcb: "SVCB", .https: "HTTPS", .caa: "CAA",
+        .nsec: "NSEC", .opt: "OPT", .any: "ANY",
+    ]
+
+    /// Reads a type's name, or a text such as `TYPE64` (RFC 3597 §5), in either case; nil for another text.
+    public init?(_ text: String) {
+        let name = text.uppercased()
+        if let known = Self.names.first(where: { $0.value == name })?.key {
+            self = known
+        } else if name.hasPrefix("TYPE"), let number = UInt16(name.dropFirst(4)), !name.contains("+") {
+            self.init(rawValue: number)
+        } else {
+            return nil
+        }
     }
+
+    /// The type's name, or a text such as `TYPE99` for a type without one (RFC 3597 §5).
+    public var description: String { Self.names[self] ?? "TYPE\(rawValue)" }
 }
 
 /// The data of a record, by its type.
