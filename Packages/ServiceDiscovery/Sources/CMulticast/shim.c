@@ -100,6 +100,9 @@ ssize_t netkit_multicast_send(
     struct msghdr message = {
         .msg_name = (void *)to, .msg_namelen = length, .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control};
     struct in_pktinfo v4 = {.ipi_ifindex = (int)interface};
+    // Linux would send from the address of another interface, or from 0.0.0.0 if there is none: those of loopback, which always
+    // has the index 1, are not valid on other links.
+    if (interface == 1) v4.ipi_spec_dst.s_addr = htonl(INADDR_LOOPBACK);
     struct in6_pktinfo v6 = {.ipi6_ifindex = interface};
     int is_v4 = to->sa_family == AF_INET;
     size_t part_size = is_v4 ? sizeof v4 : sizeof v6;

@@ -107,4 +107,20 @@ import Testing
         defer { socket.close() }
         await #expect(throws: ServiceDiscoveryError.self) { try await socket.receive(limit: 100) { _ in } }
     }
+
+    /// Receivers drop packets from an address that is not on the link (RFC 6762 §11).
+    @Test func packetsOnLoopbackComeFromItsAddress() async throws {
+        let socket = try MulticastSocket(family: AF_INET, loop: .shared)
+        defer { socket.close() }
+        socket.join([1])
+        let id = (0..<16).map { _ in UInt8.random(in: 0...255) }
+        socket.send(Transmission(bytes: id, destination: .group, interface: 1))
+        var source: IPAddress?
+        try await socket.receive(limit: 9000) { datagram in
+            guard datagram.bytes == id else { return }
+            source = datagram.source
+            socket.close()
+        }
+        #expect(source == .v4(.loopback))
+    }
 }
