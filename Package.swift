@@ -57,9 +57,15 @@ let rows: [Row] = [
     Row("FTPStream", .tests, "FTPStreamTests", ["FTPStream"]),
 
     Row("HTTPStream", .library, "HTTPStream", ["EventLoops", "HTTPAuth", "HTTPMessage", "HostResolver", "StreamKit"]),
+    Row("HTTPStream", .library, "HTTPServerKit", ["HTTPStream", "EventLoops"]),
+    Row("HTTPStream", .library, "HTTPStreamTesting", ["HTTPStream", "EventLoops"]),
     Row(
         "HTTPStream", .tests, "HTTPStreamTests",
         ["HTTPStream", "EventLoops", "HTTPAuth", "HTTPMessage", "HostResolver", "StreamKit", "StreamKitTesting"]),
+    Row(
+        "HTTPStream", .tests, "HTTPServerKitTests",
+        ["HTTPServerKit", "HTTPStream", "EventLoops", "HTTPMessage", "StreamKit"]),
+    Row("HTTPStream", .tests, "HTTPStreamTestingTests", ["HTTPStreamTesting", "HTTPServerKit", "HTTPStream"]),
 
     Row("ServiceDiscovery", .shim, "CMulticast"),
     Row("ServiceDiscovery", .shim, "CServiceDaemon"),

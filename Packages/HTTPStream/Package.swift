@@ -12,7 +12,9 @@ let settings: [SwiftSetting] =
 let package = Package(
     name: "HTTPStream",
     products: [
-        .library(name: "HTTPStream", targets: ["HTTPStream"])
+        .library(name: "HTTPStream", targets: ["HTTPStream"]),
+        .library(name: "HTTPServerKit", targets: ["HTTPServerKit"]),
+        .library(name: "HTTPStreamTesting", targets: ["HTTPStreamTesting"]),
     ],
     traits: [
         .trait(name: "Logging", description: "Loads log their steps to a Logger of apple/swift-log.")
@@ -39,6 +41,22 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "HTTPServerKit",
+            dependencies: [
+                "HTTPStream",
+                .product(name: "EventLoops", package: "EventLoops"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HTTPStreamTesting",
+            dependencies: [
+                "HTTPStream",
+                .product(name: "EventLoops", package: "EventLoops"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "HTTPStreamTests",
             dependencies: [
@@ -50,6 +68,22 @@ let package = Package(
                 .product(name: "StreamKit", package: "StreamKit"),
                 .product(name: "StreamKitTesting", package: "StreamKit"),
             ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPServerKitTests",
+            dependencies: [
+                "HTTPServerKit",
+                "HTTPStream",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+                .product(name: "StreamKit", package: "StreamKit"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPStreamTestingTests",
+            dependencies: ["HTTPStreamTesting", "HTTPServerKit", "HTTPStream"],
             swiftSettings: settings
         ),
     ],

@@ -17,6 +17,7 @@ let package = Package(
         .package(path: "../../Packages/FTPStream"),
         .package(path: "../../Packages/HTTPAuth"),
         .package(path: "../../Packages/HTTPMessage"),
+        .package(path: "../../Packages/HTTPStream"),
         .package(path: "../../Packages/HostResolver"),
         .package(path: "../../Packages/NetKit"),
         .package(path: "../../Packages/ServiceDiscovery"),
@@ -241,6 +242,7 @@ let package = Package(
             dependencies: [
                 "serve",
                 .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HTTPServerKit", package: "HTTPStream"),
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "StreamKit", package: "StreamKit"),
                 .product(name: "Peers", package: "Peers"),

@@ -74,6 +74,28 @@ import Testing
         #expect(head.body.isEmpty)
     }
 
+    @Test func brotliOfApache() async throws {
+        let apache = Apache(listeners: [.plain])
+        try apache.start()
+        try apache.write("brotli.txt", Self.text)
+        for style in Style.allCases {
+            let loaded = try await get(apache.url(.plain, "/brotli/brotli.txt"), style, Self.decode)
+            #expect(loaded.response?.fields[.contentEncoding] == "br")
+            #expect(loaded.body == Self.text)
+        }
+        apache.stop()
+    }
+
+    @Test(arguments: [nil, 7, 5000])
+    func zstandardOfItsProgram(_ chunk: Int?) async throws {
+        let zstd = Program("zstd")
+        let body = try await Command(zstd, ["-c", "-q"], input: Self.text).run().output
+        let server = try server("zstd", body, chunk: chunk)
+        for style in Style.allCases {
+            #expect(try await get(server.url(), style, Self.decode).body == Self.text)
+        }
+    }
+
     @Test(arguments: Style.allCases)
     func invalidDataIsAnError(_ style: Style) async throws {
         let whole = try await python("gzip.compress(d)", Self.text)
@@ -118,10 +140,10 @@ import Testing
     }
 
     @Test func unknownCodingsAreDeliveredAsTheyAre() async throws {
-        let server = try server("br", Array("whatever".utf8))
+        let server = try server("compress", Array("whatever".utf8))
         let loaded = try await get(server.url(), Self.decode)
         #expect(loaded.text == "whatever")
-        #expect(loaded.stream[.httpFinalRequest]?.fields[.acceptEncoding] == "gzip, deflate")
+        #expect(loaded.stream[.httpFinalRequest]?.fields[.acceptEncoding] == "gzip, deflate, br, zstd")
     }
 
     /// Coded data that decodes to nothing, followed by a little that decodes to bytes.

@@ -9,7 +9,7 @@ import Peers
         Starts a server on free loopback ports. Runs COMMAND against it if one is given; otherwise waits for Ctrl-C.
         The server ends with this process, whatever the reason.
 
-        NAME   nginx apache lighttpd python websockets tornado tls stunnel echo dnsmasq unbound dante microsocks ssh squid tinyproxy
+        NAME   nginx apache lighttpd python websockets tornado tls stunnel echo dnsmasq unbound dante microsocks ssh squid squid-basic tinyproxy
                vsftpd proftpd pure-ftpd pyftpdlib (user ann, password 'open sesame')
                winbind
         Environment of COMMAND   PEER_PORT; PEER_ROOT, the root certificate; for web servers PEER_URL and PEER_TLS_URL
@@ -33,6 +33,7 @@ import Peers
         }
         do throws(PeerError) {
             try peer.start()
+            try (peer as? Apache)?.write("hello", Array("hello\n".utf8))
             if arguments.count > 1 {
                 try run(Array(arguments.dropFirst()), against: peer)
             }
@@ -68,6 +69,7 @@ import Peers
         case "microsocks": Microsocks()
         case "ssh": SSHProxy()
         case "squid": Squid()
+        case "squid-basic": Squid(asksForPassword: true)
         case "tinyproxy": Tinyproxy()
         case "vsftpd": Vsftpd(.off, hasUsers: getuid() == 0)
         case "proftpd": Proftpd()

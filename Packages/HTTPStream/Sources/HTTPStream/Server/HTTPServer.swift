@@ -1,5 +1,6 @@
 internal import EventLoops
 public import HTTPMessage
+public import HostResolver
 public import StreamKit
 
 /// An HTTP/1.1 server: it reads requests from the connections that it accepts, and a handler responds to each.
@@ -96,6 +97,11 @@ public final class HTTPServer: Sendable {
         }
     }
 
+    /// Serves one connection, for tests without sockets.
+    package static func serve(_ pair: StreamPair, _ configuration: Configuration, _ handler: @escaping Handler) async {
+        await ServerConnection(pair, configuration, ServerConnections(), DateLine()).serve(handler)
+    }
+
     /// Accepts no more connections, closes idle ones, and lets all others end with the current response.
     ///
     /// - Parameter grace: the time for which handlers may continue; then they are cancelled and their connections closed. Nil for
@@ -162,6 +168,9 @@ extension HTTPServer {
         /// called for clients that closed their connection.
         public var onError: (@Sendable (any Error) -> Void)?
 
+        /// Called after each response, also after those that the server sends itself, with the facts of an access log or a metric.
+        public var onResponse: (@Sendable (Record) -> Void)?
+
         /// The defaults stated at each property.
         public init() {
             var limits = HTTPLimits.default
@@ -170,6 +179,37 @@ extension HTTPServer {
             limits.fieldCount = 100
             limits.bodyLength = 1 << 20
             self.limits = limits
+        }
+    }
+}
+
+extension HTTPServer {
+    /// A request and its response, after the response has been sent or cut off.
+    public struct Record: Sendable {
+        /// The head of the request; nil if it was malformed or too long.
+        public let request: HTTPRequest?
+        /// The status of the response; nil if the connection ended before the response began.
+        public let status: HTTPStatus?
+        /// The number of bytes of the response's body that were sent, without chunk framing.
+        public let bodyLength: Int64
+        /// Whether the whole response was sent.
+        public let isComplete: Bool
+        /// The address of the client, or of the proxy in front of it.
+        public let remoteAddress: SocketAddress?
+        /// The time from the end of the request's head to the end of the response; nil for a malformed request.
+        public let duration: Duration?
+
+        /// Makes a record, for tests of code that receives records.
+        public init(
+            request: HTTPRequest?, status: HTTPStatus?, bodyLength: Int64, isComplete: Bool = true,
+            remoteAddress: SocketAddress? = nil, duration: Duration? = nil
+        ) {
+            self.request = request
+            self.status = status
+            self.bodyLength = bodyLength
+            self.isComplete = isComplete
+            self.remoteAddress = remoteAddress
+            self.duration = duration
         }
     }
 }

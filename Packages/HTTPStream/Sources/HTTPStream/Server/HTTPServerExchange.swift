@@ -2,7 +2,6 @@ internal import EventLoops
 public import HTTPMessage
 public import HostResolver
 public import StreamKit
-internal import Synchronization
 
 /// One request and its response, for the handler of an ``HTTPServer``.
 ///
@@ -62,6 +61,14 @@ public final class HTTPServerExchange: @unchecked Sendable {
     private var refusal: RequestRefusal?
     private var answer = Answer.none
     private var isClientGone = false
+    /// Whether the client has received the last response on the connection, and may still send.
+    private var lingers = false
+    /// The status of the response, once it has begun.
+    private var status: HTTPStatus?
+    /// The number of bytes of the response's body that were passed to the connection.
+    private var sentLength: Int64 = 0
+    /// The time at which the exchange began, if ``HTTPServer/Configuration/onResponse`` needs it.
+    private let start: Moment?
 
     init(_ incoming: IncomingRequest, on connection: ServerConnection) {
         self.incoming = incoming
@@ -72,6 +79,7 @@ public final class HTTPServerExchange: @unchecked Sendable {
         requestPace = BodyPace(limit: configuration.bodyLimit, rate: configuration.minimumBodyRate)
         responsePace = BodyPace(limit: configuration.writeLimit, rate: configuration.minimumResponseRate)
         exchange = incoming.exchange
+        start = configuration.onResponse == nil ? nil : .now
     }
 
     /// The address of the client, or of the proxy in front of it.
@@ -225,9 +233,13 @@ extension HTTPServerExchange {
         if plan.body == .length(Int64(body.count)), body.count <= HTTPServerExchange.smallBody {
             connection.output += body
             plan = plan.withoutBody
+            sentLength = Int64(body.count)
         }
         try await sendOutput()
-        if plan.body != .none { try await sendBody(body) }
+        if plan.body != .none {
+            try await sendBody(body)
+            sentLength = Int64(body.count)
+        }
         try endResponse()
     }
 
@@ -266,6 +278,15 @@ extension HTTPServerExchange {
             try await sendBody(connection.output)
         case .untilClose: try await sendBody(piece)
         }
+        sentLength += Int64(piece.count)
+    }
+
+    /// Whether the handler has begun a response.
+    package var hasResponse: Bool {
+        guard (try? use.enter()) != nil else { return true }
+        defer { use.leave() }
+        if case .none = answer { return false }
+        return true
     }
 
     /// Ends the body. Necessary only for trailers; otherwise the body ends with the handler.
@@ -310,6 +331,7 @@ extension HTTPServerExchange {
             throw StreamError(error)
         }
         answer = .begun(plan.body)
+        status = response.status
         return plan
     }
 
@@ -391,6 +413,7 @@ extension HTTPServerExchange {
             throw StreamError(error)
         }
         answer = .switched
+        status = .switchingProtocols
         try await sendOutput()
         watcher.stop()
         let received = connection.buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } }
@@ -406,6 +429,30 @@ extension HTTPServerExchange {
 extension HTTPServerExchange {
     /// Runs the handler, or responds in its place. Returns true if the connection is kept.
     func run(_ handler: HTTPServer.Handler) async -> Bool {
+        let isKept = await runHandler(handler)
+        report()
+        // After the report: the client may still send for a while.
+        if !isKept, lingers { await connection.linger() }
+        return isKept
+    }
+
+    /// Passes the facts of the exchange to the observer of the server.
+    private func report() {
+        guard let onResponse = connection.configuration.onResponse, let start else { return }
+        var isComplete = false
+        if !isClientGone {
+            switch answer {
+            case .whole, .switched: isComplete = true
+            case .begun, .none: break
+            }
+        }
+        onResponse(
+            HTTPServer.Record(
+                request: request, status: status, bodyLength: sentLength, isComplete: isComplete,
+                remoteAddress: connection.observedAddress, duration: start.duration(to: .now)))
+    }
+
+    private func runHandler(_ handler: HTTPServer.Handler) async -> Bool {
         watcher.begin()
         var failure: (any Error)?
         do { try await handler(self) } catch { failure = error }
@@ -434,41 +481,18 @@ extension HTTPServerExchange {
         // The handler may have ignored the error: the response is incomplete, and nothing may follow it.
         if isClientGone { return false }
         if case .none = answer {
-            await connection.refuse(refusal ?? RequestRefusal(500))
+            let refusal = refusal ?? RequestRefusal(500)
+            status = refusal.status
+            lingers = await connection.send(refusal)
+            if lingers {
+                answer = .whole
+                sentLength = refusal.bodyLength
+            }
             return false
         }
         await skipBody()
         if exchange.outcome == .reusable { return true }
-        await connection.linger()
+        lingers = true
         return false
-    }
-}
-
-/// Admits one call at a time, until it is closed.
-private struct CallGate: ~Copyable, Sendable {
-    private static let isInside: UInt8 = 1
-    private static let isClosed: UInt8 = 2
-
-    private let state = Atomic<UInt8>(0)
-
-    /// Begins a call, which ends with ``leave()``.
-    ///
-    /// - Throws: ``StreamError/busy`` during another call; ``StreamError/closed``.
-    borrowing func enter() throws(StreamError) {
-        let seen = state.compareExchange(
-            expected: 0, desired: CallGate.isInside, ordering: .acquiringAndReleasing
-        ).original
-        if seen & CallGate.isClosed != 0 { throw .closed }
-        if seen != 0 { throw .busy }
-    }
-
-    /// Ends a call.
-    borrowing func leave() {
-        state.bitwiseAnd(~CallGate.isInside, ordering: .acquiringAndReleasing)
-    }
-
-    /// Admits no more calls. Returns false if a call is in progress.
-    borrowing func close() -> Bool {
-        state.bitwiseOr(CallGate.isClosed, ordering: .acquiringAndReleasing).oldValue & CallGate.isInside == 0
     }
 }

@@ -65,6 +65,12 @@ struct RequestRefusal: Error, Equatable {
         self.error = error
     }
 
+    /// The body of the response.
+    var text: String { "\(status) \(status.standardPhrase)\n" }
+
+    /// The number of bytes of ``text``.
+    var bodyLength: Int64 { Int64(text.utf8.count) }
+
     /// Makes the refusal for a parser's error.
     ///
     /// - Parameter isInStartLine: whether the first line had not ended.

@@ -1,6 +1,7 @@
 internal import EventLoops
 internal import Glibc
 internal import HTTPMessage
+internal import HostResolver
 internal import StreamKit
 
 /// A client's connection: it reads the requests, one after the other, and closes the connection at the end.
@@ -29,6 +30,9 @@ final class ServerConnection {
     /// the response (RFC 9112 §9.6).
     private static let lingerBytes = 512 * 1024
 
+    /// The address of the client, also once it has disconnected; nil unless the configuration's observer needs it.
+    let observedAddress: SocketAddress?
+
     /// Observes the client while a handler runs.
     private(set) lazy var watcher = DisconnectionWatcher(pair.input.waitPoint, limit: configuration.halfClosedLimit)
 
@@ -48,6 +52,7 @@ final class ServerConnection {
         self.connections = connections
         self.date = date
         entry = connections.add(pair)
+        observedAddress = configuration.onResponse == nil ? nil : pair[.remoteAddress]
         writeLimit = configuration.writeLimit
         parser = HeadParser(.request, limits: configuration.limits)
     }
@@ -64,7 +69,13 @@ final class ServerConnection {
                 let exchange = HTTPServerExchange(incoming, on: self)
                 guard await exchange.run(handler) else { return }
             case .refused(let refusal):
-                return await refuse(refusal)
+                let isSent = await send(refusal)
+                configuration.onResponse?(
+                    HTTPServer.Record(
+                        request: nil, status: refusal.status, bodyLength: isSent ? refusal.bodyLength : 0,
+                        isComplete: isSent, remoteAddress: observedAddress))
+                if isSent { await linger() }
+                return
             case .ended:
                 return
             }
@@ -163,10 +174,10 @@ final class ServerConnection {
 
     // MARK: Ends
 
-    /// Responds in place of the handler, and closes the connection.
-    func refuse(_ refusal: RequestRefusal) async {
+    /// Responds in place of the handler; the connection must then end. Returns false if the client is gone.
+    func send(_ refusal: RequestRefusal) async -> Bool {
         output.removeAll(keepingCapacity: true)
-        let text = "\(refusal.status) \(refusal.status.standardPhrase)\n"
+        let text = refusal.text
         output += Array(
             """
             HTTP/1.1 \(refusal.status) \(refusal.status.standardPhrase)\r
@@ -177,8 +188,7 @@ final class ServerConnection {
             \r
             \(text)
             """.utf8)
-        guard (try? await writeAll(output)) != nil else { return }
-        await linger()
+        return (try? await writeAll(output)) != nil
     }
 
     /// Closes the connection so that the client receives the last response, even if it is still sending.

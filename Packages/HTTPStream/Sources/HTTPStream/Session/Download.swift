@@ -58,7 +58,7 @@ extension HTTPSession {
         guard request.body == nil, !request.fields.contains(.range), !request.fields.contains(.ifRange) else {
             throw .notDownloadable
         }
-        var options = LoadOptions(timeout: timeout ?? configuration.totalTimeout)
+        var options = LoadOptions(timeout: timeout ?? configuration.totalTimeout, time: configuration.time)
         options.permitsDecoding = false
         var file = PartialFile(path, resuming: resuming)
         var download = DownloadState(file.kept)
@@ -74,7 +74,7 @@ extension HTTPSession {
                     leavesTime(pause, options)
                 else { throw error }
                 retries += 1
-                do { try await Task.sleep(for: pause) } catch { throw .cancelled }
+                do { try await configuration.time.sleep(for: pause) } catch { throw .cancelled }
             }
         }
     }

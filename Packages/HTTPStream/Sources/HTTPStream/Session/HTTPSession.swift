@@ -64,7 +64,7 @@ public final class HTTPSession: Sendable {
     public init(_ configuration: Configuration = Configuration(), loop: EventLoop = .shared) {
         self.configuration = configuration
         self.loop = loop
-        cookies = configuration.cookies.storage
+        cookies = configuration.cookies.storage(configuration.time)
         proxyRules = ProxyLogins.Rules(configuration.policy(for: .proxy), memory)
         proxySettings = configuration.proxies.settings
         let limit = configuration.maximumConnectionsPerOrigin
@@ -109,7 +109,8 @@ public final class HTTPSession: Sendable {
     ) async throws(StreamError) -> ReadStream {
         var retries = 0
         return try await openRetrying(
-            request, body, LoadOptions(timeout: timeout ?? configuration.totalTimeout), &retries)
+            request, body, LoadOptions(timeout: timeout ?? configuration.totalTimeout, time: configuration.time),
+            &retries)
     }
 
     /// Sends a request and reads the whole response.

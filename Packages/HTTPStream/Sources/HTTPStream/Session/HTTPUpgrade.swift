@@ -52,7 +52,8 @@ extension HTTPSession {
         } catch {
             throw StreamError(error)
         }
-        let options = LoadOptions(timeout: timeout ?? configuration.totalTimeout, upgrade: protocolName)
+        let options = LoadOptions(
+            timeout: timeout ?? configuration.totalTimeout, upgrade: protocolName, time: configuration.time)
         var load = try SessionLoad(request, body: nil, session: self, options)
         let stream = try await load.run()
         let response = try await stream.response()

@@ -37,15 +37,16 @@ final class KnownAuthentication: Sendable {
     ///   - challenge: the response that `authentication` was made from.
     ///   - isStored: whether the credential need not be saved.
     ///   - saves: whether to save it in a store that outlives the process.
+    ///   - sessionPool: the pool of the session.
     init(
         _ authentication: HTTPAuthentication, of challenge: HTTPResponse, _ policy: AuthenticationPolicy,
-        _ credential: Credential?, isStored: Bool, saves: Bool
+        _ credential: Credential?, isStored: Bool, saves: Bool, pool sessionPool: HTTPConnectionPool = .shared
     ) {
         self.authentication = authentication
         self.challenge = challenge
         self.policy = policy
         self.credential = credential
-        pool = authentication.isConnectionBound ? HTTPConnectionPool(ofLogin: ()) : nil
+        pool = authentication.isConnectionBound ? HTTPConnectionPool(ofLogin: sessionPool) : nil
         state = Locked(State(isSaved: isStored, saves: saves))
     }
 

@@ -4,13 +4,23 @@ internal import StreamKit
 /// The options of one load of a session, beside the request and its body.
 struct LoadOptions: Sendable {
     /// The start of the load.
-    let start: Moment = .now
+    private let start: Moment
     /// The time limit of the load; nil for none.
     var timeout: Duration?
     /// Whether a coded body may be decoded; see ``HTTPSession/Configuration/decodesContent``.
     var permitsDecoding = true
     /// The protocol to which the request offers to switch; nil for none.
     var upgrade: String?
+
+    /// The clock.
+    private let time: any SessionTime
+
+    init(timeout: Duration? = nil, upgrade: String? = nil, time: any SessionTime = MachineTime()) {
+        self.timeout = timeout
+        self.upgrade = upgrade
+        self.time = time
+        start = time.now
+    }
 
     /// The instant at which the load fails; nil for none.
     var deadline: Moment? { timeout.map { start + max(.zero, $0) } }
@@ -21,7 +31,7 @@ struct LoadOptions: Sendable {
     /// - Throws: a time-out if no time is left.
     func timeLeft(for step: String) throws(StreamError) -> Duration? {
         guard let deadline else { return nil }
-        let left = Moment.now.duration(to: deadline)
+        let left = time.now.duration(to: deadline)
         guard left > .zero else { throw .timedOut(step, after: timeout) }
         return left
     }

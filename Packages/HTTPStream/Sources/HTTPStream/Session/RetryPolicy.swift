@@ -120,7 +120,8 @@ extension HTTPSession {
                 let stream = try await load.run()
                 guard let response = stream[.httpResponse],
                     let pause = policy.delay(
-                        after: response, retries: retries, now: HTTPDate(secondsSinceEpoch: Int64(time(nil))),
+                        after: response, retries: retries,
+                        now: HTTPDate(secondsSinceEpoch: configuration.time.secondsSinceEpoch),
                         random: .random(in: 0...1)),
                     leavesTime(pause, options)
                 else { return stream }
@@ -133,12 +134,12 @@ extension HTTPSession {
                 delay = pause
             }
             retries += 1
-            do { try await Task.sleep(for: delay) } catch { throw .cancelled }
+            do { try await configuration.time.sleep(for: delay) } catch { throw .cancelled }
         }
     }
 
     /// Whether the time limit of a load has not passed after a pause.
     func leavesTime(_ pause: Duration, _ options: LoadOptions) -> Bool {
-        options.deadline.map { Moment.now + pause < $0 } ?? true
+        options.deadline.map { configuration.time.now + pause < $0 } ?? true
     }
 }

@@ -41,7 +41,7 @@ extension HTTPSession {
         /// The cookies. Default: each session has its own, in memory.
         public var cookies = Cookies.ofSession
 
-        /// Whether bodies with the codings gzip and deflate are requested and decoded (`StreamProperty.httpDecodesContent`).
+        /// Whether coded bodies are requested and decoded: gzip, deflate, and br and zstd if their libraries are installed (`StreamProperty.httpDecodesContent`).
         /// Default true.
         public var decodesContent = true
 
@@ -118,6 +118,9 @@ extension HTTPSession {
         /// observes the load: `stream.report` has the steps of a request that failed.
         public var onRequest: (@Sendable (ReadStream) -> Void)?
 
+        /// The clock, which tests replace.
+        package var time: any SessionTime = MachineTime()
+
         /// Makes the default configuration.
         public init() {}
 
@@ -147,9 +150,10 @@ extension HTTPSession.Configuration {
         /// No cookies: those of responses are ignored, and none are sent but the request's own.
         case ignored
 
-        var storage: HTTPCookies? {
+        /// - Parameter time: the clock of cookies that the session makes.
+        func storage(_ time: any SessionTime) -> HTTPCookies? {
             switch self {
-            case .ofSession: HTTPCookies()
+            case .ofSession: HTTPCookies(limits: .init(), suffixes: nil, time: time)
             case .shared(let cookies): cookies
             case .ignored: nil
             }

@@ -394,26 +394,29 @@ extension SessionLoad {
         let wanted = wantedLogin(for: authentication)
         if let known = session.find(like: authentication, of: wanted, besides: old) { return known }
         let policy = session.configuration.policy(for: authentication.place.role)
+        let pool = session.configuration.pool
         let entry: KnownAuthentication
         // The reason why a credential may not be used unless the user agrees to a weaker login than before.
         var objection: HTTPAuthError?
         if !authentication.requiresUserNameAndPassword {
-            entry = KnownAuthentication(authentication, of: challenge, policy, nil, isStored: true, saves: false)
+            entry = KnownAuthentication(
+                authentication, of: challenge, policy, nil, isStored: true, saves: false, pool: pool)
         } else if let credential = try await stored(authentication, proxy, &objection) {
             entry = KnownAuthentication(
-                authentication, of: challenge, policy, credential, isStored: true, saves: false)
+                authentication, of: challenge, policy, credential, isStored: true, saves: false, pool: pool)
         } else if let credential = session.credential(like: authentication, of: wanted),
             isUsable(credential, authentication, &objection)
         {
             // Another load's connection is being authenticated with it.
             entry = KnownAuthentication(
-                authentication, of: challenge, policy, credential, isStored: true, saves: false)
+                authentication, of: challenge, policy, credential, isStored: true, saves: false, pool: pool)
         } else if let answer = await ask(authentication, failure, proxy, objection) {
             let credential = authentication.credential(answer.user, answer.password, answer.accountDomain)
             authentication.approve(credential)
             if let wanted, wanted.user != answer.user { login = URLLogin(user: answer.user) }
             entry = KnownAuthentication(
-                authentication, of: challenge, policy, credential, isStored: false, saves: answer.saves)
+                authentication, of: challenge, policy, credential, isStored: false, saves: answer.saves,
+                pool: pool)
         } else {
             return nil
         }

@@ -187,7 +187,7 @@ extension HTTPConnectionKey {
             tls = properties[.tls]
             proxies = properties[.proxies] ?? []
             if !proxies.isEmpty { properties[.socksProxy] = nil }  // proxies take precedence
-            shape = ConnectionShape(of: properties, in: .connection)
+            shape = ConnectionShape(of: properties, in: StreamKind.http.properties)
             if shape.isUsual { return nil }
         }
 

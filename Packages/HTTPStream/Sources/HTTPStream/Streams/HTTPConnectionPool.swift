@@ -1,5 +1,5 @@
-internal import EventLoops
-internal import StreamKit
+package import EventLoops
+package import StreamKit
 
 /// A pool of idle connections, which further requests with the same origin and options use.
 ///
@@ -51,14 +51,31 @@ public final class HTTPConnectionPool: Sendable {
         self.limits = limits
         isOfOneLogin = ofOneUser
         idle = IdlePool(limits)
+        connect = nil
     }
 
     /// Makes the pool of the one connection that belongs to a login.
-    init(ofLogin: Void) {
+    ///
+    /// - Parameter other: the pool of the session.
+    init(ofLogin other: HTTPConnectionPool) {
         limits = Limits(perOrigin: 1, total: 1)
         isOfOneLogin = true
         idle = IdlePool(limits)
+        connect = other.connect
     }
+
+    /// Makes a pool for tests, whose connections lead to a server within the process.
+    ///
+    /// - Parameter connect: returns an unopened connection to an origin. It is used without TLS.
+    package init(connect: @escaping @Sendable (HTTPOrigin, EventLoop) -> StreamPair) {
+        limits = Limits()
+        isOfOneLogin = false
+        idle = IdlePool(limits)
+        self.connect = connect
+    }
+
+    /// Makes the connections; nil for those of the network.
+    let connect: (@Sendable (HTTPOrigin, EventLoop) -> StreamPair)?
 
     /// Whether all requests of the pool belong to one login.
     let isOfOneLogin: Bool

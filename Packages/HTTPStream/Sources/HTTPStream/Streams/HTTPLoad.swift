@@ -732,6 +732,11 @@ extension HTTPLoad {
     }
 
     private mutating func open(_ key: HTTPConnectionKey, _ custom: CustomRoute?) throws(StreamError) -> HTTPConnection {
+        if let connect = settings.pool?.connect {
+            let pair = connect(key.origin, loop)
+            try pair.open()
+            return HTTPConnection(pair: pair, key: key, limits: settings.limits)
+        }
         var properties = custom?.properties ?? StreamProperties()
         let route = custom?.route ?? HTTPRoute()
         properties[.proxies] = route.routes
@@ -743,8 +748,15 @@ extension HTTPLoad {
         }
         properties[.writeLimit] = nil  // the load enforces the limit itself
         log.deferred?.install(in: &properties)
-        let (host, port) = route.proxy.map { ($0.host, $0.port) } ?? (key.origin.host, key.origin.port)
-        let pair = StreamPair(host: host, port: port, properties: properties, loop: loop)
+        properties[.httpEndpoints] = nil  // no property of the connection itself
+        let pair: StreamPair
+        if let endpoint = settings.endpoint(of: key.origin), route.proxy == nil {
+            properties[.proxies] = nil
+            pair = StreamPair(to: endpoint, for: key.origin, properties, loop: loop)
+        } else {
+            let (host, port) = route.proxy.map { ($0.host, $0.port) } ?? (key.origin.host, key.origin.port)
+            pair = StreamPair(host: host, port: port, properties: properties, loop: loop)
+        }
         log.beginConnection(pair)
         try pair.open()
         return HTTPConnection(pair: pair, key: key, limits: settings.limits, proxy: route.proxy)
@@ -906,6 +918,12 @@ extension HTTPLoad {
     /// credentials for a proxy, so that no other user's request finds the connection.
     private mutating func connectionProperties(for url: URL) throws(StreamError) -> StreamProperties {
         if settings.namesNoProxy { return settings.properties }
+        if let origin = fetch.origin, settings.endpoint(of: origin) != nil {
+            var properties = settings.properties
+            properties[.proxies] = nil
+            properties[.socksProxy] = nil
+            return properties
+        }
         var routes = settings.properties[.proxies] ?? []
         if let known = settings.usedProxySettings {
             routes =
@@ -926,6 +944,8 @@ extension HTTPLoad {
         if settings.namesNoProxy { return nil }
         guard let url = fetch.url, let known = settings.usedProxySettings else { return nil }
         if proxies?.decision == nil {
+            let origin = if let origin = fetch.origin { origin } else { try HTTPOrigin(loading: url) }
+            if settings.endpoint(of: origin) != nil { return nil }
             guard case .script? = known.choices(for: url).first else { return nil }
             proxyProgress().decision = ProxyDecision(known, for: url, loop: loop)
         }

@@ -21,7 +21,10 @@ extension StreamProperty where Value == Bool {
         .init(setting: "HTTPStream.keepsConnection", access: .beforeOpen, default: false)
     }
 
-    /// Whether gzip and deflate are requested and the body is decoded. Default false: the body is as the server encoded it.
+    /// Whether coded bodies are requested and decoded (RFC 9110 §8.4). Default false: the body is as the server encoded it.
+    ///
+    /// The codings are gzip and deflate, and br (RFC 7932) and zstd (RFC 8878) if libbrotlidec and libzstd are installed. A body with
+    /// another coding is not decoded.
     public static var httpDecodesContent: Self {
         .init(setting: "HTTPStream.decodesContent", access: .beforeOpen, default: false)
     }
@@ -162,6 +165,7 @@ extension StreamKind {
             .using(.httpDecodedLimit)
             .using(.httpDiscardLimit)
             .using(.httpDecodesContent)
+            .connecting(.httpEndpoints)
             .using(.httpFollowsRedirects)
             .using(.httpHost)
             .using(.httpKeepsConnection)

@@ -45,6 +45,11 @@ struct LoadSettings: Sendable {
     /// Whether no setting can route this load through a proxy: the common case, which then costs nothing.
     var namesNoProxy: Bool { uncommon?.hasProxies != true && properties.isEmpty }
 
+    /// The endpoint that replaces the host of an origin; nil for the host itself.
+    func endpoint(of origin: HTTPOrigin) -> HTTPEndpoint? {
+        properties.isEmpty ? nil : properties[.httpEndpoints]?[origin]
+    }
+
     /// The proxy settings that determine the routes; nil if the caller has named the routes.
     var usedProxySettings: ProxySettings? {
         guard let known = proxies, properties[.proxies]?.isEmpty != false, properties[.socksProxy] == nil else {
@@ -111,7 +116,7 @@ struct LoadSettings: Sendable {
         // The stream itself enforces its read limit.
         case StreamProperty<Duration>.readLimit.name: return false
         default:
-            guard StreamPropertyTable.connection.honours(name) else { return false }
+            guard StreamKind.http.properties.honours(name) else { return false }
             properties.set(value, named: name)
         }
         return true

@@ -69,7 +69,7 @@ struct RequestPreparation {
                 lines.write(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")
             }
             if decodesContent, isBare || !fields.contains(.acceptEncoding) {
-                lines.write("Accept-Encoding: gzip, deflate\r\n")
+                ContentCoding.acceptField.withUnsafeBytes { lines.write($0) }
             }
             lines.write("\r\n")
         }

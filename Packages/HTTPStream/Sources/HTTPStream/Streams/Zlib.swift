@@ -27,16 +27,6 @@ public final class Zlib: @unchecked Sendable {
         }
     }
 
-    /// The result of one step.
-    public struct Step: Sendable {
-        /// The number of bytes taken from the input.
-        public var consumed: Int
-        /// The number of bytes written to the output.
-        public var produced: Int
-        /// Whether the data have ended; bytes that follow are not part of them.
-        public var hasEnded: Bool
-    }
-
     /// The direction of the conversion.
     private enum Direction {
         case inflating
@@ -108,7 +98,6 @@ public final class Zlib: @unchecked Sendable {
 
     /// `zlib.h`'s numbers.
     private enum Number {
-        static let syncFlush: CInt = 2
         static let deflated: CInt = 8
         static let memoryLevel: CInt = 8
     }
@@ -165,20 +154,40 @@ public final class Zlib: @unchecked Sendable {
     }
 
     /// Decompresses as much as input and output allow. Returns nil if the data are invalid.
-    public func inflate(_ input: RawSpan, into output: UnsafeMutableRawBufferPointer) -> Step? {
+    public func inflate(_ input: RawSpan, into output: UnsafeMutableRawBufferPointer) -> CodingStep? {
         convert(input, into: output) { library.inflate(stream, 0) }
     }
 
-    /// Compresses as much as input and output allow, and completes the bytes so far, so that a decompression produces all of the
-    /// input. There may be more output if the step has filled the whole of `output`. Returns nil if zlib fails.
-    public func deflate(_ input: RawSpan, into output: UnsafeMutableRawBufferPointer) -> Step? {
-        convert(input, into: output) { library.deflate(stream, Number.syncFlush) }
+    /// What a compression puts out.
+    public enum Flush: Sendable {
+        /// As much as is compressed best; the rest remains inside.
+        case none
+        /// All bytes so far, so that a decompression produces all of the input.
+        case sync
+        /// All bytes, and the end of the data.
+        case finish
+
+        fileprivate var number: CInt {
+            switch self {
+            case .none: 0
+            case .sync: 2
+            case .finish: 4
+            }
+        }
+    }
+
+    /// Compresses as much as input and output allow. There may be more output if the step has filled the whole of `output`.
+    /// Returns nil if zlib fails.
+    public func deflate(
+        _ input: RawSpan, into output: UnsafeMutableRawBufferPointer, flush: Flush = .sync
+    ) -> CodingStep? {
+        convert(input, into: output) { library.deflate(stream, flush.number) }
     }
 
     private func convert(
         _ input: RawSpan, into output: UnsafeMutableRawBufferPointer, _ call: () -> CInt
-    ) -> Step? {
-        input.withUnsafeBytes { input -> Step? in
+    ) -> CodingStep? {
+        input.withUnsafeBytes { input -> CodingStep? in
             stream.pointee.nextIn = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
             stream.pointee.availableIn = UInt32(clamping: input.count)
             stream.pointee.nextOut = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
@@ -189,7 +198,7 @@ public final class Zlib: @unchecked Sendable {
             let produced = Int(UInt32(clamping: output.count) - stream.pointee.availableOut)
             // Neither consumed nor produced a byte although both buffers were available: it never will.
             if consumed == 0, produced == 0, answer != Answer.end, !input.isEmpty { return nil }
-            return Step(consumed: consumed, produced: produced, hasEnded: answer == Answer.end)
+            return CodingStep(consumed: consumed, produced: produced, hasEnded: answer == Answer.end)
         }
     }
 

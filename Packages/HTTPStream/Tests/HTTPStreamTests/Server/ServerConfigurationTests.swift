@@ -101,6 +101,7 @@ import Testing
     private static let otherLoop = EventLoop(name: "other")
     private static let written = Locked<[String]>([])
     private static let errors = Locked(0)
+    private static let records = Locked<[String]>([])
     private static let permissions = AsyncStream<Void>.makeStream()
 
     static let rows: [Row] = [
@@ -237,6 +238,20 @@ import Testing
                 return "\(try await statuses(pair)) \(errors.withLock { $0 })"
             }, usual: "500 0", changed: "500 1", change: { $0.onError = { _ in errors.withLock { $0 += 1 } } },
             handler: { _ in throw CancellationError() }),
+        Row(
+            field: "onResponse",
+            client: { pair, _ in
+                records.withLock { $0 = [] }
+                try await pair.output.writeAll(Array((get + last).utf8))
+                return "\(try await statuses(pair)) \(records.withLock { $0.joined(separator: ", ") })"
+            }, usual: "200 200 ", changed: "200 200 200 / 3 true, 200 / 3 true",
+            change: {
+                $0.onResponse = { record in
+                    let text =
+                        "\(record.status?.code ?? 0) \(record.request?.target.path ?? "") \(record.bodyLength) \(record.isComplete)"
+                    records.withLock { $0.append(text) }
+                }
+            }, handler: { try await $0.respond(.ok, body: Array("a\r\n".utf8)) }),
     ]
 
     private static let filler = String(repeating: "x", count: 100)

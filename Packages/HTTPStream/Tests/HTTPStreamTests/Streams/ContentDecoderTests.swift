@@ -12,6 +12,13 @@ import Testing
     static let gzip: [UInt8] =
         [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 0xff] + raw + [0xa7, 0xbb, 0xd2, 0xfe] + [20, 0, 0, 0]
 
+    /// The same text as the libraries' own encoders make it.
+    static let brotli: [UInt8] = [0x8b, 0x09, 0x80] + text + [0x03]
+    static let zstandard: [UInt8] = [
+        0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0x75, 0, 0, 0x40, 0x68, 0x65, 0x6c, 0x6c, 0x6f, 0x2c, 0x20, 0x21, 1, 0,
+        0xe2, 0x8a, 0x11, 0xe5, 0x11, 0xf0, 0x2b,
+    ]
+
     private func decoder(_ coding: String, limit: Int64 = .max) throws -> ContentDecoder? {
         var response = try HTTPResponse(status: .ok)
         try response.fields.set(coding, for: .contentEncoding)
@@ -45,7 +52,12 @@ import Testing
     }
 
     /// Whole and split at every position, with one member and several.
-    @Test(arguments: [("gzip", gzip, 1), ("deflate", zlib, 1), ("deflate", raw, 1), ("gzip", gzip + gzip + gzip, 3)])
+    @Test(
+        arguments: [
+            ("gzip", gzip, 1), ("deflate", zlib, 1), ("deflate", raw, 1), ("gzip", gzip + gzip + gzip, 3),
+            ("br", brotli, 1),
+            ("zstd", zstandard, 1), ("zstd", zstandard + zstandard, 2),
+        ])
     func codings(_ coding: String, _ bytes: [UInt8], _ times: Int) throws {
         for piece in 1...bytes.count {
             #expect(try decode(bytes, coding, piece: piece) == Array(repeatElement(Self.text, count: times).joined()))
@@ -53,13 +65,14 @@ import Testing
     }
 
     @Test func bodiesThatAreNotDecoded() throws {
-        for coding in ["", "identity", "br", "gzip, gzip"] { #expect(try decoder(coding) == nil) }
+        for coding in ["", "identity", "compress", "gzip, gzip"] { #expect(try decoder(coding) == nil) }
     }
 
-    @Test func truncatedAtEveryByte() throws {
-        for count in 1..<Self.gzip.count {
-            #expect(throws: StreamError.badContentCoding("gzip")) {
-                _ = try decode(Array(Self.gzip[..<count]), "gzip", piece: 5)
+    @Test(arguments: [("gzip", gzip), ("br", brotli), ("zstd", zstandard)])
+    func truncatedAtEveryByte(_ coding: String, _ bytes: [UInt8]) throws {
+        for count in 1..<bytes.count {
+            #expect(throws: StreamError.badContentCoding(coding)) {
+                _ = try decode(Array(bytes[..<count]), coding, piece: 5)
             }
         }
         #expect(try decode([], "gzip", piece: 1).isEmpty)
@@ -69,10 +82,24 @@ import Testing
         var bytes = Self.gzip
         bytes[bytes.count - 8] ^= 1
         #expect(throws: StreamError.badContentCoding("gzip")) { _ = try decode(bytes, "gzip", piece: 100) }
+        for coding in ["br", "zstd"] {
+            #expect(throws: StreamError.badContentCoding(coding)) { _ = try decode(Self.text, coding, piece: 100) }
+        }
+    }
+
+    /// A frame of Zstandard that declares a window of 128 MiB, above the limit of RFC 9659.
+    @Test func windowsAboveTheLimit() throws {
+        let frame: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x88] + [0x29, 0, 0] + Array("hello".utf8)
+        #expect(throws: StreamError.badContentCoding("zstd")) { _ = try decode(frame, "zstd", piece: 100) }
+        var small = frame
+        small[5] = 0x58  // 2 MiB
+        #expect(try decode(small, "zstd", piece: 100) == Array("hello".utf8))
     }
 
     @Test func surplusIsNotTheBody() throws {
-        #expect(try decode(Self.gzip + [0, 0, 0], "gzip", piece: 7) == Self.text)
+        for (coding, bytes) in [("gzip", Self.gzip), ("br", Self.brotli), ("zstd", Self.zstandard)] {
+            #expect(try decode(bytes + [0, 0, 0], coding, piece: 7) == Self.text)
+        }
     }
 
     @Test func limit() throws {

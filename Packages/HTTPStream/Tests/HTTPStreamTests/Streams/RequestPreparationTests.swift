@@ -28,7 +28,7 @@ import Testing
         #expect(
             try text(head(keeps: true, decodes: true))
                 == "GET /a?b HTTP/1.1\r\nHost: example.org\r\nUser-Agent: NetKit/0.1\r\nConnection: keep-alive\r\n"
-                + "Accept-Encoding: gzip, deflate\r\n\r\n")
+                + "Accept-Encoding: gzip, deflate, br, zstd\r\n\r\n")
     }
 
     @Test(arguments: [

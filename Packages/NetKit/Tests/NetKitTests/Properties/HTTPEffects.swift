@@ -103,6 +103,14 @@ extension PropertyEffect {
             _ = try await stream.response()
             return target.requests.first?.contains("X-Key: secret") == true
         },
+        http("httpEndpoints") {
+            let server = try AnsweringServer(none)
+            let stream = try ReadStream(httpURL: try #require(URL(string: "http://www.example.org/")))
+            try stream.set(.httpEndpoints, to: HTTPEndpoints(others: .host("127.0.0.1", port: server.port)))
+            try stream.open()
+            _ = try await stream.response()
+            return server.requests.first?.contains("Host: www.example.org\r\n") == true
+        },
         http("httpHost") {
             let server = try AnsweringServer(none)
             let stream = try ReadStream(httpURL: url(server))

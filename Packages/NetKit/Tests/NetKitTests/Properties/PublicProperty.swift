@@ -246,6 +246,7 @@ extension PublicProperty {
         .returned("httpDroppedTrailers", .httpDroppedTrailers),
         .returned("httpFinalRequest", .httpFinalRequest),
         .returned("httpFinalURL", .httpFinalURL),
+        .of("httpEndpoints", .httpEndpoints, HTTPEndpoints(others: .host("127.0.0.1", port: 77))),
         .of("httpFollowsRedirects", .httpFollowsRedirects, true),
         .of("httpHost", .httpHost, "example.org:77"),
         .returned("httpInterimResponses", .httpInterimResponses),

@@ -18,6 +18,8 @@ public struct DNSRecord: Hashable, Sendable {
         case txt([String])
         /// A mail exchange.
         case mx(preference: Int, exchange: String)
+        /// A type by name, and its data as in a zone file; for unbound only.
+        case other(String, String)
     }
 
     /// The full name, without a trailing dot.
@@ -76,6 +78,7 @@ extension DNSRecord {
             case .srv(let priority, let weight, let port, let target): "SRV \(priority) \(weight) \(port) \(target)."
             case .txt(let strings): "TXT " + strings.map(Self.quoted).joined(separator: " ")
             case .mx(let preference, let exchange): "MX \(preference) \(exchange)."
+            case .other(let type, let data): "\(type) \(data)"
             }
         return "\(name). \(timeToLive) IN \(data)"
     }
@@ -90,6 +93,7 @@ extension DNSRecord {
             "srv-host=\(name),\(target),\(port),\(priority),\(weight)"
         case .txt(let strings): "txt-record=\(name)," + strings.map(Self.quoted).joined(separator: ",")
         case .mx(let preference, let exchange): "mx-host=\(name),\(exchange),\(preference)"
+        case .other(let type, _): preconditionFailure("dnsmasq serves no \(type) record of a test")
         }
     }
 
@@ -106,6 +110,7 @@ extension DNSRecord {
             case .a(let address): (1, Self.address(address, AF_INET, count: 4))
             case .cname(let target): (5, Self.name(target))
             case .ptr(let target): (12, Self.name(target))
+            case .other(let type, _): preconditionFailure("a scripted server encodes no \(type) record")
             case .mx(let preference, let exchange): (15, UInt16(preference).bigEndianBytes + Self.name(exchange))
             case .txt(let strings): (16, strings.flatMap { [UInt8(min(255, $0.utf8.count))] + $0.utf8.prefix(255) })
             case .aaaa(let address): (28, Self.address(address, AF_INET6, count: 16))

@@ -131,6 +131,7 @@ struct ApacheConfiguration {
         AddOutputFilterByType DEFLATE text/plain
         ScriptAlias /cgi/ \(folder)/cgi/
         Alias /basic \(folder)/files
+        Alias /brotli \(folder)/files
         Alias /digest \(folder)/files
         <Directory \(folder)>
             Require all granted
@@ -140,6 +141,9 @@ struct ApacheConfiguration {
             SSLOptions +StdEnvVars
             SetEnv no-gzip 1
         </Directory>
+        <Location /brotli>
+            SetOutputFilter BROTLI_COMPRESS
+        </Location>
         <Location /forbidden>
             Require all denied
         </Location>
@@ -163,7 +167,7 @@ struct ApacheConfiguration {
     private var loadModules: String {
         [
             "mpm_event", "authn_core", "authn_file", "authz_core", "authz_user", "auth_basic", "auth_digest",
-            "ssl", "socache_shmcb", "alias", "mime", "deflate", "filter", "env", "cgid",
+            "ssl", "socache_shmcb", "alias", "mime", "deflate", "brotli", "filter", "env", "cgid",
         ].map { "LoadModule \($0)_module \(modules)/mod_\($0).so" }.joined(separator: "\n")
     }
 

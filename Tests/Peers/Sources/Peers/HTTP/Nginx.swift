@@ -1,7 +1,8 @@
 internal import Foundation
 internal import Glibc
 
-/// nginx: HTTP/1.1, plain and over TLS, over IPv4 and IPv6, with valid and faulty certificates.
+/// nginx: HTTP/1.1, plain and over TLS, over IPv4, IPv6 and Unix sockets, with valid and faulty
+/// certificates.
 ///
 /// ```swift
 /// let nginx = Nginx()
@@ -65,6 +66,13 @@ public final class Nginx: Peer {
     /// The port of a listener; 0 if the server is not running or has no such listener.
     public func port(_ listener: HTTPListener) -> Int {
         zip(listeners, process.ports).first { $0.0 == listener }?.1 ?? 0
+    }
+
+    /// The path of a listener's Unix socket.
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if the server is not running.
+    public func socket(_ listener: HTTPListener) throws(PeerError) -> String {
+        try process.folder().file("\(port(listener)).sock")
     }
 
     /// The URL of `path`, which must begin with a slash, at a listener.
@@ -227,6 +235,7 @@ struct NginxConfiguration {
                 server {
                     listen 127.0.0.1:\(port)\(option);
                     \(hasIPv6 ? "listen [::1]:\(port)\(option);" : "")
+                    listen unix:\(folder)/\(port).sock\(option);
             \(listener.certificate.map { tls(listener, $0) } ?? "")
             \(locations)
                 }
@@ -288,7 +297,7 @@ struct NginxConfiguration {
     private var requestLines: String {
         [
             ("method", "request_method"), ("target", "request_uri"), ("version", "server_protocol"),
-            ("scheme", "scheme"), ("host", "http_host"), ("user-agent", "http_user_agent"),
+            ("scheme", "scheme"), ("host", "http_host"), ("client", "remote_addr"), ("user-agent", "http_user_agent"),
             ("accept", "http_accept"), ("authorization", "http_authorization"), ("cookie", "http_cookie"),
             ("content-length", "content_length"), ("content-type", "content_type"),
             ("connection", "connection"), ("request", "connection_requests"),

@@ -36,6 +36,7 @@ public final class HTTPCookies: Sendable {
 
     private let store: Locked<CookieStore>
     private let suffixes: PublicSuffixes?
+    private let time: any SessionTime
 
     /// Makes an empty object.
     ///
@@ -45,8 +46,9 @@ public final class HTTPCookies: Sendable {
     }
 
     /// - Parameter suffixes: the public suffixes; nil for the system's list.
-    init(limits: Limits, suffixes: PublicSuffixes?) {
+    init(limits: Limits, suffixes: PublicSuffixes?, time: any SessionTime = MachineTime()) {
         self.suffixes = suffixes
+        self.time = time
         store = Locked(CookieStore(limits))
     }
 
@@ -54,7 +56,7 @@ public final class HTTPCookies: Sendable {
 
     /// All cookies that have not expired, the oldest first.
     public var all: [HTTPCookie] {
-        let now = HTTPCookies.now
+        let now = self.now
         return store.withLock { $0.cookies(at: now) }
     }
 
@@ -62,7 +64,7 @@ public final class HTTPCookies: Sendable {
     ///
     /// - Parameter cookie: The cookie, from the application or from an earlier session: it is not checked against a URL.
     public func set(_ cookie: HTTPCookie) {
-        let now = HTTPCookies.now
+        let now = self.now
         store.withLock { $0.insert(cookie, at: now) }
     }
 
@@ -75,7 +77,7 @@ public final class HTTPCookies: Sendable {
     /// - Parameter isUnwanted: Whether to remove a cookie.
     public func removeAll(where isUnwanted: (HTTPCookie) -> Bool = { _ in true }) {
         let unwanted = Set(all.filter(isUnwanted))
-        let now = HTTPCookies.now
+        let now = self.now
         store.withLock { $0.removeAll { unwanted.contains($0) || $0.isExpired(at: now) } }
     }
 
@@ -92,7 +94,7 @@ public final class HTTPCookies: Sendable {
     public func store(_ fields: HTTPFields, from url: URL) {
         guard let origin = try? HTTPOrigin(url) else { return }
         let parsed = SetCookie.all(in: fields)
-        if !parsed.isEmpty { store(parsed, from: CookieURL(url, origin), at: HTTPCookies.now) }
+        if !parsed.isEmpty { store(parsed, from: CookieURL(url, origin), at: now) }
     }
 
     /// The value of the `Cookie` field of a request that the application itself makes; nil if there are no cookies.
@@ -100,7 +102,7 @@ public final class HTTPCookies: Sendable {
     /// - Parameter url: The URL of the request.
     public func field(for url: URL) -> String? {
         guard let origin = try? HTTPOrigin(url) else { return nil }
-        let value = field(for: CookieURL(url, origin), at: HTTPCookies.now)
+        let value = field(for: CookieURL(url, origin), at: now)
         return value.map { String(decoding: $0, as: UTF8.self) }
     }
 
@@ -125,7 +127,7 @@ public final class HTTPCookies: Sendable {
 }
 
 extension HTTPCookies {
-    static var now: Int64 { Int64(Date().timeIntervalSince1970) }
+    private var now: Int64 { time.secondsSinceEpoch }
 
     var isEmpty: Bool { store.withLock { $0.count == 0 } }
 
@@ -170,7 +172,7 @@ extension HTTPCookies {
                 cause = request.method.isSafe ? .otherSiteSafe : .otherSiteUnsafe
             }
         }
-        guard let value = field(for: CookieURL(url, origin), at: HTTPCookies.now, cause) else { return }
+        guard let value = field(for: CookieURL(url, origin), at: now, cause) else { return }
         do throws(HTTPMessageError) {
             try request.fields.set(rawValue: value, for: .cookie)
         } catch {
@@ -182,6 +184,6 @@ extension HTTPCookies {
     func store(_ response: HTTPResponse, from url: URL, _ origin: HTTPOrigin) async {
         let parsed = SetCookie.all(in: response.fields)
         if parsed.contains(where: { !$0.domain.isEmpty }) { await readSuffixes() }
-        store(parsed, from: CookieURL(url, origin), at: HTTPCookies.now)
+        store(parsed, from: CookieURL(url, origin), at: now)
     }
 }

@@ -1,0 +1,156 @@
+internal import HTTPMessage
+internal import StreamKit
+
+/// The result of one step of a compression or decompression.
+@_spi(Compression)
+public struct CodingStep: Sendable {
+    /// The number of bytes taken from the input.
+    public var consumed: Int
+    /// The number of bytes written to the output.
+    public var produced: Int
+    /// Whether the data have ended; bytes that follow are not part of them.
+    public var hasEnded: Bool
+}
+
+/// The content codings that can be decoded (RFC 9110 §8.4.1). Brotli and Zstandard require their libraries.
+enum ContentCoding: String, CaseIterable {
+    case gzip
+    case deflate
+    case brotli = "br"
+    case zstandard = "zstd"
+
+    /// Returns nil for an unknown coding, and for one whose library is not installed.
+    init?(named name: String) {
+        let name = name.lowercased()
+        guard let coding = ContentCoding(rawValue: name == "x-gzip" ? "gzip" : name), coding.isAvailable else {
+            return nil
+        }
+        self = coding
+    }
+
+    /// Whether the coding's library is installed. zlib is, wherever Foundation is.
+    var isAvailable: Bool {
+        switch self {
+        case .gzip, .deflate: true
+        case .brotli: Brotli.isAvailable
+        case .zstandard: Zstandard.isAvailable
+        }
+    }
+
+    /// The field that requests every available coding.
+    static let acceptField: [UInt8] = Array(
+        "Accept-Encoding: \(allCases.filter(\.isAvailable).map(\.rawValue).joined(separator: ", "))\r\n".utf8)
+}
+
+/// Removes the content coding of a body (RFC 9110 §8.4), one bounded piece at a time.
+struct ContentDecoder: Sendable {
+    /// The number of bytes decoded at once, which is also the most that are held.
+    static let pieceSize = 64 * 1024
+
+    /// A decompression that has begun.
+    private enum Engine: Sendable {
+        case zlib(Zlib)
+        case brotli(Brotli)
+        case zstandard(Zstandard)
+
+        func decode(_ input: RawSpan, into output: UnsafeMutableRawBufferPointer) -> CodingStep? {
+            switch self {
+            case .zlib(let zlib): zlib.inflate(input, into: output)
+            case .brotli(let brotli): brotli.decode(input, into: output)
+            case .zstandard(let zstandard): zstandard.decode(input, into: output)
+            }
+        }
+
+        /// Whether bytes after ended data begin another member of them (RFC 1952 §2.2), or another frame (RFC 8878 §3).
+        func continues(with first: UInt8) -> Bool {
+            switch self {
+            case .zlib(let zlib):
+                if case .gzip = zlib.format { first == 0x1f && zlib.restart() } else { false }
+            case .brotli: false
+            case .zstandard: Zstandard.beginsFrame(first)
+            }
+        }
+    }
+
+    private let coding: ContentCoding
+    private let limit: Int64
+    private var engine: Engine?
+    private var piece: [UInt8] = []
+    private var position = 0
+    private var end = 0
+    private var total: Int64 = 0
+    private var hasEnded = false
+
+    /// Returns nil for a body without a coding or with an unknown one, which is delivered as it is.
+    init?(for response: HTTPResponse, limit: Int64) {
+        guard let coding = response.fields[.contentEncoding].flatMap(ContentCoding.init(named:)) else { return nil }
+        self.coding = coding
+        self.limit = limit
+    }
+
+    /// Whether decoded bytes are available.
+    var hasBytes: Bool { position < end }
+
+    /// Moves decoded bytes into `target`. Returns their number.
+    mutating func read(into target: inout MutableRawSpan) -> Int {
+        let count = min(target.byteCount, end - position)
+        target.withUnsafeMutableBytes { target in
+            piece.withUnsafeBytes {
+                target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[position..<position + count]))
+            }
+        }
+        position += count
+        return count
+    }
+
+    /// Decodes from the front of `input` into the empty piece. Returns the number of bytes consumed.
+    ///
+    /// - Throws: an error if the data do not have the declared coding, or exceed the limit.
+    mutating func decode(_ input: RawSpan) throws(StreamError) -> Int {
+        let engine = try engine(for: input)
+        if hasEnded {
+            // Other bytes after the coded data do not belong to the body.
+            guard engine.continues(with: input.unsafeLoad(as: UInt8.self)) else { return input.byteCount }
+            hasEnded = false
+        }
+        if piece.isEmpty { piece = [UInt8](repeating: 0, count: ContentDecoder.pieceSize) }
+        guard let step = piece.withUnsafeMutableBytes({ engine.decode(input, into: $0) }) else {
+            throw .badContentCoding(coding.rawValue)
+        }
+        position = 0
+        end = step.produced
+        hasEnded = step.hasEnded
+        total += Int64(step.produced)
+        guard total <= limit else { throw .decodedTooMuch(limit) }
+        return step.consumed
+    }
+
+    /// Ends the coded body. Decodes what the engine still holds, so check ``hasBytes`` afterwards.
+    ///
+    /// - Throws: an error if the coded data are incomplete. A body of no bytes at all counts as an empty one.
+    mutating func finish() throws(StreamError) {
+        guard !hasEnded, engine != nil else { return }
+        let nothing: [UInt8] = []
+        _ = try decode(nothing.span.bytes)
+        if !hasBytes, !hasEnded { throw .badContentCoding(coding.rawValue) }
+    }
+
+    private mutating func engine(for input: RawSpan) throws(StreamError) -> Engine {
+        if let engine { return engine }
+        guard !input.isEmpty else { throw .badContentCoding(coding.rawValue) }
+        let engine = try makeEngine(first: input.unsafeLoad(as: UInt8.self))
+        self.engine = engine
+        return engine
+    }
+
+    private func makeEngine(first: UInt8) throws(StreamError) -> Engine {
+        switch coding {
+        case .gzip: return .zlib(try Zlib(inflating: .gzip))
+        // "deflate" means the zlib format. A first byte that cannot begin it indicates a server that sends raw data.
+        case .deflate: return .zlib(try Zlib(inflating: first & 0x0f == 8 ? .zlib : .raw()))
+        case .brotli: if let brotli = Brotli() { return .brotli(brotli) }
+        case .zstandard: if let zstandard = Zstandard() { return .zstandard(zstandard) }
+        }
+        throw .badContentCoding(coding.rawValue)
+    }
+}

@@ -1,0 +1,157 @@
+import FoundationEssentials
+import Glibc
+import HTTPServerKit
+import StreamKit
+import Testing
+
+/// A folder, served.
+@Suite(.timeLimit(.minutes(1))) final class StaticFilesTests: Sendable {
+    private let folder: String
+
+    init() throws {
+        folder = TemporaryFolder.make()
+        try write("index.html", "<p>home</p>")
+        try write("digits.txt", "0123456789")
+        try write("long.txt", String(repeating: "0123456789", count: 1000))
+        try write("empty.txt", "")
+        try write(".env", "secret")
+        mkdir(folder + "/sub", 0o755)
+        mkdir(folder + "/bare", 0o755)
+        mkdir(folder + "/.well-known", 0o755)
+        mkdir(folder + "/.git", 0o755)
+        try write("sub/index.html", "<p>sub</p>")
+        try write("sub/a b.txt", "spaced")
+        try write(".git/config", "secret")
+        try write(".well-known/x", "known")
+        symlink("digits.txt", folder + "/link.txt")
+        symlink("/etc", folder + "/etc")
+        symlink("..", folder + "/sub/up")
+        mkfifo(folder + "/fifo", 0o644)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    private func write(_ name: String, _ text: String) throws {
+        try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)"))
+    }
+
+    private func load(
+        _ path: String, _ method: HTTPMethod = .get, _ fields: [String: String] = [:], compressed: Bool = false
+    ) async throws -> HTTPResponse {
+        var router = Router()
+        if compressed { router.compression = ResponseCompression() }
+        router.files("/*path", try StaticFiles(folder))
+        let server = try HTTPServer(port: 0, isLocal: true)
+        let running = Task { [router] in try await server.run(router) }
+        defer { running.cancel() }
+        let target = try #require(RequestTarget(path))
+        var request = try HTTPRequest(method: method, target: target)
+        try request.fields.set("localhost", for: .host)
+        try request.fields.set("close", for: .connection)
+        for (name, value) in fields { try request.fields.set(value, for: name) }
+        let pair = StreamPair(host: "localhost", port: try #require(server.port))
+        defer { pair.close() }
+        try pair.open()
+        try await pair.output.writeAll(request.serialized())
+        var parser = MessageParser(.response)
+        parser.expectResponse(to: method)
+        try parser.append(try await pair.input.readAll(limit: 1 << 20))
+        server.stop(within: .zero)
+        try await running.value
+        var response: HTTPResponse?
+        var body: [UInt8] = []
+        while let event = try parser.next() {
+            switch event {
+            case .response(let head): response = head
+            case .body(let bytes): body += bytes
+            case .end:
+                response?.body = body
+                return try #require(response)
+            default: break
+            }
+        }
+        throw StreamError.closed
+    }
+
+    @Test(
+        arguments: [
+            ("/digits.txt", 200, "0123456789"), ("/", 200, "<p>home</p>"), ("/sub/", 200, "<p>sub</p>"),
+            ("/sub/a%20b.txt", 200, "spaced"), ("/.well-known/x", 200, "known"), ("/empty.txt", 200, ""),
+            ("/digits.txt?v=2", 200, "0123456789"), ("/link.txt", 404, nil), ("/etc/passwd", 404, nil),
+            ("/sub/up/digits.txt", 404, nil), ("/.env", 404, nil), ("/.git/config", 404, nil), ("/%2eenv", 404, nil),
+            ("/bare/", 404, nil), ("/fifo", 404, nil), ("/none", 404, nil), ("/digits.txt/", 404, nil),
+            ("/digits.txt/x", 404, nil), ("//etc/passwd", 404, nil), ("/sub//a%20b.txt", 404, nil),
+            ("/../digits.txt", 400, nil), ("/%2e%2e/digits.txt", 400, nil), ("/..%2fdigits.txt", 404, nil),
+            ("/sub/..%2F..%2Fetc%2Fpasswd", 404, nil), ("/digits.txt%00.html", 400, nil), ("/a\\..\\b", 404, nil),
+        ] as [(String, HTTPStatus, String?)])
+    func paths(_ sample: (path: String, status: HTTPStatus, text: String?)) async throws {
+        let response = try await load(sample.path)
+        #expect(response.status == sample.status)
+        if let text = sample.text { #expect(response.text ?? "" == text) }
+        #expect(response.text?.contains("secret") != true)
+    }
+
+    @Test func fields() async throws {
+        let response = try await load("/digits.txt")
+        #expect(response.fields[.contentType] == "text/plain; charset=utf-8")
+        #expect(response.fields[.contentLength] == "10" && response.fields[.acceptRanges] == "bytes")
+        let tag = try #require(response.fields[.entityTag])
+        let date = try #require(response.fields[.lastModified])
+        let unchanged = try await load("/digits.txt", .get, ["If-None-Match": tag])
+        #expect(
+            unchanged.status == .notModified && unchanged.fields[.entityTag] == tag && unchanged.body?.isEmpty != false)
+        #expect(try await load("/digits.txt", .get, ["If-Modified-Since": date]).status == .notModified)
+        #expect(try await load("/digits.txt", .get, ["If-Match": "\"other\""]).status == .preconditionFailed)
+        #expect(try await load("/digits.txt", .get, ["If-Range": tag, "Range": "bytes=1-2"]).text == "12")
+        #expect(
+            try await load("/digits.txt", .get, ["If-Range": "\"other\"", "Range": "bytes=1-2"]).text == "0123456789")
+        let head = try await load("/digits.txt", .head, ["Range": "bytes=1-2"])
+        #expect(head.status == .ok && head.fields[.contentLength] == "10")
+        #expect(try await load("/digits.txt", .post).status == .methodNotAllowed)
+        try write("digits.txt", "9876543210")
+        #expect(try await load("/digits.txt", .get, ["If-None-Match": tag]).text == "9876543210")
+    }
+
+    @Test func ranges() async throws {
+        let one = try await load("/digits.txt", .get, ["Range": "bytes=-3"])
+        #expect(one.status == .partialContent && one.text == "789" && one.fields[.contentRange] == "bytes 7-9/10")
+        let none = try await load("/digits.txt", .get, ["Range": "bytes=10-"])
+        #expect(none.status == .rangeNotSatisfiable && none.fields[.contentRange] == "bytes */10")
+        // Two parts of a short file are longer than the file.
+        #expect(try await load("/digits.txt", .get, ["Range": "bytes=0-0,9-9"]).status == .ok)
+        let two = try await load("/long.txt", .get, ["Range": "bytes=0-1,9998-"])
+        #expect(two.status == .partialContent && two.fields[.contentLength] == "\(two.body?.count ?? 0)")
+        #expect(two.fields[.contentType]?.hasPrefix("multipart/byteranges; boundary=") == true)
+        #expect(two.text?.contains("Content-Range: bytes 9998-9999/10000\r\n\r\n89\r\n--") == true)
+    }
+
+    @Test func redirects() async throws {
+        let response = try await load("/sub?x=1")
+        #expect(response.status == .permanentRedirect && response.fields[.location] == "/sub/?x=1")
+    }
+
+    /// A compressed file has a weak tag, which still makes a 304; a range is not compressed.
+    @Test func compression() async throws {
+        let plain = try await load("/long.txt")
+        let tag = try #require(plain.fields[.entityTag])
+        let coded = try await load("/long.txt", .get, ["Accept-Encoding": "gzip"], compressed: true)
+        #expect(coded.fields[.contentEncoding] == "gzip" && coded.fields[.entityTag] == "W/\(tag)")
+        #expect(coded.fields[.vary] == "Accept-Encoding" && coded.fields[.contentLength] == nil)
+        #expect(try #require(coded.body).count < 1000)
+        let range = try await load(
+            "/long.txt", .get, ["Accept-Encoding": "gzip", "Range": "bytes=0-1"], compressed: true)
+        #expect(range.text == "01" && range.fields[.contentEncoding] == nil && range.fields[.vary] == "Accept-Encoding")
+        let unchanged = try await load(
+            "/long.txt", .get, ["Accept-Encoding": "gzip", "If-None-Match": "W/\(tag)"], compressed: true)
+        #expect(unchanged.status == .notModified && unchanged.fields[.vary] == "Accept-Encoding")
+        #expect(unchanged.fields[.entityTag] == "W/\(tag)" && unchanged.fields[.contentEncoding] == nil)
+    }
+}
+
+private enum TemporaryFolder {
+    /// Makes an empty folder.
+    static func make() -> String {
+        var template = Array("/tmp/static-files-XXXXXX".utf8CString)
+        return template.withUnsafeMutableBufferPointer { String(cString: mkdtemp($0.baseAddress!)) }
+    }
+}

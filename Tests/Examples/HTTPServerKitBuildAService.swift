@@ -1,0 +1,6 @@
+import HTTPServerKit
+
+enum HTTPServerKitBuildAService {
+    nonisolated(unsafe) static var router = Router()
+    nonisolated(unsafe) static var configuration = HTTPServer.Configuration()
+}
