@@ -1,6 +1,6 @@
 """The rows: their variants, placement and goals. This file is data only.
 
-A goal is `METRIC <= NUMBER` or `METRIC <= NUMBER x VARIANT`. The metric is cpu, wall, memory (bytes per connection) or
+A goal is `METRIC <= NUMBER`, `METRIC <= NUMBER ns` or `METRIC <= NUMBER x VARIANT`. The metric is cpu, wall, memory (bytes per connection) or
 instructions (of user code, per unit). Ratios compare medians of the same run.
 """
 
@@ -46,6 +46,7 @@ NIO = "bench-nio"
 NIO_TLS = "bench-nio-tls"
 AHC = "bench-ahc"
 LFTP = "lftp"
+CFNETWORK = "bench-cfnetwork"
 
 READ = "port={send} buffer=65536"
 WRITE = "port={sink} buffer=65536 bytes={size}"
@@ -351,5 +352,29 @@ GROUPS = (
             Variant("ours, async", OURS, "resolve-async", DNS, goals=(
                 "wall <= 1.05 x C getaddrinfo, 16 threads",)),
         ),
+    ),
+    # 8. CFNetwork in C
+    Group(
+        "8a", "CFReadStream in C, plain TCP", "GiB", 4 * GIB, GIB // 2, placement="split", rounds=9,
+        instruction_sizes=BULK_INSTRUCTIONS,
+        variants=(
+            Variant("C read", FLOORS, "read", READ),
+            Variant("blocking", CFNETWORK, "read", READ, goals=("cpu <= 1.10 x C read",)),
+            Variant("run loop", CFNETWORK, "events", READ, goals=("cpu <= 2.00 x C read",)),
+        ),
+    ),
+    Group(
+        "8b", "one buffered byte of a response, with CFReadStreamRead", "byte", 1_000_000, 200_000,
+        instruction_sizes=(20_000, 80_000),
+        variants=(Variant("ours", CFNETWORK, "byte", "port={http} path={file} count={size}", goals=("cpu <= 400 ns",)),),
+    ),
+    Group(
+        "8c", "create and release a CFHTTPMessage", "message", 1_000_000, 200_000, instruction_sizes=(10_000, 40_000),
+        variants=(Variant("ours", CFNETWORK, "message", "count={size}", goals=("cpu <= 600 ns",)),),
+    ),
+    Group(
+        "8d", "create and release a stream of a request", "stream", 20_000, 5_000, instruction_sizes=(1_000, 4_000),
+        metrics=("memory", "cpu", "wall"),
+        variants=(Variant("ours", CFNETWORK, "stream", "count={size}", goals=("memory <= 3072",)),),
     ),
 )

@@ -44,6 +44,8 @@ class Programs:
             if not shutil.which("lftp"):
                 raise Unavailable("lftp is not installed (Scripts/bootstrap --bench)")
             return Path(__file__).resolve().parent / "lftp.py"
+        if program == "bench-cfnetwork":
+            return self.built_with_installed_cfnetwork()
         package = ROOT / "Rivals" if program in RIVALS else ROOT
         elsewhere = os.environ.get("NETKIT_BENCH_BUILD")
         scratch = Path(elsewhere).resolve() / package.name if elsewhere else package / ".build"
@@ -63,4 +65,23 @@ class Programs:
             errors = [line for line in (result.stdout + result.stderr).splitlines() if "error:" in line]
             print("\n".join(errors) or result.stderr, file=sys.stderr)
             raise Unavailable("the build failed, see above")
+        return path
+
+    def built_with_installed_cfnetwork(self):
+        """Compiles the program in C as a user of the installed library does."""
+        prefix = self.stripped_directory / "cfnetwork"
+        result = subprocess.run(
+            [ROOT.parent.parent / "Scripts" / "install", "--cfnetwork", "--prefix", prefix], capture_output=True, text=True)
+        if result.returncode != 0:
+            raise Unavailable(f"CFNetwork was not installed: {result.stderr.strip()}")
+        environment = os.environ | {"PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig"}
+        options = [subprocess.run(["pkg-config", kind, "CFNetwork"], env=environment, capture_output=True, text=True).stdout.split()
+                   for kind in ("--cflags", "--libs")]
+        path, measure = prefix / "bench-cfnetwork", ROOT / "Sources" / "CMeasure"
+        sources = [ROOT / "CFNetwork" / "cfnetwork.c", measure / "measure.c"]
+        result = subprocess.run(
+            ["cc", "-O2", "-D_GNU_SOURCE", f"-I{measure / 'include'}", *options[0], *sources, *options[1], "-o", path],
+            capture_output=True, text=True)
+        if result.returncode != 0:
+            raise Unavailable(result.stderr.strip())
         return path

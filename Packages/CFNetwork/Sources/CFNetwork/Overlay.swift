@@ -659,7 +659,7 @@ public var kCFStreamPropertyHTTPRequestBytesWrittenCount: NSString {
 /// NULL for a message that is not a complete request.
 @_alwaysEmitIntoClient
 public func CFReadStreamCreateForHTTPRequest(_ alloc: CFAllocator?, _ request: CFHTTPMessage) -> Unmanaged<CFReadStream>
-{ CFNetworkC.__CFReadStreamCreateForHTTPRequest(alloc, bridge(request)) }
+{ stream(CFNetworkC.__CFReadStreamCreateForHTTPRequest(alloc, bridge(request))) }
 
 /// Creates a stream that sends the request with a body that is read from another stream, which must not have been opened. With a
 /// Content-Length the body must have that length, without one it is sent in chunks. It can be sent once: a redirect that needs it
@@ -668,13 +668,14 @@ public func CFReadStreamCreateForHTTPRequest(_ alloc: CFAllocator?, _ request: C
 public func CFReadStreamCreateForStreamedHTTPRequest(
     _ alloc: CFAllocator?, _ requestHeaders: CFHTTPMessage, _ requestBody: CFReadStream
 ) -> Unmanaged<CFReadStream> {
-    CFNetworkC.__CFReadStreamCreateForStreamedHTTPRequest(alloc, bridge(requestHeaders), requestBody)
+    stream(
+        CFNetworkC.__CFReadStreamCreateForStreamedHTTPRequest(alloc, bridge(requestHeaders), readObject(requestBody)))
 }
 
 /// Sets the proxy for http URLs by kCFStreamPropertyHTTPProxy. Declared by older systems.
 @_alwaysEmitIntoClient
 public func CFHTTPReadStreamSetProxy(_ httpStream: CFReadStream, _ proxyHost: NSString, _ proxyPort: CFIndex) {
-    CFNetworkC.__CFHTTPReadStreamSetProxy(httpStream, bridge(proxyHost), proxyPort)
+    CFNetworkC.__CFHTTPReadStreamSetProxy(readObject(httpStream), bridge(proxyHost), proxyPort)
 }
 
 /// Key of credentials: the user name (CFString).
@@ -843,7 +844,7 @@ public var kCFFTPResourceModDate: NSString { bridge(CFNetworkC.__kCFFTPResourceM
 /// a URL that cannot be used with FTP.
 @_alwaysEmitIntoClient
 public func CFReadStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: NSURL) -> Unmanaged<CFReadStream> {
-    CFNetworkC.__CFReadStreamCreateWithFTPURL(alloc, bridge(ftpURL))
+    stream(CFNetworkC.__CFReadStreamCreateWithFTPURL(alloc, bridge(ftpURL)))
 }
 
 /// Parses the first line of a listing. Returns the number of bytes of the line and its end, 0 if the line is incomplete, or -1 if it
@@ -861,7 +862,7 @@ public func CFFTPCreateParsedResourceListing(
 /// URL that cannot be used with FTP.
 @_alwaysEmitIntoClient
 public func CFWriteStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: NSURL) -> Unmanaged<CFWriteStream> {
-    CFNetworkC.__CFWriteStreamCreateWithFTPURL(alloc, bridge(ftpURL))
+    stream(CFNetworkC.__CFWriteStreamCreateWithFTPURL(alloc, bridge(ftpURL)))
 }
 
 /// Key of a proxy: its type (CFString), a kCFProxyType….
@@ -1052,10 +1053,10 @@ public func CFNetworkCopySystemProxySettings() -> Unmanaged<NSDictionary>? {
 /// Copies the proxies to try for a URL, in order (CFArray of CFDictionary); at least one. Hosts of this machine and exceptions are reached
 /// directly. Otherwise a script decides alone; without one, the proxy for the scheme of the URL comes first, then the SOCKS proxy.
 ///
-/// NULL for settings with an invalid value.
+/// NULL for settings with an invalid value. Settings of NULL have no proxies, as when the system has none.
 @_alwaysEmitIntoClient
-public func CFNetworkCopyProxiesForURL(_ url: NSURL, _ proxySettings: NSDictionary) -> Unmanaged<NSArray> {
-    bridge(CFNetworkC.__CFNetworkCopyProxiesForURL(bridge(url), bridge(proxySettings)))
+public func CFNetworkCopyProxiesForURL(_ url: NSURL, _ proxySettings: NSDictionary?) -> Unmanaged<NSArray> {
+    bridge(CFNetworkC.__CFNetworkCopyProxiesForURL(bridge(url), proxySettings.map { bridge($0) }))
 }
 
 /// Runs a script to choose the proxies for a URL, and waits for the result, for at most ten seconds. It runs in a separate process without

@@ -75,6 +75,26 @@ static void makePair(CFAllocatorRef allocator, struct CFNPair pair, CFReadStream
 void CFNReadStreamSignal(CFReadStreamRef stream, CFStreamEventType event, CFErrorRef error) { CFReadStreamSignalEvent(stream, event, error); }
 void CFNWriteStreamSignal(CFWriteStreamRef stream, CFStreamEventType event, CFErrorRef error) { CFWriteStreamSignalEvent(stream, event, error); }
 
+// Swift on Linux does not show the dispatch_queue_t of a DispatchQueue. Its events pass through a queue of the stream's own.
+// <dispatch/dispatch.h> is in the toolchain's folder, where the C targets of a package do not find it.
+typedef struct dispatch_queue_s *DispatchQueueRef;
+extern DispatchQueueRef dispatch_queue_create(const char *label, void *attributes);
+extern void dispatch_release(void *object);
+extern void CFReadStreamSetDispatchQueue(CFReadStreamRef stream, DispatchQueueRef queue);
+extern void CFWriteStreamSetDispatchQueue(CFWriteStreamRef stream, DispatchQueueRef queue);
+
+void CFNReadStreamSetOwnQueue(CFReadStreamRef stream, Boolean isSet) {
+    DispatchQueueRef queue = isSet ? dispatch_queue_create("CFReadStream", NULL) : NULL;
+    CFReadStreamSetDispatchQueue(stream, queue);
+    if (queue != NULL) dispatch_release(queue);
+}
+
+void CFNWriteStreamSetOwnQueue(CFWriteStreamRef stream, Boolean isSet) {
+    DispatchQueueRef queue = isSet ? dispatch_queue_create("CFWriteStream", NULL) : NULL;
+    CFWriteStreamSetDispatchQueue(stream, queue);
+    if (queue != NULL) dispatch_release(queue);
+}
+
 // The following functions are declared by the toolchain's CFStream.h. Its own definitions jump to NULL, turn error domains into
 // kCFStreamErrorDomainCustom, or are missing.
 

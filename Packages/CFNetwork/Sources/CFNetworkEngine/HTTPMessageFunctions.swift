@@ -19,7 +19,7 @@ private func state(of message: CFHTTPMessage) -> HTTPMessageState { state(of: me
 public func __CFHTTPMessageCreateRequest(
     _ alloc: CFAllocator?, _ requestMethod: CFString, _ url: CFURL, _ httpVersion: CFString
 ) -> Unmanaged<CFHTTPMessage> {
-    makeMessage(HTTPMessageState(method: string(requestMethod), url: url, version: string(httpVersion)), alloc)
+    makeMessage(HTTPMessageState.request(method: requestMethod, url: url, version: httpVersion), alloc)
 }
 
 @_cdecl("CFHTTPMessageCreateResponse") @implementation

@@ -1,9 +1,11 @@
 internal import CFNetworkC
 internal import CFNetworkC.Runtime
 internal import CoreFoundation
+internal import EventLoops
 public import Foundation
 internal import HTTPAuth
 internal import HTTPMessage
+internal import Synchronization
 
 /// The Swift class of every CFHTTPMessage, by which `as?`, `as!` and `is` recognize it.
 ///
@@ -34,7 +36,13 @@ final class HTTPMessageState: ObjectState {
         return type
     }()
 
-    private(set) var message: AnyHTTPMessage
+    /// The message. Nil until `draft` is needed as a message.
+    private var built: AnyHTTPMessage?
+    private let isBuilt: Atomic<Bool>
+    /// The arguments that a request was created with, if they are simple and certainly valid.
+    private let draft: RequestDraft?
+    /// Several threads may read a message that none changes.
+    private static let building = Locked(())
     /// The URL object that a request was created with.
     private let url: CFURL?
     /// The fields that were set before the header was complete; a value of nil removes the received field.
@@ -52,13 +60,24 @@ final class HTTPMessageState: ObjectState {
     }
 
     init(_ message: AnyHTTPMessage, url: CFURL? = nil, source: Source? = nil) {
-        self.message = message
+        built = message
+        isBuilt = Atomic(true)
+        draft = nil
         self.url = url
         self.source = source
     }
 
+    private init(_ draft: RequestDraft, url: CFURL) {
+        self.draft = draft
+        isBuilt = Atomic(false)
+        self.url = url
+        source = nil
+    }
+
     init(copying other: HTTPMessageState) {
-        message = other.message
+        built = other.message
+        isBuilt = Atomic(true)
+        draft = nil
         url = other.url
         earlyFields = other.earlyFields
         source = other.source
@@ -66,12 +85,41 @@ final class HTTPMessageState: ObjectState {
     }
 
     /// A request. Nil if an argument is invalid.
-    convenience init?(method: String, url: CFURL, version: String) {
-        guard let method = HTTPMethod(method), let address = URL(string: string(url)),
-            let version = HTTPVersion(text: version),
-            let request = try? HTTPRequest(method: method, url: address, version: version)
-        else { return nil }
-        self.init(AnyHTTPMessage(request), url: url)
+    static func request(method: CFString, url: CFURL, version: CFString) -> HTTPMessageState? {
+        if let draft = RequestDraft(method: method, url: url, version: version) {
+            return HTTPMessageState(draft, url: url)
+        }
+        guard let method = HTTPMethod(string(method)), let version = HTTPVersion(text: string(version)) else {
+            return nil
+        }
+        return message(method, url, version).map { HTTPMessageState($0, url: url) }
+    }
+
+    private static func message(_ method: HTTPMethod, _ url: CFURL, _ version: HTTPVersion) -> AnyHTTPMessage? {
+        guard let address = URL(string: string(url)) else { return nil }
+        return (try? HTTPRequest(method: method, url: address, version: version)).map { AnyHTTPMessage($0) }
+    }
+
+    private(set) var message: AnyHTTPMessage {
+        _read {
+            if !isBuilt.load(ordering: .acquiring) { build() }
+            yield built.unsafelyUnwrapped
+        }
+        _modify {
+            if !isBuilt.load(ordering: .acquiring) { build() }
+            var message = built.take().unsafelyUnwrapped
+            defer { built = message }
+            yield &message
+        }
+    }
+
+    private func build() {
+        Self.building.withLock { _ in
+            if isBuilt.load(ordering: .relaxed) { return }
+            if let draft, let url { built = Self.message(draft.method, url, draft.version) }
+            precondition(built != nil, "the arguments of a draft are valid")
+            isBuilt.store(true, ordering: .releasing)
+        }
     }
 
     /// A response. Nil if an argument is invalid.

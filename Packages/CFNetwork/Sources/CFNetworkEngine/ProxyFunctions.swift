@@ -14,8 +14,9 @@ public func __CFNetworkCopySystemProxySettings() -> Unmanaged<CFDictionary>? {
 }
 
 @_cdecl("CFNetworkCopyProxiesForURL") @implementation
-public func __CFNetworkCopyProxiesForURL(_ url: CFURL, _ proxySettings: CFDictionary) -> Unmanaged<CFArray> {
-    guard let url = URL(string: string(url)), var settings = ProxySettings(dictionary: nsDictionary(proxySettings))
+public func __CFNetworkCopyProxiesForURL(_ url: CFURL, _ proxySettings: CFDictionary?) -> Unmanaged<CFArray> {
+    let dictionary = proxySettings.map { nsDictionary($0) } ?? NSDictionary()
+    guard let url = URL(string: string(url)), var settings = ProxySettings(dictionary: dictionary)
     else { return nullable(nil) }
     settings.bypassesLoopback = true
     return cfArray(settings.choices(for: url).map { $0.cfDictionary(for: url) })

@@ -4,7 +4,7 @@
 public import CFNetworkC
 public import CFNetworkC.Runtime
 public import CoreFoundation
-internal import Foundation
+public import Foundation
 internal import HostResolver
 @_spi(CoreFoundation) internal import RunLoopDelivery
 internal import StreamKit
@@ -94,7 +94,9 @@ public func cfn_stream_open(
         isOpen.pointee = false
         return false
     }
-    isOpen.pointee = state.status != .opening
+    // A connection that has failed by now is reported as one that fails later: without the event that it has opened.
+    let status = state.status
+    isOpen.pointee = status != .opening && status != .error
     return true
 }
 
@@ -119,7 +121,11 @@ public func cfn_read_bytes(
     guard count > 0 else { return 0 }
     do throws(StreamError) {
         let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: count)
-        let read = try state(pointer, as: ReadStreamState.self).read(into: buffer)
+        // A reference to the object would be counted for each read.
+        let state = Unmanaged<ReadStreamState>.fromOpaque(pointer)
+        let read = try state._withUnsafeGuaranteedRef { state in
+            Result { () throws(StreamError) in try state.read(into: buffer) }
+        }.get()
         isAtEnd.pointee = read == 0
         return read
     } catch let failure {
@@ -184,4 +190,11 @@ public func cfn_stream_schedule(_ pointer: UnsafeMutableRawPointer, _ loop: CFRu
 @_cdecl("cfn_stream_unschedule") @implementation
 public func cfn_stream_unschedule(_ pointer: UnsafeMutableRawPointer, _ loop: CFRunLoop, _ mode: CFString) {
     state(pointer).removeTarget(runLoopTarget(loop, mode))
+}
+
+/// Creates a CFReadStream that reads an InputStream of any class, which is opened and closed with it.
+///
+/// On Apple's systems, every InputStream is a CFReadStream.
+public func CFNReadStreamCreateWithInputStream(_ input: InputStream) -> Unmanaged<CFReadStream> {
+    nullable(makeReadStream(nil, ReadStreamState(ReadStream(transport: StreamedBody(input)), keys: .socket)))
 }

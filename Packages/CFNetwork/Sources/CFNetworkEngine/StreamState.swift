@@ -10,7 +10,7 @@ internal import StreamKitFoundation
 /// The state of a CFReadStream or a CFWriteStream: a stream of StreamKit.
 ///
 /// Theory of operation. CoreFoundation keeps the client, the status and the schedule, and calls the functions of
-/// CFNetworkRuntime.h. The stream below gets one client with the first run loop. Its events arrive in the perform function of a
+/// CFNetworkRuntime.h. The stream below has a client while it is scheduled. Its events arrive in the perform function of a
 /// run loop source and are reported to CoreFoundation there: it calls its client at once, because the stream is scheduled on
 /// that run loop.
 ///
@@ -21,7 +21,7 @@ class StreamState: ObjectState, @unchecked Sendable {
     // at a time, as on Apple's systems.
     private struct Schedule {
         var targets: [RunLoopTarget] = []
-        var hasClient = false
+        var hasReportedOpen = false
     }
     private let schedule = Locked(Schedule())
     /// The settings that were made by a dictionary, by key.
@@ -70,17 +70,31 @@ class StreamState: ObjectState, @unchecked Sendable {
     final func addTarget(_ target: RunLoopTarget) {
         let (isFirst, isNew) = schedule.withLock { schedule in
             if schedule.targets.contains(where: { $0.isSame(as: target) }) { return (false, false) }
-            defer { schedule.hasClient = true }
             schedule.targets.append(target)
-            return (!schedule.hasClient, true)
+            return (schedule.targets.count == 1, true)
         }
         if isFirst { attachClient() }
         if isNew { add(target) }
     }
 
     final func removeTarget(_ target: RunLoopTarget) {
-        schedule.withLock { schedule in schedule.targets.removeAll { $0.isSame(as: target) } }
+        let isLast = schedule.withLock { schedule in
+            let count = schedule.targets.count
+            schedule.targets.removeAll { $0.isSame(as: target) }
+            return count > 0 && schedule.targets.isEmpty
+        }
         remove(target)
+        // CoreFoundation schedules a stream for the time of a blocking call. A client would cost later reads a third.
+        if isLast { removeClient() }
+    }
+
+    /// Whether an event is reported. A client that was removed and set again hears once more that the stream has opened.
+    fileprivate final func isNew(_ event: StreamEvent) -> Bool {
+        guard event == .openCompleted else { return true }
+        return schedule.withLock { schedule in
+            defer { schedule.hasReportedOpen = true }
+            return !schedule.hasReportedOpen
+        }
     }
 
     /// The value of a property, as an object of CoreFoundation. Nil for a property that the stream does not have.
@@ -104,67 +118,107 @@ class StreamState: ObjectState, @unchecked Sendable {
 
 /// The state of a CFReadStream.
 final class ReadStreamState: StreamState, @unchecked Sendable {
-    private let stream: BridgedInputStream
+    /// The stream below. Half of a pair has Foundation's form from the start, because it shares TLS with the other half; another
+    /// stream gets it for Foundation's properties.
+    private enum Below {
+        case plain(ReadStream)
+        case bridged(BridgedInputStream)
+    }
+    private var below: Below
     /// The CFStream that owns this state. Set once, before the stream can be used.
     private weak var object: CFReadStream?
 
     private let httpLoad: HTTPLoad?
 
     init(_ stream: BridgedInputStream, keys: StreamKeys = .socket, load: HTTPLoad? = nil) {
-        self.stream = stream
+        below = .bridged(stream)
         httpLoad = load
         super.init(keys: keys)
     }
 
-    convenience init(_ stream: ReadStream, keys: StreamKeys, load: HTTPLoad? = nil) {
-        self.init(BridgedInputStream(stream), keys: keys, load: load)
+    init(_ stream: ReadStream, keys: StreamKeys, load: HTTPLoad? = nil) {
+        below = .plain(stream)
+        httpLoad = load
+        super.init(keys: keys)
     }
 
     override var summary: String { "read stream, \(status)" }
-    override var status: StreamStatus { stream.readStream.status }
-    override var failure: StreamError? { stream.readStream.error }
-    override var isReady: Bool { stream.hasBytesAvailable }
-    override var kind: StreamKind { stream.readStream.kind }
+    override var status: StreamStatus { reader.status }
+    override var failure: StreamError? { reader.error }
+    override var isReady: Bool { reader.hasBytesAvailable }
+    override var kind: StreamKind { reader.kind }
     override var load: HTTPLoad? { httpLoad }
+
     /// The stream below.
-    var reader: ReadStream { stream.readStream }
+    var reader: ReadStream {
+        switch below {
+        case .plain(let stream): stream
+        case .bridged(let stream): stream.readStream
+        }
+    }
+
+    /// The stream below in Foundation's form.
+    private var bridged: BridgedInputStream {
+        switch below {
+        case .plain(let stream):
+            let bridged = BridgedInputStream(stream)
+            below = .bridged(bridged)
+            return bridged
+        case .bridged(let stream): return stream
+        }
+    }
+
+    /// The stream below once it is open: TLS has begun then, and nothing replaces it any more.
+    private var opened: ReadStream?
 
     func attach(_ object: CFReadStream) { self.object = object }
-    override func open() throws(StreamError) { try stream.readStream.open() }
-    override func close() { stream.close() }
+
+    override func open() throws(StreamError) {
+        let reader = reader
+        opened = reader
+        try reader.open()
+    }
+
+    override func close() {
+        switch below {
+        case .plain(let stream): stream.close()
+        case .bridged(let stream): stream.close()
+        }
+    }
+
     override fileprivate func abandon() {
         httpLoad?.processResponse()
-        stream.close()
+        close()
     }
 
-    override fileprivate func removeClient() { stream.readStream.setClient([], nil) }
-    override fileprivate func add(_ target: RunLoopTarget) { stream.readStream.schedule(on: target) }
-    override fileprivate func remove(_ target: RunLoopTarget) { stream.readStream.unschedule(from: target) }
-    override func value<Value>(_ property: StreamProperty<Value>) -> Value? { stream.readStream[property] }
+    override fileprivate func removeClient() { reader.setClient([], nil) }
+    override fileprivate func add(_ target: RunLoopTarget) { reader.schedule(on: target) }
+    override fileprivate func remove(_ target: RunLoopTarget) { reader.unschedule(from: target) }
+    override func value<Value>(_ property: StreamProperty<Value>) -> Value? { reader[property] }
 
     override func set<Value>(_ property: StreamProperty<Value>, to value: Value?) -> Bool {
-        (try? stream.readStream.set(property, to: value)) != nil
+        (try? reader.set(property, to: value)) != nil
     }
 
-    override func foundationValue(_ key: String) -> AnyObject? { stream.property(forKey: .init(key)) }
+    override func foundationValue(_ key: String) -> AnyObject? { bridged.property(forKey: .init(key)) }
 
     override func setFoundationValue(_ value: AnyObject?, _ key: String) -> Bool {
-        stream.setProperty(value, forKey: .init(key))
+        bridged.setProperty(value, forKey: .init(key))
     }
 
     override fileprivate func attachClient() {
-        stream.readStream.setClient(.all) { [weak self] _, event in self?.report(event) }
+        reader.setClient(.all) { [weak self] _, event in self?.report(event) }
     }
 
     private func report(_ event: StreamEvent) {
-        guard let object else { return }
+        guard let object, isNew(event) else { return }
         let error = event == .errorOccurred ? failure?.cfError : nil
         defer { error?.release() }
         CFNReadStreamSignal(object, CFStreamEventType(rawValue: event.rawValue), error?.takeUnretainedValue())
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int {
-        try stream.readStream.read(into: buffer)
+        try (opened ?? reader).read(into: buffer)
     }
 }
 
@@ -222,7 +276,7 @@ final class WriteStreamState: StreamState, @unchecked Sendable {
     }
 
     private func report(_ event: StreamEvent) {
-        guard let object else { return }
+        guard let object, isNew(event) else { return }
         let error = event == .errorOccurred ? failure?.cfError : nil
         defer { error?.release() }
         CFNWriteStreamSignal(object, CFStreamEventType(rawValue: event.rawValue), error?.takeUnretainedValue())

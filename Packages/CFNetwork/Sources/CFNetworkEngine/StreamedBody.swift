@@ -2,14 +2,15 @@ internal import CFNetworkC
 @preconcurrency internal import CoreFoundation
 internal import Dispatch
 internal import EventLoops
+internal import Foundation
 internal import StreamKit
 
-/// A CFReadStream of any kind as the transport of a stream that reads it: the body of an HTTP request.
+/// A CFReadStream or InputStream of any kind as the transport of a stream that reads it: the body of an HTTP request.
 ///
-/// Theory of operation. A CFReadStream has no form of reading that works for every kind without waiting. A queue of this
+/// Theory of operation. Such a stream has no form of reading that works for every kind without waiting. A queue of this
 /// transport therefore opens, reads and closes it, one piece at a time, and the reader waits for the piece.
 final class StreamedBody: StreamTransport, @unchecked Sendable {
-    // The lock protects the state. Only the queue uses the CFReadStream.
+    // The lock protects the state. Only the queue uses the source.
     private enum State {
         case idle
         case reading
@@ -21,12 +22,12 @@ final class StreamedBody: StreamTransport, @unchecked Sendable {
 
     private static let pieceSize = 64 * 1024
 
-    private let stream: CFReadStream
+    private let source: any ByteSource
     private let queue = DispatchQueue(label: "CFNetwork.StreamedBody")
     private let state = Locked(State.idle)
     let waitPoint = WaitPoint(only: .reader)
 
-    init(_ stream: CFReadStream) { self.stream = stream }
+    init(_ source: any ByteSource) { self.source = source }
 
     var kind: StreamKind { .readTransport }
 
@@ -59,7 +60,7 @@ final class StreamedBody: StreamTransport, @unchecked Sendable {
             if case .closed = state { return false }
             return true
         }
-        if isIdle { queue.async { CFReadStreamClose(self.stream) } }
+        if isIdle { queue.async { self.source.close() } }
         waitPoint.close()
     }
 
@@ -92,27 +93,59 @@ final class StreamedBody: StreamTransport, @unchecked Sendable {
             state = next
             return false
         }
-        if isClosed { CFReadStreamClose(stream) } else { waitPoint.signal(.readable) }
+        if isClosed { source.close() } else { waitPoint.signal(.readable) }
     }
 
     private func nextState() -> State {
-        if CFReadStreamGetStatus(stream) == .notOpen, !CFReadStreamOpen(stream) { return .failed(failure) }
+        guard source.openIfNeeded() else { return .failed(source.failure) }
         var count = 0
         let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { memory, initialized in
-            if let start = memory.baseAddress { count = CFReadStreamRead(stream, start, memory.count) }
+            if let start = memory.baseAddress { count = source.read(start, maxLength: memory.count) }
             initialized = max(0, count)
         }
         if count > 0 { return .piece(piece, used: 0) }
-        return count == 0 ? .ended : .failed(failure)
-    }
-
-    /// The failure of the CFReadStream; EIO if it has none.
-    private var failure: StreamError {
-        let error = CFReadStreamGetError(stream)
-        if error.domain == 0 { return StreamError(posix: 5) }
-        let domain = StreamErrorDomain(rawValue: error.domain)
-        if domain == .posix { return StreamError(posix: error.error) }
-        let sentence = Sentence("cfnetwork.body", "The stream of the request's body failed.")
-        return StreamError(domain: domain, code: Int(error.error), sentence: sentence)
+        return count == 0 ? .ended : .failed(source.failure)
     }
 }
+
+/// What a body is read from.
+protocol ByteSource: AnyObject {
+    /// Opens the source unless it is open; false if that failed.
+    func openIfNeeded() -> Bool
+    /// Reads 1 to `maxLength` bytes, blocking the thread. Returns 0 at the end and -1 for a failure.
+    func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int
+    func close()
+    /// The failure of the source; EIO if it has none.
+    var failure: StreamError { get }
+}
+
+extension CFReadStream: ByteSource {
+    func openIfNeeded() -> Bool { CFReadStreamGetStatus(self) != .notOpen || CFReadStreamOpen(self) }
+    func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
+        CFReadStreamRead(self, buffer, maxLength)
+    }
+    func close() { CFReadStreamClose(self) }
+
+    var failure: StreamError {
+        let error = CFReadStreamGetError(self)
+        if error.domain == 0 { return StreamError(posix: EIO) }
+        let domain = StreamErrorDomain(rawValue: error.domain)
+        if domain == .posix { return StreamError(posix: error.error) }
+        return StreamError(domain: domain, code: Int(error.error), sentence: bodySentence)
+    }
+}
+
+extension InputStream: ByteSource {
+    func openIfNeeded() -> Bool {
+        if streamStatus == .notOpen { open() }
+        return streamStatus != .error
+    }
+
+    var failure: StreamError {
+        guard let error = streamError as NSError? else { return StreamError(posix: EIO) }
+        if error.domain == NSPOSIXErrorDomain { return StreamError(posix: Int32(truncatingIfNeeded: error.code)) }
+        return StreamError(domain: .custom, code: error.code, sentence: bodySentence)
+    }
+}
+
+private let bodySentence = Sentence("cfnetwork.body", "The stream of the request's body failed.")

@@ -88,6 +88,9 @@ const char *CFNetworkProxiesProgram(void) {
     CFRelease(settings);
 
     // The system's settings can be NULL; those that exist are settings.
+    proxies = copyProxies(http, NULL);
+    CHECK(proxies != NULL && CFArrayGetCount(proxies) == 1);
+    CFRelease(proxies);
     CFDictionaryRef system = CFNetworkCopySystemProxySettings();
     if (system != NULL) {
         proxies = copyProxies(http, system);

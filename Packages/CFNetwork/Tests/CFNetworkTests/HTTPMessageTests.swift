@@ -1,4 +1,5 @@
 import CFNetwork
+import HTTPMessage
 import Testing
 
 @testable import CFNetworkEngine
@@ -109,5 +110,39 @@ struct HTTPMessageTests {
         #expect(value(message) == nil && value(message, "Proxy-Authorization") == nil)
         #expect(CFHTTPMessageAddAuthentication(message, failure, user, password, nil, true))
         #expect(value(message, "Proxy-Authorization") == "Basic am9lOnNlY3JldA==")
+    }
+
+    /// What a draft accepts without examination, the examination accepts: a message is built later without failing.
+    @Test func simpleURLsAreValid() throws {
+        var generator = SystemRandomNumberGenerator()
+        let alphabet = Array("ab./?-_~=&:109#%@[".utf8)
+        var simple = 0
+        for _ in 0..<20_000 {
+            let rest = (0..<Int.random(in: 0...8, using: &generator)).map { _ in
+                alphabet.randomElement(using: &generator)!
+            }
+            let text = (Bool.random(using: &generator) ? "http://" : "https://") + String(decoding: rest, as: UTF8.self)
+            guard Array(text.utf8).withUnsafeBufferPointer(RequestDraft.isSimpleURL) else { continue }
+            simple += 1
+            let url = try #require(URL(string: text), "\(text)")
+            let request = try HTTPRequest(method: .get, url: url)
+            #expect(request.target.description.hasPrefix("/"), "\(text)")
+        }
+        #expect(simple > 500)
+    }
+
+    /// Threads that read a new message build it once.
+    @Test func concurrentReaders() async {
+        for _ in 0..<200 {
+            let url = URL(string: "http://example.org/a")! as CFURL
+            nonisolated(unsafe) let message = CFHTTPMessageCreateRequest(nil, "GET" as CFString, url, kCFHTTPVersion1_1)
+                .takeRetainedValue()
+            await withTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask { CFHTTPMessageCopySerializedMessage(message)?.takeRetainedValue().length == 19 }
+                }
+                for await isComplete in group { #expect(isComplete) }
+            }
+        }
     }
 }

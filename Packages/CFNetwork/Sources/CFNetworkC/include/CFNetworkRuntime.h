@@ -61,6 +61,10 @@ CFWriteStreamRef _Nullable CFNWriteStreamCreate(CFAllocatorRef _Nullable allocat
 void CFNReadStreamSignal(CFReadStreamRef _Nonnull stream, CFStreamEventType event, CFErrorRef _Nullable error);
 void CFNWriteStreamSignal(CFWriteStreamRef _Nonnull stream, CFStreamEventType event, CFErrorRef _Nullable error);
 
+/// Calls the client of a stream on a dispatch queue of its own, or no longer.
+void CFNReadStreamSetOwnQueue(CFReadStreamRef _Nonnull stream, Boolean isSet);
+void CFNWriteStreamSetOwnQueue(CFWriteStreamRef _Nonnull stream, Boolean isSet);
+
 /// Calls the callback of a proxy script. The client is NULL if the context's pointer is.
 void CFNProxyResultCall(CFProxyAutoConfigurationResultCallback _Nonnull callback, void *_Nullable client, CFArrayRef _Nonnull proxies, CFErrorRef _Nullable error);
 

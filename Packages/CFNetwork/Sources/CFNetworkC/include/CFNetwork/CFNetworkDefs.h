@@ -9,8 +9,9 @@
 #define __COREFOUNDATION_FORSWIFTFOUNDATIONONLY__ 1
 #endif
 
-// The functions that take a dispatch queue are declared only if this is defined. The toolchain never defines it.
-#if !defined(__HAS_DISPATCH__) && __has_include(<dispatch/dispatch.h>)
+// The functions that take a dispatch queue are declared only if this is defined. The toolchain never defines it. g++ comments on
+// attributes in <dispatch/dispatch.h>, so for g++ they are declared below.
+#if !defined(__HAS_DISPATCH__) && __has_include(<dispatch/dispatch.h>) && (!defined(__cplusplus) || defined(__clang__))
 #define __HAS_DISPATCH__ 1
 #endif
 
@@ -33,6 +34,19 @@
 #else
 #include <../../../swift/CoreFoundation/CoreFoundation.h>
 #endif
+
+#if defined(__cplusplus) && !defined(__HAS_DISPATCH__)
+typedef struct dispatch_queue_s *dispatch_queue_t;
+CF_EXTERN_C_BEGIN
+extern void CFReadStreamSetDispatchQueue(CFReadStreamRef stream, dispatch_queue_t queue);
+extern void CFWriteStreamSetDispatchQueue(CFWriteStreamRef stream, dispatch_queue_t queue);
+extern dispatch_queue_t CFReadStreamCopyDispatchQueue(CFReadStreamRef stream);
+extern dispatch_queue_t CFWriteStreamCopyDispatchQueue(CFWriteStreamRef stream);
+CF_EXTERN_C_END
+#endif
+
+// The OSStatus of success, which Apple's CoreFoundation includes.
+enum { noErr = 0 };
 
 // The toolchain's CFSTR is a statement expression: it cannot be used at file scope or in a static initializer, and its text
 // must be ASCII. With -fcf-runtime-abi=swift -DCFNETWORK_CONSTANT_STRINGS, clang creates a constant object without these limits.

@@ -104,8 +104,8 @@ CF_EXPORT CFDictionaryRef _Nullable CFNetworkCopySystemProxySettings(void) CF_RE
 /// Copies the proxies to try for a URL, in order (CFArray of CFDictionary); at least one. Hosts of this machine and exceptions are reached
 /// directly. Otherwise a script decides alone; without one, the proxy for the scheme of the URL comes first, then the SOCKS proxy.
 ///
-/// NULL for settings with an invalid value.
-CF_EXPORT CFArrayRef _Nonnull CFNetworkCopyProxiesForURL(CFURLRef _Nonnull url, CFDictionaryRef _Nonnull proxySettings) CF_REFINED_FOR_SWIFT;
+/// NULL for settings with an invalid value. Settings of NULL have no proxies, as when the system has none.
+CF_EXPORT CFArrayRef _Nonnull CFNetworkCopyProxiesForURL(CFURLRef _Nonnull url, CFDictionaryRef _Nullable proxySettings) CF_REFINED_FOR_SWIFT;
 
 /// Runs a script to choose the proxies for a URL, and waits for the result, for at most ten seconds. It runs in a separate process without
 /// access to files. Returns NULL, with a retained error (kCFErrorPACFileError), if the script fails or libpacparser is missing.

@@ -1,0 +1,329 @@
+// Creates, uses and releases objects of every type of CFNetwork many times, with failures, and reports what remains: memory and
+// descriptors. Scripts/lib/cfnetwork-rounds runs it, under valgrind and with three run loops on three threads.
+//
+//   ./rounds ROUNDS THREADS HTTP-URL FTP-URL [TYPE]       for THREADS other than 1, each thread does all rounds
+
+#include <CFNetwork/CFNetwork.h>
+#include <dirent.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *httpURL, *ftpURL, *onlyType;
+static atomic_int problems;
+
+#define EXPECT(condition) ((condition) ? (void)0 : problem(#condition, __LINE__))
+static void problem(const char *text, int line) {
+    if (atomic_fetch_add(&problems, 1) < 20) fprintf(stderr, "rounds.c:%d: %s\n", line, text);
+}
+
+static CFURLRef below(const char *base, const char *path) {
+    CFStringRef text = CFStringCreateWithFormat(NULL, NULL, CFSTR("%s%s"), base, path);
+    CFURLRef url = CFURLCreateWithString(NULL, text, NULL);
+    CFRelease(text);
+    return url;
+}
+
+static CFHTTPMessageRef request(const char *method, CFURLRef url) {
+    CFStringRef name = CFStringCreateWithCString(NULL, method, kCFStringEncodingASCII);
+    CFHTTPMessageRef message = CFHTTPMessageCreateRequest(NULL, name, url, kCFHTTPVersion1_1);
+    CFRelease(name);
+    return message;
+}
+
+// MARK: Values
+
+static void messages(int round) {
+    static const char text[] = "HTTP/1.1 401 No\r\nWWW-Authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\r\nContent-Length: 5\r\n\r\nhello";
+    CFURLRef url = below("http://example.org/", "path");
+    CFHTTPMessageRef message = request("GET", url);
+    CFHTTPMessageSetHeaderFieldValue(message, CFSTR("A"), CFSTR("b"));
+    CFHTTPMessageRef copy = CFHTTPMessageCreateCopy(NULL, message), response = CFHTTPMessageCreateEmpty(NULL, false);
+    CFDataRef data = CFHTTPMessageCopySerializedMessage(copy);
+    for (size_t index = 0; index < sizeof text - 1; index++) EXPECT(CFHTTPMessageAppendBytes(response, (const UInt8 *)text + index, 1));
+    CFDictionaryRef fields = CFHTTPMessageCopyAllHeaderFields(response);
+    CFDataRef body = CFHTTPMessageCopyBody(response);
+    CFStringRef line = CFHTTPMessageCopyResponseStatusLine(response), description = CFCopyDescription(response);
+    EXPECT(CFDataGetLength(body) == 5 && CFDictionaryGetCount(fields) == 2);
+    CFHTTPMessageRef broken = CFHTTPMessageCreateEmpty(NULL, true);
+    EXPECT(!CFHTTPMessageAppendBytes(broken, (const UInt8 *)"no http\r\n\r\n", 11));
+
+    CFHTTPAuthenticationRef authentication = CFHTTPAuthenticationCreateFromResponse(NULL, response);
+    CFStreamError error;
+    EXPECT(CFHTTPAuthenticationIsValid(authentication, &error));
+    EXPECT(CFHTTPMessageApplyCredentials(copy, authentication, CFSTR("user"), CFSTR("password"), &error));
+    CFArrayRef domains = CFHTTPAuthenticationCopyDomains(authentication);
+    CFStringRef realm = CFHTTPAuthenticationCopyRealm(authentication), method = CFHTTPAuthenticationCopyMethod(authentication);
+    CFTypeRef all[] = {url, message, copy, response, data, fields, body, line, description, broken, authentication, domains, realm, method};
+    for (size_t index = 0; index < sizeof all / sizeof *all; index++) CFRelease(all[index]);
+}
+
+static void proxies(int round) {
+    CFURLRef url = below("http://example.org/", "");
+    CFDictionaryRef settings = CFNetworkCopySystemProxySettings();
+    CFArrayRef list = CFNetworkCopyProxiesForURL(url, settings);
+    // A machine without libpacparser cannot run scripts, and says so.
+    CFErrorRef error = NULL, fault = NULL;
+    CFArrayRef scripted = CFNetworkCopyProxiesForAutoConfigurationScript(
+        CFSTR("function FindProxyForURL(url, host) { return \"PROXY p:1; DIRECT\"; }"), url, &error);
+    EXPECT(scripted ? CFArrayGetCount(scripted) == 2 && !error : error != NULL);
+    EXPECT(!CFNetworkCopyProxiesForAutoConfigurationScript(CFSTR("function FindProxyForURL(url, host) { throw 1; }"), url, &fault) && fault);
+    CFTypeRef all[] = {url, settings, list, scripted, error, fault};
+    for (size_t index = 0; index < sizeof all / sizeof *all; index++) {
+        if (all[index]) CFRelease(all[index]);
+    }
+}
+
+// MARK: Streams
+
+typedef struct {
+    long bytes;
+    Boolean ended, failed;
+} Result;
+
+static void event(CFReadStreamRef stream, CFStreamEventType type, void *info) {
+    Result *result = info;
+    UInt8 buffer[4096];
+    if (type == kCFStreamEventHasBytesAvailable) {
+        CFIndex count = CFReadStreamRead(stream, buffer, sizeof buffer);
+        if (count > 0) result->bytes += count;
+    } else if (type == kCFStreamEventEndEncountered || type == kCFStreamEventErrorOccurred) {
+        result->ended = true;
+        result->failed = type == kCFStreamEventErrorOccurred;
+        CFRunLoopStop(CFRunLoopGetCurrent());
+    }
+}
+
+/// Reads a stream to its end on the run loop or in blocking calls, and releases it.
+static Result readAll(CFReadStreamRef stream, Boolean onRunLoop) {
+    Result result = {0, false, false};
+    if (onRunLoop) {
+        CFStreamClientContext context = {0, &result, NULL, NULL, NULL};
+        CFReadStreamSetClient(
+            stream, kCFStreamEventHasBytesAvailable | kCFStreamEventEndEncountered | kCFStreamEventErrorOccurred, event, &context);
+        CFReadStreamScheduleWithRunLoop(stream, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode);
+        if (CFReadStreamOpen(stream)) {
+            // A run with a time limit leaves 270 bytes of the toolchain's timer behind each time.
+            while (!result.ended) CFRunLoopRun();
+        } else {
+            result.failed = true;
+        }
+        CFReadStreamUnscheduleFromRunLoop(stream, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode);
+        CFReadStreamSetClient(stream, 0, NULL, NULL);
+    } else {
+        UInt8 buffer[4096];
+        CFIndex count = CFReadStreamOpen(stream) ? 0 : -1;
+        while (count == 0 && (count = CFReadStreamRead(stream, buffer, sizeof buffer)) > 0) {
+            result.bytes += count;
+            count = 0;
+        }
+        result.failed = count < 0;
+    }
+    if (result.failed) {
+        CFErrorRef error = CFReadStreamCopyError(stream);
+        EXPECT(error != NULL);
+        if (error) CFRelease(error);
+    }
+    CFReadStreamClose(stream);
+    CFRelease(stream);
+    return result;
+}
+
+static CFReadStreamRef load(const char *path) {
+    CFURLRef url = *path == ':' ? below("http://127.0.0.1", path) : below(httpURL, path);
+    CFHTTPMessageRef message = request("GET", url);
+    CFReadStreamRef stream = CFReadStreamCreateForHTTPRequest(NULL, message);
+    CFReadStreamSetProperty(stream, kCFStreamPropertyHTTPShouldAutoredirect, kCFBooleanTrue);
+    CFRelease(message);
+    CFRelease(url);
+    return stream;
+}
+
+static void loads(int round) {
+    EXPECT(readAll(load("/hello"), round & 1).bytes == 6);
+    EXPECT(readAll(load("/chain"), round & 1).bytes == 6);
+    EXPECT(readAll(load("/drop"), round & 1).failed); // closed without a response
+    EXPECT(readAll(load(":1/"), round & 1).failed);   // refused
+    // Closed with the body unread.
+    CFReadStreamRef stream = load("/hello");
+    UInt8 byte;
+    EXPECT(CFReadStreamOpen(stream) && CFReadStreamRead(stream, &byte, 1) == 1);
+    CFTypeRef response = CFReadStreamCopyProperty(stream, kCFStreamPropertyHTTPResponseHeader);
+    EXPECT(response && CFHTTPMessageGetResponseStatusCode((CFHTTPMessageRef)response) == 200);
+    CFRelease(response);
+    CFReadStreamClose(stream);
+    CFRelease(stream);
+    CFRelease(load("/hello")); // never opened
+}
+
+static void uploads(int round) {
+    CFURLRef url = below(httpURL, "/upload/rounds");
+    CFHTTPMessageRef message = request("PUT", url);
+    CFReadStreamRef body = CFReadStreamCreateWithBytesNoCopy(NULL, (const UInt8 *)"hello", 5, kCFAllocatorNull);
+    CFHTTPMessageSetHeaderFieldValue(message, CFSTR("Content-Length"), CFSTR("5"));
+    CFReadStreamRef stream = CFReadStreamCreateForStreamedHTTPRequest(NULL, message, body);
+    EXPECT(!readAll(stream, round & 1).failed);
+    CFRelease(body);
+    CFRelease(message);
+    CFRelease(url);
+}
+
+static void transfers(int round) {
+    CFURLRef url = below(ftpURL, ""), missing = below(ftpURL, "missing");
+    EXPECT(!readAll(CFReadStreamCreateWithFTPURL(NULL, url), round & 1).failed);
+    EXPECT(readAll(CFReadStreamCreateWithFTPURL(NULL, missing), round & 1).failed);
+    CFRelease(url);
+    CFRelease(missing);
+}
+
+static void pairs(int round) {
+    CFReadStreamRef reader;
+    CFWriteStreamRef writer;
+    CFStreamCreateBoundPair(NULL, &reader, &writer, 64);
+    EXPECT(CFWriteStreamOpen(writer) && CFWriteStreamWrite(writer, (const UInt8 *)"hello", 5) == 5);
+    CFWriteStreamClose(writer);
+    CFRelease(writer);
+    EXPECT(readAll(reader, round & 1).bytes == 5);
+    // Refused, and a host that does not exist.
+    CFStreamCreatePairWithSocketToHost(NULL, CFSTR("127.0.0.1"), 1, &reader, NULL);
+    EXPECT(readAll(reader, round & 1).failed);
+    if (round % 16 == 0) {
+        CFHostRef host = CFHostCreateWithName(NULL, CFSTR("no.such.host.invalid"));
+        CFStreamCreatePairWithSocketToCFHost(NULL, host, 80, &reader, &writer);
+        EXPECT(readAll(reader, round & 1).failed);
+        CFWriteStreamClose(writer);
+        CFRelease(writer);
+        CFRelease(host);
+    }
+}
+
+// MARK: Hosts and services
+
+static void hostEvent(CFHostRef host, CFHostInfoType type, const CFStreamError *error, void *info) { CFRunLoopStop(CFRunLoopGetCurrent()); }
+
+static void hosts(int round) {
+    CFHostClientContext context = {0, NULL, NULL, NULL, NULL};
+    CFHostRef host = CFHostCreateWithName(NULL, CFSTR("localhost")), copy = CFHostCreateCopy(NULL, host);
+    EXPECT(CFHostStartInfoResolution(host, kCFHostAddresses, NULL) && CFHostGetAddressing(host, NULL));
+    CFHostSetClient(copy, hostEvent, &context);
+    CFHostScheduleWithRunLoop(copy, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode);
+    EXPECT(CFHostStartInfoResolution(copy, kCFHostAddresses, NULL));
+    if (round & 1) CFHostCancelInfoResolution(copy, kCFHostAddresses);
+    else CFRunLoopRun();
+    CFHostUnscheduleFromRunLoop(copy, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode);
+    CFHostSetClient(copy, NULL, NULL);
+    CFRelease(copy);
+    CFRelease(host);
+}
+
+static void serviceEvent(CFNetServiceRef service, CFStreamError *error, void *info) {}
+static void browserEvent(CFNetServiceBrowserRef browser, CFOptionFlags flags, CFTypeRef object, CFStreamError *error, void *info) {}
+static void monitorEvent(CFNetServiceMonitorRef monitor, CFNetServiceRef service, CFNetServiceMonitorType type, CFDataRef data, CFStreamError *error, void *info) {}
+
+static void services(int round) {
+    CFNetServiceClientContext context = {0, NULL, NULL, NULL, NULL};
+    CFStreamError error;
+    CFRunLoopRef loop = CFRunLoopGetCurrent();
+    CFNetServiceRef service = CFNetServiceCreate(NULL, CFSTR("local."), CFSTR("_nkr._tcp."), CFSTR("Round"), 9);
+    CFNetServiceSetClient(service, serviceEvent, &context);
+    CFNetServiceScheduleWithRunLoop(service, loop, kCFRunLoopDefaultMode);
+    EXPECT(CFNetServiceResolveWithTimeout(service, 5, &error));
+    CFNetServiceBrowserRef browser = CFNetServiceBrowserCreate(NULL, browserEvent, &context);
+    CFNetServiceBrowserScheduleWithRunLoop(browser, loop, kCFRunLoopDefaultMode);
+    EXPECT(CFNetServiceBrowserSearchForServices(browser, CFSTR("local."), CFSTR("_nkr._tcp."), &error));
+    CFNetServiceMonitorRef monitor = CFNetServiceMonitorCreate(NULL, service, monitorEvent, &context);
+    CFNetServiceMonitorScheduleWithRunLoop(monitor, loop, kCFRunLoopDefaultMode);
+    EXPECT(CFNetServiceMonitorStart(monitor, kCFNetServiceMonitorTXT, &error));
+    CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0, false);
+    CFNetServiceMonitorStop(monitor, NULL);
+    CFNetServiceMonitorUnscheduleFromRunLoop(monitor, loop, kCFRunLoopDefaultMode);
+    CFNetServiceMonitorInvalidate(monitor);
+    CFNetServiceBrowserStopSearch(browser, &error);
+    CFNetServiceBrowserUnscheduleFromRunLoop(browser, loop, kCFRunLoopDefaultMode);
+    CFNetServiceBrowserInvalidate(browser);
+    CFNetServiceUnscheduleFromRunLoop(service, loop, kCFRunLoopDefaultMode);
+    CFNetServiceSetClient(service, NULL, NULL);
+    CFNetServiceCancel(service);
+    CFRelease(monitor);
+    CFRelease(browser);
+    CFRelease(service);
+}
+
+static void diagnoses(int round) {
+    CFURLRef url = below("http://127.0.0.1:1/", "");
+    CFNetDiagnosticRef diagnosis = CFNetDiagnosticCreateWithURL(NULL, url);
+    CFStringRef description = NULL;
+    CFNetDiagnosticCopyNetworkStatusPassively(diagnosis, &description);
+    if (description) CFRelease(description);
+    CFRelease(diagnosis);
+    CFRelease(url);
+}
+
+// MARK: Counting
+
+static int descriptors(void) {
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (readdir(folder)) count++;
+    closedir(folder);
+    return count;
+}
+
+static const struct {
+    const char *name;
+    void (*run)(int round);
+    int part; // this type does one round in so many
+} types[] = {
+    {"messages", messages, 1}, {"proxies", proxies, 20}, {"loads", loads, 1},      {"uploads", uploads, 1},    {"transfers", transfers, 4},
+    {"pairs", pairs, 1},       {"hosts", hosts, 1},      {"services", services, 1}, {"diagnoses", diagnoses, 4},
+};
+
+static int rounds;
+static Boolean prints;
+
+static void *work(void *argument) {
+    for (size_t index = 0; index < sizeof types / sizeof *types; index++) {
+        if (onlyType && strcmp(onlyType, types[index].name)) continue;
+        int count = rounds / types[index].part, first = count / 4;
+        size_t memory = 0;
+        int open = 0;
+        for (int round = 0; round < count; round++) {
+            if (prints && round == first) {
+                memory = mallinfo2().uordblks;
+                open = descriptors();
+            }
+            types[index].run(round);
+        }
+        if (!prints) continue;
+        // Timers and idle connections end on the loop of the library.
+        for (int wait = 0; wait < 100 && descriptors() > open; wait++) usleep(20000);
+        long growth = (long)(mallinfo2().uordblks - memory);
+        printf("%-10s %5d rounds, %6.1f bytes per round, %d descriptors\n", types[index].name, count, (double)growth / (count - first),
+               descriptors() - open);
+        fflush(stdout);
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 5) return 2;
+    rounds = atoi(argv[1]);
+    int threads = atoi(argv[2]);
+    httpURL = argv[3];
+    ftpURL = argv[4];
+    onlyType = argc > 5 ? argv[5] : NULL;
+    prints = threads == 1;
+    if (threads == 1) {
+        work(NULL);
+    } else {
+        pthread_t workers[16];
+        for (int index = 0; index < threads && index < 16; index++) pthread_create(&workers[index], NULL, work, NULL);
+        for (int index = 0; index < threads && index < 16; index++) pthread_join(workers[index], NULL);
+    }
+    printf("%d problems\n", problems);
+    return problems != 0;
+}
