@@ -4,9 +4,13 @@ import Foundation
 /// The rules for arguments that the parser does not have.
 enum CommandLineArguments {
     /// The short options that have a value.
-    private static let options: Set<Character> = ["o", "X", "H", "d", "x", "u", "b", "c"]
+    private static let options: Set<Character> = [
+        "o", "X", "H", "d", "x", "u", "b", "c", "F", "T", "w", "A", "m", "E", "t",
+    ]
     /// The long options whose value may begin with a hyphen.
-    private static let optionsOfText: Set<String> = ["--data", "--header"]
+    private static let optionsOfText: Set<String> = [
+        "--data", "--header", "--data-urlencode", "--json-body", "--form", "--write-out", "--user-agent", "--cookie",
+    ]
 
     /// Separates a short option from a value that is attached to it, as curl's users write: `-XPUT` becomes `-X PUT`.
     static func separated(_ arguments: some Sequence<String>) -> [String] {
@@ -62,13 +66,15 @@ enum CommandLineArguments {
                     let advice = nearest(to: String(name), in: known.long.keys.sorted()).map {
                         " Did you mean --\($0)?"
                     }
-                    return "Unknown option --\(Terminal.shown(String(name))).\(advice ?? "")"
+                    let hint = CurlHints.hint(for: "--\(name)").map { " " + $0 }
+                    return "Unknown option --\(Terminal.shown(String(name))).\(hint ?? advice ?? "")"
                 }
                 isValue = hasValue && !argument.contains("=")
             } else if argument.hasPrefix("-"), argument.count > 1 {
                 let letters = argument.dropFirst()
                 if let letter = letters.first(where: { known.short[$0] == nil }) {
-                    return "Unknown option -\(Terminal.shown(String(letter)))."
+                    let hint = CurlHints.hint(for: "-\(letter)").map { " " + $0 }
+                    return "Unknown option -\(Terminal.shown(String(letter))).\(hint ?? "")"
                 }
                 // The parser would print the help, and ignore the other letters.
                 if letters.count > 1, letters.contains("h") {

@@ -17,7 +17,7 @@ struct ConnectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Let a proxy auto-configuration script choose the proxies: a file, or an http, https or file URL.",
-            valueName: "URL|FILE"))
+            valueName: "URL|FILE"), completion: .file())
     var pac: String?
 
     @Option(
@@ -29,14 +29,38 @@ struct ConnectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Trust the root certificates in FILE (PEM) instead of the system's, also for https proxies and --pac.",
-            valueName: "FILE"))
+            valueName: "FILE"), completion: .file())
     var cacert: String?
 
-    @Option(help: ArgumentHelp("Client certificate and chain (PEM).", valueName: "FILE"))
+    @Flag(
+        name: [.customShort("k"), .long],
+        help:
+            "Do not verify the server's certificate: anyone on the network can read and change the transfer. For the URL's own host only."
+    )
+    var insecure = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Trust the key that a host has on first use, and add it to FILE; refuse another key later. Needs no roots.",
+            valueName: "FILE"), completion: .file())
+    var trustFirstUse: String?
+
+    @Option(
+        name: [.customShort("E"), .long],
+        help: ArgumentHelp("Client certificate and chain (PEM).", valueName: "FILE"), completion: .file())
     var cert: String?
 
-    @Option(help: ArgumentHelp("The private key of --cert (PEM), if it is in another file.", valueName: "FILE"))
+    @Option(
+        help: ArgumentHelp("The private key of --cert (PEM), if it is in another file.", valueName: "FILE"),
+        completion: .file())
     var key: String?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "The pass phrase of an encrypted --key: text, or @FILE. Default: asked for on the terminal.",
+            valueName: "PHRASE"), completion: .file())
+    var pass: String?
 
     @Option(
         help: ArgumentHelp(
@@ -52,12 +76,20 @@ struct ConnectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Append the TLS secrets to FILE, for Wireshark. Anyone with the file can decrypt the traffic.",
-            valueName: "FILE"))
+            valueName: "FILE"), completion: .file())
     var keylog: String?
 
     func validate() throws {
         if pac != nil, !proxy.isEmpty { throw ValidationError("--pac and --proxy cannot be combined.") }
         if key != nil, cert == nil { throw ValidationError("--key requires --cert.") }
+        if pass != nil, cert == nil { throw ValidationError("--pass requires --cert.") }
+        let trusts = [
+            ("--insecure", insecure), ("--trust-first-use", trustFirstUse != nil), ("--cacert", cacert != nil),
+        ]
+        .filter(\.1).map(\.0)
+        if insecure || trustFirstUse != nil, trusts.count > 1 {
+            throw ValidationError("\(trusts.joined(separator: " and ")) cannot be combined.")
+        }
         let oldest = try tlsMin.map { try version($0, "--tls-min") }
         let newest = try tlsMax.map { try version($0, "--tls-max") }
         if let oldest, let newest, oldest > newest { throw ValidationError("--tls-min must not be above --tls-max.") }
@@ -79,7 +111,10 @@ struct ConnectionOptions: ParsableArguments {
 
     /// Whether an option was given that has a meaning only with TLS to the server. `--cacert` is not one of them, since it
     /// applies to proxies too.
-    var demandsTLS: Bool { cert != nil || !pin.isEmpty || tlsMin != nil || tlsMax != nil || keylog != nil }
+    var demandsTLS: Bool {
+        cert != nil || !pin.isEmpty || tlsMin != nil || tlsMax != nil || keylog != nil || insecure
+            || trustFirstUse != nil
+    }
 
     /// Throws if an option demands TLS; for connections without TLS.
     ///
@@ -87,21 +122,47 @@ struct ConnectionOptions: ParsableArguments {
     func requireNoTLS(_ remedy: String) throws {
         if demandsTLS {
             throw ValidationError(
-                "--cert, --key, --pin, --tls-min, --tls-max and --keylog require TLS, which this connection does not use: "
+                "--cert, --key, --pin, --tls-min, --tls-max, --keylog, --insecure and --trust-first-use require TLS, which this connection does not use: "
                     + "\(remedy).")
         }
     }
 
     /// The TLS configuration of these options; nil for the default.
     func tls() throws -> TLSConfiguration? {
-        if cacert == nil, cert == nil, pin.isEmpty, tlsMin == nil, tlsMax == nil, keylog == nil { return nil }
+        if cacert == nil, !demandsTLS { return nil }
         var tls = try trustingTLS()
-        if let cert { tls.identity = try TLSIdentity(file: cert, keyFile: key) }
+        if insecure {
+            Terminal.say("netkit: warning: --insecure: the server's certificate is not verified.")
+            tls.verification = .insecureNone
+        }
+        if let trustFirstUse { try FirstUseTrust(path: trustFirstUse).apply(to: &tls) }
+        if let cert { tls.identity = try identity(cert) }
         tls.pins = Set(try pin.map { try TLSPin($0) })
         if let tlsMin { tls.minimumVersion = try version(tlsMin, "--tls-min") }
         if let tlsMax { tls.maximumVersion = try version(tlsMax, "--tls-max") }
         if let keylog { tls.keyLog = try Self.keyLog(appendingTo: keylog) }
         return tls
+    }
+
+    /// The client certificate. The pass phrase of its key is asked for if it is needed and not given.
+    private func identity(_ cert: String) throws -> TLSIdentity {
+        var phrase = pass
+        if let pass, pass.hasPrefix("@") {
+            let path = String(pass.dropFirst())
+            if let failure = OutputFile.Failure(reading: path) { throw failure }
+            let text = String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
+            phrase = String(text.prefix { $0 != "\n" && $0 != "\r\n" })
+        }
+        do throws(StreamError) {
+            return try TLSIdentity(file: cert, keyFile: key, password: phrase)
+        } catch {
+            guard phrase == nil, error.sentence.key == "tls.key", error.description.contains("encrypted"),
+                let typed = PasswordTerminal()?.secret("Pass phrase of \(key ?? cert): ")
+            else { throw error }
+            return try typed.withBytes { bytes in
+                try TLSIdentity(file: cert, keyFile: key, password: String(decoding: bytes, as: UTF8.self))
+            }
+        }
     }
 
     private func trustingTLS() throws -> TLSConfiguration {

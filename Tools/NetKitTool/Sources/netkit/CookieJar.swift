@@ -9,14 +9,14 @@ struct CookieJar: Sendable {
     private let file: String?
 
     /// - Parameters:
-    ///   - sources: pairs of name and value for the host of `url`, or files in Netscape's format.
+    ///   - sources: pairs of name and value for the hosts of `urls`, or files in Netscape's format.
     ///   - file: the file to write; if it does not exist, it may be among the sources as well.
-    init(_ sources: [String], for url: URL, writing file: String?) throws {
+    init(_ sources: [String], for urls: [URL], writing file: String?) throws {
         self.file = file
         let cookies = HTTPCookies()
         for source in sources {
             if source.contains("=") {
-                for cookie in try CookieJar.pairs(source, url) { cookies.set(cookie) }
+                for url in urls { for cookie in try CookieJar.pairs(source, url) { cookies.set(cookie) } }
                 continue
             }
             if source == file, access(source, F_OK) != 0 { continue }

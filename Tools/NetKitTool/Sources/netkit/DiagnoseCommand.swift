@@ -44,7 +44,7 @@ struct DiagnoseCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Let a proxy auto-configuration script choose the proxies: a file, or an http, https or file URL.",
-            valueName: "URL|FILE"))
+            valueName: "URL|FILE"), completion: .file())
     var pac: String?
 
     @Flag(help: "Guide through the repair: one piece of advice at a time, with a check after each.")

@@ -103,16 +103,18 @@ struct LookupCommand: AsyncParsableCommand {
         commandName: "lookup",
         abstract: "Shows a service's host, port, addresses and TXT record.",
         discussion: """
-            Example: netkit lookup 'Büro · 2. Stock' _ipp._tcp
+            Examples:
+              netkit lookup 'Büro · 2. Stock' _ipp._tcp
+              netkit lookup 'Büro · 2\\. Stock._ipp._tcp.local.'
 
-            Without --timeout, it gives up after 5 seconds.
+            The second form takes a name as browse prints it. Without --timeout, it gives up after 5 seconds.
             """)
 
-    @Argument(help: "The service's display name.")
+    @Argument(help: "The service's display name, or its full name as browse prints it.")
     var name: String
 
-    @Argument(help: "The service's type, such as _ipp._tcp.")
-    var type: String
+    @Argument(help: "The service's type, such as _ipp._tcp; not with a full name.")
+    var type: String?
 
     @Argument(help: "The service's domain. Default: local.")
     var domain: String?
@@ -202,11 +204,11 @@ struct MonitorCommand: AsyncParsableCommand {
         commandName: "monitor", abstract: "Prints a service's TXT record each time it changes.",
         discussion: "Example: netkit monitor Status _http._tcp --json")
 
-    @Argument(help: "The service's display name.")
+    @Argument(help: "The service's display name, or its full name as browse prints it.")
     var name: String
 
-    @Argument(help: "The service's type, such as _ipp._tcp.")
-    var type: String
+    @Argument(help: "The service's type, such as _ipp._tcp; not with a full name.")
+    var type: String?
 
     @Argument(help: "The service's domain. Default: local.")
     var domain: String?

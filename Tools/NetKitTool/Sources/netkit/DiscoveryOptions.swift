@@ -1,4 +1,5 @@
 import ArgumentParser
+import DNSWire
 import Foundation
 import ServiceDiscovery
 
@@ -77,7 +78,10 @@ struct DiscoveryOptions: ParsableArguments {
 
     /// The members that all JSON objects about a service have.
     static func object(_ event: String, _ service: ServiceInstance) -> [String: Any] {
-        ["event": event, "name": service.name, "type": "\(service.type)", "domain": "\(service.domain)"]
+        [
+            "event": event, "service": "\(service)", "name": service.name, "type": "\(service.type)",
+            "domain": "\(service.domain)",
+        ]
     }
 
     /// Prints an error, and returns its exit code.
@@ -91,7 +95,16 @@ struct DiscoveryOptions: ParsableArguments {
         }
     }
 
-    func service(_ name: String, _ type: String, _ domain: String?) throws -> ServiceInstance {
+    /// The service that arguments name: by name, type and domain, or by a full name as `browse` prints it.
+    func service(_ name: String, _ type: String?, _ domain: String?) throws -> ServiceInstance {
+        guard let type else {
+            guard let service = DNSName(name).flatMap(ServiceInstance.init(fullName:)) else {
+                throw ValidationError(
+                    "'\(Terminal.shown(name))' is not the full name of a service, such as Office._ipp._tcp.local; add its type."
+                )
+            }
+            return service
+        }
         do throws(ServiceDiscoveryError) {
             let domain = try domain.map(ServiceDomain.init(_:)) ?? .local
             return try ServiceInstance(name: name, type: ServiceType(type), domain: domain)

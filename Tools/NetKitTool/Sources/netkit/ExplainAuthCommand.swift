@@ -15,8 +15,8 @@ struct ExplainAuthCommand: AsyncParsableCommand {
               netkit explain-auth -x http://proxy:3128 https://intranet.example.org/
 
             The request to the server carries no password. A Kerberos ticket may be requested to see whether one is \
-            available; it is not sent to the server. If a proxy requires a login first, use --proxy-user to see what the \
-            server offers.
+            available; it is sent neither to the server nor to a proxy. If a proxy requires a login first, use --proxy-user or \
+            --proxy-auth, which log in to it, to see what the server offers.
             """
     )
 
@@ -38,7 +38,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
         do {
             let session = try makeSession()
             guard let address = URL(string: url), address.scheme != nil else {
-                throw ValidationError(URLArgument.invalid(url))
+                throw URLArgument.Invalid(url)
             }
             if let scheme = address.scheme?.lowercased(), !["http", "https"].contains(scheme) {
                 throw URLArgument.unsupported(url, scheme, use: "http or https")
@@ -57,7 +57,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
         }
     }
 
-    /// A session that logs in to proxies but not to the server.
+    /// A session that does not log in to the server, and to proxies only with options for that.
     private func makeSession() throws -> HTTPSession {
         var configuration = try login.configuration(login.prompt())
         configuration.stores.origins = []
@@ -65,6 +65,11 @@ struct ExplainAuthCommand: AsyncParsableCommand {
         configuration.prompt = { question in question.space.role == .proxy ? await prompt?(question) : nil }
         // Bans every scheme for the server, also those that need no password.
         configuration.policy.banned = Set(configuration.policy.methods)
+        if !login.isUsedForProxies {
+            var policy = configuration.proxyPolicy ?? AuthenticationPolicy()
+            policy.banned = Set(policy.methods)
+            configuration.proxyPolicy = policy
+        }
         configuration.followsRedirects = false
         configuration.decodesContent = false
         if let tls = try connection.tls() { configuration.tls = tls }

@@ -91,7 +91,7 @@ struct PutCommand: AsyncParsableCommand {
             FILE may be - for standard input. If the URL ends in a slash, the file or folder keeps its name. Success means that the server confirmed it.
             """)
 
-    @Argument(help: ArgumentHelp("The file or folder to upload.", valueName: "FILE"))
+    @Argument(help: ArgumentHelp("The file or folder to upload.", valueName: "FILE"), completion: .file())
     var file: String
 
     @Argument(help: "The destination URL.")

@@ -79,9 +79,10 @@ struct FTPOptions: ParsableArguments {
     }
 
     private func password(of user: String) throws -> String {
-        guard let password = PasswordTerminal()?.password(of: user) else {
+        guard let terminal = PasswordTerminal() else {
             throw ValidationError("No password for \(user), and no terminal to ask for it; use -u USER:PASSWORD.")
         }
+        guard let password = terminal.password(of: user) else { throw PasswordTerminal.Cancelled(user: user) }
         return password
     }
 

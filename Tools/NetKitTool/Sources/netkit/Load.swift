@@ -1,9 +1,9 @@
 import Foundation
 import NetKit
 
-/// One HTTP transfer of `netkit get`: opens the response and writes its body.
+/// The load of one URL: opens the response and writes its body.
 struct Load: Sendable {
-    /// The result of a transfer.
+    /// The result of a load.
     struct Outcome: Sendable {
         var response: HTTPResponse?
         var count: Int64 = 0
@@ -12,22 +12,29 @@ struct Load: Sendable {
         var result: Result<Void, any Error> = .success(())
         /// The stream of the final response, if there was one.
         var stream: ReadStream?
+        /// The file of the body; nil for standard output.
+        var path: String?
     }
 
     /// Opens the response to read.
     let open: @Sendable () async throws(StreamError) -> ReadStream
     /// The streams that ``open`` has tried. If it throws, only they have the reports of the steps.
-    let tried: LoadCourse
-    /// The URL on the command line.
-    let url: URL?
-    let path: String?
+    let course: LoadCourse
+    let destination: OutputDestination
     /// The size of the partial file that is continued.
     let offset: Int64
     /// Whether the request is a HEAD request, whose response has no body.
     let isHead: Bool
     let printsHead: Bool
+    /// Prints the course so far, before the body; nil to print nothing.
+    let prints: (@Sendable (LoadCourse) -> Void)?
     let discardsBody: Bool
     let showsProgress: Bool
+    /// Whether the request has a body, whose progress is shown as well.
+    let uploads: Bool
+    /// The longest wait for bytes of the body; nil for no limit.
+    let stallTimeout: Duration?
+    let rate: RateLimit?
 
     func run() async -> Outcome {
         var outcome = Outcome()
@@ -38,16 +45,21 @@ struct Load: Sendable {
             outcome.result = .failure(error)
             outcome.response = outcome.stream?[.httpResponse]
         }
+        prints?(course)
         outcome.time = start.duration(to: .now)
         outcome.stream?.close()
         return outcome
     }
 
     private func transfer(_ outcome: inout Outcome) async throws {
-        let stream = try await open()
+        let stream = try await opened()
         outcome.stream = stream
+        if let stallTimeout { try stream.set(.readLimit, to: stallTimeout) }
         let response = try await stream.response()
         outcome.response = response
+        prints?(course)
+        let path = destination.path(for: response)
+        outcome.path = path
         if printsHead {
             // An empty line separates the head from the body.
             let end: ShownText = isHead || path != nil ? "\n" : "\n\n"
@@ -72,32 +84,83 @@ struct Load: Sendable {
                     "tool.range", "The server did not resume at byte %1; omit --resume to download the whole file.",
                     String(offset)))
         }
+        if let coding = undecoded(response, stream) {
+            throw StreamError(
+                domain: .http, code: HTTPErrorNumber.parseFailure.rawValue,
+                sentence: Sentence(
+                    "tool.coding",
+                    "The body has the coding %1, which cannot be decoded; omit --compressed to get it as it is.",
+                    coding))
+        }
         if let path {
             if response.status == .rangeNotSatisfiable { return }
-            try await copy(stream, to: try OutputFile(path: path, keeping: begin), from: begin, &outcome)
+            let file = try OutputFile(path: path, keeping: begin, keepsExisting: destination.keepsExisting)
+            try await copy(stream, to: file, from: begin, &outcome)
         } else {
             try await copy(stream, to: OutputFile(), from: 0, &outcome)
         }
     }
 
+    /// Opens the response, and shows the progress of the upload meanwhile.
+    private func opened() async throws -> ReadStream {
+        guard showsProgress, uploads else { return try await open() }
+        let progress = Task { [course] in
+            var bar: ProgressBar?
+            while !Task.isCancelled {
+                if let stream = course.stream, let sent = stream[.httpBodyBytesSent], sent > 0 {
+                    let length = stream[.httpFinalRequest]?.fields[.contentLength].flatMap { Int64($0) }
+                    if bar == nil { bar = ProgressBar(total: length, offset: 0) }
+                    bar?.show(sent)
+                }
+                try? await Task.sleep(for: .milliseconds(100))
+            }
+            if let sent = course.stream?[.httpBodyBytesSent] { bar?.finish(sent) }
+        }
+        let result: Result<ReadStream, StreamError>
+        do throws(StreamError) {
+            result = .success(try await open())
+        } catch {
+            result = .failure(error)
+        }
+        progress.cancel()
+        await progress.value
+        return try result.get()
+    }
+
+    /// The content coding that the body still has although it was to be decoded; nil if there is none.
+    private func undecoded(_ response: HTTPResponse, _ stream: ReadStream) -> String? {
+        guard stream[.httpDecodesContent] == true, let coding = response.fields[.contentEncoding]?.lowercased(),
+            !coding.isEmpty, coding != "identity", !["gzip", "x-gzip", "deflate"].contains(coding)
+        else { return nil }
+        // A coding whose library is installed was requested.
+        let requested = stream[.httpFinalRequest]?.fields[.acceptEncoding] ?? ""
+        let names = requested.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        return names.contains(coding) ? nil : coding
+    }
+
     private func copy(
         _ stream: ReadStream, to file: consuming OutputFile, from begin: Int64, _ outcome: inout Outcome
     ) async throws {
-        var buffer = [UInt8](repeating: 0, count: ReadStream.chunkSize)
+        var rate = rate
+        var buffer = [UInt8](repeating: 0, count: rate?.pieceSize ?? ReadStream.chunkSize)
         let total = stream[.httpBodyLength].flatMap { length in
             let (sum, isTooLarge) = length.addingReportingOverflow(begin)
             return isTooLarge ? nil : sum
         }
         var progress = showsProgress ? ProgressBar(total: total, offset: begin) : nil
+        let start = ContinuousClock.now
         while true {
             let count = try await stream.read(into: &buffer)
             if count == 0 { break }
             if !discardsBody { try file.write(buffer.span.bytes.extracting(..<count)) }
             outcome.count += Int64(count)
             progress?.show(begin + outcome.count)
+            if let pause = rate?.pause(after: count, now: start.duration(to: .now) / .seconds(1)), pause > .zero {
+                try? await Task.sleep(for: pause)
+            }
         }
         progress?.finish(begin + outcome.count)
-        try file.finish()
+        outcome.path = try file.finish()
     }
 
     /// The response head as received, with control characters and password proofs replaced.

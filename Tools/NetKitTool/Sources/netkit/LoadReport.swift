@@ -157,13 +157,27 @@ extension LoadReport {
 /// The streams that a load has opened, with their start times; at most ``limit``, the newest.
 final class LoadCourse: Sendable {
     private static let limit = 256
+    /// The course of the load that the current task performs. The session reports its streams there.
+    @TaskLocal static var current: LoadCourse?
+
     private let entries = Locked<[(start: Duration, stream: ReadStream)]>([])
+    private let shown = Locked<ReadStream?>(nil)
     private let origin = ContinuousClock.now
     let began = Date()
 
     var streams: [(start: Duration, stream: ReadStream)] { entries.withLock { $0 } }
     /// The stream of the last request.
     var stream: ReadStream? { entries.withLock { $0.last?.stream } }
+
+    /// The streams since the last call.
+    func takeNew() -> [ReadStream] {
+        let streams = streams.map(\.stream)
+        return shown.withLock { shown in
+            let new = streams.lastIndex { $0 === shown }.map { Array(streams[($0 + 1)...]) } ?? streams
+            shown = streams.last
+            return new
+        }
+    }
 
     func add(_ stream: ReadStream) {
         let start = origin.duration(to: .now)

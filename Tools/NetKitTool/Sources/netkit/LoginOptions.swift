@@ -45,11 +45,17 @@ struct LoginOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Read passwords from the desktop's keyring, or from an encrypted FILE, whose pass-phrase is asked for on the terminal.",
-            valueName: "keyring|FILE"))
+            valueName: "keyring|FILE"), completion: .file())
     var passwordStore: String?
 
     @Flag(help: "Save a typed password in the --password-store once it is accepted.")
     var savePassword = false
+
+    @Option(
+        name: [.customLong("bearer"), .customLong("oauth2-bearer")], parsing: .unconditional,
+        help: ArgumentHelp(
+            "Send this bearer token: text, or @FILE. Sent to the URL's host only.", valueName: "TOKEN"))
+    var bearer: String?
 
     @OptionGroup var netrc: NetrcOptions
 
@@ -59,6 +65,7 @@ struct LoginOptions: ParsableArguments {
             throw ValidationError("--delegate and --negotiate-host require Negotiate, which --auth excludes.")
         }
         _ = try self.methods(proxyAuth, "--proxy-auth")
+        if bearer != nil, user != nil { throw ValidationError("--bearer cannot be combined with -u.") }
         if savePassword, passwordStore == nil {
             throw ValidationError("--save-password requires --password-store keyring or --password-store FILE.")
         }
@@ -78,7 +85,7 @@ struct LoginOptions: ParsableArguments {
         [
             ("--auth", auth != nil), ("--proxy-user", proxyUser != nil), ("--proxy-auth", proxyAuth != nil),
             ("--delegate", !delegate.isEmpty), ("--negotiate-host", !negotiateHost.isEmpty),
-            ("--password-store", passwordStore != nil), ("--save-password", savePassword),
+            ("--password-store", passwordStore != nil), ("--save-password", savePassword), ("--bearer", bearer != nil),
         ].filter(\.1).map(\.0)
     }
 
@@ -111,6 +118,19 @@ struct LoginOptions: ParsableArguments {
         }
         configuration.prompt = { await prompt.answer($0) }
         return configuration
+    }
+
+    /// Adds the field of `--bearer` (RFC 6750 §2.1).
+    func addBearer(to request: inout HTTPRequest) throws {
+        guard let bearer else { return }
+        var token = bearer
+        if bearer.hasPrefix("@") {
+            let path = String(bearer.dropFirst())
+            if let failure = OutputFile.Failure(reading: path) { throw failure }
+            token = String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
+                .trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        try request.fields.set("Bearer \(token)", for: .authorization)
     }
 
     /// The prompt for what these options do not give.
@@ -202,7 +222,7 @@ struct NetrcOptions: ParsableArguments {
     @Flag(help: "Read passwords from $NETRC or ~/.netrc.")
     var netrc = false
 
-    @Option(help: ArgumentHelp("Read passwords from FILE, in netrc format.", valueName: "FILE"))
+    @Option(help: ArgumentHelp("Read passwords from FILE, in netrc format.", valueName: "FILE"), completion: .file())
     var netrcFile: String?
 
     /// Whether one of the options was given.

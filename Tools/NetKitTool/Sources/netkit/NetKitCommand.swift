@@ -25,6 +25,7 @@ struct NetKitCommand: AsyncParsableCommand {
              52  the server closed the connection without a response
              56  the connection was lost
              60  the server's certificate is not trusted
+             61  the body's content coding cannot be decoded
              64  the command line is wrong
              97  proxy refused, or proxy setting invalid
             diagnose has its own codes: 0 works, 1 is broken, 2 is undetermined.
@@ -45,7 +46,9 @@ struct NetKitCommand: AsyncParsableCommand {
     /// Runs the verb. A verb may find a command-line error only while it runs; its usage is then printed as well.
     static func main() async {
         do {
-            var command = try parsed(Array(CommandLine.arguments.dropFirst()))
+            let arguments = Array(CommandLine.arguments.dropFirst())
+            ProcessArguments.hideSecrets()
+            var command = try parsed(arguments)
             do {
                 if var verb = command as? any AsyncParsableCommand { try await verb.run() } else { try command.run() }
             } catch let error as ValidationError {
@@ -95,6 +98,7 @@ enum ExitStatus: Int32 {
     case noAnswer = 52
     case connectionLost = 56
     case untrustedCertificate = 60
+    case undecodable = 61
     case proxyRefused = 97
 
     var exitCode: ExitCode { ExitCode(rawValue) }
@@ -112,8 +116,11 @@ enum ExitStatus: Int32 {
             let servers = (error.underlying as? ResolverError)?.servers ?? []
             self = servers.contains { $0.result == .timedOut } ? .timedOut : .nameNotFound
         case .ssl:
-            self = ExitStatus.isAboutTrust(error) ? .untrustedCertificate : .handshakeFailed
+            self =
+                error.tlsFailure == .closedWithoutNotify
+                ? .cutShort : ExitStatus.isAboutTrust(error) ? .untrustedCertificate : .handshakeFailed
         case _ where error.sentence.key == "tool.range": self = .notResumed
+        case _ where ["tool.coding", "http.badCoding"].contains(error.sentence.key): self = .undecodable
         case _ where ["proxy.variable", "proxy.line"].contains(error.sentence.key): self = .proxyRefused
         case .socks: self = .proxyRefused
         case .http where HTTPErrorNumber.ProxyError(rawValue: error.code) != nil: self = .proxyRefused
@@ -157,6 +164,8 @@ enum ExitStatus: Int32 {
         case let error as StreamError: (error.description + advice(error), ExitStatus(error, after: response))
         case let error as HTTPMessageError: ("The request cannot be sent: \(error).", .badURL)
         case let error as OutputFile.Failure: (error.description, .localFile)
+        case let error as URLArgument.Invalid: (error.description, .badURL)
+        case let error as PasswordTerminal.Cancelled: (error.description, .other)
         case let error as HTTPAuthError: (Terminal.sentence(error), .localFile)
         default: nil
         }
@@ -165,9 +174,9 @@ enum ExitStatus: Int32 {
     /// The next step with this tool, as a sentence to append; empty if the error names it itself.
     private static func advice(_ error: StreamError) -> String {
         switch error.sentence.key {
-        case "tls.unknownRoot", "tls.selfSigned": " With netkit, use --cacert FILE."
+        case "tls.unknownRoot", "tls.selfSigned": " With netkit, use --cacert FILE, or --trust-first-use FILE."
         case "tls.key" where error.description.contains("encrypted"):
-            " Decrypt it first: openssl pkey -in FILE -out NEWFILE."
+            " Use --pass PHRASE, or a terminal to type it on."
         default: ""
         }
     }

@@ -26,6 +26,7 @@ struct OutputFile: ~Copyable {
 
     private let descriptor: Int32
     private let name: String
+    private let keepsExisting: Bool
     /// The file under construction, which ``finish()`` renames to `name`; nil if the bytes go to `name` itself.
     private let partial: String?
 
@@ -34,6 +35,7 @@ struct OutputFile: ~Copyable {
         descriptor = STDOUT_FILENO
         name = "standard output"
         partial = nil
+        keepsExisting = false
     }
 
     /// Begins to write a file. It replaces an existing one only when it is complete (``finish()``); until then, and after a
@@ -44,8 +46,10 @@ struct OutputFile: ~Copyable {
     ///   - path: the file; created if it does not exist.
     ///   - keeps: the number of bytes of the partial file to keep; the rest is truncated. See ``partialSize(of:)``.
     ///   - isPrivate: whether a new file is readable by its user only.
-    init(path: String, keeping keeps: Int64, isPrivate: Bool = false) throws(Failure) {
-        let path = OutputFile.resolved(path)
+    ///   - keepsExisting: whether an existing file stays as it is, and the new one gets a number: `FILE.1`, `FILE.2` …
+    init(path: String, keeping keeps: Int64, isPrivate: Bool = false, keepsExisting: Bool = false) throws(Failure) {
+        let path = keepsExisting ? OutputFile.unusedPath(path) : OutputFile.resolved(path)
+        self.keepsExisting = keepsExisting
         (descriptor, partial) = try OutputFile.open(path, keeping: keeps, mode: isPrivate ? 0o600 : nil)
         name = path
         // Both calls fail for devices and pipes, which have neither a length nor an offset.
@@ -113,10 +117,33 @@ struct OutputFile: ~Copyable {
         if descriptor != STDOUT_FILENO { close(descriptor) }
     }
 
-    /// Gives the complete file its name.
-    func finish() throws(Failure) {
-        guard let partial else { return }
-        guard rename(partial, name) == 0 else { throw OutputFile.failure(writing: name) }
+    /// Gives the complete file its name, and returns it; nil for standard output.
+    @discardableResult
+    func finish() throws(Failure) -> String? {
+        guard let partial else { return descriptor == STDOUT_FILENO ? nil : name }
+        guard keepsExisting else {
+            guard rename(partial, name) == 0 else { throw OutputFile.failure(writing: name) }
+            return name
+        }
+        // Another program may have made a file of that name meanwhile.
+        var name = name
+        while link(partial, name) != 0 {
+            guard errno == EEXIST else { throw OutputFile.failure(writing: name) }
+            name = OutputFile.unusedPath(name)
+        }
+        unlink(partial)
+        return name
+    }
+
+    /// The first of `path`, `path.1`, `path.2` … that does not exist. Devices and pipes are not numbered.
+    private static func unusedPath(_ path: String) -> String {
+        var status = stat()
+        var (candidate, number) = (path, 0)
+        while lstat(candidate, &status) == 0, !isSpecial(path) {
+            number += 1
+            candidate = "\(path).\(number)"
+        }
+        return candidate
     }
 
     /// The size of a file in bytes; 0 if it does not exist.

@@ -14,7 +14,13 @@ final class PasswordTerminal: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Asks for a login; nil if the user cancels with Ctrl-C or Ctrl-D.
+    /// The user has cancelled a question with Ctrl-D.
+    struct Cancelled: Error, CustomStringConvertible {
+        let user: String
+        var description: String { "No password was typed for \(user)." }
+    }
+
+    /// Asks for a login; nil if the user cancels with Ctrl-D. Ctrl-C ends the program.
     func ask(_ question: AuthenticationPrompt) -> AuthenticationPrompt.Answer? {
         Terminal.write("netkit: \(question.text)\n", to: descriptor)
         let user: String
@@ -36,7 +42,7 @@ final class PasswordTerminal: Sendable {
     /// Asks for a secret; nil if the user cancels.
     func secret(_ prompt: ShownText) -> Secret? { line(prompt, echoes: false) }
 
-    /// Reads a line, byte by byte so that Ctrl-C cancels only the question and the terminal's mode is restored.
+    /// Reads a line, byte by byte so that the terminal's mode is restored in each case.
     private func line(_ prompt: ShownText, echoes: Bool) -> Secret? {
         var saved = termios()
         guard tcgetattr(descriptor, &saved) == 0 else { return nil }
@@ -61,7 +67,14 @@ final class PasswordTerminal: Sendable {
             guard moved == 1 else { return nil }
             switch byte {
             case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return Secret(bytes: bytes[..<count])
-            case 3, 4: return nil
+            case 3:
+                // As if the terminal had sent the signal, in its usual mode.
+                tcsetattr(descriptor, TCSAFLUSH, &saved)
+                Terminal.write("\n", to: descriptor)
+                signal(SIGINT, SIG_DFL)
+                kill(getpid(), SIGINT)
+                return nil
+            case 4: return nil
             case 8, 0x7F:
                 // Removes a whole UTF-8 character.
                 while count > 0 {

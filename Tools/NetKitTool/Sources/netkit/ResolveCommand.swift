@@ -13,6 +13,8 @@ struct ResolveCommand: AsyncParsableCommand {
             Examples:
               netkit resolve www.example.org 192.0.2.7
               netkit resolve --type SRV _imaps._tcp.example.org
+              netkit resolve --type MX,TXT,CAA example.org
+              netkit resolve --short --type HTTPS example.org
               netkit resolve --server 127.0.0.1:5353 --type TXT example.org
 
             Without --type and --server, the system resolver is used, with /etc/hosts and its other sources. With either, \
@@ -20,120 +22,166 @@ struct ResolveCommand: AsyncParsableCommand {
             """
     )
 
-    enum RecordType: String, ExpressibleByArgument, CaseIterable {
-        case a = "A"
-        case aaaa = "AAAA"
-        case srv = "SRV"
-        case txt = "TXT"
-        case mx = "MX"
-        case ptr = "PTR"
-
-        init?(argument: String) {
-            self.init(rawValue: argument.uppercased())
-        }
-
-        var recordType: DNSRecordType {
-            switch self {
-            case .a: .a
-            case .aaaa: .aaaa
-            case .srv: .srv
-            case .txt: .txt
-            case .mx: .mx
-            case .ptr: .ptr
-            }
-        }
-    }
-
     @Argument(help: "Names to resolve, or addresses to resolve to names.")
     var names: [String]
 
-    @Option(help: "The type of DNS record to query.")
-    var type: RecordType?
+    @Option(
+        name: [.customShort("t"), .long],
+        help: ArgumentHelp(
+            "The type of DNS record to query: A, AAAA, CAA, CNAME, DS, HTTPS, MX, NAPTR, NS, PTR, SOA, SRV, SVCB, TLSA, TXT, or "
+                + "TYPE and a number; repeatable, or separated by commas.",
+            valueName: "TYPE"))
+    var type: [String] = []
 
     @Option(help: ArgumentHelp("DNS server to query, instead of those in resolv.conf.", valueName: "ADDRESS[:PORT]"))
     var server: String?
 
+    @Flag(help: "Query over TCP only.")
+    var tcp = false
+
     @Option(help: ArgumentHelp("Give up on each name after SECONDS.", valueName: "SECONDS"))
     var timeout: Double = 10
+
+    @Flag(help: "Print the values only, one per line.")
+    var short = false
 
     @Flag(help: "Print one JSON object per name, one per line.")
     var json = false
 
     func validate() throws {
         try TimeLimit.check(timeout)
+        if short, json { throw ValidationError("--short and --json cannot be combined.") }
+        _ = try types()
+    }
+
+    /// The types of `--type`, in order.
+    private func types() throws -> [DNSRecordType] {
+        try type.flatMap { $0.split(separator: ",") }.map { name in
+            guard let type = DNSRecordType(String(name)), type != .opt else {
+                throw ValidationError("--type '\(name)' is not a type of DNS records; use one such as MX or TYPE257.")
+            }
+            if type == .any {
+                throw ValidationError("--type ANY is not supported, because servers do not answer it (RFC 8482).")
+            }
+            return type
+        }
+    }
+
+    /// An answer: its value, and what is known about it.
+    private struct Answer {
+        var value: String
+        var record: DNSRecord?
+        /// The end of the chain of aliases, if the name is one.
+        var canonicalName: String?
     }
 
     func run() async throws {
-        let configuration = try server.map(ResolverConfiguration.init(askingOnly:))
-        let wire = type != nil || server != nil ? WireResolver(configuration: configuration, hosts: nil) : nil
+        let types = try types()
+        var configuration = try server.map(ResolverConfiguration.init(askingOnly:))
+        if tcp {
+            configuration = configuration ?? .system
+            configuration?.usesTCPOnly = true
+        }
+        let isDirect = !types.isEmpty || configuration != nil
+        let wire = isDirect ? WireResolver(configuration: configuration, hosts: nil) : nil
         var status: ExitStatus?
         for name in names {
-            do throws(ResolverError) {
-                show(name, try await answers(to: name, wire))
-            } catch {
-                status = error.code == .timedOut ? .timedOut : .nameNotFound
-                if json { JSONOutput.show(["name": name, "error": JSONOutput.error(error)]) }
-                report(error)
+            var answers: [Answer] = []
+            var failures: [ResolverError] = []
+            for type in types.isEmpty ? [nil] : types.map(Optional.init) {
+                do throws(ResolverError) {
+                    answers += try await self.answers(to: name, type, wire)
+                } catch {
+                    failures.append(error)
+                }
+            }
+            show(name, answers, failures.first)
+            for failure in failures {
+                status = status ?? Self.status(of: failure)
+                report(failure)
             }
         }
         if let status { throw status.exitCode }
     }
 
-    /// Each answer as text, with its TTL in seconds if known.
-    private func answers(to name: String, _ wire: WireResolver?) async throws(ResolverError) -> [(String, UInt32?)] {
+    /// Whether no server could be reached.
+    private static func isUnreachable(_ error: ResolverError) -> Bool {
+        !error.servers.isEmpty
+            && error.servers.allSatisfy { $0.result == .unreachable || $0.result == .connectionFailed }
+    }
+
+    private static func status(of error: ResolverError) -> ExitStatus {
+        if isUnreachable(error) { return .notConnected }
+        return error.code == .timedOut || error.servers.contains { $0.result == .timedOut } ? .timedOut : .nameNotFound
+    }
+
+    private func answers(
+        to name: String, _ type: DNSRecordType?, _ wire: WireResolver?
+    ) async throws(ResolverError) -> [Answer] {
         let deadline = ContinuousClock.now + .seconds(timeout)
         if let address = IPAddress(name) {
             let resolver: any ReverseResolver = wire ?? SystemResolver.shared
-            return try await resolver.names(of: .address(address), until: deadline).map { ($0, nil) }
+            return try await resolver.names(of: .address(address), until: deadline).map { Answer(value: $0) }
         }
         guard let wire, let type else {
             let resolver: any Resolver = wire ?? SystemResolver.shared
-            return try await resolver.addresses(of: name, until: deadline).map { ("\($0)", nil) }
+            return try await resolver.addresses(of: name, until: deadline).map { Answer(value: "\($0)") }
         }
-        let answer = try await wire.records(type.recordType, of: name, until: deadline)
-        return answer.records.map { (ResolveCommand.text($0.data), $0.timeToLive) }
+        let answer = try await wire.records(type, of: name, until: deadline)
+        let canonicalName = answer.aliases.isEmpty ? nil : "\(answer.canonicalName)"
+        return answer.records.map { record in
+            Answer(value: record.data.presentation, record: record, canonicalName: canonicalName)
+        }
     }
 
     /// Prints a failure with the result of each DNS server, or only the servers if none can be reached.
     private func report(_ error: ResolverError) {
-        guard !error.servers.isEmpty, error.servers.allSatisfy({ $0.result == .unreachable }) else {
+        // A server is listed once for each attempt.
+        let outcomes = error.servers.map { "\($0.server): \($0.result.rawValue)" }
+        guard Self.isUnreachable(error) else {
             Terminal.say("netkit: \(error.description)")
-            for outcome in error.servers { Terminal.say("  \(outcome.server): \(outcome.result.rawValue)") }
+            for (index, outcome) in outcomes.enumerated() where outcomes.firstIndex(of: outcome) == index {
+                Terminal.say("  \(outcome)")
+            }
             return
         }
-        // A server is listed once for each attempt.
         for server in Set(error.servers.map(\.server.description)).sorted() {
             Terminal.say("netkit: DNS server \(server) cannot be reached")
         }
     }
 
-    private func show(_ name: String, _ answers: [(String, UInt32?)]) {
+    private func show(_ name: String, _ answers: [Answer], _ failure: ResolverError?) {
         if json {
-            let list = answers.map { answer in
-                var object: [String: Any] = ["value": answer.0]
-                if let time = answer.1 { object["ttl"] = time }
-                return object
-            }
-            return JSONOutput.show(["name": name, "answers": list])
+            var facts: JSONOutput.Facts = ["name": name]
+            if !answers.isEmpty || failure == nil { facts["answers"] = answers.map(Self.facts) }
+            facts["canonicalName"] = answers.compactMap(\.canonicalName).first
+            if let failure { facts["error"] = JSONOutput.error(failure) }
+            return JSONOutput.show(facts)
         }
-        let prefix: ShownText = names.count > 1 ? "\(name)  " : ""
-        for (text, time) in answers {
-            Terminal.print("\(prefix)\(text)\(time.map { "  TTL \($0)" } ?? "")")
+        let prefix: ShownText = names.count > 1 && !short ? "\(name)  " : ""
+        let showsType = type.flatMap { $0.split(separator: ",") }.count > 1 && !short
+        for answer in answers {
+            let kind: ShownText = showsType ? "\(answer.record.map { "\($0.type)  " } ?? "")" : ""
+            let time: ShownText = short ? "" : "\(answer.record.map { "  TTL \($0.timeToLive)" } ?? "")"
+            Terminal.print("\(prefix)\(kind)\(answer.value)\(time)")
         }
     }
 
-    private static func text(_ data: DNSRecordData) -> String {
-        switch data {
-        case .a(let address): "\(address)"
-        case .aaaa(let address): "\(address)"
-        case .cname(let name), .ns(let name), .ptr(let name): "\(name)"
-        case .mx(let preference, let exchange): "\(preference) \(exchange)"
-        case .txt(let strings): strings.map { String(decoding: $0, as: UTF8.self) }.joined()
-        case .srv(let priority, let weight, let port, let target): "\(priority) \(weight) \(port) \(target)"
-        case .soa(let start): "\(start)"
-        case .nsec(let next, let types): "\(next) \(types.map(\.description).joined(separator: " "))"
-        case .other(let type, let bytes): "\(type) \(bytes.count) bytes"
+    /// An answer as an object: its value, type and time to live, and the fields of its data.
+    private static func facts(_ answer: Answer) -> JSONOutput.Facts {
+        guard let record = answer.record else { return ["value": answer.value] }
+        var facts: JSONOutput.Facts = [
+            "value": answer.value, "type": record.type.description, "ttl": record.timeToLive,
+        ]
+        for field in record.data.fields {
+            facts[field.name] =
+                switch field.value {
+                case .number(let number): number
+                case .text(let text): text
+                case .texts(let texts): texts
+                }
         }
+        return facts
     }
 }
 

@@ -41,14 +41,19 @@ struct ProgressBar {
     private func line(_ count: Int64, now: ContinuousClock.Instant) -> String {
         let first = marks[0]
         let seconds = max(0.001, first.time.duration(to: now) / .seconds(1))
-        let rate = Double(count - first.count) / seconds
+        return ProgressBar.line(count, of: total, rate: Double(count - first.count) / seconds, width: Terminal.width)
+    }
+
+    /// The line for a terminal of this width, which is never longer: a line that wraps would scroll. A narrow one has no bar.
+    static func line(_ count: Int64, of total: Int64?, rate: Double, width: Int) -> String {
         let amount = ProgressBar.size(Double(count))
-        guard let total, total > 0 else { return "\(amount)  \(ProgressBar.size(rate))/s" }
+        guard let total, total > 0 else { return String("\(amount)  \(ProgressBar.size(rate))/s".prefix(width - 1)) }
         let share = min(1, Double(count) / Double(total))
         let left = rate > 0 ? ProgressBar.time(Double(total - count) / rate) : "--:--"
         let text =
             " \(Int(share * 100)) %  \(amount) of \(ProgressBar.size(Double(total)))  \(ProgressBar.size(rate))/s  \(left) left"
-        let room = max(10, min(40, Terminal.width - text.count - 3))
+        let room = min(40, width - text.count - 3)
+        guard room >= 10 else { return String(text.dropFirst().prefix(width - 1)) }
         let filled = Int(share * Double(room))
         return "[" + String(repeating: "=", count: filled) + String(repeating: " ", count: room - filled) + "]" + text
     }

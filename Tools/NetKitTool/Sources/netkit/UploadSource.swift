@@ -37,10 +37,13 @@ struct UploadSource {
     }
 
     /// The body of an HTTP request. A file can be sent again after a redirect or a login, a pipe cannot.
-    var body: HTTPBody {
-        get throws {
-            guard isFile else { return .stream(once: try stream()) }
-            return .stream(length: length) { [path] in ReadStream(path: path) }
+    ///
+    /// - Parameter rate: the greatest number of bytes per second; nil for no limit.
+    func body(rate: Int64? = nil) throws -> HTTPBody {
+        func paced(_ stream: ReadStream) -> ReadStream { rate.map { PacedUpload.stream($0, stream) } ?? stream }
+        guard isFile else { return .stream(once: paced(try stream())) }
+        return .stream(length: length) { [path] in
+            rate.map { PacedUpload.stream($0, ReadStream(path: path)) } ?? ReadStream(path: path)
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
         arguments: [
             (["get", "--foo", "3", "http://h.invalid/"], "Unknown option --foo.\nUsage: netkit get "),
             (["get", "--complesed", "http://h.invalid/"], "Unknown option --complesed. Did you mean --compressed?"),
-            (["get", "-Z", "x", "http://h.invalid/"], "Unknown option -Z."),
+            (["get", "-Q", "x", "http://h.invalid/"], "Unknown option -Q."),
             (["ls", "-lh", "ftp://h.invalid/"], "-lh: -h prints the help of ls and cannot be combined"),
             (["token", "decode", "--jsn", "x"], "Unknown option --jsn. Did you mean --json?"),
             (["gte", "http://h.invalid/"], "Unknown verb 'gte'. Did you mean get?"),

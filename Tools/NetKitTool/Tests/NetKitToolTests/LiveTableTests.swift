@@ -26,3 +26,14 @@ import Testing
         #expect(lines.allSatisfy { $0.count < 40 })
     }
 }
+
+/// The line with the progress of a transfer.
+@Suite struct ProgressBarTests {
+    @Test(arguments: 21...200) func fitsIntoTheTerminal(_ width: Int) {
+        for total in [nil, 3 << 30, 9] as [Int64?] {
+            let line = ProgressBar.line(1 << 30, of: total, rate: 123_456_789, width: width)
+            #expect(line.count < width && line.contains("1.0 GiB"))
+        }
+        #expect(ProgressBar.line(50, of: 100, rate: 10, width: width).contains("[===") == (width >= 53))
+    }
+}

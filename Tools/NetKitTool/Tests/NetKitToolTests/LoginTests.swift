@@ -106,8 +106,8 @@ import Testing
     @Test("does not print passwords in error messages about the command line") func wrongWords() async throws {
         for (url, status) in [
             ("http://alice:open sesame@localhost:1/", 7), ("alice:hunter2@localhost", 3), ("http://alice:hunter2@", 3),
-            ("http://alice:hun/hunter2@localhost", 64), ("http://alice:hunter2@localhost:99999/", 3),
-            ("gopher://alice:hunter2@localhost/", 3), ("http://alice:hunter2@[::1/", 64),
+            ("http://alice:hun/hunter2@localhost", 3), ("http://alice:hunter2@localhost:99999/", 3),
+            ("gopher://alice:hunter2@localhost/", 3), ("http://alice:hunter2@[::1/", 3),
         ] as [(String, Int32)] {
             try await netkit(["get", url], status: status)
             try await netkit(["get", "--json", url], status: status)
@@ -219,5 +219,24 @@ import Testing
         #expect(try await netkit(["get", "--report", "--netrc-file", file, url], status: 0).contains("treasure"))
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
         #expect(try await netkit(["get", "--netrc-file", file, url], status: 23).contains("mode to 0600"))
+    }
+
+    /// Ctrl-C ends the program by SIGINT; Ctrl-D leaves the question without an answer.
+    @Test(arguments: ["http", "ftp"]) func cancelledQuestions(_ scheme: String) async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send(
+                "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 0\r\n\r\n")
+        }
+        defer { server.stop() }
+        let arguments = ["get", "-u", "ann", "\(scheme)://127.0.0.1:\(server.port)/x"]
+        let interrupted = try await Tool.run(arguments, typing: [("Password for ann: ", "\u{3}")])
+        // Python's exit code for signal 2.
+        #expect(interrupted.status == 256 - SIGINT, "\(interrupted.text)")
+        let cancelled = try await Tool.run(arguments, typing: [("Password for ann: ", "\u{4}")])
+        let sentence =
+            scheme == "ftp" ? "No password was typed for ann." : "The server requires a Basic login for \"r\""
+        #expect(
+            cancelled.status == (scheme == "ftp" ? 1 : 22) && cancelled.output.contains(sentence), "\(cancelled.text)")
     }
 }

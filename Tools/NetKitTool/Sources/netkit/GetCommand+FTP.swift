@@ -1,0 +1,70 @@
+import ArgumentParser
+import Foundation
+import NetKit
+
+extension GetCommand {
+    /// Downloads a file, the raw listing of a directory, or a directory tree by FTP.
+    func runFTP(_ url: String, _ output: String?) async throws {
+        guard let address = URL(string: url) else { throw URLArgument.Invalid(url) }
+        let facts: JSONOutput.Facts? = self.output.json ? ["url": JSONOutput.url(url)] : nil
+        let (client, path): (FTPClient, FTPPath)
+        let settings: ProxySettings
+        do {
+            (client, path) = try ftp.client(address, user: login.user, netrc: login.netrc, connection: connection)
+            settings = try connection.settings()
+        } catch {
+            try FTPTarget.end(error, facts)
+        }
+        try await FTPTarget.run(facts, within: limits.timeout) {
+            try await client.apply(settings, for: address)
+            if recursive { return try await fetchTree(client, path, address, url, output) }
+            return try await fetchFile(client, path, output, isDirectory: address.path().hasSuffix("/"))
+        }
+    }
+
+    private func fetchFile(
+        _ client: FTPClient, _ path: FTPPath, _ output: String?, isDirectory: Bool
+    ) async throws -> JSONOutput.Facts {
+        try client.set(.ftpFetchesResourceInfo, to: true)
+        let isDirectory = isDirectory || path.bytes.isEmpty
+        // A listing has no parts.
+        let offset = resume && !isDirectory ? output.map(OutputFile.partialSize(of:)) ?? 0 : 0
+        let stream = isDirectory ? client.lister(path) : client.reader(path, offset: UInt64(offset))
+        defer {
+            if self.output.report { Terminal.say(ShownText(lines: stream.report.description)) }
+            stream.close()
+        }
+        try stream.open()
+        try await stream.opened()
+        let file = if let output { try OutputFile(path: output, keeping: offset) } else { OutputFile() }
+        let discardsBody = self.output.json && output == nil
+        let isShown = !self.output.silent && Terminal.isInteractive && (output != nil || !Terminal.showsOutput)
+        var progress =
+            isShown ? ProgressBar(total: stream[.ftpResourceSize].map(Int64.init(clamping:)), offset: offset) : nil
+        var count = offset
+        var buffer = [UInt8](repeating: 0, count: ReadStream.chunkSize)
+        while true {
+            let moved = try await stream.read(into: &buffer)
+            if moved == 0 { break }
+            if !discardsBody { try file.write(buffer.span.bytes.extracting(..<moved)) }
+            count += Int64(moved)
+            progress?.show(count)
+        }
+        progress?.finish(count)
+        try file.finish()
+        return ["bytes": count - offset, "offset": offset, "steps": JSONOutput.steps(stream.report)]
+    }
+
+    private func fetchTree(
+        _ client: FTPClient, _ path: FTPPath, _ address: URL, _ url: String, _ output: String?
+    ) async throws -> JSONOutput.Facts {
+        let name = path.bytes.split(separator: UInt8(ascii: "/")).last.map { ListingEntry(nameBytes: Array($0)) }
+        // The name comes from the command line, but may hide `..` as `%2e%2e`.
+        let folder = output ?? (name.map { $0.pathComponent == nil ? nil : $0.name } ?? address.host())
+        guard let folder else {
+            throw ValidationError("'\(Terminal.shownURL(url))' has no valid folder name; use -o FOLDER.")
+        }
+        let progress = TreeProgress(resumes: resume)
+        return try await progress.track { try await client.download(path, to: folder, progress.options) }
+    }
+}

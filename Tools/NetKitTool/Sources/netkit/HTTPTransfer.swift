@@ -1,0 +1,126 @@
+import Foundation
+import NetKit
+
+/// One HTTP transfer of `netkit get`: sends the request, writes the body, and prints what the options ask for.
+///
+/// The transfers of a command share a session: its connections, logins and cookies.
+struct HTTPTransfer: Sendable {
+    /// The end of a transfer.
+    struct Result: Sendable {
+        var url: String
+        var outcome: Load.Outcome
+        var report: LoadReport
+        /// Nil for a response with a status below 400 whose body was written.
+        var failure: TransferFailure?
+    }
+
+    /// What the transfers of a command have in common.
+    struct Settings: Sendable {
+        var session: HTTPSession
+        var proxies: ProxySettings
+        var login: LoginOptions
+        var prompt: LoginPrompt
+        var output: OutputOptions
+        var writeOut: WriteOut?
+        var stallTimeout: Duration?
+        var rate: Int64?
+        /// Whether a transfer may draw its progress, since no other one runs at the same time.
+        var drawsProgress: Bool
+    }
+
+    let settings: Settings
+    let url: String
+    let request: HTTPRequest
+    let body: HTTPBody?
+    let destination: OutputDestination
+    /// The size of the partial file that is continued.
+    let offset: Int64
+
+    /// Transfers the body and prints the result, except for its failure.
+    func run() async -> Result {
+        let course = LoadCourse()
+        let load = makeLoad(course)
+        var outcome = await LoadCourse.$current.withValue(course) { await load.run() }
+        if case .failure(let error as StreamError) = outcome.result, outcome.response == nil,
+            let stream = outcome.stream ?? course.stream, let url = stream[.httpFinalURL] ?? request.url
+        {
+            outcome.result = .failure(
+                await ProxyFault.attributed(error, stream.report, to: url, settings.proxies))
+        }
+        var result = Result(url: url, outcome: outcome, report: outcome.report(of: course))
+        result.failure = failure(of: outcome)
+        show(result)
+        if result.failure == nil { result.failure = save(result) }
+        return result
+    }
+
+    private func makeLoad(_ course: LoadCourse) -> Load {
+        let output = settings.output
+        let isFile = destination.path != nil
+        let open = { @Sendable [session = settings.session, request, body] () async throws(StreamError) -> ReadStream in
+            try await session.open(request, body: body)
+        }
+        let showsProgress =
+            settings.drawsProgress && !output.silent && !output.verbose && Terminal.isInteractive
+            && (isFile || !Terminal.showsOutput)
+        return Load(
+            open: open,
+            course: course, destination: destination, offset: offset, isHead: request.method == .head,
+            printsHead: (request.method == .head || output.include) && !output.json,
+            prints: output.verbose ? { @Sendable course in Verbose.show(course) } : nil,
+            discardsBody: output.json && !isFile,
+            showsProgress: showsProgress,
+            uploads: body != nil, stallTimeout: settings.stallTimeout, rate: settings.rate.map(RateLimit.init))
+    }
+
+    /// Prints the steps, the JSON object and the text of -w.
+    private func show(_ result: Result) {
+        let output = settings.output
+        if output.report { for line in Waterfall.lines(result.report, .errors) { Terminal.say(line) } }
+        if output.json { Terminal.print(result.outcome.json(url: url, report: result.report)) }
+        if let writeOut = settings.writeOut { Terminal.write(writeOut.text(result), to: STDOUT_FILENO) }
+    }
+
+    /// Writes the files about the transfer.
+    private func save(_ result: Result) -> TransferFailure? {
+        do throws(OutputFile.Failure) {
+            if let har = settings.output.har { try OutputFile.write(HTTPArchive.json(result.report) + "\n", to: har) }
+            if let page = settings.output.reportHtml {
+                try OutputFile.write(ReportPage.page(result.report, url: url).text, to: page)
+            }
+            return nil
+        } catch {
+            return TransferFailure(error)
+        }
+    }
+
+    /// The failure of a transfer: of the connection, of the file, or a status of 400 and above.
+    private func failure(of outcome: Load.Outcome) -> TransferFailure? {
+        if case .failure(let error) = outcome.result {
+            return TransferFailure(error, after: outcome.response)
+        }
+        guard let response = outcome.response, response.status.code >= 400 else { return nil }
+        let isProxys = response.status == .proxyAuthenticationRequired
+        return TransferFailure(
+            settings.login.refusal(response, settings.prompt)
+                ?? "The \(isProxys ? "proxy" : "server") responded: \(response.statusLine).",
+            isProxys ? .proxyRefused : .serverError)
+    }
+}
+
+/// A failure of a verb, as it is printed.
+struct TransferFailure: Error {
+    var sentence: String
+    var status: ExitStatus
+
+    init(_ sentence: String, _ status: ExitStatus) {
+        self.sentence = sentence
+        self.status = status
+    }
+
+    /// Describes an error; one that no verb expects has the status 1.
+    init(_ error: any Error, after response: HTTPResponse? = nil) {
+        let known = ExitStatus.describe(error, after: response)
+        self.init(known?.sentence ?? "\(error)", known?.status ?? .other)
+    }
+}

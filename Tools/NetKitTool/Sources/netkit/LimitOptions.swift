@@ -1,0 +1,97 @@
+import ArgumentParser
+import NetKit
+
+/// The options of `netkit get` for limits of time and rate, and for retries.
+struct LimitOptions: ParsableArguments {
+    @Option(
+        name: [.customLong("timeout"), .customShort("m"), .customLong("max-time")],
+        help: ArgumentHelp("Give up after SECONDS in total, for each URL.", valueName: "SECONDS"))
+    var timeout: Double?
+
+    @Option(help: ArgumentHelp("Give up if no connection is made in SECONDS. Default: 75.", valueName: "SECONDS"))
+    var connectTimeout: Double?
+
+    @Option(
+        help: ArgumentHelp(
+            "Give up if nothing is received, or nothing can be sent, for SECONDS. Default: 75 for the response head.",
+            valueName: "SECONDS"))
+    var stallTimeout: Double?
+
+    @Option(
+        help: ArgumentHelp(
+            "Transfer at most BYTES per second, such as 500k or 2M, for each URL and direction.", valueName: "BYTES"))
+    var limitRate: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Send the request again up to NUMBER times after temporary failures (GET, HEAD, PUT, DELETE).",
+            valueName: "NUMBER"))
+    var retry: Int?
+
+    /// The given options that do not apply to FTP.
+    var httpNames: [String] {
+        [
+            ("--connect-timeout", connectTimeout != nil), ("--stall-timeout", stallTimeout != nil),
+            ("--limit-rate", limitRate != nil), ("--retry", retry != nil),
+        ].filter(\.1).map(\.0)
+    }
+
+    func validate() throws {
+        try TimeLimit.check(timeout)
+        try TimeLimit.check(connectTimeout, of: "--connect-timeout")
+        try TimeLimit.check(stallTimeout, of: "--stall-timeout")
+        if let retry, !(0...1000).contains(retry) { throw ValidationError("--retry must be a number from 0 to 1000.") }
+        _ = try rate()
+    }
+
+    /// The greatest rate in bytes per second; nil for no limit.
+    func rate() throws -> Int64? {
+        guard let limitRate else { return nil }
+        let units: [Character: Int64] = ["k": 1 << 10, "m": 1 << 20, "g": 1 << 30]
+        let unit = limitRate.last.flatMap { units[Character($0.lowercased())] }
+        let digits = unit == nil ? Substring(limitRate) : limitRate.dropLast()
+        guard let number = Int64(digits), number > 0, number <= 1 << 40 else {
+            throw ValidationError("--limit-rate must be a number of bytes above 0, also with k, M or G.")
+        }
+        return number * (unit ?? 1)
+    }
+
+    /// Sets the limits of a session.
+    func apply(to configuration: inout HTTPSession.Configuration) {
+        if let timeout {
+            configuration.totalLimit = .seconds(timeout)
+            configuration.properties[.openLimit] = .seconds(timeout)
+        }
+        if let connectTimeout {
+            configuration.properties[.openLimit] = .seconds(min(connectTimeout, timeout ?? connectTimeout))
+        }
+        if let stallTimeout {
+            configuration.responseLimit = .seconds(stallTimeout)
+            configuration.properties[.writeLimit] = .seconds(stallTimeout)
+        }
+        if let retry { configuration.retries = RetryPolicy(limit: retry) }
+    }
+}
+
+/// The pauses that keep a transfer below a rate.
+///
+/// The transfer may fall behind, but does not catch up: after a pause of the peer it continues at the rate.
+struct RateLimit: Sendable {
+    private let rate: Double
+    /// The instant, in seconds, at which the bytes so far are due at the rate.
+    private var due: Double?
+
+    /// - Parameter rate: the greatest number of bytes per second.
+    init(rate: Int64) { self.rate = Double(rate) }
+
+    /// The number of bytes to move at once: a tenth of a second's.
+    var pieceSize: Int { max(1, min(ReadStream.chunkSize, Int(rate / 10))) }
+
+    /// Returns the time to wait after a number of bytes.
+    ///
+    /// - Parameter now: the time in seconds, by any clock that never goes back.
+    mutating func pause(after count: Int, now: Double) -> Duration {
+        due = max(due ?? now, now) + Double(count) / rate
+        return .seconds((due ?? now) - now)
+    }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import Foundation
+import NetKit
+
+/// Messages about a wrong URL on the command line. A password in it is not repeated.
+enum URLArgument {
+    /// The text is not a URL.
+    struct Invalid: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ text: String) {
+            let guess = "http://\(text)"
+            let isHost = !text.contains("@") && !text.contains("//") && URL(string: guess)?.host()?.isEmpty == false
+            description = "'\(Terminal.shownURL(text))' is not a URL.\(isHost ? " Did you mean \(guess)?" : "")"
+        }
+    }
+
+    /// The last name in a URL, for the file of `-O`; an escape in it cannot lead to another folder.
+    static func fileName(of text: String) throws -> String {
+        let path = URL(string: text)?.path(percentEncoded: true) ?? ""
+        let name = path.split(separator: "/", omittingEmptySubsequences: false).last?.removingPercentEncoding ?? ""
+        let isSafe =
+            !name.hasPrefix(".")
+            && !name.unicodeScalars.contains { $0 == "/" || $0.properties.generalCategory == .control }
+        guard !name.isEmpty, isSafe else {
+            throw ValidationError("'\(Terminal.shownURL(text))' has no safe file name; use -o FILE.")
+        }
+        return name == "-" ? "./-" : name
+    }
+
+    /// Throws if a percent sign begins no escape (RFC 3986 §2.1), or if only a part of the URL is escaped. Foundation would
+    /// silently turn each percent sign into `%25`.
+    static func checkEscapes(_ text: String) throws {
+        // The zone of an IPv6 address has a percent sign of its own.
+        let rest = text.replacing(/\/\/[^\/]*\]/, with: "//h")
+        guard rest.contains("%") else { return }
+        let shown = Terminal.shownURL(text)
+        let bytes = Array(rest.utf8)
+        for index in bytes.indices where bytes[index] == UInt8(ascii: "%") {
+            let digits = bytes[(index + 1)...].prefix(2)
+            if digits.count == 2, digits.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) { continue }
+            let escape = Terminal.shown(String(decoding: [UInt8(ascii: "%")] + digits, as: UTF8.self))
+            throw ValidationError("'\(shown)' is not a URL: \(escape) is no escape; write a percent sign as %25.")
+        }
+        if URL(string: rest, encodingInvalidCharacters: false) == nil {
+            throw ValidationError("'\(shown)' is not a URL: only a part of it is escaped; write a space as %20.")
+        }
+    }
+
+    /// The URL has another scheme than those that the verb supports; `HOST:PORT` is read as scheme and path.
+    static func unsupported(_ text: String, _ scheme: String, use schemes: String) -> StreamError {
+        let rest = text.dropFirst(scheme.count + 1)
+        let isPort = !text.contains("@") && rest.first?.isWholeNumber == true
+        let advice = isPort ? "Did you mean http://\(Terminal.shown(text))?" : "Use \(schemes)."
+        return StreamError(
+            domain: .http, code: HTTPErrorNumber.badURL.rawValue,
+            sentence: Sentence("tool.scheme", "Unsupported scheme \"%1\". %2", scheme, advice))
+    }
+}
