@@ -27,7 +27,7 @@ int PeerReadLine(int connection, char *line, size_t size);
 /// Sends all bytes of a text.
 void PeerSend(int connection, const char *text);
 
-/// The number of open IPv4 sockets of the process. Tests that run beside these use others.
+/// The number of open IPv4 sockets of the process.
 int openSockets(void);
 
 #endif

@@ -3,10 +3,9 @@ import Testing
 
 @testable import CFNetworkEngine
 
-// CFHost in Swift, as sources for Apple's systems use it; in the suite whose programs count the sockets of the process,
-// because a lookup may open one. The programs in C test the behaviour of CFHost.
-extension ProgramsTests {
-    @Test func hostsInSwift() throws {
+/// CFHost in Swift, as sources for Apple's systems use it. The programs in C test its behaviour.
+struct HostTests {
+    @Test func sourceAsOnApplesSystems() throws {
         let host = CFHostCreateWithName(nil, "localhost" as CFString).takeRetainedValue()
         var error = CFStreamError()
         try #require(CFHostStartInfoResolution(host, .addresses, &error))
@@ -17,7 +16,7 @@ extension ProgramsTests {
         #expect(first.length == 16 || first.length == 28)
     }
 
-    @Test func hostsAreDeallocated() {
+    @Test func objectsAreDeallocated() {
         weak var gone: HostState?
         do {
             let host = CFHostCreateWithName(nil, "localhost" as CFString).takeRetainedValue()

@@ -3,72 +3,66 @@ import Foundation
 import StreamKitTesting
 import Testing
 
-/// The C interface, as programs in C use it. Serialized, because some programs count the sockets of the process.
-@Suite(.serialized)
+/// The C interface, as programs in C use it. Each program has a process of its own: some count the open sockets, and some read
+/// settings of the whole process.
+@Suite(.timeLimit(.minutes(2)))
 struct ProgramsTests {
-    @Test func messages() async { await expectSuccess(CFNetworkMessageProgram) }
+    enum Program: String, Codable, CaseIterable {
+        case messages, receivedMessages, constants
+        case pairsOfStreams, boundPair, errors, eventsOnARunLoop, blockingWhileScheduled, eventsOnAQueue
+        case settings, socksErrors, tls
+        case httpLoads, httpUploads, httpConnections, httpEvents, httpAuthentication
+        case hosts, hostEvents, hostStreams
+        case service, services
+        case proxies, proxyScripts, diagnostics
+        case ftpTransfers, ftpListing
 
-    @Test func receivedMessages() async { await expectSuccess(CFNetworkReceivingProgram) }
-
-    @Test func constants() async { await expectSuccess(CFNetworkConstantsProgram) }
-
-    @Test func pairsOfStreams() async { await expectSuccess(CFNetworkPairsProgram) }
-
-    @Test func boundPair() async { await expectSuccess(CFNetworkBoundPairProgram) }
-
-    @Test func errors() async { await expectSuccess(CFNetworkErrorsProgram) }
-
-    @Test func eventsOnARunLoop() async { await expectSuccess(CFNetworkEventsProgram) }
-
-    @Test func blockingWhileScheduled() async { await expectSuccess(CFNetworkMixedProgram) }
-
-    @Test func eventsOnAQueue() async { await expectSuccess(CFNetworkQueueProgram) }
-
-    @Test func settings() async { await expectSuccess(CFNetworkSettingsProgram) }
-
-    @Test func socksErrors() async { await expectSuccess(CFNetworkSOCKSProgram) }
-
-    @Test func tls() async {
-        await expectSuccess { CFNetworkTLSProgram(String(decoding: TestIdentity.pem, as: UTF8.self)) }
+        /// Returns the condition that does not hold, or `nil`.
+        func run() -> String? {
+            let failure =
+                switch self {
+                case .messages: CFNetworkMessageProgram()
+                case .receivedMessages: CFNetworkReceivingProgram()
+                case .constants: CFNetworkConstantsProgram()
+                case .pairsOfStreams: CFNetworkPairsProgram()
+                case .boundPair: CFNetworkBoundPairProgram()
+                case .errors: CFNetworkErrorsProgram()
+                case .eventsOnARunLoop: CFNetworkEventsProgram()
+                case .blockingWhileScheduled: CFNetworkMixedProgram()
+                case .eventsOnAQueue: CFNetworkQueueProgram()
+                case .settings: CFNetworkSettingsProgram()
+                case .socksErrors: CFNetworkSOCKSProgram()
+                case .tls: CFNetworkTLSProgram(String(decoding: TestIdentity.pem, as: UTF8.self))
+                case .httpLoads: CFNetworkHTTPProgram()
+                case .httpUploads: CFNetworkUploadProgram()
+                case .httpConnections: CFNetworkHTTPConnectionsProgram()
+                case .httpEvents: CFNetworkHTTPEventsProgram()
+                case .httpAuthentication: CFNetworkAuthenticationProgram()
+                case .hosts: CFNetworkHostProgram()
+                case .hostEvents: CFNetworkHostEventsProgram()
+                case .hostStreams: CFNetworkHostStreamsProgram()
+                case .service: CFNetworkServiceProgram()
+                case .services: CFNetworkServicesProgram()
+                case .proxies: CFNetworkProxiesProgram()
+                case .proxyScripts: CFNetworkScriptsProgram()
+                case .diagnostics: CFNetworkDiagnosticsProgram()
+                case .ftpTransfers: CFNetworkFTPProgram()
+                case .ftpListing: CFNetworkListingProgram()
+                }
+            return failure.map { String(cString: $0) }
+        }
     }
 
-    @Test func httpLoads() async { await expectSuccess(CFNetworkHTTPProgram) }
-
-    @Test func httpUploads() async { await expectSuccess(CFNetworkUploadProgram) }
-
-    @Test func httpConnections() async { await expectSuccess(CFNetworkHTTPConnectionsProgram) }
-
-    @Test func httpEvents() async { await expectSuccess(CFNetworkHTTPEventsProgram) }
-
-    @Test func httpAuthentication() async { await expectSuccess(CFNetworkAuthenticationProgram) }
-
-    @Test func hosts() async { await expectSuccess(CFNetworkHostProgram) }
-
-    @Test func hostEvents() async { await expectSuccess(CFNetworkHostEventsProgram) }
-
-    @Test func hostStreams() async { await expectSuccess(CFNetworkHostStreamsProgram) }
-
-    @Test func service() async { await expectSuccess(CFNetworkServiceProgram) }
-
-    @Test func services() async { await expectSuccess(CFNetworkServicesProgram) }
-
-    @Test func proxies() async { await expectSuccess(CFNetworkProxiesProgram) }
-
-    @Test func proxyScripts() async { await expectSuccess(CFNetworkScriptsProgram) }
-
-    @Test func diagnostics() async { await expectSuccess(CFNetworkDiagnosticsProgram) }
-
-    @Test func ftpTransfers() async { await expectSuccess(CFNetworkFTPProgram) }
-
-    @Test func ftpListing() async { await expectSuccess(CFNetworkListingProgram) }
-
-    /// Runs a program on a thread of its own, whose run loop it may use.
-    private func expectSuccess(
-        _ program: @escaping @Sendable () -> UnsafePointer<CChar>?, _ location: SourceLocation = #_sourceLocation
-    ) async {
-        let failure = await withCheckedContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(returning: program().map { String(cString: $0) }) }
+    @Test(arguments: Program.allCases)
+    func program(_ program: Program) async {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) { [program] in
+            // On a thread whose run loop the program may use.
+            let failure = await withCheckedContinuation { continuation in
+                Thread.detachNewThread { continuation.resume(returning: program.run()) }
+            }
+            print(failure ?? "passed")
         }
-        #expect(failure == nil, sourceLocation: location)
+        let output = result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) }
+        #expect(output == "passed\n")
     }
 }

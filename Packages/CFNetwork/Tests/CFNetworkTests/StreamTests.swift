@@ -182,10 +182,7 @@ struct StreamTests {
         #expect(CFReadStreamOpen(reader) && CFReadStreamRead(reader, &buffer, 3) == 2)
         #expect(!CFReadStreamSetClient(reader, 1, { _, _, _ in }, nil))
     }
-}
 
-// In the suite whose programs count the sockets of the process.
-extension ProgramsTests {
     @Test func aBodyOfFoundation() throws {
         let listener = try StreamListener(address: .ip(.v4(.loopback), port: 0))
         let server = Task {
