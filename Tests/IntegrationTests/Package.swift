@@ -176,6 +176,7 @@ let package = Package(
                 .product(name: "FTPListing", package: "FTPStream"),
                 .product(name: "FTPStream", package: "FTPStream"),
                 .product(name: "NetKit", package: "NetKit"),
+                .product(name: "StreamKitTesting", package: "StreamKit"),
                 .product(name: "Peers", package: "Peers"),
             ],
             swiftSettings: settings

@@ -3,6 +3,7 @@ import FTPStream
 import Foundation
 import Glibc
 import Peers
+import StreamKitTesting
 import Testing
 
 /// Servers that lie, stall or attack. Data connections go to a separate server.
@@ -115,8 +116,7 @@ struct SecurityTests {
 
     /// The server names a port without a listener and then is silent: the error names the data connection.
     @Test func anUnreachableDataPortIsTheError() async throws {
-        let data = try ScriptedServer { _ throws(PeerError) in }
-        data.stop()
+        let data = try RefusedPort()
         let server = try server(dataPort: data.port) { connection throws(PeerError) in try connection.readToEnd() }
         let stream = try reader(server)
         try stream.set(.ftpReplyLimit, to: .milliseconds(500))

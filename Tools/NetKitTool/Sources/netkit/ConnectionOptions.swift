@@ -109,6 +109,19 @@ struct ConnectionOptions: ParsableArguments {
         }
     }
 
+    /// The given options for proxies.
+    var proxyNames: [String] {
+        [("--proxy", !proxy.isEmpty), ("--pac", pac != nil), ("--noproxy", noproxy != nil)].filter(\.1).map(\.0)
+    }
+
+    /// The given options that have no meaning for a server.
+    var clientNames: [String] {
+        [
+            ("--cacert", cacert != nil), ("--insecure", insecure), ("--trust-first-use", trustFirstUse != nil),
+            ("--pin", !pin.isEmpty),
+        ].filter(\.1).map(\.0)
+    }
+
     /// Whether an option was given that has a meaning only with TLS to the server. `--cacert` is not one of them, since it
     /// applies to proxies too.
     var demandsTLS: Bool {
@@ -138,13 +151,25 @@ struct ConnectionOptions: ParsableArguments {
         if let trustFirstUse { try FirstUseTrust(path: trustFirstUse).apply(to: &tls) }
         if let cert { tls.identity = try identity(cert) }
         tls.pins = Set(try pin.map { try TLSPin($0) })
-        if let tlsMin { tls.minimumVersion = try version(tlsMin, "--tls-min") }
-        if let tlsMax { tls.maximumVersion = try version(tlsMax, "--tls-max") }
-        if let keylog { tls.keyLog = try Self.keyLog(appendingTo: keylog) }
+        try applyVersionsAndLog(to: &tls)
         return tls
     }
 
-    /// The client certificate. The pass phrase of its key is asked for if it is needed and not given.
+    /// The TLS configuration of a server with `--cert`; nil without it.
+    func serverTLS() throws -> TLSConfiguration? {
+        guard let cert else { return nil }
+        var tls = TLSConfiguration(server: try identity(cert))
+        try applyVersionsAndLog(to: &tls)
+        return tls
+    }
+
+    private func applyVersionsAndLog(to tls: inout TLSConfiguration) throws {
+        if let tlsMin { tls.minimumVersion = try version(tlsMin, "--tls-min") }
+        if let tlsMax { tls.maximumVersion = try version(tlsMax, "--tls-max") }
+        if let keylog { tls.keyLog = try Self.keyLog(appendingTo: keylog) }
+    }
+
+    /// The certificate and key of `--cert` and `--key`. The pass phrase of its key is asked for if it is needed and not given.
     private func identity(_ cert: String) throws -> TLSIdentity {
         var phrase = pass
         if let pass, pass.hasPrefix("@") {

@@ -146,6 +146,15 @@ enum ExitStatus: Int32 {
         }
     }
 
+    /// The code for a failed lookup.
+    init(_ error: ResolverError) {
+        let isUnreachable =
+            !error.servers.isEmpty
+            && error.servers.allSatisfy { $0.result == .unreachable || $0.result == .connectionFailed }
+        let isTimeout = error.code == .timedOut || error.servers.contains { $0.result == .timedOut }
+        self = isUnreachable ? .notConnected : isTimeout ? .timedOut : .nameNotFound
+    }
+
     /// The code for a failed login, or for a password store that cannot be used.
     private init(_ error: HTTPAuthError) {
         switch error.code {
@@ -162,6 +171,7 @@ enum ExitStatus: Int32 {
     ) -> (sentence: String, status: ExitStatus)? {
         switch error {
         case let error as StreamError: (error.description + advice(error), ExitStatus(error, after: response))
+        case let error as ResolverError: ("\(error)", ExitStatus(error))
         case let error as HTTPMessageError: ("The request cannot be sent: \(error).", .badURL)
         case let error as OutputFile.Failure: (error.description, .localFile)
         case let error as URLArgument.Invalid: (error.description, .badURL)

@@ -97,22 +97,11 @@ struct ResolveCommand: AsyncParsableCommand {
             }
             show(name, answers, failures.first)
             for failure in failures {
-                status = status ?? Self.status(of: failure)
+                status = status ?? ExitStatus(failure)
                 report(failure)
             }
         }
         if let status { throw status.exitCode }
-    }
-
-    /// Whether no server could be reached.
-    private static func isUnreachable(_ error: ResolverError) -> Bool {
-        !error.servers.isEmpty
-            && error.servers.allSatisfy { $0.result == .unreachable || $0.result == .connectionFailed }
-    }
-
-    private static func status(of error: ResolverError) -> ExitStatus {
-        if isUnreachable(error) { return .notConnected }
-        return error.code == .timedOut || error.servers.contains { $0.result == .timedOut } ? .timedOut : .nameNotFound
     }
 
     private func answers(
@@ -138,7 +127,7 @@ struct ResolveCommand: AsyncParsableCommand {
     private func report(_ error: ResolverError) {
         // A server is listed once for each attempt.
         let outcomes = error.servers.map { "\($0.server): \($0.result.rawValue)" }
-        guard Self.isUnreachable(error) else {
+        guard ExitStatus(error) == .notConnected else {
             Terminal.say("netkit: \(error.description)")
             for (index, outcome) in outcomes.enumerated() where outcomes.firstIndex(of: outcome) == index {
                 Terminal.say("  \(outcome)")

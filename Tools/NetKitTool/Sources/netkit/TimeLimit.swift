@@ -3,7 +3,7 @@ import ArgumentParser
 /// The rule for the time limits of all verbs.
 enum TimeLimit {
     /// The longest limit, in seconds: 31 years. `Duration` and the system's clocks cannot hold all values of `Double`.
-    private static let longest = 1e9
+    static let longest = 1e9
 
     static func check(_ seconds: Double?, of option: String = "--timeout") throws {
         guard let seconds, !(seconds > 0 && seconds <= longest) else { return }
