@@ -99,17 +99,20 @@ public final class NetDiagnostic: Sendable {
     ///   - error: The error that ended the load; nil if it did not fail.
     ///   - response: The head of the response, from the server, or from the proxy if `isFromProxy`.
     ///   - isFromProxy: Whether a proxy answered instead of the server.
+    ///   - address: The peer of the connection that the response came on. It is needed for a reused connection, because a report
+    ///     contains only what the load itself opened.
     ///   - routes: The routes of the load. They are needed because a report does not contain a proxy that was never reached.
     ///   - options: The options of the diagnosis.
     /// - Throws: `EINVAL` for a URL without a host, or without a port if its scheme has no known default port.
     public convenience init(
         url: URL, report: ConnectionReport, error: StreamError?, response: HTTPResponse? = nil,
-        isFromProxy: Bool = false, routes: [ProxyRoute] = [], options: Options = Options()
+        isFromProxy: Bool = false, address: SocketAddress? = nil, routes: [ProxyRoute] = [],
+        options: Options = Options()
     ) throws(StreamError) {
         let target = try DiagnosisTarget(url).through(report, or: routes)
         var facts = LadderFacts(report, error: error, of: target)
         facts.learn(error, of: target)
-        if let response { facts.learn(response, isFromProxy: isFromProxy, of: target) }
+        if let response { facts.learn(response, isFromProxy: isFromProxy, of: target, at: address) }
         self.init([target], knowing: facts, options)
     }
 

@@ -256,6 +256,8 @@ struct LadderFault: Sendable, CustomStringConvertible {
         LadderFault(.redirectLoop) { $0.exchange = .redirectLoop(to: "/", wantsCookie: false) },
         LadderFault(.serverBroken) { $0.exchange = .answered(ExchangeAnswer(status: 503)) },
         LadderFault(.requestRefused) { $0.exchange = .answered(ExchangeAnswer(status: 404)) },
+        LadderFault(.requestsLimited) { $0.exchange = .answered(ExchangeAnswer(status: 429)) },
+        LadderFault(.tlsExpected) { $0.exchange = .expectsTLS },
         LadderFault(.credentialsWanted) { $0.exchange = .answered(ExchangeAnswer(status: 401, schemes: ["Basic"])) },
         LadderFault(.accessForbidden) { $0.exchange = .answered(ExchangeAnswer(status: 403)) },
     ]

@@ -29,6 +29,7 @@ import Testing
             ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", nil),
             ("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 404 Not Found\r\n\r\n", .requestRefused),
             ("HTTP/1.1 500 Broken\r\n\r\n", .serverBroken), ("HTTP/1.1 401 No\r\n\r\n", .credentialsWanted),
+            ("HTTP/1.1 429 Slow Down\r\nRetry-After: 7\r\n\r\n", .requestsLimited),
             ("220 ftp.example.org ready\r\n\r\n", .notHTTP), ("", .answerMissing),
         ] as [(String, FindingCode?)])
     func findingsForAnswers(answer: String, code: FindingCode?) async throws {

@@ -196,6 +196,7 @@ extension LabFault {
         LabFault("a redirect loop", "redirectLoop", url: "http://www.peers.test/circle"),
         LabFault("server broken", "serverBroken", url: "http://www.peers.test/broken"),
         LabFault("no such page", "requestRefused", url: "http://www.peers.test/nothing"),
+        LabFault("a web page at a port for TLS", "tlsExpected", url: "http://www.peers.test:443/"),
         LabFault("a page that requires a login", "credentialsWanted", url: "http://www.peers.test/private"),
         LabFault("a forbidden page", "accessForbidden", url: "http://www.peers.test/forbidden"),
     ]

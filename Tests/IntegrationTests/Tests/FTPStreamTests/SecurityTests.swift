@@ -117,7 +117,7 @@ struct SecurityTests {
     /// The server names a port without a listener and then is silent: the error names the data connection.
     @Test func anUnreachableDataPortIsTheError() async throws {
         let data = try RefusedPort()
-        let server = try server(dataPort: data.port) { connection throws(PeerError) in try connection.readToEnd() }
+        let server = try server(dataPort: Int(data.port)) { connection throws(PeerError) in try connection.readToEnd() }
         let stream = try reader(server)
         try stream.set(.ftpReplyLimit, to: .milliseconds(500))
         let error = await failure(stream)

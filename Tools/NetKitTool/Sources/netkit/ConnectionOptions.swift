@@ -114,6 +114,9 @@ struct ConnectionOptions: ParsableArguments {
         [("--proxy", !proxy.isEmpty), ("--pac", pac != nil), ("--noproxy", noproxy != nil)].filter(\.1).map(\.0)
     }
 
+    /// Whether an option for TLS was given.
+    var configuresTLS: Bool { cacert != nil || demandsTLS }
+
     /// The given options that have no meaning for a server.
     var clientNames: [String] {
         [
@@ -142,7 +145,7 @@ struct ConnectionOptions: ParsableArguments {
 
     /// The TLS configuration of these options; nil for the default.
     func tls() throws -> TLSConfiguration? {
-        if cacert == nil, !demandsTLS { return nil }
+        if !configuresTLS { return nil }
         var tls = try trustingTLS()
         if insecure {
             Terminal.say("netkit: warning: --insecure: the server's certificate is not verified.")

@@ -15,6 +15,8 @@ struct DiagnoseCommand: AsyncParsableCommand {
               netkit diagnose --watch https://www.example.org/
               netkit diagnose --watch --interval 5 https://www.example.org/
               netkit diagnose --html page.html https://www.example.org/
+              netkit diagnose -x http://proxy:3128 --cacert roots.pem https://www.example.org/
+              netkit diagnose -u joe https://www.example.org/
               netkit diagnose --passive && echo the network is up
 
             Exit codes:
@@ -30,22 +32,17 @@ struct DiagnoseCommand: AsyncParsableCommand {
             rung, severity, sentence, key, advice, evidence and dependsOn. Scripts should
             rely on schema and code only.
 
-            The proxies are those of --pac, else of the environment (http_proxy,
+            Without -x and --pac, the proxies are those of the environment (http_proxy,
             https_proxy, all_proxy, no_proxy), else of ~/.config/netkit/proxies and
-            /etc/netkit/proxies. diagnose changes nothing and sends no credentials. It
-            contacts only the target, the proxy, the server of the proxy script, the
+            /etc/netkit/proxies. diagnose changes nothing, and sends credentials only with
+            an option for a login, which it then tries with a GET request. It contacts
+            only the target, the proxy, the server of the proxy script, the
             configured name servers and the routers on the route.
             """
     )
 
     @Argument(help: "The URL to diagnose. Default: this machine's network.")
     var url: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "Let a proxy auto-configuration script choose the proxies: a file, or an http, https or file URL.",
-            valueName: "URL|FILE"), completion: .file())
-    var pac: String?
 
     @Flag(help: "Guide through the repair: one piece of advice at a time, with a check after each.")
     var assist = false
@@ -71,12 +68,24 @@ struct DiagnoseCommand: AsyncParsableCommand {
     @Flag(name: .shortAndLong, help: "Show all evidence.")
     var verbose = false
 
+    @OptionGroup var connection: ConnectionOptions
+
+    @OptionGroup(title: "Authentication") var login: LoginOptions
+
     func validate() throws {
         if [assist, passive, watch].count(where: { $0 }) > 1 {
             throw ValidationError("--assist, --passive and --watch cannot be combined.")
         }
-        if pac != nil, url == nil {
-            throw ValidationError("--pac requires a URL, for which the script chooses the proxy.")
+        if url == nil, !connection.proxyNames.isEmpty || connection.configuresTLS {
+            throw ValidationError("Options for proxies and TLS require a URL.")
+        }
+        if logsIn {
+            guard let url, DiagnoseCommand.url(url)?.scheme?.lowercased().hasPrefix("http") == true else {
+                throw ValidationError("A login requires an http or https URL.")
+            }
+            if assist || watch || passive {
+                throw ValidationError("A login cannot be combined with --assist, --watch or --passive.")
+            }
         }
         try TimeLimit.check(interval, of: "--interval")
         if interval != nil, !watch { throw ValidationError("--interval requires --watch.") }
@@ -88,14 +97,13 @@ struct DiagnoseCommand: AsyncParsableCommand {
 
     func run() async throws {
         let diagnostic: NetDiagnostic
-        do throws(StreamError) {
-            diagnostic =
-                try url.map { (text) throws(StreamError) in try DiagnoseCommand.diagnostic(text, pac) }
-                ?? NetDiagnostic()
+        do {
+            diagnostic = try await makeDiagnostic()
         } catch {
+            guard let (sentence, status) = ExitStatus.describe(error) else { throw error }
             if json { JSONOutput.show(["error": JSONOutput.error(error)]) }
-            Terminal.say("netkit: \(error)")
-            throw ExitStatus.badURL.exitCode
+            Terminal.say("netkit: \(sentence)")
+            throw status == .other ? ExitStatus.badURL.exitCode : status.exitCode
         }
         if passive { return try show(diagnostic.passiveStatus()) }
         if assist { return try await guide(diagnostic) }
@@ -166,19 +174,58 @@ struct DiagnoseCommand: AsyncParsableCommand {
         }
     }
 
-    private static func diagnostic(_ text: String, _ pac: String?) throws(StreamError) -> NetDiagnostic {
-        guard let url = URL(string: text) ?? URL(string: "https://\(text)"), url.host != nil else {
-            throw StreamError(posix: 22, Sentence("tool.badURL", "'%1' is not a URL; use https://HOST/.", text))
+    /// The URL in a text, which may lack its scheme.
+    private static func url(_ text: String) -> URL? {
+        let url = URL(string: text.contains("://") ? text : "https://\(text)")
+        return url?.host?.isEmpty == false ? url : nil
+    }
+
+    private var logsIn: Bool { login.isUsed || login.bearer != nil || login.isUsedForProxies }
+
+    private func makeDiagnostic() async throws -> NetDiagnostic {
+        guard let text = url else { return NetDiagnostic() }
+        guard let url = DiagnoseCommand.url(text) else {
+            throw StreamError(posix: EINVAL, Sentence("tool.badURL", "'%1' is not a URL; use https://HOST/.", text))
         }
         var options = NetDiagnostic.Options()
-        if let pac {
-            var settings = ProxySettings()
-            settings.bypass = try ProxySettings.environment().bypass
-            let isURL = URL(string: pac)?.scheme != nil
-            settings.script = .url(isURL ? pac : URL(fileURLWithPath: pac).absoluteString)
-            options.proxies = settings
-        }
+        if !connection.proxyNames.isEmpty || connection.cacert != nil { options.proxies = try connection.settings() }
+        if let tls = try connection.tls() { options.tls = tls }
+        if logsIn { return try await diagnosticOfLogin(url, options) }
         return try NetDiagnostic(url: url, options: options)
+    }
+
+    /// A diagnostic of a request for the URL with the login.
+    private func diagnosticOfLogin(_ url: URL, _ options: NetDiagnostic.Options) async throws -> NetDiagnostic {
+        let prompt = login.prompt()
+        let stream = try await load(url, prompt)
+        guard let response = stream[.httpResponse], response.status == .unauthorized,
+            let refusal = login.refusal(response, prompt)
+        else { return try NetDiagnostic(load: stream, of: url, options: options) }
+        let error = StreamError(
+            domain: .http, code: HTTPErrorNumber.badPassword.rawValue, sentence: Sentence("tool.refused", "%1", refusal)
+        )
+        return try NetDiagnostic(
+            url: url, report: stream.report, error: error, address: stream[.remoteAddress],
+            routes: stream[.proxies] ?? [], options: options)
+    }
+
+    /// Requests the URL with the login, to find out whether it is accepted.
+    ///
+    /// - Returns: the stream of the last request, successful or not.
+    private func load(_ url: URL, _ prompt: LoginPrompt) async throws -> ReadStream {
+        var configuration = try login.configuration(prompt)
+        configuration.followsRedirects = false
+        if let tls = try connection.tls() { configuration.tls = tls }
+        configuration.proxies = .settings(try connection.settings())
+        configuration.totalLimit = .seconds(30)
+        var request = try HTTPRequest(method: .get, url: login.url(for: url))
+        try login.addBearer(to: &request)
+        let session = HTTPSession(configuration)
+        return try await withNetworkExecutor { [request] in
+            let stream = try await session.open(request)
+            _ = try? await stream.response()
+            return stream
+        }
     }
 
     private func end(_ status: NetworkStatus) throws {

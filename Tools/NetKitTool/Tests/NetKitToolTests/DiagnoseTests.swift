@@ -46,4 +46,54 @@ import Testing
         let run = try await Tool.run(["diagnose", "http://127.0.0.1:9/"] + options)
         #expect(run.status == 64 && run.text.contains(words), "\(run.text)")
     }
+
+    @Test func ownRoots() async throws {
+        let nginx = Nginx(listeners: [.tls])
+        try nginx.start()
+        let url = nginx.url(.tls, "/hello")
+        let root = try CertificateAuthority.shared().root
+        let run = try await Tool.run(["diagnose", "--cacert", root, url])
+        #expect(run.status == 0, "\(run.text)")
+        let untrusted = try await Tool.run(["diagnose", url])
+        #expect(untrusted.status == 1 && untrusted.output.contains("security: "), "\(untrusted.text)")
+        let unreadable = try await Tool.run(["diagnose", "--cacert", "/nowhere", url])
+        #expect(unreadable.status == 23, "\(unreadable.text)")
+    }
+
+    @Test func aGivenProxy() async throws {
+        let squid = Squid()
+        try squid.start()
+        let server = try Self.server()
+        let url = "http://127.0.0.1:\(server.port)/"
+        let run = try await Tool.run(["diagnose", "-x", "http://127.0.0.1:\(squid.port)", url])
+        #expect(run.status == 0 && run.output.contains("proxy "), "\(run.text)")
+        let dead = try await Tool.run(["diagnose", "-x", "http://127.0.0.1:1", url])
+        #expect(dead.status == 1 && dead.output.contains("The proxy 127.0.0.1:1 cannot be reached"), "\(dead.text)")
+    }
+
+    @Test(arguments: ["basic", "digest"])
+    func aLogin(_ scheme: String) async throws {
+        let apache = Apache()
+        try apache.start()
+        try apache.write("name.txt", Array("hello".utf8))
+        let url = apache.url(.plain, "/\(scheme)/name.txt")
+        let none = try await Tool.run(["diagnose", url])
+        #expect(none.status == 1 && none.output.contains("requires authentication ("), "\(none.text)")
+        let right = try await Tool.run(["diagnose", "-u", "alice:open sesame", url])
+        #expect(right.status == 0, "\(right.text)")
+        let wrong = try await Tool.run(["diagnose", "-u", "alice:wrong", url])
+        let reason = "rejected the credentials: Wrong user name or password"
+        #expect(wrong.status == 1 && wrong.output.contains(reason), "\(wrong.text)")
+    }
+
+    @Test(arguments: [
+        (["--cacert", "/c"], "Options for proxies and TLS require a URL."),
+        (["-x", "http://h.invalid"], "Options for proxies and TLS require a URL."),
+        (["-u", "a:b", "ftp://h.invalid/"], "A login requires an http or https URL."),
+        (["-u", "a:b", "--watch", "http://h.invalid/"], "A login cannot be combined with"),
+    ])
+    func refusesOptionsWithoutMeaning(_ options: [String], _ words: String) async throws {
+        let run = try await Tool.run(["diagnose"] + options)
+        #expect(run.status == 64 && run.text.contains(words), "\(run.text)")
+    }
 }

@@ -99,6 +99,8 @@ extension FindingCode {
             case .redirectLoop: "Contact the server's operator."
             case .serverBroken: "Try again later, or contact the server's operator."
             case .requestRefused: "Check the URL, and that you have access to it."
+            case .requestsLimited: "Wait, then send fewer requests. Access and the URL are not the problem."
+            case .tlsExpected: "Use https:// in the URL."
             case .answerMissing: "Try again; if the failure persists, contact the server's operator."
             case .credentialsWanted: "Supply a user name and password."
             case .credentialsRefused:

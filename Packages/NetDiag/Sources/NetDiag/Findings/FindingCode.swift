@@ -149,6 +149,10 @@ public enum FindingCode: String, Sendable, Hashable, CaseIterable {
     case serverBroken
     /// The server refuses this request (an HTTP status 4xx, or an FTP reply about the file).
     case requestRefused
+    /// The server limits the number of requests (an HTTP status 429).
+    case requestsLimited
+    /// The port expects TLS, and the URL is one without it.
+    case tlsExpected
     /// The server did not answer the request.
     case answerMissing
     /// The server requires credentials.
@@ -183,7 +187,7 @@ public enum FindingCode: String, Sendable, Hashable, CaseIterable {
             .certificateRevoked, .certificateWrongName, .notTLS, .nothingInCommon, .securityFailed:
             .security
         case .notHTTP, .notFTP, .captivePortal, .ledElsewhere, .redirectLoop, .serverBroken, .requestRefused,
-            .answerMissing:
+            .requestsLimited, .tlsExpected, .answerMissing:
             .answer
         case .credentialsWanted, .credentialsRefused, .clientCertificateWanted, .accessForbidden: .authentication
         }

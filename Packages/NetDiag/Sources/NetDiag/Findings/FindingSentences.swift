@@ -240,6 +240,15 @@ extension Sentence {
     static func answeredStatus(_ target: String, _ status: String) -> Sentence {
         Sentence("diag.status", "%1 answered with code %2.", target, status)
     }
+    static func requestsLimited(_ target: String, until time: String?) -> Sentence {
+        time.map {
+            Sentence("diag.limitedUntil", "%1 limits requests (429); it allows the next one after %2.", target, $0)
+        }
+            ?? Sentence("diag.limited", "%1 limits requests (429).", target)
+    }
+    static func tlsExpected(_ target: String) -> Sentence {
+        Sentence("diag.tlsExpected", "%1 expects TLS, which an http URL does not use.", target)
+    }
     static func answerMissing(_ target: String, _ reason: String) -> Sentence {
         Sentence("diag.answerMissing", "%1 did not answer the request: %2", target, reason)
     }

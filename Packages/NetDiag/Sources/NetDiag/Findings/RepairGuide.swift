@@ -135,7 +135,8 @@ extension FindingCode {
                 .connectionFailed, .certificateExpired, .certificateUntrusted, .certificateIntercepted,
                 .certificateRevoked, .certificateWrongName, .notTLS, .nothingInCommon, .securityFailed, .notHTTP,
                 .notFTP,
-                .ledElsewhere, .redirectLoop, .serverBroken, .requestRefused, .answerMissing, .credentialsWanted,
+                .ledElsewhere, .redirectLoop, .serverBroken, .requestRefused, .requestsLimited, .tlsExpected,
+                .answerMissing, .credentialsWanted,
                 .credentialsRefused, .clientCertificateWanted, .accessForbidden:
                 []
             }

@@ -170,8 +170,13 @@ extension LadderFacts {
     }
 
     /// Derives facts from a response that was already received.
-    mutating func learn(_ response: HTTPResponse, isFromProxy: Bool, of target: DiagnosisTarget) {
-        let endpoint = connected.first ?? .ip(target.firstLiteral ?? .v4(.any), port: target.firstPort)
+    ///
+    /// - Parameter address: the peer of the connection, which the report of a reused connection does not contain.
+    mutating func learn(
+        _ response: HTTPResponse, isFromProxy: Bool, of target: DiagnosisTarget, at address: SocketAddress? = nil
+    ) {
+        let endpoint =
+            connected.first ?? address ?? .ip(target.firstLiteral ?? .v4(.any), port: target.firstPort)
         let answer = ExchangeAnswer(response)
         if isFromProxy, !(200..<300).contains(answer.status) {
             (exchange, verdict, connectionLoss) = ((endpoint, .proxyRefused(status: answer.status)), nil, nil)

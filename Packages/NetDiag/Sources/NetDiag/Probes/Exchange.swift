@@ -30,7 +30,8 @@ struct Exchange: Sendable {
         var seen: Set<String> = [path]
         var wantsCookie = false
         for _ in 0..<Exchange.maxRedirects {
-            let outcome = await perform(address, path)
+            var outcome = await perform(address, path)
+            if mayExpectTLS(outcome), await expectsTLS(at: address) { outcome = .expectsTLS }
             guard case .answered(let answer) = outcome, isWhole, [301, 302, 303, 307, 308].contains(answer.status),
                 let next = answer.location.flatMap({ Exchange.path(of: $0, within: target) })
             else { return outcome }
@@ -45,6 +46,32 @@ struct Exchange: Sendable {
     func plainPage(at address: IPAddress, randomLabel: String) async -> ExchangeOutcome {
         let plain = Exchange(target: target.inPlainHTTP, options: options, deadline: deadline)
         return await plain.perform(.ip(address, port: 80), "/\(randomLabel)")
+    }
+
+    /// Whether the outcome is one of plain HTTP to a port that expects TLS: an end without an answer, an answer that is not HTTP,
+    /// or a status 400, with which several servers answer.
+    private func mayExpectTLS(_ outcome: ExchangeOutcome) -> Bool {
+        guard !target.isSecure, target.proxy == nil else { return false }
+        switch outcome {
+        case .wrongProtocol: return true
+        case .answered(let answer): return answer.status == 400
+        case .unanswered(let error): return !error.isPOSIX(ETIMEDOUT)
+        default: return false
+        }
+    }
+
+    /// Whether a TLS handshake succeeds, with any certificate.
+    private func expectsTLS(at address: SocketAddress) async -> Bool {
+        var exchange = self
+        exchange.isInspecting = true
+        let pair = StreamPair(addresses: [address], name: target.host)
+        defer { pair.close() }
+        do throws(EarlyEnd) {
+            try await exchange.establish(pair, tls: exchange.tls(with: .target)) { .tlsFailed($0) }
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// Reads the server's certificate and clock without verifying them.
@@ -316,6 +343,7 @@ extension ExchangeAnswer {
             status: head.status.code, location: head.fields[.location],
             schemes: challenges.prefix(8).map { String($0.prefix { $0 != " " && $0 != "," }) },
             time: head.fields[.date].flatMap(HTTPClock.seconds), setsCookie: head.fields.contains(.setCookie))
+        retryAfter = head.fields[.retryAfter]
     }
 }
 
@@ -339,6 +367,8 @@ enum ExchangeOutcome: Sendable, Hashable {
     case greeted(Int)
     /// The server speaks another protocol than the URL's.
     case wrongProtocol
+    /// The port expects TLS, which the URL does not use.
+    case expectsTLS
     /// The server did not answer.
     case unanswered(StreamError)
     /// The proxy refused the connection with this HTTP status.
@@ -358,6 +388,8 @@ struct ExchangeAnswer: Sendable, Hashable {
     var time: Int64?
     /// Whether the response sets a cookie.
     var setsCookie = false
+    /// The value of the `Retry-After` field: seconds or a date.
+    var retryAfter: String?
     /// The body, if the target has a ``DiagnosisTarget/bodyLimit``.
     var body: [UInt8] = []
 
@@ -427,7 +459,8 @@ extension ExchangeOutcome {
     var isTimeout: Bool {
         switch self {
         case .unanswered(let error), .tlsFailed(let error): error.isPOSIX(ETIMEDOUT)
-        case .connected, .answered, .redirectLoop, .greeted, .wrongProtocol, .proxyRefused, .proxyFailed: false
+        case .connected, .answered, .redirectLoop, .greeted, .wrongProtocol, .expectsTLS, .proxyRefused, .proxyFailed:
+            false
         }
     }
 
@@ -435,7 +468,7 @@ extension ExchangeOutcome {
     var isSuccess: Bool {
         switch self {
         case .connected, .answered, .greeted: true
-        case .tlsFailed, .redirectLoop, .wrongProtocol, .unanswered, .proxyRefused, .proxyFailed: false
+        case .tlsFailed, .redirectLoop, .wrongProtocol, .expectsTLS, .unanswered, .proxyRefused, .proxyFailed: false
         }
     }
 }

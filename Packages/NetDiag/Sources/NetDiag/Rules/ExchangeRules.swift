@@ -28,6 +28,7 @@ enum ExchangeRules {
         // In TLS 1.3 the server sends this alert after the handshake (RFC 8446 §4.4.2.4).
         case .unanswered(let error) where error.tlsFailure == .certificateRequired:
             return [security(error, facts, target)]
+        case .expectsTLS: return [Finding(.tlsExpected, .failure, .tlsExpected(target.displayName))]
         case .unanswered(let error):
             let reason = PublicText.of("\(error)")
             return [
@@ -104,6 +105,9 @@ enum ExchangeRules {
             // A redirect to another host is ordinary; the user can tell whether it is a sign-in page.
             let isOdd = !target.isSecure && found.isTemporaryMove && PortalRules.leadsElsewhere(found, from: target)
             return [Finding(.ledElsewhere, isOdd ? .warning : .note, .ledElsewhere(name, PublicText.of(location)))]
+        case 429:
+            let wait = found.retryAfter.map { Int64($0) == nil ? $0 : "\($0) s" }.map { PublicText.of($0) }
+            return [Finding(.requestsLimited, .failure, .requestsLimited(name, until: wait))]
         case 400..<500: return [Finding(.requestRefused, isWholeURL(target) ? .failure : .note, sentence)]
         case 500...: return [Finding(.serverBroken, .failure, sentence)]
         default: return []
@@ -134,7 +138,7 @@ enum ExchangeRules {
         case nil: return []
         case .connected, .tlsFailed: return rungs
         case .answered, .redirectLoop, .greeted: rungs.formUnion([.answer, .authentication])
-        case .wrongProtocol, .unanswered: rungs.insert(.answer)
+        case .wrongProtocol, .expectsTLS, .unanswered: rungs.insert(.answer)
         case .proxyRefused, .proxyFailed: return [.proxy]
         }
         return rungs

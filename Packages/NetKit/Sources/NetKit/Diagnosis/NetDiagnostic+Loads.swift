@@ -37,7 +37,7 @@ extension NetDiagnostic {
         if routes.isEmpty { routes = (try? stream[.httpProxySettings]?.routes(for: url)) ?? [] }
         try self.init(
             url: url, report: stream.report, error: stream.error, response: refusal ?? stream[.httpResponse],
-            isFromProxy: refusal != nil, routes: routes, options: options)
+            isFromProxy: refusal != nil, address: stream[.remoteAddress], routes: routes, options: options)
     }
 
     /// Makes a diagnosis of an FTP upload that failed.

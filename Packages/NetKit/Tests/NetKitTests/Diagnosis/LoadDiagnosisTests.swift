@@ -43,6 +43,23 @@ import Testing
         #expect(server.connections == 1)
     }
 
+    /// The report of a reused connection has no address; the diagnosis still names the server's.
+    @Test func theAddressOfAReusedConnection() async throws {
+        let server = try AnsweringServer("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n")
+        let url = URL(string: "http://127.0.0.1:\(server.port)/")!
+        let session = HTTPSession()
+        let request = try HTTPRequest(method: .get, url: url)
+        var last: ReadStream?
+        for _ in 1...2 {
+            let stream = try await session.open(request)
+            _ = try await stream.response()
+            _ = try await stream.read(upTo: 1)
+            last = stream
+        }
+        let diagnosis = await (try NetDiagnostic(load: try #require(last), of: url)).diagnose()
+        #expect(diagnosis.ladder.first { $0.rung == .connection }?.address == "127.0.0.1:\(server.port)")
+    }
+
     @Test func aLoadThatWorkedIsFine() async throws {
         let server = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         let url = URL(string: "http://127.0.0.1:\(server.port)/")!
