@@ -286,7 +286,7 @@ private let second = "127.0.0.1"
             properties[.resolver] = resolver
             _ = StreamPair.bound()
             await withCheckedContinuation { continuation in EventLoop.shared.execute { continuation.resume() } }
-            let before = openDescriptors().count
+            let before = OpenSockets()
             var random = SystemRandomNumberGenerator()
             for _ in 0..<20_000 {
                 let pair =
@@ -311,7 +311,7 @@ private let second = "127.0.0.1"
                 default: break
                 }
             }
-            while openDescriptors().count > before { await Task.yield() }
+            #expect(await before.remain())
         }
     }
 }

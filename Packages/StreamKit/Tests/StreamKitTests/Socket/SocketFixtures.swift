@@ -47,15 +47,31 @@ struct BlackHole {
     }
 }
 
-/// The open descriptors of the process and their targets. Meaningful only in a separate process (an exit test).
-func openDescriptors() -> [String: String] {
-    let folder = "/proc/self/fd"
-    var descriptors: [String: String] = [:]
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+/// The sockets of the process. Meaningful only in a separate process (an exit test).
+///
+/// Other descriptors are not compared: Dispatch opens and closes timers and eventfds at any time.
+struct OpenSockets {
+    private let sockets: Set<String>
+
+    /// The sockets that are open now.
+    init() {
+        let folder = "/proc/self/fd"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         // The directory's own descriptor no longer exists when it is read.
-        descriptors[name] = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")
+        let targets = names.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)") }
+        sockets = Set(targets.filter { $0.hasPrefix("socket:") })
     }
-    return descriptors
+
+    /// Waits until all later sockets are closed, and returns whether they are. A finished task releases its captures slightly
+    /// after its value is available.
+    func remain() async -> Bool {
+        let limit = ContinuousClock.now.advanced(by: .seconds(20))
+        while !OpenSockets().sockets.isSubset(of: sockets) {
+            if ContinuousClock.now > limit { return false }
+            await Task.yield()
+        }
+        return true
+    }
 }
 
 /// Runs `body`, which must throw, and returns the error.

@@ -182,7 +182,7 @@ struct SocketTests {
         await #expect(processExitsWith: .success) {
             let warmUp = try Socket.pair()
             _ = try? await warmUp.0.receive(upTo: 1, until: .now)
-            let before = openDescriptors()
+            let before = OpenSockets()
             for round in 0..<20 {
                 let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
                 let address = try #require(listener.localAddress)
@@ -197,14 +197,7 @@ struct SocketTests {
                 _ = try? await listener.accept(until: .now)
                 try server.isValid ? server.makeStreams().close() : ()
             }
-            // A finished task releases its captures slightly after its value is available.
-            let limit = ContinuousClock.now.advanced(by: .seconds(20))
-            // Sockets only: libdispatch opens and closes eventfds at any time.
-            func leaked() -> [String: String] {
-                openDescriptors().filter { before[$0.key] != $0.value && $0.value.hasPrefix("socket:") }
-            }
-            while !leaked().isEmpty, ContinuousClock.now < limit { await Task.yield() }
-            #expect(leaked() == [:])
+            #expect(await before.remain())
         }
     }
 }
