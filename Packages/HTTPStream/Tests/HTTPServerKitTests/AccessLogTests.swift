@@ -30,6 +30,14 @@ import Testing
         #expect(log.line(refused, at: now) == #"- - - [06/Nov/1994:08:49:37 +0000] "-" 400 - "-" "-""#)
     }
 
+    /// U+0301 forms one character with the `?` before it, which still begins a query.
+    @Test func queryAfterACombiningMark() throws {
+        let referred = try record {
+            try $0.fields.set(rawValue: Array("http://example.org/?\u{301}&token=secret".utf8), for: "Referer")
+        }
+        #expect(!AccessLog(.combined) { _ in }.line(referred, at: now).contains("secret"))
+    }
+
     /// The parser refuses CR and LF in fields; the log relies on its own escapes.
     @Test func injection() throws {
         let line = AccessLog(.combined) { _ in }.line(

@@ -91,6 +91,21 @@ import Testing
         #expect(response.text?.contains("secret") != true)
     }
 
+    /// U+0D4E and U+0301 form one character with a `/` after or before them, which still separates folders.
+    @Test(arguments: ["/a%E0%B5%8E%2F.secret", "/a%E0%B5%8E/.secret", "/etc/%CC%81", "/etc%2F%CC%81"])
+    func charactersAcrossASeparator(_ path: String) async throws {
+        let folder = folder + "/a\u{d4e}"
+        mkdir(folder, 0o755)
+        try Data("secret".utf8).write(to: URL(filePath: folder + "/.secret"))
+        // The folder behind the link has a file.
+        let outside = TemporaryFolder.make()
+        defer { try? FileManager.default.removeItem(atPath: outside) }
+        try Data("secret".utf8).write(to: URL(filePath: outside + "/\u{301}"))
+        unlink(self.folder + "/etc")
+        symlink(outside, self.folder + "/etc")
+        #expect(try await load(path).status == .notFound)
+    }
+
     @Test func fields() async throws {
         let response = try await load("/digits.txt")
         #expect(response.fields[.contentType] == "text/plain; charset=utf-8")

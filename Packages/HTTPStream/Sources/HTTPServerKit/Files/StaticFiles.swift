@@ -174,7 +174,9 @@ struct FilePath: Hashable {
     /// includes `.` and `..`. `.well-known` is allowed as the first component.
     init?(_ path: String) {
         if path.utf8.contains(0) { return nil }
-        var parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        // Split by bytes, as the system does: in text, a `/` beside a combining mark is part of another character.
+        var parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
         isFolder = parts.last == ""
         if isFolder { parts.removeLast() }
         for (index, part) in parts.enumerated() {

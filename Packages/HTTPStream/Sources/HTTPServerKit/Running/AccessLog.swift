@@ -66,7 +66,8 @@ public struct AccessLog: Sendable {
     }
 
     private func withoutQuery(_ text: String) -> String {
-        includesQueries ? text : String(text.prefix { $0 != "?" })
+        // By bytes: in text, a `?` beside a combining mark is part of another character.
+        includesQueries ? text : String(Substring(text.utf8.prefix { $0 != UInt8(ascii: "?") }))
     }
 
     /// `06/Nov/1994:08:49:37 +0000`, of the parts of `Sun, 06 Nov 1994 08:49:37 GMT`.
