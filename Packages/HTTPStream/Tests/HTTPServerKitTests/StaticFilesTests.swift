@@ -36,10 +36,15 @@ import Testing
     }
 
     private func load(
-        _ path: String, _ method: HTTPMethod = .get, _ fields: [String: String] = [:], compressed: Bool = false
+        _ path: String, _ method: HTTPMethod = .get, _ fields: [String: String] = [:], compressed: Bool = false,
+        minimumLength: Int64 = 1024
     ) async throws -> HTTPResponse {
         var router = Router()
-        if compressed { router.compression = ResponseCompression() }
+        if compressed {
+            var compression = ResponseCompression()
+            compression.minimumLength = minimumLength
+            router.compression = compression
+        }
         router.files("/*path", try StaticFiles(folder))
         let server = try HTTPServer(port: 0, isLocal: true)
         let running = Task { [router] in try await server.run(router) }
@@ -156,6 +161,10 @@ import Testing
         let range = try await load(
             "/long.txt", .get, ["Accept-Encoding": "gzip", "Range": "bytes=0-1"], compressed: true)
         #expect(range.text == "01" && range.fields[.contentEncoding] == nil && range.fields[.vary] == "Accept-Encoding")
+        // No bytes at all are not valid gzip.
+        let empty = try await load(
+            "/empty.txt", .get, ["Accept-Encoding": "gzip"], compressed: true, minimumLength: 0)
+        #expect(empty.fields[.contentEncoding] == nil && empty.fields[.contentLength] == "0")
         let unchanged = try await load(
             "/long.txt", .get, ["Accept-Encoding": "gzip", "If-None-Match": "W/\(tag)"], compressed: true)
         #expect(unchanged.status == .notModified && unchanged.fields[.vary] == "Accept-Encoding")

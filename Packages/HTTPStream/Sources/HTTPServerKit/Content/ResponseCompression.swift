@@ -16,7 +16,7 @@
 ///
 /// zlib is loaded at run time; without it, responses are not compressed.
 public struct ResponseCompression: Sendable, Hashable {
-    /// The minimum length of a body that is compressed, in bytes. Default 1024.
+    /// The minimum length of a body that is compressed, in bytes. Default 1024. An empty body is never compressed.
     public var minimumLength: Int64 = 1024
 
     /// From 1, the fastest, to 9, the smallest. Default 5.
@@ -35,7 +35,8 @@ public struct ResponseCompression: Sendable, Hashable {
             let type = fields[.contentType], MediaType.isCompressible(type)
         else { return false }
         let isFixed = fields[.cacheControl]?.lowercased().contains("no-transform") ?? false
-        return !isFixed && (length ?? .max) >= minimumLength
+        // A body of no bytes is not a gzip member.
+        return !isFixed && (length ?? .max) >= max(1, minimumLength)
     }
 
     /// Whether zlib is installed.
