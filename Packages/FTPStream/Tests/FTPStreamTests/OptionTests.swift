@@ -165,26 +165,74 @@ struct OptionTests {
     @Test func eachOptionOfTreesChangesTheTransfer() async throws {
         let line = Array("-rw-r--r--   1 ann      staff          58 Mar  4  2019 f\r\n".utf8)
         #expect(line.count == 58)
-        func outcome(_ options: FTPTreeOptions) async throws -> (FTPTreeReport, retrieves: Bool) {
+        func outcome(_ options: FTPTreeOptions) async throws -> (FTPTreeReport, retrieves: Bool, Date?) {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-tree-\(UUID())")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
             try Data(line).write(to: folder.appendingPathComponent("f"))
-            let server = try CommandServer(content: line)
+            try Data(line).write(to: folder.appendingPathComponent("extra"))
+            let server = try CommandServer(content: line) { $0 == "MDTM d/f" ? "213 20190304050607" : nil }
             let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
             let report = try await client.download("d", to: folder.path, options)
-            return (report, server.commands.contains { $0.hasPrefix("RETR") })
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder.appendingPathComponent("f").path)
+            #expect(
+                FileManager.default.fileExists(atPath: folder.appendingPathComponent("extra").path) != options.deletes)
+            return (
+                report, server.commands.contains { $0.hasPrefix("RETR") }, attributes[.modificationDate] as? Date
+            )
         }
         let reported = Locked<[FTPTreeProgress]>([])
         var options = FTPTreeOptions()
         options.progress = { progress in reported.withLock { $0.append(progress) } }
-        var (report, retrieves) = try await outcome(options)
+        let old = Date(timeIntervalSince1970: 1_551_675_967)
+        var (report, retrieves, date) = try await outcome(options)
+        #expect(date.map { $0 > old } == true && report.deleted == 0)
         #expect(report.files == 1 && report.unchanged == 0 && retrieves)
         #expect(reported.withLock { $0.map(\.count) }.last == 58)
         options.resumes = true
-        (report, retrieves) = try await outcome(options)
+        (report, retrieves, date) = try await outcome(options)
         #expect(report.files == 0 && report.unchanged == 1 && !retrieves)
-        #expect(Mirror(reflecting: options).children.compactMap(\.label).sorted() == ["progress", "resumes"])
+        options.resumes = false
+        options.keepsDates = true
+        (report, retrieves, date) = try await outcome(options)
+        #expect(date == old && report.datesLost == 0 && retrieves)
+        options.onlyNewer = true
+        (report, retrieves, date) = try await outcome(options)
+        #expect(report.files == 0 && report.unchanged == 1 && !retrieves)
+        options.deletes = true
+        (report, retrieves, date) = try await outcome(options)
+        #expect(report.deleted == 1)
+        // severalSessionsTransferATree() is about `connections`.
+        #expect(
+            Mirror(reflecting: options).children.compactMap(\.label).sorted() == [
+                "connections", "deletes", "keepsDates", "onlyNewer", "progress", "resumes",
+            ])
+    }
+
+    /// The server answers no RETR before two sessions have logged in.
+    @Test func severalSessionsTransferATree() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-tree-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let lines = ["f", "g"].map { "-rw-r--r--   1 ann      staff         116 Mar  4  2019 \($0)\r\n" }.joined()
+        let logins = Locked(0)
+        let bothLoggedIn = OneShot<Void>()
+        let server = try CommandServer(content: Array(lines.utf8)) { command in
+            if command.hasPrefix("USER"),
+                logins.withLock({
+                    $0 += 1
+                    return $0 == 2
+                })
+            {
+                bothLoggedIn.provide(())
+            }
+            if command.hasPrefix("RETR") { try? await bothLoggedIn.value() }
+            return nil
+        }
+        var options = FTPTreeOptions()
+        options.connections = 2
+        let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
+        let report = try await client.download("d", to: folder.path, options)
+        #expect(report.files == 2 && server.commands.count { $0.hasPrefix("USER") } == 2)
     }
 
     /// A pool keeps as many sessions as its limits allow.

@@ -69,10 +69,12 @@ import Testing
         server.enqueue(.cutOff(response, after: 3))
         server.enqueue(.disconnection)
         server.enqueue(.silence)
-        var configuration = server.configuration()
-        configuration.responseLimit = .milliseconds(10)
-        let session = HTTPSession(configuration)
-        for isTimeout in [false, false, true] {
+        var impatient = server.configuration()
+        impatient.responseLimit = .milliseconds(10)
+        for (configuration, isTimeout) in [
+            (server.configuration(), false), (server.configuration(), false), (impatient, true),
+        ] {
+            let session = HTTPSession(configuration)
             let error = await #expect(throws: StreamError.self) { try await session.get(url) }
             #expect(error?.isTimeout == isTimeout)
         }

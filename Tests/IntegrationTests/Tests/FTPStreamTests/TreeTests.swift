@@ -101,6 +101,102 @@ struct TreeTests {
         }
     }
 
+    /// Dates are kept in both directions, so that a second transfer finds nothing newer.
+    @Test(arguments: ServerKind.allCases)
+    func onlyNewerFilesAreTransferred(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let folder = try Folder()
+        let date = Date(timeIntervalSince1970: 1_588_748_889)
+        for name in ["1", "a/2"] {
+            try folder.write("source/" + name, patterned(100))
+            try FileManager.default.setAttributes(
+                [.modificationDate: date], ofItemAtPath: folder.path("source/" + name))
+        }
+        let client = try server.client()
+        var options = FTPTreeOptions()
+        (options.onlyNewer, options.keepsDates) = (true, true)
+        let sent = try await client.upload(folder.path("source"), to: "files/tree", options)
+        #expect(sent.files == 2 && sent.datesLost == 0)
+        #expect(try await client.modificationDate(of: "files/tree/a/2").secondsSince1970() == 1_588_748_889)
+        let again = try await client.upload(folder.path("source"), to: "files/tree", options)
+        #expect(again.files == 0 && again.unchanged == 2 && again.bytes == 0)
+
+        let fetched = try await client.download("files/tree", to: folder.path("target"), options)
+        #expect(fetched.files == 2 && fetched.datesLost == 0)
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder.path("target/a/2"))
+        #expect(attributes[.modificationDate] as? Date == date)
+        #expect(try await client.download("files/tree", to: folder.path("target"), options).unchanged == 2)
+
+        // Of the same size, but newer.
+        try folder.write("source/1", [UInt8](repeating: 7, count: 100))
+        #expect(try await client.upload(folder.path("source"), to: "files/tree", options).files == 1)
+        let newer = try await client.download("files/tree", to: folder.path("target"), options)
+        #expect(newer.files == 1 && newer.unchanged == 1)
+        #expect(try folder.read("target/1") == [UInt8](repeating: 7, count: 100))
+    }
+
+    @Test(arguments: ServerKind.allCases)
+    func whatTheSourceLacksIsDeleted(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let folder = try Folder()
+        for name in ["keep", "old/deep/x", "gone"] { try folder.write("source/" + name, [1]) }
+        let client = try server.client()
+        _ = try await client.upload(folder.path("source"), to: "files/tree")
+        for name in ["old", "gone"] { try FileManager.default.removeItem(atPath: folder.path("source/" + name)) }
+        try folder.write("outside/kept", [1])
+        try folder.write("target/extra/y", [1])
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path("target/link"), withDestinationPath: folder.path("outside"))
+        var options = FTPTreeOptions()
+        options.deletes = true
+        let sent = try await client.upload(folder.path("source"), to: "files/tree", options)
+        #expect(sent.deleted == 4 && sent.skipped.isEmpty)
+        #expect(try await client.list("files/tree").map(\.name) == ["keep"])
+        let fetched = try await client.download("files/tree", to: folder.path("target"), options)
+        #expect(fetched.deleted == 3)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("target")) == ["keep"])
+        #expect(try folder.read("outside/kept") == [1])
+    }
+
+    @Test(arguments: ServerKind.allCases)
+    func severalSessions(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let folder = try Folder()
+        let names = (0..<40).map { "\($0 % 4)/\($0)" }
+        for (index, name) in names.enumerated() { try folder.write("source/" + name, patterned(index * 1000)) }
+        let client = try server.client()
+        var options = FTPTreeOptions()
+        options.connections = 4
+        let sent = try await client.upload(folder.path("source"), to: "files/tree", options)
+        #expect(sent.files == 40 && sent.bytes == 780_000 && sent.skipped.isEmpty)
+        let fetched = try await client.download("files/tree", to: folder.path("target"), options)
+        #expect(fetched.files == 40 && fetched.bytes == 780_000)
+        for (index, name) in names.enumerated() {
+            #expect(try folder.read("target/" + name) == patterned(index * 1000))
+        }
+        // The first error ends the others.
+        try FileManager.default.removeItem(atPath: folder.path("target"))
+        try FileManager.default.createDirectory(
+            atPath: folder.path("target/1/37"), withIntermediateDirectories: true)
+        await #expect(throws: StreamError.self) {
+            try await client.download("files/tree", to: folder.path("target"), options)
+        }
+    }
+
+    @Test(arguments: ServerKind.allCases)
+    func treesAreMadeAndRemoved(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let client = try server.client()
+        for _ in 1...2 { try await client.makeDirectories("files/a/b/c") }
+        try await Style.async.writeAll([1], to: client.writer("files/a/b/file"))
+        #expect(try await client.matches("files/?/b/f*").map(\.path.description) == ["files/a/b/file"])
+        #expect(try await client.matches("files/*/b/nothing").isEmpty)
+        #expect(try await client.removeTree("files/a").deleted == 4)
+        #expect(try await client.list("files").isEmpty)
+        await #expect(throws: StreamError.self) { try await client.removeTree("files/a") }
+        await #expect(throws: StreamError.self) { try await client.makeDirectories("files/x\r\ny") }
+    }
+
     /// Files and directories that may not be read are skipped; the rest is downloaded.
     @Test(arguments: [ServerKind.vsftpd, .pureFTPd])
     func refusedFilesAreSkipped(_ kind: ServerKind) async throws {

@@ -5,21 +5,25 @@ import NetKit
 /// `netkit mkdir`: creates a directory.
 struct MakeDirectoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mkdir", abstract: "Creates a directory on an FTP server; its parent must exist.",
+        commandName: "mkdir", abstract: "Creates a directory on an FTP server; its parent must exist, except with -p.",
         discussion: """
             Examples:
               netkit mkdir ftp://ann@ftp.example.org/films/
+              netkit mkdir -p ftp://ann@ftp.example.org/films/2026/may/
               netkit mkdir --json --tls required ftp://ann@ftp.example.org/films/2026/
             """)
 
     @Argument(help: "The URL of the new directory.")
     var url: String
 
+    @Flag(name: [.customShort("p"), .long], help: "Also create the parents, and accept a directory that exists.")
+    var parents = false
+
     @OptionGroup var target: FTPTarget
 
     func run() async throws {
-        try await target.run(url) { client, path in
-            try await client.makeDirectory(path)
+        try await target.run(url) { [parents] client, path in
+            if parents { try await client.makeDirectories(path) } else { try await client.makeDirectory(path) }
             return ["made": path.description]
         }
     }
@@ -34,18 +38,53 @@ struct RemoveCommand: AsyncParsableCommand {
             Examples:
               netkit rm ftp://ann@ftp.example.org/old.txt
               netkit rm ftp://ann@ftp.example.org/empty-folder/
+              netkit rm -r ftp://ann@ftp.example.org/folder
+              netkit rm 'ftp://ann@ftp.example.org/logs/*.gz'
+
+            In the URL, * and ? are wildcards. With -r, links are removed and not followed.
             """)
 
     @Argument(help: "The URL to delete.")
     var url: String
 
+    @Flag(name: [.customShort("r"), .long], help: "Delete directories with everything below them.")
+    var recursive = false
+
     @OptionGroup var target: FTPTarget
 
     func run() async throws {
         let isDirectory = url.hasSuffix("/")
-        try await target.run(url) { client, path in
-            if isDirectory { try await client.removeDirectory(path) } else { try await client.remove(path) }
-            return ["removed": path.description]
+        try await target.run(url, allowsWildcards: true) { client, path in
+            guard let pattern = FTPWildcards.pattern(of: url) else {
+                try await remove(client, path, isDirectory: isDirectory)
+                return ["removed": path.description]
+            }
+            var removed: [String] = []
+            for match in try await FTPWildcards.matches(pattern, of: url, client) {
+                if match.entry?.kind == .directory, !recursive, !isDirectory {
+                    Terminal.say("netkit: skipped \(match.path): it is a directory; add -r.")
+                    continue
+                }
+                try await remove(client, match.path, isDirectory: isDirectory)
+                removed.append(match.path.description)
+            }
+            return ["removed": removed]
+        }
+    }
+
+    private func remove(_ client: FTPClient, _ path: FTPPath, isDirectory: Bool) async throws {
+        if recursive {
+            let report = try await client.removeTree(path)
+            if let refused = report.skipped.first {
+                throw StreamError(
+                    domain: .ftp, code: 550,
+                    sentence: Sentence("tool.notRemoved", "%1 could not be removed: %2", refused.path, refused.sentence)
+                )
+            }
+        } else if isDirectory {
+            try await client.removeDirectory(path)
+        } else {
+            try await client.remove(path)
         }
     }
 }
@@ -86,9 +125,10 @@ struct PutCommand: AsyncParsableCommand {
               netkit put notes.txt ftp://ann@ftp.example.org/notes.txt
               netkit put --resume film.mkv ftp://ann@ftp.example.org/films/
               netkit put -r photos ftp://ann@ftp.example.org/attic/
+              netkit put -r --newer --delete --sessions 4 site ftp://ann@ftp.example.org/
               tar c photos | netkit put - ftp://ann@ftp.example.org/photos.tar
 
-            FILE may be - for standard input. If the URL ends in a slash, the file or folder keeps its name. Success means that the server confirmed it.
+            FILE may be - for standard input. If the URL ends in a slash, the file or folder keeps its name. Success means that the server confirmed it. With -r, files keep their dates if the server supports MFMT, and the exit code is 18 if an entry was skipped.
             """)
 
     @Argument(help: ArgumentHelp("The file or folder to upload.", valueName: "FILE"), completion: .file())
@@ -103,7 +143,13 @@ struct PutCommand: AsyncParsableCommand {
     @Flag(help: "Continue where the server's file ends; with -r, where each file ends.")
     var resume = false
 
+    @OptionGroup var tree: FTPTreeFlags
+
     @OptionGroup var target: FTPTarget
+
+    func validate() throws {
+        if !recursive { try tree.requireNone() }
+    }
 
     func run() async throws {
         try await target.run(url, ["file": file]) { client, path in
@@ -118,8 +164,10 @@ struct PutCommand: AsyncParsableCommand {
             _ = FileManager.default.fileExists(atPath: file, isDirectory: &isFolder)
             switch (isFolder.boolValue, recursive) {
             case (true, true):
-                let progress = TreeProgress(resumes: resume)
-                return try await progress.track { try await client.upload(file, to: path, progress.options) }
+                let progress = TreeProgress(tree.options(resumes: resume))
+                return try await progress.track(isUpload: true) {
+                    try await client.upload(file, to: path, progress.options)
+                }
             case (false, false): return try await send(client, path)
             case (true, false): throw OutputFile.Failure(description: "\(file) is a folder; add -r.")
             case (false, true): throw OutputFile.Failure(description: "\(file) is not a folder; omit -r.")
@@ -172,14 +220,15 @@ struct PutCommand: AsyncParsableCommand {
 /// `netkit ls`: lists a directory.
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ls", abstract: "Lists a directory on an FTP server.",
+        commandName: "ls", abstract: "Lists a directory on an FTP server, or the entries that match wildcards.",
         discussion: """
             Examples:
               netkit ls ftp://ftp.example.org/pub/
               netkit ls -l --tls required -u ann ftp://ftp.example.org/
+              netkit ls -lh 'ftp://ftp.example.org/pub/*.iso'
 
             With -l, ? after a date marks a guessed year, and Z a time in UTC; other times are in the server's time zone.
-            """)
+            """, helpNames: .long)
 
     @Argument(help: "The URL of the directory.")
     var url: String
@@ -187,25 +236,42 @@ struct ListCommand: AsyncParsableCommand {
     @Flag(name: .short, help: "Show kind, permissions, owner, size and date.")
     var long = false
 
+    @Flag(name: .customShort("h"), help: "With -l: sizes such as 1.5 MB.")
+    var human = false
+
     @OptionGroup var target: FTPTarget
 
+    func validate() throws {
+        if human, !long { throw ValidationError("-h requires -l; for help, use --help.") }
+    }
+
     func run() async throws {
-        try await target.run(url) { [long, target] client, path in
-            let entries = try await client.list(path).sorted { $0.name < $1.name }
-            if target.json { return ["entries": entries.map(ListCommand.facts)] }
-            let sizeWidth = entries.map { $0.size.map { "\($0)".count } ?? 1 }.max() ?? 1
-            for entry in entries {
-                let name = entry.name
+        try await target.run(url, allowsWildcards: true) { [url, long, human, target] client, path in
+            var entries: [(name: String, entry: ListingEntry)]
+            if let pattern = FTPWildcards.pattern(of: url) {
+                entries = try await FTPWildcards.matches(pattern, of: url, client).compactMap { match in
+                    match.entry.map { (match.path.description, $0) }
+                }
+            } else {
+                entries = try await client.list(path).map { ($0.name, $0) }.sorted { $0.0 < $1.0 }
+            }
+            if target.json {
+                return ["entries": entries.map { ListCommand.facts($0.entry).merging(["name": $0.name]) { $1 } }]
+            }
+            func size(_ entry: ListingEntry) -> String {
+                entry.size.map { human ? ProgressBar.size(Double($0)) : String($0) } ?? "-"
+            }
+            let sizeWidth = entries.map { size($0.entry).count }.max() ?? 1
+            for (name, entry) in entries {
                 guard long else {
                     Terminal.print("\(name)")
                     continue
                 }
-                let size = entry.size.map(String.init) ?? "-"
-                let padding = String(repeating: " ", count: sizeWidth - size.count)
+                let padding = String(repeating: " ", count: sizeWidth - size(entry).count)
                 let owner = [entry.owner, entry.group].compactMap { $0 }.joined(separator: ":")
                 let link = entry.linkTarget.map { " -> " + $0 } ?? ""
                 Terminal.print(
-                    "\(mode(entry)) \(owner.isEmpty ? "-" : owner) \(padding)\(size) \(date(entry.date)) \(name)\(link)"
+                    "\(mode(entry)) \(owner.isEmpty ? "-" : owner) \(padding)\(size(entry)) \(date(entry.date)) \(name)\(link)"
                 )
             }
             return [:]

@@ -121,14 +121,18 @@ struct FTPTarget: ParsableArguments {
     /// - Parameters:
     ///   - url: the URL on the command line.
     ///   - facts: members of the object in either case, in addition to the URL.
+    ///   - allowsWildcards: whether the verb compares the URL's path with what the server has; see ``FTPWildcards``. The path of
+    ///     `body` is then that of the login directory.
     ///   - body: the verb, with a client for the server and the path in the URL; returns the members for a success.
     func run(
-        _ url: String, _ facts: JSONOutput.Facts = [:],
+        _ url: String, _ facts: JSONOutput.Facts = [:], allowsWildcards: Bool = false,
         _ body: @Sendable @escaping (FTPClient, FTPPath) async throws -> JSONOutput.Facts
     ) async throws {
-        guard FTPOptions.isFTP(url), let address = URL(string: url) else {
+        let hasWildcards = allowsWildcards && FTPWildcards.pattern(of: url) != nil
+        guard FTPOptions.isFTP(url), let address = hasWildcards ? FTPWildcards.server(of: url) : URL(string: url) else {
             throw ValidationError("'\(Terminal.shownURL(url))' is not an FTP URL; use ftp://HOST/PATH or ftps://.")
         }
+        if address.query() != nil { throw ValidationError("Write %3F for a question mark in the path of an FTP URL.") }
         try URLArgument.checkEscapes(url)
         let facts = json ? facts.merging(["url": JSONOutput.url(url)]) { $1 } : nil
         let (client, path): (FTPClient, FTPPath)

@@ -5,7 +5,10 @@ import NetKit
 extension GetCommand {
     /// Downloads a file, the raw listing of a directory, or a directory tree by FTP.
     func runFTP(_ url: String, _ output: String?) async throws {
-        guard let address = URL(string: url) else { throw URLArgument.Invalid(url) }
+        let pattern = FTPWildcards.pattern(of: url)
+        guard let address = pattern == nil ? URL(string: url) : FTPWildcards.server(of: url) else {
+            throw URLArgument.Invalid(url)
+        }
         let facts: JSONOutput.Facts? = self.output.json ? ["url": JSONOutput.url(url)] : nil
         let (client, path): (FTPClient, FTPPath)
         let settings: ProxySettings
@@ -17,6 +20,7 @@ extension GetCommand {
         }
         try await FTPTarget.run(facts, within: limits.timeout) {
             try await client.apply(settings, for: address)
+            if let pattern { return try await fetchMatches(pattern, client, url, output) }
             if recursive { return try await fetchTree(client, path, address, url, output) }
             return try await fetchFile(client, path, output, isDirectory: address.path().hasSuffix("/"))
         }
@@ -64,7 +68,34 @@ extension GetCommand {
         guard let folder else {
             throw ValidationError("'\(Terminal.shownURL(url))' has no valid folder name; use -o FOLDER.")
         }
-        let progress = TreeProgress(resumes: resume)
-        return try await progress.track { try await client.download(path, to: folder, progress.options) }
+        return try await fetchTree(client, path, to: folder)
+    }
+
+    private func fetchTree(_ client: FTPClient, _ path: FTPPath, to folder: String) async throws -> JSONOutput.Facts {
+        let progress = TreeProgress(tree.options(resumes: resume))
+        return try await progress.track(isUpload: false) {
+            try await client.download(path, to: folder, progress.options)
+        }
+    }
+
+    /// Downloads all files that match, with -r folders, too, under their own names.
+    private func fetchMatches(
+        _ pattern: FTPPattern, _ client: FTPClient, _ url: String, _ output: String?
+    ) async throws -> JSONOutput.Facts {
+        let folder = self.output.remoteName ? "." : output ?? "."
+        var files: [JSONOutput.Facts] = []
+        for match in try await FTPWildcards.matches(pattern, of: url, client) {
+            guard let entry = match.entry else { continue }
+            let target = "\(folder)/\(entry.name)"
+            if entry.kind != .directory {
+                let facts = try await fetchFile(client, match.path, target, isDirectory: false)
+                files.append(["path": target, "bytes": facts["bytes"] ?? 0])
+            } else if recursive {
+                files.append(try await fetchTree(client, match.path, to: target).merging(["path": target]) { $1 })
+            } else {
+                Terminal.say("netkit: skipped \(match.path): it is a folder; add -r.")
+            }
+        }
+        return ["files": files]
     }
 }

@@ -23,13 +23,17 @@ struct GetCommand: AsyncParsableCommand {
               netkit get -x http://proxy:3128 --proxy-user joe http://example.org/
               netkit get --unix-socket /run/service.sock http://localhost/status
               netkit get --tls required ftp://ftp.example.org/notes.txt
-              netkit get -r --resume -o photos ftp://ann@ftp.example.org/photos/
+              netkit get -r --newer -o photos ftp://ann@ftp.example.org/photos/
+              netkit get -O 'ftp://ftp.example.org/pub/*.txt'
               netkit get -x socks5h://localhost:9050 -x http://inner:3128 \\
                 https://www.example.org/
 
             The body goes to standard output, or to FILE with -o: it is written to FILE.part first, which is renamed at the end \
             and kept after a failure for --resume. With -o, the body of an error response is not written. Progress is shown on a \
             terminal unless the body is written there. A failure is reported in one sentence; --report prints every step.
+
+            With -r, files keep their dates. In an FTP URL, * and ? are wildcards: what matches is saved under its own name, in \
+            the current folder with -O, or in the folder of -o.
 
             Several URLs are loaded in their order over shared connections, with the same options. The exit code is that of the \
             first failure.
@@ -61,6 +65,8 @@ struct GetCommand: AsyncParsableCommand {
     @Flag(help: "Continue the partial FILE of -o or -O; with -r, each partial file.")
     var resume = false
 
+    @OptionGroup(title: "FTP") var tree: FTPTreeFlags
+
     @Flag(name: [.customShort("Z"), .long], help: "Load several URLs at the same time.")
     var parallel = false
 
@@ -73,9 +79,18 @@ struct GetCommand: AsyncParsableCommand {
                 throw ValidationError("-r requires an ftp or ftps URL.")
             }
             if urls.count > 1 { throw ValidationError("-r takes one URL.") }
-            if output.remoteName { throw ValidationError("-O cannot be combined with -r.") }
+            if output.remoteName, FTPWildcards.pattern(of: urls[0]) == nil {
+                throw ValidationError("-O cannot be combined with -r.")
+            }
             if output.silent { throw ValidationError("-s cannot be combined with -r.") }
             if output.report { throw ValidationError("--report cannot be combined with -r.") }
+        }
+        if !recursive { try tree.requireNone() }
+        if urls.contains(where: { FTPWildcards.pattern(of: $0) != nil }) {
+            guard urls.count == 1 else { throw ValidationError("A URL with wildcards must be the only one.") }
+            guard output.remoteName || FTPWildcards.isFolder(output.files.first) else {
+                throw ValidationError("A URL with wildcards requires -O, or -o with a folder that exists.")
+            }
         }
         let destinations = try output.destinations(of: urls)
         if resume, !recursive {

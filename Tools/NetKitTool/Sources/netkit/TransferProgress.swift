@@ -89,16 +89,16 @@ final class TreeProgress: Sendable {
     }
 
     private let start = ContinuousClock.now
-    private let resumes: Bool
+    private let transfer: FTPTreeOptions
     private let state = Locked(State())
 
-    init(resumes: Bool) {
-        self.resumes = resumes
+    init(_ transfer: FTPTreeOptions) {
+        self.transfer = transfer
     }
 
+    /// The options of the transfer, with this progress.
     var options: FTPTreeOptions {
-        var options = FTPTreeOptions()
-        options.resumes = resumes
+        var options = transfer
         if Terminal.isInteractive { options.progress = { [self] in show($0) } }
         return options
     }
@@ -133,7 +133,7 @@ final class TreeProgress: Sendable {
     }
 
     /// Returns the result of a transfer. After a failure, the progress is removed, so that the message stands by itself.
-    func track(_ transfer: () async throws -> FTPTreeReport) async throws -> JSONOutput.Facts {
+    func track(isUpload: Bool, _ transfer: () async throws -> FTPTreeReport) async throws -> JSONOutput.Facts {
         let report: FTPTreeReport
         do {
             report = try await transfer()
@@ -141,7 +141,7 @@ final class TreeProgress: Sendable {
             clear()
             throw error
         }
-        return try finish(report)
+        return try finish(report, isUpload: isUpload)
     }
 
     private func clear() {
@@ -150,32 +150,40 @@ final class TreeProgress: Sendable {
 
     /// Prints the skipped entries and a summary.
     ///
-    /// - Throws: ``Incomplete`` if an entry was skipped for another reason than its kind.
-    private func finish(_ report: FTPTreeReport) throws(Incomplete) -> JSONOutput.Facts {
+    /// - Throws: ``Incomplete`` if an entry was skipped; in a download only if for another reason than its kind.
+    private func finish(_ report: FTPTreeReport, isUpload: Bool) throws(Incomplete) -> JSONOutput.Facts {
         clear()
         for skipped in report.skipped {
-            let reason = TreeProgress.reason(skipped)
+            let reason = skipped.sentence
             Terminal.say("netkit: skipped \(skipped.path): \(reason)")
         }
         if report.skippedCount > report.skipped.count {
             Terminal.say("netkit: and \(report.skippedCount - report.skipped.count) more")
         }
         let seconds = start.duration(to: .now) / .seconds(1)
-        let unchanged = report.unchanged > 0 ? ", \(report.unchanged) already complete" : ""
+        let notes = [
+            (report.unchanged, "already complete"), (report.deleted, "deleted"),
+            (report.datesLost, "without their dates"),
+        ].filter { $0.0 > 0 }.map { ", \($0.0) \($0.1)" }.joined()
         Terminal.say(
             "netkit: \(count(report.files, "file")), \(count(report.directories, "folder")), "
-                + "\(ProgressBar.size(Double(report.bytes))) in \((seconds * 10).rounded() / 10) s\(unchanged)")
+                + "\(ProgressBar.size(Double(report.bytes))) in \((seconds * 10).rounded() / 10) s\(notes)")
         let facts: JSONOutput.Facts = [
             "files": report.files, "folders": report.directories, "bytes": report.bytes, "unchanged": report.unchanged,
-            "leftOutCount": report.skippedCount,
-            "leftOut": report.skipped.map { ["path": $0.path, "reason": TreeProgress.reason($0)] },
+            "deleted": report.deleted, "datesLost": report.datesLost, "leftOutCount": report.skippedCount,
+            "leftOut": report.skipped.map { ["path": $0.path, "reason": $0.sentence] },
         ]
-        if report.skipped.contains(where: { $0.reason != .notAFile }) { throw Incomplete(facts: facts) }
+        if report.skipped.contains(where: { isUpload || $0.reason != .notAFile }) { throw Incomplete(facts: facts) }
         return facts
     }
 
-    private static func reason(_ skipped: FTPTreeReport.Skipped) -> String {
-        switch skipped.reason {
+    private func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+}
+
+extension FTPTreeReport.Skipped {
+    /// The reason in words.
+    var sentence: String {
+        switch reason {
         case .unsafeName: "invalid file name"
         case .notAFile: "symbolic link or special file"
         case .tooDeep: "too deeply nested"
@@ -183,6 +191,4 @@ final class TreeProgress: Sendable {
         case .refused(let reply): "the server refused it: \(reply.description)"
         }
     }
-
-    private func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 }

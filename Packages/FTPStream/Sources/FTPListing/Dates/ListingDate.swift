@@ -68,7 +68,7 @@ public struct ListingDate: Sendable, Hashable {
     }
 
     /// Creates the date of a time in seconds since 1970; nil outside the years 1 to 9999.
-    init?(secondsSince1970 time: Int64) {
+    package init?(secondsSince1970 time: Int64) {
         guard (-62_135_596_800...253_402_300_799).contains(time) else { return nil }
         let days = time >= 0 ? time / 86_400 : (time - 86_399) / 86_400
         let rest = Int(time - days * 86_400)
@@ -97,6 +97,15 @@ public struct ListingDate: Sendable, Hashable {
         self.init(
             year: year, month: month, day: day, hour: hour, minute: minute, second: second, precision: .second,
             zone: .utc)
+    }
+
+    /// The timestamp of a date in UTC: `20150813175250` (RFC 3659 §2.3).
+    package var timestamp: String {
+        [(year, 4), (month, 2), (day, 2), (hour, 2), (minute, 2), (second, 2)].map { number, width in
+            let digits = String(number)
+            return String(repeating: "0", count: width - digits.count) + digits
+        }
+        .joined()
     }
 
     private static func days(in month: Int, of year: Int) -> Int {

@@ -166,6 +166,25 @@ public final class FTPClient: Sendable {
         return date
     }
 
+    /// Sets the time at which a file was last changed: MFMT, or MDTM with a time, which some servers have in its place.
+    ///
+    /// - Parameters:
+    ///   - seconds: The time in seconds since 1970, UTC, in the years 1 to 9999.
+    ///   - path: The file.
+    public nonisolated(nonsending) func setModificationDate(
+        _ seconds: Int64, of path: FTPPath
+    ) async throws(StreamError) {
+        guard let date = ListingDate(secondsSince1970: seconds) else {
+            throw StreamError(domain: .posix, code: 22, .invalidDate(seconds))
+        }
+        let argument = Array("\(date.timestamp) ".utf8) + path.bytes
+        do throws(StreamError) {
+            try await run([("MFMT", argument)])
+        } catch  where [500, 502, 504].contains(error.code) && TreeTransfer.isRefusal(error) {
+            try await run([("MDTM", argument)])
+        }
+    }
+
     /// Sets the permission bits of a file (SITE CHMOD), on servers that support it.
     public nonisolated(nonsending) func setMode(_ mode: UInt16, of path: FTPPath) async throws(StreamError) {
         let digits = String(mode & 0o7777, radix: 8)
@@ -243,6 +262,10 @@ extension Sentence {
         Sentence(
             "ftp.entries", "The entries of the directory take more than %1 bytes of memory; read them one at a time.",
             "\(limit)")
+    }
+
+    fileprivate static func invalidDate(_ seconds: Int64) -> Sentence {
+        Sentence("ftp.date", "%1 seconds since 1970 is outside the years 1 to 9999.", "\(seconds)")
     }
 
     fileprivate static func invalidReply(_ command: String) -> Sentence {

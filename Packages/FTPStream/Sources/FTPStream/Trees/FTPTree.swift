@@ -1,6 +1,6 @@
 public import StreamKit
 
-// Transfers of whole trees, one file after the other on one session.
+// Transfers of whole trees. Directories are entered one after the other; files are transferred by several sessions, if wanted.
 
 extension FTPClient {
     /// Downloads a directory with everything below it.
@@ -26,7 +26,7 @@ extension FTPClient {
     public nonisolated(nonsending) func download(
         _ path: FTPPath, to folder: String, _ options: FTPTreeOptions = FTPTreeOptions()
     ) async throws(StreamError) -> FTPTreeReport {
-        var tree = TreeTransfer(client: self, options: options)
+        let tree = TreeTransfer(client: self, options: options)
         try await tree.download(path, to: folder)
         return tree.report
     }
@@ -42,7 +42,7 @@ extension FTPClient {
     public nonisolated(nonsending) func upload(
         _ folder: String, to path: FTPPath, _ options: FTPTreeOptions = FTPTreeOptions()
     ) async throws(StreamError) -> FTPTreeReport {
-        var tree = TreeTransfer(client: self, options: options)
+        let tree = TreeTransfer(client: self, options: options)
         try await tree.upload(folder, to: path)
         return tree.report
     }
@@ -54,6 +54,28 @@ public struct FTPTreeOptions: Sendable {
     ///
     /// A shorter file is assumed to be the beginning of the other. Longer files are replaced.
     public var resumes = false
+
+    /// Whether to transfer only files that are newer than the existing ones, or have another size. Default false.
+    ///
+    /// Dates are compared in seconds, as MLSD and MDTM state them. A file whose date or size is unknown is transferred. Useful with
+    /// ``keepsDates``, which makes the dates of both sides equal.
+    public var onlyNewer = false
+
+    /// Whether a transferred file gets the date of its source (MDTM and MFMT for servers). Default false.
+    ///
+    /// ``FTPTreeReport/datesLost`` counts the files where that was not possible, because the server supports neither.
+    public var keepsDates = false
+
+    /// Whether to delete what the source does not have, in each directory that the transfer enters. Default false.
+    ///
+    /// Nothing is deleted in a directory that could not be listed, and links are deleted without being followed.
+    public var deletes = false
+
+    /// The number of files that are transferred at the same time, each on a session of its own. Default 1; at most 64.
+    public var connections = 1
+
+    /// The largest number for ``connections``.
+    public static let maximumConnections = 64
 
     /// Called at the beginning of a file and after each part of it, on any thread.
     public var progress: (@Sendable (FTPTreeProgress) -> Void)?
@@ -104,6 +126,10 @@ public struct FTPTreeReport: Sendable, Hashable {
     public var files = 0
     /// The number of files that were already complete.
     public var unchanged = 0
+    /// The number of transferred files whose date could not be kept.
+    public var datesLost = 0
+    /// The number of files and directories that were deleted.
+    public var deleted = 0
     /// The number of directories created or already present.
     public var directories = 0
     /// The number of bytes transferred.

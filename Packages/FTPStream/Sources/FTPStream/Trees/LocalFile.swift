@@ -61,11 +61,27 @@ struct LocalFile: ~Copyable {
         }
     }
 
-    /// The size of a file in bytes; nil if it does not exist or is not a regular file.
-    static func size(of path: String) -> UInt64? {
-        var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        return UInt64(clamping: status.st_size)
+    /// Sets the time of the last change, in seconds since 1970; returns whether that succeeded.
+    func setDate(_ seconds: Int64) -> Bool {
+        let unchanged = (1 << 30) - 2  // UTIME_OMIT, a macro that Swift does not import
+        let times = [timespec(tv_sec: 0, tv_nsec: unchanged), timespec(tv_sec: Int(seconds), tv_nsec: 0)]
+        return futimens(descriptor, times) == 0
+    }
+
+    /// The size and date of a file.
+    struct Status {
+        /// In bytes.
+        let size: UInt64
+        /// The time of the last change, in whole seconds since 1970.
+        let date: Int64
+
+        /// Nil if the file does not exist or is not a regular file.
+        init?(of path: String) {
+            var status = stat()
+            guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+            size = UInt64(clamping: status.st_size)
+            date = Int64(status.st_mtim.tv_sec)
+        }
     }
 
     private static func isFile(_ descriptor: Int32) -> Bool {
@@ -98,6 +114,25 @@ enum LocalFolder {
                 posix: number == EEXIST ? ENOTDIR : number,
                 Sentence("ftp.folder", "The folder %1 cannot be created, or is not a folder.", path))
         }
+    }
+
+    /// Removes a file, or a folder with everything below it. Links are not followed.
+    ///
+    /// - Returns: The number of entries removed.
+    static func remove(_ path: String, depth: Int = 0) throws(StreamError) -> Int {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, depth < FTPTreeReport.depthLimit else {
+            guard unlink(path) == 0 else { throw notRemoved(path) }
+            return 1
+        }
+        var count = 1
+        for (name, _) in try contents(of: path) { count += try remove(path + "/" + name, depth: depth + 1) }
+        guard rmdir(path) == 0 else { throw notRemoved(path) }
+        return count
+    }
+
+    private static func notRemoved(_ path: String) -> StreamError {
+        StreamError(posix: errno, Sentence("ftp.unremoved", "%1 cannot be deleted.", path))
     }
 
     /// The entries of a folder, sorted by name. Links are not followed.

@@ -1,0 +1,149 @@
+public import StreamKit
+
+/// A path on a server with wildcards in its components, such as `pub/*.txt`.
+///
+/// ```swift
+/// for match in try await client.matches("pub/19??/*.txt") { print(match.path, match.entry?.size ?? 0) }
+/// ```
+///
+/// `*` stands for any characters and `?` for one, within a component of the path; a backslash makes the next character literal.
+/// A name that begins with a dot matches only a pattern that does. The server never receives a wildcard: the pattern is compared
+/// with the entries of its directories.
+public struct FTPPattern: Sendable, Hashable, ExpressibleByStringLiteral {
+    enum Element: Sendable, Hashable {
+        case byte(UInt8)
+        case anyCharacter
+        case anyCharacters
+    }
+
+    let components: [[Element]]
+    private let isAbsolute: Bool
+
+    /// Creates a pattern of bytes.
+    public init(bytes: [UInt8]) {
+        var components: [[Element]] = [[]]
+        var isEscaped = false
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "/"): components.append([])
+            case _ where isEscaped: components[components.count - 1].append(.byte(byte))
+            case UInt8(ascii: "\\"):
+                isEscaped = true
+                continue
+            case UInt8(ascii: "*"): components[components.count - 1].append(.anyCharacters)
+            case UInt8(ascii: "?"): components[components.count - 1].append(.anyCharacter)
+            default: components[components.count - 1].append(.byte(byte))
+            }
+            isEscaped = false
+        }
+        self.components = components.filter { !$0.isEmpty }
+        isAbsolute = bytes.first == UInt8(ascii: "/")
+    }
+
+    /// Creates a pattern of text, encoded as UTF-8.
+    public init(stringLiteral text: String) {
+        self.init(bytes: Array(text.utf8))
+    }
+
+    /// Whether the pattern has a wildcard. Without one, it matches one path.
+    public var hasWildcards: Bool { components.contains { FTPPattern.literal($0) == nil } }
+
+    /// The directory where the comparison begins.
+    var root: FTPPath { isAbsolute ? "/" : "" }
+
+    /// The bytes of a component without wildcards; nil if it has some.
+    static func literal(_ component: [Element]) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        for element in component {
+            guard case .byte(let byte) = element else { return nil }
+            bytes.append(byte)
+        }
+        return bytes
+    }
+
+    /// Whether a name matches a component. The time is at most the product of both lengths.
+    static func matches(_ name: [UInt8], _ component: [Element]) -> Bool {
+        if name.first == UInt8(ascii: "."), component.first != .byte(UInt8(ascii: ".")) { return false }
+        var (position, index) = (0, 0)
+        // Where to continue if the rest does not match: after the last `*`, which then stands for one byte more.
+        var retry: (position: Int, index: Int)?
+        while position < name.count {
+            if index < component.count {
+                switch component[index] {
+                case .anyCharacters:
+                    index += 1
+                    retry = (position, index)
+                    continue
+                case .anyCharacter:
+                    position += 1
+                    // The other bytes of a character in UTF-8.
+                    while position < name.count, name[position] & 0xC0 == 0x80 { position += 1 }
+                    index += 1
+                    continue
+                case .byte(name[position]):
+                    (position, index) = (position + 1, index + 1)
+                    continue
+                case .byte: break
+                }
+            }
+            guard let last = retry else { return false }
+            retry = (last.position + 1, last.index)
+            (position, index) = (last.position + 1, last.index)
+        }
+        return component[index...].allSatisfy { $0 == .anyCharacters }
+    }
+}
+
+/// A path that matches an ``FTPPattern``.
+public struct FTPMatch: Sendable, Hashable {
+    /// The path.
+    public var path: FTPPath
+    /// The entry of its directory; nil if the last component of the pattern has no wildcard, so that no directory was listed.
+    public var entry: ListingEntry?
+}
+
+extension FTPClient {
+    /// The most paths that ``matches(_:)`` returns.
+    public static let matchLimit = 100_000
+
+    /// Returns the paths that match a pattern, sorted by name within each directory.
+    ///
+    /// A pattern without wildcards is returned as it is, whether or not the path exists. Directories that a wildcard finds and the
+    /// server refuses to list have no matches.
+    ///
+    /// - Throws: The server's refusal of a directory that the pattern names; an error for more than ``matchLimit`` paths.
+    public nonisolated(nonsending) func matches(_ pattern: FTPPattern) async throws(StreamError) -> [FTPMatch] {
+        var found = [FTPMatch(path: pattern.root)]
+        for (depth, component) in pattern.components.enumerated() {
+            // Behind a wildcard, only existing names match.
+            if let parent = found.first, parent.entry == nil, let name = FTPPattern.literal(component) {
+                found = [FTPMatch(path: parent.path.appending(name))]
+                continue
+            }
+            let isLast = depth == pattern.components.count - 1
+            var next: [FTPMatch] = []
+            for parent in found {
+                let entries: [ListingEntry]
+                do throws(StreamError) {
+                    entries = try await list(parent.path)
+                } catch  where parent.entry != nil && TreeTransfer.isRefusal(error) {
+                    continue
+                }
+                for entry in entries.sorted(by: { $0.name < $1.name }) {
+                    guard let name = entry.pathComponent, FTPPattern.matches(name, component) else { continue }
+                    if !isLast, entry.kind == .file { continue }
+                    next.append(FTPMatch(path: parent.path.appending(name), entry: entry))
+                    guard next.count <= FTPClient.matchLimit else { throw .tooManyMatches }
+                }
+            }
+            found = next
+        }
+        return found
+    }
+}
+
+extension StreamError {
+    fileprivate static let tooManyMatches = StreamError(
+        domain: .ftp, code: 200,
+        sentence: Sentence("ftp.matches", "The pattern matches more than \(FTPClient.matchLimit) paths."))
+}

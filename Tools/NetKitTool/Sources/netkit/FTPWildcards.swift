@@ -1,0 +1,98 @@
+import ArgumentParser
+import Foundation
+import NetKit
+
+/// Wildcards in the path of an FTP URL: `*` for any characters, `?` for one. Escaped ones (`%2A`, `%3F`) are literal.
+enum FTPWildcards {
+    /// The pattern of a URL's path; nil without wildcards.
+    static func pattern(of url: String) -> FTPPattern? {
+        guard FTPOptions.isFTP(url), let authority = url.range(of: "://")?.upperBound,
+            let slash = url[authority...].firstIndex(of: "/")
+        else { return nil }
+        let wildcards = Array("*?".utf8)
+        var rest = Array(url[url.index(after: slash)...].utf8)[...]
+        var bytes: [UInt8] = []
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2,
+                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            {
+                rest = rest.dropFirst(2)
+                if wildcards.contains(value) || value == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+                bytes.append(value)
+            } else {
+                if byte == UInt8(ascii: "\\") { bytes.append(byte) }
+                bytes.append(byte)
+            }
+        }
+        let pattern = FTPPattern(bytes: bytes)
+        return pattern.hasWildcards ? pattern : nil
+    }
+
+    /// The URL without its path, for a pattern; a question mark in a path is not the beginning of a query.
+    static func server(of url: String) -> URL? {
+        guard let authority = url.range(of: "://")?.upperBound,
+            let slash = url[authority...].firstIndex(of: "/")
+        else { return URL(string: url) }
+        return URL(string: String(url[...slash]))
+    }
+
+    /// Whether a path is that of a folder.
+    static func isFolder(_ path: String?) -> Bool {
+        var isFolder: ObjCBool = false
+        guard let path else { return false }
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+    }
+
+    /// The paths that match, at least one.
+    ///
+    /// - Throws: The code 550, as for a missing file, if nothing matches.
+    static func matches(
+        _ pattern: FTPPattern, of url: String, _ client: FTPClient
+    ) async throws(StreamError) -> [FTPMatch] {
+        let found = try await client.matches(pattern)
+        guard !found.isEmpty else {
+            throw StreamError(
+                domain: .ftp, code: 550,
+                sentence: Sentence("tool.noMatch", "Nothing on the server matches %1.", JSONOutput.url(url)))
+        }
+        return found
+    }
+}
+
+/// The options for trees that `get -r` and `put -r` share.
+struct FTPTreeFlags: ParsableArguments {
+    @Flag(
+        name: [.customShort("N"), .customLong("newer")],
+        help: "With -r: transfer only files that are newer than the existing ones, or of another size.")
+    var onlyNewer = false
+
+    @Flag(help: "With -r: delete what the source does not have, in each folder of the tree.")
+    var delete = false
+
+    @Option(
+        help: ArgumentHelp("With -r: transfer NUMBER files at the same time, at most 64.", valueName: "NUMBER"))
+    var sessions: Int?
+
+    func validate() throws {
+        if let sessions, !(1...FTPTreeOptions.maximumConnections).contains(sessions) {
+            throw ValidationError("--sessions must be a number from 1 to \(FTPTreeOptions.maximumConnections).")
+        }
+    }
+
+    /// Throws if an option was given; for transfers that are not of trees.
+    func requireNone() throws {
+        let names = [("--newer", onlyNewer), ("--delete", delete), ("--sessions", sessions != nil)].filter(\.1).map(\.0)
+        if let name = names.first { throw ValidationError("\(name) requires -r.") }
+    }
+
+    /// The options of a transfer, which keeps the dates of files.
+    func options(resumes: Bool) -> FTPTreeOptions {
+        var options = FTPTreeOptions()
+        options.resumes = resumes
+        options.onlyNewer = onlyNewer
+        options.deletes = delete
+        options.connections = sessions ?? 1
+        options.keepsDates = true
+        return options
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Peers
+import Testing
+
+/// The verbs for FTP, with pyftpdlib.
+struct FTPTests {
+    /// Runs a shell script in a new folder. In it, `nk VERB …` runs netkit with the login, and `$url` is a directory of the server.
+    private func run(_ script: String) async throws -> Tool.Run {
+        let server = PyFTPServer()
+        try server.start()
+        let folder = try RequestTests.folder()
+        return try await Tool.run(
+            shell: """
+                cd '\(folder)' || exit
+                url='\(server.url())files/'
+                nk() { verb=$1; shift; "$netkit" "$verb" -u 'ann:open sesame' "$@" </dev/null 2>&1; }
+                mkdir -p s/a/b && echo one >s/1.txt && echo two >s/2.txt && echo x >s/a/x.log && echo y >s/a/b/y
+                touch -d '2020-05-06 07:08:09 UTC' s/1.txt
+                \(script)
+                """)
+    }
+
+    @Test func treesAreMirrored() async throws {
+        let run = try await run(
+            """
+            nk put -r s "${url}t"
+            nk put -r -N s "${url}t" | grep -o '4 already complete'
+            nk get -r -N --sessions 3 -o d "${url}t"
+            stat -c %Y d/1.txt
+            rm s/2.txt && mkdir d/more && echo z >d/more/z
+            nk put -r -N --delete s "${url}t" | grep -o '3 already complete, 1 deleted'
+            nk get -r --newer --delete -o d "${url}t" | grep -o '3 already complete, 3 deleted'
+            diff -r s d && echo identical
+            """)
+        #expect(run.output.contains("4 files, 3 folders") && run.output.contains("1588748889\n"), "\(run.text)")
+        #expect(
+            run.output.hasSuffix("3 already complete, 1 deleted\n3 already complete, 3 deleted\nidentical\n"),
+            "\(run.text)")
+    }
+
+    /// What was skipped is reported, also by the exit code.
+    @Test func skippedEntries() async throws {
+        let run = try await run("ln -s /etc s/link; nk put -r s \"${url}t\"; echo $?")
+        #expect(run.output.contains("skipped s/link: symbolic link or special file"), "\(run.text)")
+        #expect(run.output.hasSuffix("\n18\n"), "\(run.text)")
+    }
+
+    @Test func wildcards() async throws {
+        let run = try await run(
+            """
+            nk put -r s "${url}t" >/dev/null
+            nk ls "${url}t/*.txt"
+            nk ls "${url}t/?/?.log"
+            nk ls -lh "${url}t/1*" | grep -o '4 B .*'
+            mkdir down && nk get -o down "${url}t/*.txt" && ls down
+            cd down && nk get -O "${url}t/*/x*" && cat x.log
+            nk rm "${url}t/*.txt" && nk ls "${url}t/"
+            nk ls "${url}t/*.txt"; echo $?
+            nk get "${url}t/*"; echo $?
+            """)
+        #expect(
+            run.output.hasPrefix(
+                """
+                files/t/1.txt
+                files/t/2.txt
+                files/t/a/x.log
+                4 B 2020-05-06 07:08Z files/t/1.txt
+                1.txt
+                2.txt
+                x
+                a
+                """), "\(run.text)")
+        #expect(run.output.contains("Nothing on the server matches") && run.output.contains("\n22\n"), "\(run.text)")
+        #expect(run.output.contains("A URL with wildcards requires -O"), "\(run.text)")
+    }
+
+    @Test func treesAreMadeAndRemoved() async throws {
+        let run = try await run(
+            """
+            nk mkdir -p "${url}p/q/r" && nk mkdir -p "${url}p/q/r" && nk ls "${url}p/"
+            nk mkdir "${url}p/q/r"; echo $?
+            nk rm "${url}p"; echo $?
+            nk rm -r "${url}p" && nk ls "$url" && echo empty
+            nk rm -r "${url}p"; echo $?
+            """)
+        #expect(run.output.hasPrefix("q\n") && run.output.contains("\nempty\n"), "\(run.text)")
+        #expect(run.output.split(separator: "\n").count { $0 == "22" } == 3, "\(run.text)")
+    }
+
+    @Test(arguments: [
+        (["get", "--newer", "ftp://h.invalid/"], "--newer requires -r."),
+        (["put", "--delete", "/etc/hosts", "ftp://h.invalid/"], "--delete requires -r."),
+        (["get", "-r", "--sessions", "65", "ftp://h.invalid/"], "--sessions must be a number from 1 to 64."),
+        (["ls", "-h", "ftp://h.invalid/"], "-h requires -l"),
+        (["mkdir", "ftp://h.invalid/a?b"], "Write %3F for a question mark"),
+    ])
+    func refusesOptions(_ arguments: [String], _ words: String) async throws {
+        let run = try await Tool.run(arguments + ["-u", "a:b"])
+        #expect(run.status == 64 && run.text.contains(words), "\(run.text)")
+    }
+}
