@@ -61,6 +61,21 @@ import Testing
         }
     }
 
+    /// One call without state: Basic needs no challenge, and the strongest offered scheme answers one.
+    // Parity: HA-025 (Apache, lighttpd)
+    @Test(arguments: Servers.names)
+    func theSingleCall(_ name: String) async throws {
+        var request = try HTTPRequest(method: .get, url: Servers.url(name))
+        let challenge = try await send(request).response
+        try request.addAuthentication(answering: challenge, user: "alice", password: "open sesame")
+        #expect(try await send(request).text == "treasure")
+        try request.addAuthentication(answering: challenge, user: "alice", password: "wrong")
+        #expect(try await send(request).response.status == .unauthorized)
+        guard name.hasSuffix("basic") else { return }
+        try request.addAuthentication(answering: nil, user: "alice", password: "open sesame")
+        #expect(try await send(request).text == "treasure")
+    }
+
     /// One nonce for many requests, with Apache's proof for each.
     // Parity: HA-002 (Apache, lighttpd)
     @Test(arguments: ["apache digest", "lighttpd sha512"])

@@ -133,6 +133,26 @@ import Testing
         #expect(try await silent.load(HTTPRequest(method: .get, url: Self.url(listener))).status.code == 407)
     }
 
+    /// A stale nonce is answered with the same password, without a prompt.
+    // Parity: HA-038 (squid)
+    @Test func aStaleNonceIsRenewed() async throws {
+        let squid = Squid(asksFor: [.digest], usesOfNonce: 2)
+        try squid.start()
+        let questions = Collected<AuthenticationPrompt>()
+        let proxy = HTTPProxy(host: "localhost", port: UInt16(squid.port))
+        let session = try Self.session(throughAll: [proxy]) { question in
+            questions.append(question)
+            return Self.known
+        }
+        for _ in 0..<6 {
+            let response = try await session.load(HTTPRequest(method: .get, url: Self.url(.plain)))
+            #expect(response.status == .ok && response.body == Array("open".utf8))
+        }
+        #expect(questions.all.count == 1)
+        let challenges = try squid.log.split(separator: "TCP_DENIED/407").count - 1
+        #expect(challenges >= 2, "one challenge, and one for each stale nonce")
+    }
+
     @Test("wrong, then right", arguments: Proxy.allCases, [HTTPListener.plain, .tls])
     func theSecondPasswordIsRight(_ proxy: Proxy, _ listener: HTTPListener) async throws {
         let session = try Self.session(through: proxy) { $0.failure == nil ? Self.wrong : Self.known }

@@ -23,6 +23,37 @@ struct ServerTests {
         }
     }
 
+    /// `finish()` returns when the server has confirmed the upload, which is then complete on its disk; closing before confirms
+    /// nothing.
+    // Parity: FT-011 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
+    @Test(arguments: ServerKind.allCases)
+    func finishingAnUpload(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let stream = try server.writer("files/whole.bin", pool: FTPSessionPool())
+        try stream.open()
+        try await stream.writeAll(patterned(500_000))
+        #expect(stream[.ftpLastReply]?.code != 226)
+        try await stream.finish()
+        #expect(stream[.ftpLastReply]?.code == 226)
+        #expect(try server.read("whole.bin") == patterned(500_000))
+        stream.close()
+
+        let aborted = try server.writer("files/aborted.bin", pool: FTPSessionPool())
+        try aborted.open()
+        try await aborted.writeAll(patterned(10))
+        aborted.close()
+        #expect(aborted[.ftpLastReply]?.code != 226)
+    }
+
+    // Parity: SK-049 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
+    @Test(arguments: ServerKind.allCases)
+    func theErrorHasTheReplyCode(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let client = try server.client()
+        let error = await #expect(throws: StreamError.self) { try await client.remove("files/nowhere") }
+        #expect(error?.domain == .ftp && error?.details == [.ftpStatus: .text("550")])
+    }
+
     // Parity: FT-033 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test(arguments: ServerKind.allCases, [true, false])
     func passiveAndActiveMode(_ kind: ServerKind, _ isIPv6: Bool) async throws {

@@ -16,6 +16,7 @@ public final class Squid: Peer {
     /// The process of the server.
     public let process: PeerProcess
     private let schemes: [Scheme]
+    private let usesOfNonce: Int?
     private let realm: KerberosRealm?
 
     /// An authentication scheme.
@@ -34,8 +35,14 @@ public final class Squid: Peer {
     }
 
     /// Creates a proxy, not started yet, that offers these schemes in this order. Negotiate requires a running realm.
-    public init(asksFor schemes: [Scheme], of realm: KerberosRealm? = nil, in namespace: NetworkNamespace? = nil) {
+    ///
+    /// - Parameter usesOfNonce: The number of requests after which a nonce of Digest is stale; nil for squid's default of 50.
+    public init(
+        asksFor schemes: [Scheme], of realm: KerberosRealm? = nil, usesOfNonce: Int? = nil,
+        in namespace: NetworkNamespace? = nil
+    ) {
         self.schemes = schemes
+        self.usesOfNonce = usesOfNonce
         self.realm = realm
         process = PeerProcess(in: namespace)
     }
@@ -60,14 +67,15 @@ public final class Squid: Peer {
         let squid = try Self.program.located()
         let asProxy = ["--reuid=proxy", "--regid=proxy", "--clear-groups", "--pdeathsig", "KILL", squid]
         let program = isRoot ? Program("setpriv", package: "util-linux") : Self.program
-        try process.start(program, ports: 2) { [environment] scratch, ports throws(PeerError) in
+        try process.start(program, ports: 2) { [environment, usesOfNonce] scratch, ports throws(PeerError) in
             try scratch.write("users", "alice:\(hash)")
             try scratch.write("digest.users", "alice:peers:\(digest)\n")
             if let keytab { _ = try Command("cp", keytab, scratch.file("http.keytab")).check() }
             try scratch.write("server.pem", try readText(identity.chain))
             try scratch.write("server.key", try readText(identity.key))
             let password =
-                schemes.flatMap { Self.lines(for: $0, scratch) } + [
+                schemes.flatMap { Self.lines(for: $0, scratch) }
+                + (usesOfNonce.map { ["auth_param digest nonce_max_count \($0)"] } ?? []) + [
                     "acl known proxy_auth REQUIRED", "http_access allow known",
                 ]
             let lines =
