@@ -62,8 +62,19 @@ struct HTMLPage {
     }
 
     private static func escaped(_ text: String) -> String {
-        ShownText.escaped(text).replacing("&", with: "&amp;").replacing("<", with: "&lt;")
-            .replacing(">", with: "&gt;").replacing("\"", with: "&quot;").replacing("'", with: "&#39;")
+        // By scalars, as browsers read them: a `<` after U+0D4E or before a combining mark is part of another `Character`.
+        var result = ""
+        for scalar in ShownText.escaped(text).unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "'": result += "&#39;"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
     }
 
     private static let style = """

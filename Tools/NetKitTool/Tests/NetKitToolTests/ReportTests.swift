@@ -83,6 +83,11 @@ import Testing
         page.add("<p>\(escaping: "<script>'\"&")</p>")
         #expect(page.text.text.contains("<p>&lt;script&gt;&#39;&quot;&amp;</p>"))
         #expect(page.text.text.contains("<h1>&lt;title&gt;</h1>"))
+        // U+0D4E and U+0301 form one character with the sign after or before them.
+        var joined = HTMLPage(title: "")
+        joined.add("\(escaping: "\u{d4e}<b\u{d4e}>\u{d4e}\"\u{d4e}'\u{d4e}&<\u{301}")")
+        let expected = "\u{d4e}&lt;b\u{d4e}&gt;\u{d4e}&quot;\u{d4e}&#39;\u{d4e}&amp;&lt;\u{301}"
+        #expect(joined.text.text.utf8.contains(expected.utf8))
     }
 
     @Test func punctuationOfLocale() {
