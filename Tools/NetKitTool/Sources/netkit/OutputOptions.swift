@@ -134,9 +134,9 @@ enum SuggestedName {
         let parameters = parameters(field)
         // The extended form takes precedence (RFC 6266 §4.3).
         let name = parameters["filename*"].flatMap(decoded) ?? parameters["filename"]
-        guard let last = name?.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) else {
-            return nil
-        }
+        // By scalars, as the system reads them: a `/` beside a combining mark is part of another `Character`.
+        guard let last = name?.unicodeScalars.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init)
+        else { return nil }
         let isSafe =
             !last.hasPrefix(".") && !last.hasPrefix("-") && last.utf8.count <= longestName
             && !last.hasSuffix(OutputFile.partialSuffix)

@@ -16,6 +16,9 @@ import Testing
             (#"attachment; filename="-rf""#, nil), (#"attachment; filename="a\#u{1b}[2J""#, nil), ("attachment", nil),
             (#"attachment; filename="""#, nil), (#"attachment; filename="x.part""#, nil),
             (#"inline; filename=".."#, nil),
+            // U+0301 and U+0D4E form one character with the `/` before or after them.
+            (#"attachment; filename*=UTF-8''%2Ftmp%2F%CC%81x"#, "\u{301}x"),
+            (#"attachment; filename*=UTF-8''a%E0%B5%8E%2F.profile"#, nil),
             (#"attachment; filename="a\"b.txt""#, "a\"b.txt"), ("attachment; filename", nil), ("; =; filename=;", nil),
         ])
     func suggestedNames(_ field: String, _ name: String?) {
