@@ -128,6 +128,8 @@ struct RequestOptions: ParsableArguments {
         if sendsDataAsQuery {
             if bodyOptions != ["-d"] { throw ValidationError("-G requires -d or --data-urlencode, and no other body.") }
             if data.contains("@-") { throw ValidationError("-G cannot be combined with -d @-.") }
+            // A file is checked when it is sent.
+            if !data.contains(where: { $0.hasPrefix("@") }) { try Self.checkEscapes(data.joined(separator: "&")) }
         }
         if head, hasBody {
             throw ValidationError("--head sends no body and cannot be combined with \(bodyOptions[0]).")
@@ -216,10 +218,22 @@ struct RequestOptions: ParsableArguments {
         guard sendsDataAsQuery, var parts = URLComponents(url: url, resolvingAgainstBaseURL: false) else { return url }
         let query = [parts.percentEncodedQuery ?? ""] + (try texts())
         let text = query.filter { !$0.isEmpty }.joined(separator: "&")
+        try Self.checkEscapes(text)
         let allowed = CharacterSet.urlQueryAllowed.union(CharacterSet(charactersIn: "%"))
         parts.percentEncodedQuery = text.addingPercentEncoding(withAllowedCharacters: allowed)
         guard let target = parts.url else { throw ValidationError("-G: '\(text)' is not a query.") }
         return target
+    }
+
+    /// Throws if a percent sign of a query begins no escape (RFC 3986 §2.1), for which URLComponents traps.
+    private static func checkEscapes(_ query: String) throws {
+        for part in query.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false).dropFirst() {
+            let digits = part.prefix(2)
+            guard digits.count == 2, digits.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else {
+                throw ValidationError(
+                    "-G: a percent sign in -d begins no escape; write it as %25, or use --data-urlencode.")
+            }
+        }
     }
 
     /// The texts of -d and --data-urlencode, in this order.

@@ -40,7 +40,7 @@ import Testing
         arguments: [
             (["-d", "a=1", "--data-urlencode", "b=x y&ü"], "POST / ", "\r\n\r\na=1&b=x%20y%26%C3%BC"),
             (["--data-urlencode", "x y"], "POST / ", "\r\n\r\nx%20y"),
-            (["-G", "-d", "q=1", "-d", "r=2"], "GET /?q=1&r=2 ", "\r\n\r\n"),
+            (["-G", "-d", "q=1", "-d", "r=%41 b"], "GET /?q=1&r=%41%20b ", "\r\n\r\n"),
             (
                 ["--json-body", #"{"a":1}"#], "Content-Type: application/json\r\nAccept: application/json\r\n",
                 #"{"a":1}"#
@@ -91,6 +91,8 @@ import Testing
         "combinations without a meaning",
         arguments: [
             (["-T", "f", "-d", "x"], "-d and -T cannot be combined."), (["-G"], "-G requires -d"),
+            (["-G", "-d", "a=50%"], "a percent sign in -d begins no escape"),
+            (["-G", "-d", "a=%4z"], "a percent sign in -d begins no escape"),
             (["-I", "-d", "x"], "--head sends no body"), (["-F", "a"], "-F 'a' is not a part of a form"),
             (["-F", "a=@f;size=1"], "'size=1' is neither type=TYPE nor filename=NAME"),
             (["-H", "Host: x"], "use --connect-to"), (["--bearer", "x", "-u", "y"], "cannot be combined with -u"),
