@@ -14,6 +14,13 @@ struct OutputFile: ~Copyable {
             self.isBrokenPipe = isBrokenPipe
         }
 
+        /// The reason why a file cannot be written.
+        init(writing path: String, _ number: Int32) {
+            self.init(
+                description: "\(path) cannot be written: \(String(cString: strerror(number))).",
+                isBrokenPipe: number == EPIPE)
+        }
+
         /// The reason why a file or folder cannot be read; nil if it can.
         init?(reading path: String) {
             if access(path, R_OK) == 0 { return nil }
@@ -48,10 +55,22 @@ struct OutputFile: ~Copyable {
     ///   - isPrivate: whether a new file is readable by its user only.
     ///   - keepsExisting: whether an existing file stays as it is, and the new one gets a number: `FILE.1`, `FILE.2` …
     init(path: String, keeping keeps: Int64, isPrivate: Bool = false, keepsExisting: Bool = false) throws(Failure) {
-        let path = keepsExisting ? OutputFile.unusedPath(path) : OutputFile.resolved(path)
+        var candidate = keepsExisting ? OutputFile.unusedPath(path) : OutputFile.resolved(path)
+        var busy: Set<String> = []
+        var opened = try OutputFile.open(candidate, keeping: keeps, mode: isPrivate ? 0o600 : nil)
+        while opened == nil {
+            guard keepsExisting else {
+                throw Failure(
+                    description: "\(candidate) cannot be written: another transfer is writing it at the moment.")
+            }
+            busy.insert(candidate)
+            candidate = OutputFile.unusedPath(path, besides: busy)
+            opened = try OutputFile.open(candidate, keeping: keeps, mode: isPrivate ? 0o600 : nil)
+        }
+        guard let opened else { preconditionFailure("the loop ends with a file") }
+        (descriptor, partial) = opened
         self.keepsExisting = keepsExisting
-        (descriptor, partial) = try OutputFile.open(path, keeping: keeps, mode: isPrivate ? 0o600 : nil)
-        name = path
+        name = candidate
         // Both calls fail for devices and pipes, which have neither a length nor an offset.
         _ = ftruncate(descriptor, off_t(keeps))
         _ = lseek(descriptor, off_t(keeps), SEEK_SET)
@@ -70,17 +89,25 @@ struct OutputFile: ~Copyable {
         (path.hasPrefix("/dev/") && !path.hasPrefix("/dev/shm/")) || path.hasPrefix("/proc/")
     }
 
+    /// Opens a file to write; nil if another transfer is writing it.
     private static func open(
         _ path: String, keeping keeps: Int64, mode: mode_t?
-    ) throws(Failure) -> (Int32, partial: String?) {
+    ) throws(Failure) -> (Int32, partial: String?)? {
         var status = stat()
         let exists = stat(path, &status) == 0
         let partial = path + partialSuffix
         if !isSpecial(path), !exists || status.st_mode & S_IFMT == S_IFREG {
             // Another program's partial file has the name of the whole.
             if keeps > 0, access(partial, F_OK) != 0, rename(path, partial) != 0 { throw failure(writing: path) }
-            let descriptor = try openPartial(partial, like: exists ? status.st_mode & 0o7777 : mode)
-            if let descriptor { return (descriptor, partial) }
+            while let descriptor = try openPartial(partial, like: exists ? status.st_mode & 0o7777 : mode) {
+                switch lock(descriptor, partial) {
+                case .locked: return (descriptor, partial)
+                case .busy:
+                    close(descriptor)
+                    return nil
+                case .renamed: close(descriptor)
+                }
+            }
             // A file may be writable in a folder that is not.
             guard exists, errno == EACCES else { throw failure(writing: path) }
         }
@@ -109,6 +136,23 @@ struct OutputFile: ~Copyable {
         return descriptor
     }
 
+    private enum LockResult {
+        case locked
+        /// Another transfer is writing the file.
+        case busy
+        /// Another transfer has given the file its final name meanwhile.
+        case renamed
+    }
+
+    /// Locks a partial file until its descriptor is closed, so that two transfers do not mix their bytes in it.
+    private static func lock(_ descriptor: Int32, _ path: String) -> LockResult {
+        // Some file systems have no locks.
+        if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { return .busy }
+        var (opened, named) = (stat(), stat())
+        let isSame = fstat(descriptor, &opened) == 0 && stat(path, &named) == 0 && opened.st_ino == named.st_ino
+        return isSame ? .locked : .renamed
+    }
+
     private static func notRegular(_ path: String) -> Failure {
         Failure(description: "\(path) cannot be written: it is a symbolic link or special file; remove it first.")
     }
@@ -135,11 +179,11 @@ struct OutputFile: ~Copyable {
         return name
     }
 
-    /// The first of `path`, `path.1`, `path.2` … that does not exist. Devices and pipes are not numbered.
-    private static func unusedPath(_ path: String) -> String {
+    /// The first of `path`, `path.1`, `path.2` … that neither exists nor is busy. Devices and pipes are not numbered.
+    private static func unusedPath(_ path: String, besides busy: Set<String> = []) -> String {
         var status = stat()
         var (candidate, number) = (path, 0)
-        while lstat(candidate, &status) == 0, !isSpecial(path) {
+        while busy.contains(candidate) || lstat(candidate, &status) == 0, !isSpecial(path) {
             number += 1
             candidate = "\(path).\(number)"
         }
@@ -178,10 +222,5 @@ struct OutputFile: ~Copyable {
         try file.finish()
     }
 
-    private static func failure(writing name: String) -> Failure {
-        let number = errno
-        return Failure(
-            description: "\(name) cannot be written: \(String(cString: strerror(number))).",
-            isBrokenPipe: number == EPIPE)
-    }
+    private static func failure(writing name: String) -> Failure { Failure(writing: name, errno) }
 }

@@ -3,8 +3,30 @@ import Glibc
 import Peers
 import Testing
 
+@testable import netkit
+
 /// The files that `netkit get -o` writes.
 @Suite struct OutputFileTests {
+    /// Two transfers at the same time do not mix their bytes in one partial file.
+    @Test func aFileHasOneWriter() throws {
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.path + "/file"
+        let first = try OutputFile(path: path, keeping: 0)
+        try first.write(Array("first".utf8).span.bytes)
+        #expect(throws: OutputFile.Failure.self) { _ = try OutputFile(path: path, keeping: 0) }
+        let second = try OutputFile(path: path, keeping: 0, keepsExisting: true)
+        try second.write(Array("second".utf8).span.bytes)
+        #expect(try first.finish() == path)
+        #expect(try second.finish() == path + ".1")
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "first")
+        #expect(try String(contentsOfFile: path + ".1", encoding: .utf8) == "second")
+        // The partial file was renamed, so the name is free again.
+        let third = try OutputFile(path: path, keeping: 0)
+        try third.finish()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
+    }
+
     /// Answers one request with `head`, a length and `body`.
     private static func server(_ head: String = "HTTP/1.1 200 OK\r\n", _ body: String = "new") throws -> ScriptedServer
     {
