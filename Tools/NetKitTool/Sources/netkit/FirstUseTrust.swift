@@ -40,9 +40,16 @@ final class FirstUseTrust: Sendable {
     /// Called within the handshake: compares and stores the key.
     private func accepts(_ key: String?, _ name: String?) -> Bool {
         guard let key, let host = name?.lowercased() else { return false }
-        let known = keys.withLock { keys in
-            defer { if keys[host] == nil { keys[host] = key } }
-            return keys[host]
+        // The file is written inside the lock: a key counts as known only once it is stored.
+        let (known, failure) = keys.withLock { keys -> (String?, OutputFile.Failure?) in
+            if let known = keys[host] { return (known, nil) }
+            do throws(OutputFile.Failure) {
+                try Self.append("\(host) \(key)\n", to: path)
+            } catch {
+                return (nil, error)
+            }
+            keys[host] = key
+            return (nil, nil)
         }
         if let known {
             if known == key { return true }
@@ -53,10 +60,8 @@ final class FirstUseTrust: Sendable {
                 """)
             return false
         }
-        do throws(OutputFile.Failure) {
-            try Self.append("\(host) \(key)\n", to: path)
-        } catch {
-            Terminal.say("netkit: \(error.description)")
+        if let failure {
+            Terminal.say("netkit: \(failure.description)")
             return false
         }
         Terminal.say("netkit: \(host) is trusted from now on: its key \(key) was added to \(path).")
@@ -64,10 +69,16 @@ final class FirstUseTrust: Sendable {
     }
 
     private static func append(_ line: String, to path: String) throws(OutputFile.Failure) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard descriptor >= 0, write(descriptor, line, line.utf8.count) == line.utf8.count, close(descriptor) == 0
-        else {
-            throw OutputFile.Failure(description: "\(path) cannot be written: \(String(cString: strerror(errno))).")
+        let descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw OutputFile.Failure(writing: path, errno) }
+        defer { close(descriptor) }
+        // An editor may have left the last line without its end.
+        var last = UInt8(ascii: "\n")
+        let end = lseek(descriptor, 0, SEEK_END)
+        if end > 0 { pread(descriptor, &last, 1, end - 1) }
+        let line = last == UInt8(ascii: "\n") ? line : "\n" + line
+        guard write(descriptor, line, line.utf8.count) == line.utf8.count else {
+            throw OutputFile.Failure(writing: path, errno)
         }
     }
 }

@@ -71,6 +71,16 @@ import Testing
                 && changed.errors.contains("The key of localhost has changed"),
             "\(changed.text)")
         #expect(try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").count == 1)
+        // A key that cannot be stored is not trusted, neither at the first connection nor at the next.
+        let unstored = try await Tool.run(["get", "--trust-first-use", folder + "/none/known", first, first])
+        #expect(unstored.status == 60 && unstored.output.isEmpty, "\(unstored.text)")
+        // The last line has no end.
+        try Data("# My servers".utf8).write(to: URL(fileURLWithPath: file))
+        for _ in 0..<2 {
+            let run = try await Tool.run(["get", "--trust-first-use", file, first])
+            #expect(run.status == 0 && run.output == "hello\n", "\(run.text)")
+        }
+        #expect(try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").count == 2)
         try Data("nonsense\n".utf8).write(to: URL(fileURLWithPath: file))
         let broken = try await Tool.run(["get", "--trust-first-use", file, first])
         #expect(broken.status == 23 && broken.errors.contains("line 1, is not a host and its key"), "\(broken.text)")
