@@ -174,7 +174,7 @@ extension DNSRecordData {
             return reader.isAtEnd && !keys.isEmpty ? "mandatory=\(keys.joined(separator: ","))" : nil
         case 1:
             var names: [String] = []
-            while let name = reader.string() { names.append(escaped(name, also: ",\\\" ")) }
+            while let name = reader.string() { names.append(protocolName(name)) }
             return reader.isAtEnd && !names.isEmpty ? "alpn=\(names.joined(separator: ","))" : nil
         case 2: return value.isEmpty ? "no-default-alpn" : nil
         case 3: return reader.number().flatMap { reader.isAtEnd ? "port=\($0)" : nil }
@@ -190,6 +190,13 @@ extension DNSRecordData {
         default:
             return value.isEmpty ? parameterName(key) : "\(parameterName(key))=\(quoted(value))"
         }
+    }
+
+    /// A name in the list of `alpn`: a comma and a backslash are escaped for the list, and the result as any text (RFC 9460 §A.1).
+    private static func protocolName(_ name: [UInt8]) -> String {
+        let backslash = UInt8(ascii: "\\")
+        let item = name.flatMap { $0 == backslash || $0 == UInt8(ascii: ",") ? [backslash, $0] : [$0] }
+        return escaped(item, also: "\\\" ;()")
     }
 
     private static func parameterName(_ key: UInt16) -> String {

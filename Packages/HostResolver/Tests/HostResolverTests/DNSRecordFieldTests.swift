@@ -32,6 +32,11 @@ import Testing
                 c0000201
                 """, "16 foo.example.org. mandatory=alpn,ipv4hint alpn=h2,h3-19 ipv4hint=192.0.2.1"
             ),
+            // The last vector of RFC 9460 §D.2: the names `f\oo,bar` and `h2`.
+            (
+                .svcb, "0010 03666f6f 076578616d706c65 036f7267 00 0001 000c 08 665c6f6f2c626172 02 6832",
+                #"16 foo.example.org. alpn=f\\\\oo\\,bar,h2"#
+            ),
             (.https, "0001 00 0006 0010 20010db8000000000000000000000001", "1 . ipv6hint=2001:db8::1"),
             (.https, "0001 00 0002 0000", "1 . no-default-alpn"),
             (DNSRecordType(rawValue: 62347), "0a000001", "\\# 4 0a000001"),
