@@ -8,7 +8,7 @@ import Testing
             (["get", "--foo", "3", "http://h.invalid/"], "Unknown option --foo.\nUsage: netkit get "),
             (["get", "--complesed", "http://h.invalid/"], "Unknown option --complesed. Did you mean --compressed?"),
             (["get", "-Q", "x", "http://h.invalid/"], "Unknown option -Q."),
-            (["ls", "-lh", "ftp://h.invalid/"], "-lh: -h prints the help of ls and cannot be combined"),
+            (["rm", "-rh", "ftp://h.invalid/"], "-rh: -h prints the help of rm and cannot be combined"),
             (["token", "decode", "--jsn", "x"], "Unknown option --jsn. Did you mean --json?"),
             (["gte", "http://h.invalid/"], "Unknown verb 'gte'. Did you mean get?"),
             (["help", "gte"], "Unknown verb 'gte'. Did you mean get?"),

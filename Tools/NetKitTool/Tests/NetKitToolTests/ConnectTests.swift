@@ -72,31 +72,38 @@ struct ConnectTests {
         #expect(client.status == 0 && client.output == "hello", "\(client.text)")
     }
 
+    /// Each direction on its own, because s_client ends at the server's close_notify, whatever it has not sent.
     @Test func aTLSServer() async throws {
         let authority = try CertificateAuthority.shared()
         let identity = authority.server(.good)
         let run = try await run(
             """
-            listen --tls --cert '\(identity.chain)' --key '\(identity.key)' localhost:0
-            printf 'from OpenSSL\\n' | openssl s_client -quiet -verify_quiet -verify_return_error -CAfile '\(authority.root)' \\
-                -verify_hostname localhost -connect 127.0.0.1:$port
+            server="--tls --cert \(identity.chain) --key \(identity.key) localhost:0"
+            client="openssl s_client -quiet -verify_quiet -verify_return_error -CAfile \(authority.root) -verify_hostname localhost"
+            listen $server
+            $client -connect 127.0.0.1:$port </dev/null
+            wait $!
+            echo "$?"
+            rm errors in; mkfifo errors in; exec 4<>in
+            listen $server
+            printf 'from OpenSSL\\n' | $client -no_ign_eof -connect 127.0.0.1:$port
             wait $!
             echo "$?"; cat out
             """)
-        #expect(run.output == "from netkit\n0\nfrom OpenSSL\n", "\(run.text)")
+        #expect(run.output == "from netkit\n0\n0\nfrom OpenSSL\n", "\(run.text)")
     }
 
     @Test func datagrams() async throws {
         let echo = Socat(.echoDatagrams)
         try echo.start()
         let client = try await Tool.run(
-            shell: "printf hello | \"$netkit\" connect --udp --wait 0.2 127.0.0.1:\(echo.port)")
+            shell: "printf hello | \"$netkit\" connect --udp 127.0.0.1:\(echo.port)")
         #expect(client.status == 0 && client.output == "hello", "\(client.text)")
 
         let server = try await run(
             """
             listen --udp --wait 0.2 127.0.0.1:0
-            printf 'from socat\\n' | socat -t 0.1 - UDP:127.0.0.1:$port
+            printf 'from socat\\n' | socat -t 1 - UDP:127.0.0.1:$port
             wait $!
             echo "$?"; cat out
             """)
