@@ -149,7 +149,7 @@ import Testing
             #expect(response.status == .ok && response.body == Array("open".utf8))
         }
         #expect(questions.all.count == 1)
-        let challenges = try squid.log.split(separator: "TCP_DENIED/407").count - 1
+        let challenges = squid.log.split(separator: "TCP_DENIED/407").count - 1
         #expect(challenges >= 2, "one challenge, and one for each stale nonce")
     }
 
