@@ -12,9 +12,7 @@ import Testing
     // Parity: HR-014 (dnsmasq)
     @Test
     func dnsmasq() async throws {
-        let port = try PeerProcess.freePort()
-        let peer = try PeerProcess(
-            Self.dnsmasqPath,
+        let (peer, resolver) = try await PeerProcess.serving("a.mq.test", by: Self.dnsmasqPath) { port in
             [
                 "-k", "-C", "/dev/null", "--no-resolv", "--no-hosts", "--bind-interfaces", "--listen-address=127.0.0.1",
                 "--port=\(port)", "--pid-file=", "--user=", "--local-ttl=33",
@@ -22,9 +20,9 @@ import Testing
                 "--srv-host=_http._tcp.mq.test,a.mq.test,8080,1,2", "--mx-host=mq.test,a.mq.test,10",
                 "--txt-record=t.mq.test,one,two", "--ptr-record=9.0.77.10.in-addr.arpa,nine.mq.test",
                 "--local=/mq.test/",
-            ])
+            ]
+        }
         defer { withExtendedLifetime(peer) {} }
-        let resolver = try await PeerProcess.resolver(port: port, answeringFor: "a.mq.test")
         try await checkCommonRecords(resolver)
         // dnsmasq serves no other names and answers REFUSED.
         await #expect {
@@ -37,13 +35,11 @@ import Testing
 
     @Test
     func unbound() async throws {
-        let port = try PeerProcess.freePort()
         let big = (0..<30).map { "local-data: 'big.mq.test. 60 TXT \"\($0)\(String(repeating: "x", count: 150))\"'" }
         let path = "/tmp/hostresolver-unbound-\(getpid()).conf"
         let configuration = """
             server:
               interface: 127.0.0.1
-              port: \(port)
               do-daemonize: no
               username: ""
               chroot: ""
@@ -64,13 +60,14 @@ import Testing
             remote-control:
               control-enable: no
             """
-        let file = try #require(fopen(path, "w"))
-        fputs(configuration, file)
-        fclose(file)
         defer { unlink(path) }
-        let peer = try PeerProcess(Self.unboundPath, ["-d", "-c", path])
+        let (peer, resolver) = try await PeerProcess.serving("a.mq.test", by: Self.unboundPath) { port in
+            let file = try #require(fopen(path, "w"))
+            fputs("server:\n  port: \(port)\n\(configuration)", file)
+            fclose(file)
+            return ["-d", "-c", path]
+        }
         defer { withExtendedLifetime(peer) {} }
-        let resolver = try await PeerProcess.resolver(port: port, answeringFor: "a.mq.test")
         try await checkCommonRecords(resolver)
         // 30 texts of 150 bytes do not fit into 1232 bytes, so they arrive over TCP.
         #expect(try await resolver.records(.txt, of: "big.mq.test").records.count == 30)
@@ -105,16 +102,32 @@ import Testing
 /// The process of a third-party server, which lives as long as this object.
 private final class PeerProcess {
     private let identifier: pid_t
+    private var hasEnded = false
 
-    /// The error if the program is not installed. The test fails, because a test that skips itself soon never runs.
-    struct Missing: Error, CustomStringConvertible {
+    /// The error if the program cannot be used. The test fails, because a test that skips itself soon never runs.
+    struct Unusable: Error, CustomStringConvertible {
         let program: String
-        var description: String { "\(program) is missing: Scripts/bootstrap installs it." }
+        var reason = "is missing: Scripts/bootstrap installs it"
+        var description: String { "\(program) \(reason)." }
+    }
+
+    /// Starts `program` on an unused port, and returns it with a resolver that queries it, once it answers for `name`.
+    ///
+    /// Another process can take the port first; the program then ends, and another port is tried.
+    static func serving(
+        _ name: String, by program: String, _ arguments: (UInt16) throws -> [String]
+    ) async throws -> (PeerProcess, WireResolver) {
+        for _ in 0..<10 {
+            let port = try freePort()
+            let peer = try PeerProcess(program, try arguments(port))
+            if let resolver = try await peer.resolver(port: port, answeringFor: name) { return (peer, resolver) }
+        }
+        throw Unusable(program: program, reason: "ends as soon as it has started")
     }
 
     /// Starts `program` and discards its output.
-    init(_ program: String, _ arguments: [String]) throws {
-        guard access(program, X_OK) == 0 else { throw Missing(program: program) }
+    private init(_ program: String, _ arguments: [String]) throws {
+        guard access(program, X_OK) == 0 else { throw Unusable(program: program) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -138,13 +151,14 @@ private final class PeerProcess {
     }
 
     deinit {
+        if hasEnded { return }
         kill(identifier, SIGTERM)
         var status: CInt = 0
         waitpid(identifier, &status, 0)
     }
 
-    /// Returns an unused port of 127.0.0.1.
-    static func freePort() throws -> UInt16 {
+    /// Returns an unused UDP port of 127.0.0.1.
+    private static func freePort() throws -> UInt16 {
         let descriptor = socket(AF_INET, CInt(SOCK_DGRAM.rawValue), 0)
         defer { close(descriptor) }
         guard SocketAddress("127.0.0.1:0")!.withSockAddr({ bind(descriptor, $0, $1) }) == 0,
@@ -153,8 +167,8 @@ private final class PeerProcess {
         return port
     }
 
-    /// Returns a resolver that queries the server on `port`, as soon as it answers for `name`.
-    static func resolver(port: UInt16, answeringFor name: String) async throws -> WireResolver {
+    /// Returns a resolver that queries the server on `port`, as soon as it answers for `name`; nil if the process has ended.
+    private func resolver(port: UInt16, answeringFor name: String) async throws -> WireResolver? {
         var configuration = ResolverConfiguration(servers: [SocketAddress("127.0.0.1:\(port)")!])
         configuration.search = [DNSName("mq.test")!]
         // A slow machine is not a failure.
@@ -170,6 +184,9 @@ private final class PeerProcess {
                 // The server does not listen yet, or listens but does not answer yet.
                 guard [.temporaryFailure, .timedOut].contains(error.code), .now < deadline else { throw error }
             }
+            var status: CInt = 0
+            hasEnded = waitpid(identifier, &status, WNOHANG) == identifier
+            if hasEnded { return nil }
         }
     }
 }
