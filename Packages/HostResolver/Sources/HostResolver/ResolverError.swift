@@ -1,4 +1,4 @@
-internal import EventLoops
+public import EventLoops
 internal import Glibc
 
 /// A failed lookup, or an invalid address or name. Switch on ``code``; print the error for a complete message.
@@ -82,10 +82,34 @@ extension ResolverError {
 }
 
 extension ResolverError: CustomStringConvertible {
-    /// One sentence for people, from the current ``ResolverSentences``.
-    public var description: String {
-        ResolverSentences.sentence(for: self)
+    /// The text of ``sentence``.
+    public var description: String { sentence.description }
+}
+
+extension ResolverError {
+    /// The message, which a program can translate: its key is `resolver.` and the code, such as `resolver.hostNotFound`; its
+    /// arguments are ``name`` and ``detail``.
+    public var sentence: Sentence {
+        let template = Self.templates[code] ?? "\(code.rawValue)[: %1][: %2]"
+        return Sentence("resolver.\(code.rawValue)", template, name, detail)
     }
+
+    private static let templates: [Code: String] = [
+        .hostNotFound: "no such host[: %1]",
+        .noData: "the name exists, but has no record of the requested type[: %1]",
+        .temporaryFailure: "no usable answer from the name servers[ for %1][ (%2)]",
+        .serverFailed: "the name servers failed[ to resolve %1][: %2]",
+        .noServers: "no name server is configured[ to look up %1]",
+        .timedOut: "the lookup timed out[: %1]",
+        .cancelled: "the lookup was cancelled[: %1]",
+        .invalidName: "not a valid host name[: %1][ (%2)]",
+        .internationalNamesUnavailable:
+            "host names with non-ASCII letters require libidn2, which is not installed[: %1]",
+        .invalidAddress: "not a valid address[: %1]",
+        .malformedAnswer: "malformed DNS message[ for %1][: %2]",
+        .busy: "the lookup cannot start now[: %2]",
+        .system: "a system call failed[ for %1][: %2]",
+    ]
 }
 
 extension ResolverError {

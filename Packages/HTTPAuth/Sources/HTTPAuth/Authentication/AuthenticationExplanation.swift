@@ -78,7 +78,7 @@ extension AuthenticationExplanation.Outcome: CustomStringConvertible {
         case .banned: "skipped, banned by the policy"
         case .needsEncryption: "skipped, the policy requires an encrypted connection"
         case .weaker: "skipped, weaker than an earlier login or offer"
-        case .skipped(let error): "skipped, \(error.code.sentence)\(error.detail.map { " (\($0))" } ?? "")"
+        case .skipped(let error): "skipped, \(error.code.text)\(error.detail.map { " (\($0))" } ?? "")"
         case .refused: "the server rejected the credential"
         }
     }

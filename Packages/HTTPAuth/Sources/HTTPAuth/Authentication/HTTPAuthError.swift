@@ -1,4 +1,4 @@
-internal import EventLoops
+public import EventLoops
 public import HTTPMessage
 
 /// The reason why authentication failed. Switch on ``code``; print the error for the full message.
@@ -58,9 +58,13 @@ extension HTTPAuthError {
 }
 
 extension HTTPAuthError: CustomStringConvertible {
-    /// The message: the scheme, the failure and the detail.
-    public var description: String {
-        "\(scheme.map { "\($0): " } ?? "")\(code.sentence)\(detail.map { " (\($0))" } ?? "")"
+    /// The text of ``sentence``: the scheme, the failure and the detail.
+    public var description: String { sentence.description }
+
+    /// The message, which a program can translate: its key is `auth.` and the code, such as `auth.credentialRefused`; its
+    /// arguments are ``scheme`` and ``detail``.
+    public var sentence: Sentence {
+        Sentence("auth.\(code.rawValue)", "[%1: ]\(code.text)[ (%2)]", scheme, detail)
     }
 }
 
@@ -144,8 +148,8 @@ extension HTTPAuthError {
 }
 
 extension HTTPAuthError.Code {
-    /// The message of the failure, in English.
-    var sentence: String {
+    /// The failure in English, without scheme and detail.
+    var text: String {
         switch self {
         case .noChallenge: "the response requires authentication but names no scheme"
         case .malformedChallenge: "the challenge is malformed"

@@ -104,7 +104,7 @@ struct NegotiateScheme: AuthenticationScheme {
                 do {
                     _ = try exchange.receive(token)
                 } catch {
-                    throw .negotiate(.serverNotAuthentic, error.detail ?? error.code.sentence)
+                    throw .negotiate(.serverNotAuthentic, error.detail ?? error.code.text)
                 }
             }
         }

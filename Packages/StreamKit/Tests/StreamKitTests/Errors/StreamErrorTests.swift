@@ -49,46 +49,4 @@ import Testing
         #expect(refused.debugDescription.hasSuffix("(domain posix, code 111)"))
         #expect(StreamError(posix: EPERM).description.contains("(errno 1)"))
     }
-
-    @Test(arguments: [
-        ("plain", [], "plain"),
-        ("%1 and %2, %1", ["a", "b"], "a and b, a"),
-        ("100% of %1", ["it"], "100% of it"),
-        ("%3 %0 %", ["a"], "%3 %0 %"),
-        ("%1", ["%2"], "%2"),
-    ])
-    func fillsTemplates(_ template: String, _ arguments: [String], _ text: String) {
-        var sentence = Sentence("test.template", template)
-        switch arguments.count {
-        case 1: sentence = Sentence("test.template", template, arguments[0])
-        case 2: sentence = Sentence("test.template", template, arguments[0], arguments[1])
-        default: break
-        }
-        #expect(sentence.description == text)
-    }
-
-    @Test("a catalogue translates its keys; other keys stay English") func catalogue() {
-        let sentence = Sentence("test.catalogue", "Hello %1", "you")
-        Sentence.catalogue(["test.catalogue": "Hallo %1"])
-        defer { Sentence.catalogue([:]) }
-        #expect(sentence.description == "Hallo you")
-        #expect(sentence.template == "Hello %1")
-        #expect(Sentence.closed.description == "The stream was closed on this side.")
-    }
-}
-
-/// Messages that quote peers contain no control characters.
-struct SentenceTests {
-    @Test("Arguments contain no terminal control, line break or change of text direction")
-    func escapesArguments() {
-        let ranges: [ClosedRange<UInt32>] = [
-            0...0x1F, 0x7F...0x9F, 0x61C...0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069,
-        ]
-        for scalar in ranges.joined().compactMap(Unicode.Scalar.init) {
-            let sentence = Sentence("test", "It says %1.", "a\(Character(scalar))b")
-            #expect(sentence.description == "It says a\\u{\(String(scalar.value, radix: 16))}b.")
-            #expect(!sentence.arguments[0].unicodeScalars.contains(scalar))
-        }
-        #expect(Sentence("test", "%1\n", "grün, 日本").description == "grün, 日本\n")
-    }
 }
