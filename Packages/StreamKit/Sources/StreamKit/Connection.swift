@@ -203,7 +203,10 @@ extension Connection {
             switch try begin(pending) {
             case .opened(let engine):
                 finishOpening(.success(engine))
-            case .continues(let work):
+            case .continues(var work):
+                if pending.hasProperties, let configuration = details.withLock({ $0.properties[.tls] }) {
+                    work = ContextPreparation.preparing(configuration, for: work)
+                }
                 let opening = Opening(work, of: self)
                 let hasClients = details.withLock { details in
                     details.opening = opening

@@ -24,6 +24,8 @@ public final class StreamListener: Sendable {
         var isStopping = false
         var nextLoop = 0
         var graceTimer: LoopTimer?
+        /// The TLS of the next connections.
+        var tls: TLSConfiguration?
     }
 
     /// The configuration in effect.
@@ -32,7 +34,7 @@ public final class StreamListener: Sendable {
     private let sockets: [Socket]
     /// A permit for each connection.
     private let slots: AsyncSemaphore
-    private let state = Locked(State())
+    private let state: Locked<State>
     private let graceIsOver = OneShot<Void>()
 
     /// Listens on a TCP port, on IPv6 and IPv4 if the machine has both. Clients can connect from now on; ``run(_:)``
@@ -70,14 +72,11 @@ public final class StreamListener: Sendable {
     public init(sockets: [Socket], configuration: Configuration = Configuration()) throws(StreamError) {
         precondition(!configuration.loops.isEmpty, "StreamListener: loops must not be empty")
         let configuration = configuration.settled
-        if let tls = configuration.tls {
-            // Fail now rather than when the first client connects.
-            guard tls.role == .server else { throw StreamError(.badConfiguration, .serverWithoutIdentity()) }
-            _ = try TLSContextCache.shared.context(for: tls)
-        }
+        if let tls = configuration.tls { try StreamListener.validate(tls) }
         if let refusal = StreamKind.accepted.refusal(of: configuration.properties) { throw refusal }
         self.configuration = configuration
         self.sockets = sockets
+        state = Locked(State(tls: configuration.tls))
         slots = AsyncSemaphore(configuration.maximumConnections)
     }
 
@@ -99,6 +98,28 @@ public final class StreamListener: Sendable {
 
     /// True after ``stop(within:)``: handlers should end soon.
     public var isStopping: Bool { state.withLock { $0.isStopping } }
+
+    /// Replaces the TLS configuration of the connections that are accepted from now on, for instance with a renewed certificate.
+    ///
+    /// ```swift
+    /// try listener.reload(tls: TLSConfiguration(server: try TLSIdentity(file: "server.pem")))
+    /// ```
+    ///
+    /// Connections that exist keep theirs. ``configuration`` still has the first one.
+    ///
+    /// - Throws: ``TLSFailure/badConfiguration`` if it cannot work; `EINVAL` if the listener has no TLS. The previous configuration
+    ///   then remains in effect.
+    public func reload(tls: TLSConfiguration) throws(StreamError) {
+        guard configuration.tls != nil else { throw StreamError(posix: EINVAL, .listenerWithoutTLS) }
+        try StreamListener.validate(tls)
+        state.withLock { $0.tls = tls }
+    }
+
+    /// Fails now rather than when the first client connects.
+    private static func validate(_ tls: TLSConfiguration) throws(StreamError) {
+        guard tls.role == .server else { throw StreamError(.badConfiguration, .serverWithoutIdentity()) }
+        _ = try TLSContextCache.shared.context(for: tls)
+    }
 }
 
 // MARK: - Running
@@ -199,7 +220,7 @@ extension StreamListener {
                     guard let accepted = try await socket.accept(into: slots) else { return nil }
                     let loop = nextLoop()
                     var properties = configuration.properties
-                    properties[.tls] = configuration.tls
+                    if configuration.tls != nil { properties[.tls] = state.withLock { $0.tls } }
                     properties[.openLimit] = configuration.handshakeLimit
                     let pair = StreamPair(accepted, properties, loop: loop)
                     group.addTask(executorPreference: loop) { await self.serve(pair, accepted.peer, handler) }
@@ -248,7 +269,8 @@ extension StreamListener {
 extension StreamListener {
     /// The settings of a listener. The default limits keep any client from shutting out the others.
     public struct Configuration: Sendable {
-        /// TLS for every connection, made with `TLSConfiguration(server:)`. Default nil: no TLS.
+        /// TLS for every connection, made with `TLSConfiguration(server:)`. Default nil: no TLS. ``StreamListener/reload(tls:)``
+        /// replaces it later.
         public var tls: TLSConfiguration?
 
         /// The longest time that a client may take for the handshake. Default 10 s; zero for no limit.

@@ -332,6 +332,9 @@ final class TLSContextCache: Sendable {
     /// hashing one.
     private let entries = Locked<[Entry]>([])
 
+    /// Called before a context is made, on the thread that makes it, for tests.
+    let onMake = Locked<(@Sendable (TLSConfiguration) -> Void)?>(nil)
+
     init(capacity: Int = 32) {
         self.capacity = max(1, capacity)
     }
@@ -348,6 +351,7 @@ final class TLSContextCache: Sendable {
         if let context = entries.withLock({ TLSContextCache.use(key, of: &$0, for: configuration) }) { return context }
         // Made without the lock, because it reads files. If two are made at once, the first one to arrive is used by
         // both, so that sessions are shared.
+        onMake.withLock { $0 }?(key.configuration)
         let made = try TLSContext(key.configuration)
         return entries.withLock { entries in
             if let other = TLSContextCache.use(key, of: &entries, for: configuration) { return other }
@@ -355,6 +359,17 @@ final class TLSContextCache: Sendable {
             entries.insert(Entry(key, made, latest: configuration), at: 0)
             return made
         }
+    }
+
+    /// Whether a context for a configuration exists, and the files that it was made of have not changed.
+    func hasContext(for configuration: TLSConfiguration) -> Bool {
+        let files = Key.files(of: configuration.trust)
+        let isLatest = entries.withLock { entries in
+            entries.first.map { $0.latest == configuration && $0.key.files == files } ?? false
+        }
+        if isLatest { return true }
+        let key = Key(configuration, files: files)
+        return entries.withLock { $0.contains { $0.key == key } }
     }
 
     private static func use(

@@ -190,6 +190,10 @@ extension Sentence {
         Sentence("tls.noIdentity", "A TLS server needs a certificate and its private key: set the identity.")
     }
 
+    static var listenerWithoutTLS: Sentence {
+        Sentence("tls.listenerWithoutTLS", "The listener was made without TLS, so its TLS cannot be replaced.")
+    }
+
     static func noVersionLeft() -> Sentence {
         Sentence("tls.noVersion", "The minimum TLS version is above the maximum.")
     }

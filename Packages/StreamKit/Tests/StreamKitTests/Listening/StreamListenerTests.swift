@@ -156,6 +156,65 @@ import Testing
         #expect(failures.withLock { $0.map(\.tlsFailure) } == [.certificateRequired])
     }
 
+    @Test func aReloadedCertificateIsUsedForLaterConnections() async throws {
+        let authority = TestAuthority()
+        let (old, new) = (authority.issue(), authority.issue())
+        let listener = try listener { $0.tls = (try? old.identity()).map(TLSConfiguration.init(server:)) }
+        try await serving(listener, Self.echo) { port in
+            let early = try open(port, tls: authority.client)
+            #expect(try await exchange(early) == [1, 2, 3])
+            try listener.reload(tls: TLSConfiguration(server: new.identity()))
+            let late = try open(port, tls: authority.client)
+            #expect(try await exchange(late) == [1, 2, 3])
+            #expect(late[.tlsInformation]?.peerCertificates.first == new.certificate)
+            #expect(early[.tlsInformation]?.peerCertificates.first == old.certificate)
+            #expect(try await exchange(early) == [1, 2, 3])
+            // One that cannot work changes nothing.
+            #expect(throws: StreamError.self) { try listener.reload(tls: TLSConfiguration()) }
+            let last = try open(port, tls: authority.client)
+            #expect(try await exchange(last) == [1, 2, 3])
+            #expect(last[.tlsInformation]?.peerCertificates.first == new.certificate)
+            for pair in [early, late, last] { pair.close() }
+        }
+    }
+
+    @Test func aListenerWithoutTLSRefusesToReloadIt() throws {
+        let listener = try listener()
+        let tls = TLSConfiguration(server: try TestAuthority().issue().identity())
+        #expect(throws: StreamError(posix: EINVAL)) { try listener.reload(tls: tls) }
+        listener.stop()
+    }
+
+    /// The trusted certificates are read on another thread than that of the loop.
+    @Test func theTrustOfAClientIsNotLoadedOnTheLoop() async throws {
+        let authority = TestAuthority()
+        let loop = EventLoop(name: "trust")
+        defer { loop.shutdown() }
+        var client = authority.client
+        client.applicationProtocols = ["trust-of-this-test"]
+        let madeOnLoop = Locked<[Bool]>([])
+        let wanted = client.applicationProtocols
+        TLSContextCache.shared.onMake.withLock {
+            $0 = { configuration in
+                guard configuration.applicationProtocols == wanted else { return }
+                madeOnLoop.withLock { $0.append(loop.isCurrent) }
+            }
+        }
+        defer { TLSContextCache.shared.onMake.withLock { $0 = nil } }
+        let server = try listener { $0.tls = (try? authority.issue().identity()).map(TLSConfiguration.init(server:)) }
+        try await serving(server, Self.echo) { port in
+            for _ in 0..<2 {
+                let address = SocketAddress.ip(try #require(IPAddress("127.0.0.1")), port: port)
+                let pair = StreamPair(addresses: [address], name: "www.example.org", loop: loop)
+                try pair.set(.tls, to: client)
+                try pair.open()
+                #expect(try await exchange(pair) == [1, 2, 3])
+                pair.close()
+            }
+        }
+        #expect(madeOnLoop.withLock { $0 } == [false])
+    }
+
     /// A silent client delays no other client, and its connection is closed at the limit.
     @Test func silentClientIsDisconnected() async throws {
         let authority = TestAuthority()
