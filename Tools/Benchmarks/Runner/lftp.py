@@ -11,12 +11,14 @@ import time
 row, *words = sys.argv[1:]
 values = dict(word.split("=", 1) for word in words)
 url, count = values["url"], int(values.get("count", 1))
-settings = "set ftp:ssl-allow no; set net:connection-limit 1; set cmd:fail-exit yes; set ftp:sync-mode on; "
+# A failure ends the run at once. With cmd:fail-exit, or another file after a failed one, lftp would wait until the runner ends it.
+settings = ("set ftp:ssl-allow no; set net:connection-limit 1; set ftp:sync-mode on; set net:max-retries 1; "
+            "set net:timeout 20; ")
 commands = {
     "read": f"cat {url}",
     "write": f"put /dev/stdin -o {url}",
-    "files": f"open {url}; cat " + " ".join(f"small/{number}" for number in range(count)),
-    "list": f"open {url}; cls -1 many-{count}",
+    "files": f"open {url} && cat " + " ".join(f"small/{number}" for number in range(count)),
+    "list": f"open {url} && cls -1 many-{count}",
 }
 source = subprocess.DEVNULL
 if row == "write":  # a sparse file of the requested size
