@@ -16,7 +16,8 @@ public struct ListingEntry: Sendable, Hashable {
     /// Replaces `kCFFTPResourceSize`.
     public var size: UInt64?
 
-    /// Whether ``size`` is exact. False if the line contains the number of blocks: the size may then be up to 511 bytes smaller.
+    /// Whether ``size`` is exact. False if the line contains the number of blocks, so that the size may be up to 511 bytes smaller,
+    /// or a rounded size such as `33.5k`.
     public var isSizeExact = true
 
     /// The time of the last change, with its precision. Replaces `kCFFTPResourceModDate`.

@@ -79,6 +79,27 @@ extension ArraySlice<UInt8> {
         return value
     }
 
+    /// The number that digits in groups of three represent: `1,234,567`; nil if there is another byte.
+    func groupedNumber(_ separator: Unicode.Scalar) -> UInt64? {
+        let groups = split(separator: UInt8(ascii: separator), omittingEmptySubsequences: false)
+        guard groups.count > 1, (1...3).contains(groups[0].count), groups.dropFirst().allSatisfy({ $0.count == 3 })
+        else { return nil }
+        return ArraySlice(groups.joined()).number
+    }
+
+    /// The bytes of a rounded size, as `ls -h` prints it: `33.5k`, `4,0K`, `12M`, `0B`. Units are powers of 1024.
+    var roundedSize: UInt64? {
+        guard let unit = last.flatMap({ Array("BKMGTP".utf8).firstIndex(of: $0 & 0xDF) }) else { return nil }
+        let digits = dropLast()
+        let point = digits.firstIndex { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ",") } ?? digits.endIndex
+        guard let whole = digits[..<point].number, whole < 1 << 13 else { return nil }
+        let scale = UInt64(1) << (10 * UInt64(unit))
+        if point == digits.endIndex { return whole * scale }
+        guard digits.distance(from: point, to: digits.endIndex) == 2, let tenth = digits[(point + 1)...].number
+        else { return nil }
+        return whole * scale + tenth * scale / 10
+    }
+
     func isText(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { elementsEqual($0) }

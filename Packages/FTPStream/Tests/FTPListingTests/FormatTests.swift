@@ -210,6 +210,60 @@ struct FormatTests {
         .init(
             line: "-rwxr-xr-x    1 ann staff        9 Oct 08, 2002 09:47 x", name: "x", kind: .file, size: 9,
             date: "2002-10-08 09:47", owner: "ann", group: "staff", mode: 0o755),
+        .init(
+            line: "-rw-r--r-- 1 a b 5 2024-05-21  old in the ISO style", name: "old in the ISO style", kind: .file,
+            size: 5,
+            date: "2024-05-21", owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "-rw-r--r-- 1 a b 5 05-21 2024 year after the day", name: "year after the day", kind: .file, size: 5,
+            date: "2024-05-21", owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "-rw-r--r-- 1 a b 33.5k Oct 5 2024 rounded", name: "rounded", kind: .file, size: 34_304,
+            date: "2024-10-05", owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "-rw-r--r-- 1 a b 4,0K Oct 5 2024 with a comma", name: "with a comma", kind: .file, size: 4096,
+            date: "2024-10-05", owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "-rw-r--r--@ 1 a b 0B Oct 5 2024 empty", name: "empty", kind: .file, size: 0, date: "2024-10-05",
+            owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "-rw-r--r-- 1 a b 1,234,567 Oct 5 2024 in groups", name: "in groups", kind: .file, size: 1_234_567,
+            date: "2024-10-05", owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "lrwxrwxrwx 1 a b 0 Jan 30 2020 no target -> ", name: "no target", kind: .link, size: nil,
+            date: "2020-01-30", owner: "a", group: "b", mode: 0o777),
+        .init(
+            line: "02-28-2020  09:00AM       <JUNCTION>     here -> ..\\there", name: "here", kind: .link, size: nil,
+            date: "2020-02-28 09:00", target: "..\\there", format: .windows),
+        .init(
+            line: "14.01.2022  15:24             1.234.567 german.bin", name: "german.bin", kind: .file,
+            size: 1_234_567,
+            date: "2022-01-14 15:24", format: .windows),
+        .init(
+            line: "01-14-22  03:24p                  234 dos.txt", name: "dos.txt", kind: .file, size: 234,
+            date: "2022-01-14 15:24", format: .windows),
+        .init(
+            line: "1234 01-14-2022 03:24PM size before the date", name: "size before the date", kind: .file, size: 1234,
+            date: "2022-01-14 15:24", format: .os2),
+        .init(
+            line: "QSYS            77824 23/02/00 15:09:55 *FILE      DAY.FILE/", name: "DAY.FILE", kind: .directory,
+            size: nil, date: "2000-02-23 15:09:55", owner: "QSYS", format: .os400),
+        .init(
+            line: "SAVE05 3390   2005/06/06 213000 U        0 27998  PO  JOINED.LIB", name: "JOINED.LIB",
+            kind: .directory,
+            size: nil, date: "2005-06-06", format: .mvs),
+        .init(
+            line: "V43525 Tape                                             ON.TAPE", name: "ON.TAPE", kind: .file,
+            size: nil, date: nil, format: .mvs),
+        .init(
+            line: "IEFBR15   0008A0 00010C  00 FO RN RU            31    ANY", name: "IEFBR15", kind: .file, size: 2208,
+            date: nil, format: .mvsMembers),
+        .init(
+            line: "LOGIN.COM;12   No privilege for attempted operation", name: "LOGIN.COM", kind: .file, size: nil,
+            date: nil, format: .vms),
+        .init(
+            line: "SUB.DIR;1   %RMS-E-PRV, insufficient privilege or file protection violation", name: "SUB",
+            kind: .directory, size: nil, date: nil, format: .vms),
     ]
 
     // Parity: FT-069, FT-070, FT-071
@@ -248,6 +302,10 @@ struct FormatTests {
         "pub/     =  Public area", "1 Dec 12 2002 02:13 no comma", "1 Dec 32, 2002 02:13 no such day",
         "A B C 80 25 1 2001-08-27 13:02:11 no such record format", "05-26-99  x", "05-26-055  10:57  1 x",
         "Volume Unit    Referred Ext Used Recfm Lrecl BlkSz Dsorg Dsname",
+        "Name      Size   TTR     Alias-of AC --------- Attributes --------- Amode Rmode", "Scotch Tape roll",
+        "-rw-r--r-- 1 a b x5k Oct 5 2024 no size", "-rw-r--r-- 1 a b 5 13-21 2024 no such month",
+        "01-14-22  03:24PM  1,23 groups of two digits", "01-14-22  03:24xm  234 no such time",
+        "A.DIR;1   No such file",
     ])
     func linesThatAreNotEntries(_ line: String) throws {
         #expect(try ListingParser.entries(of: Array(line.utf8), ListingParserTests.options) == [])
@@ -262,6 +320,18 @@ struct FormatTests {
         var options = ListingParserTests.options
         options.format = .facts
         #expect(try ListingParser.entries(of: Array(" b c".utf8), options).map(\.name) == ["b c"])
+    }
+
+    @Test func roundedSizesAreNotExact() throws {
+        let listing = Array("-rw-r--r-- 1 a b 33.5k Oct 5 2024 a\n-rw-r--r-- 1 a b 1,024 Oct 5 2024 b".utf8)
+        #expect(try ListingParser.entries(of: listing, ListingParserTests.options).map(\.isSizeExact) == [false, true])
+    }
+
+    /// A long name is followed by a line of attributes, or by the message that replaces them.
+    @Test func aLongNameWithoutPrivilege() throws {
+        let listing = Array("LONG_NAME_OF_A_FILE.TXT;3\r\n          No privilege for attempted operation\r\n".utf8)
+        let entries = try ListingParser.entries(of: listing, ListingParserTests.options)
+        #expect(entries.map(\.name) == ["LONG_NAME_OF_A_FILE.TXT"] && entries.map(\.size) == [nil])
     }
 
     @Test(arguments: [

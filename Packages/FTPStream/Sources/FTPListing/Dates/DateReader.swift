@@ -3,7 +3,7 @@ enum DateReader {
     /// A time of day. The second is nil if the line does not contain it.
     typealias Clock = (hour: Int, minute: Int, second: Int?)
 
-    /// `9:05`, `09:05`, `09:05:07`, `09:05:07.123`, `02:42PM`.
+    /// `9:05`, `09:05`, `09:05:07`, `09:05:07.123`, `02:42PM`, `02:42p`.
     static func time(_ field: ArraySlice<UInt8>) -> Clock? {
         var scan = FieldScanner(field)
         guard var hour = scan.number(digits: 1...2), hour < 24, scan.take(":"),
@@ -17,9 +17,9 @@ enum DateReader {
         }
         if !scan.isAtEnd {
             let isAfternoon = scan.take("P") || scan.take("p")
-            guard isAfternoon || scan.take("A") || scan.take("a"), scan.take("M") || scan.take("m"), scan.isAtEnd,
-                (1...12).contains(hour)
-            else { return nil }
+            guard isAfternoon || scan.take("A") || scan.take("a"), (1...12).contains(hour) else { return nil }
+            _ = scan.take("M") || scan.take("m")
+            guard scan.isAtEnd else { return nil }
             hour = hour % 12 + (isAfternoon ? 12 : 0)
         }
         return (hour, minute, second)
@@ -102,7 +102,7 @@ extension DateReader {
         if let day = day(first), let month = MonthNames.month(second) {
             return timeOrYear(line, at: field + 2, month: month, day: day, years)
         }
-        guard let clock = time(second) else { return nil }
+        guard let clock = time(second) else { return dateWithoutTime(line, at: field) }
         if let triple = triple(first) {
             guard var date = date(triple, time: clock) else { return nil }
             guard clock.second != nil, let offset = offset(line[field + 2]) else {
@@ -115,6 +115,19 @@ extension DateReader {
         var scan = FieldScanner(first)
         guard let month = scan.number(digits: 2...2), scan.take("-"), let day = scan.number(digits: 2...2),
             scan.isAtEnd, let date = years.date(month: month, day: day, hour: clock.hour, minute: clock.minute)
+        else { return nil }
+        return Found(date: date, lastField: field + 1)
+    }
+
+    /// Older files in the ISO style of `ls`: `2024-05-21`. Some servers write `05-21 2024`.
+    private static func dateWithoutTime(_ line: ListingLine, at field: Int) -> Found? {
+        if let triple = triple(line[field]) {
+            guard triple.beginsWithYear, let date = date(triple, time: nil) else { return nil }
+            return Found(date: date, lastField: field)
+        }
+        var scan = FieldScanner(line[field])
+        guard let month = scan.number(digits: 2...2), scan.take("-"), let day = scan.number(digits: 2...2),
+            scan.isAtEnd, let year = year(line[field + 1]), let date = date(year, month, day, nil)
         else { return nil }
         return Found(date: date, lastField: field + 1)
     }

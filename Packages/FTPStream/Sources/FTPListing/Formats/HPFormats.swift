@@ -9,19 +9,23 @@ enum VMSFormat {
     }
 
     static func parse(_ line: ListingLine, after pendingName: [UInt8]) -> ListingEntry? {
-        let isContinued = !pendingName.isEmpty && line[0].first.map { (0x30...0x39).contains($0) } == true
+        let isContinued =
+            !pendingName.isEmpty
+            && (line[0].first.map { (0x30...0x39).contains($0) } == true || isRefusal(line, from: 0))
         let field = isContinued ? 0 : 1
-        guard let name = baseName(isContinued ? pendingName[...] : line[0]), line.fields.count >= field + 3,
+        guard let name = baseName(isContinued ? pendingName[...] : line[0]) else { return nil }
+        let isDirectory = name.count > 4 && name.suffix(4).isWord(".dir")
+        var entry = ListingEntry(
+            nameBytes: Array(isDirectory ? name.dropLast(4) : name), kind: isDirectory ? .directory : .file,
+            format: .vms)
+        if isRefusal(line, from: field) { return entry }
+        guard line.fields.count >= field + 3,
             let blocks = line[field].split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).first?
                 .number,
             let time = DateReader.time(line[field + 2]), let date = DateReader.dashed(line[field + 1], time: time)
         else { return nil }
         var rest = line.rest(after: field + 2)
         guard rest.isEmpty || rest.first == UInt8(ascii: "[") || rest.first == UInt8(ascii: "(") else { return nil }
-        let isDirectory = name.count > 4 && name.suffix(4).isWord(".dir")
-        var entry = ListingEntry(
-            nameBytes: Array(isDirectory ? name.dropLast(4) : name), kind: isDirectory ? .directory : .file,
-            format: .vms)
         entry.date = date
         if !isDirectory {
             let (size, overflows) = blocks.multipliedReportingOverflow(by: 512)
@@ -36,6 +40,12 @@ enum VMSFormat {
         }
         entry.mode = mode(rest)
         return entry
+    }
+
+    /// Whether the server lacks the right to read the attributes, and a message replaces them: `No privilege for attempted operation`,
+    /// `%RMS-E-PRV, insufficient privilege or file protection violation`.
+    private static func isRefusal(_ line: ListingLine, from field: Int) -> Bool {
+        (field..<min(field + 4, line.fields.count)).contains { line[$0].isWord("privilege") }
     }
 
     /// The name without directory and version; nil if there is no version, since every name has one.

@@ -9,7 +9,10 @@ enum MVSFormat {
     }
 
     private static func dataSet(_ line: ListingLine) -> ListingEntry? {
-        guard line.fields.count == 10, line[0].count <= 6, line[1].number != nil else { return nil }
+        // The column of used tracks has five characters; a number that fills it is joined to that of the extents.
+        let isJoined = line.fields.count == 9 && line[3].count > 5
+        let next = isJoined ? 4 : 5
+        guard line.fields.count == 10 || isJoined, line[0].count <= 6, line[1].number != nil else { return nil }
         var date: ListingDate?
         if !line[2].isText("**NONE**") {
             guard let triple = DateReader.triple(line[2]), triple.beginsWithYear,
@@ -17,11 +20,11 @@ enum MVSFormat {
             else { return nil }
             date = found
         }
-        let organization = line[8]
-        guard line[3].number != nil, line[4].number != nil || line[4].isText("????"), line[6].number != nil,
-            line[7].number != nil, (2...4).contains(organization.count)
+        let organization = line[next + 3]
+        guard line[3].number != nil, isJoined || line[4].number != nil || line[4].isText("????"),
+            line[next + 1].number != nil, line[next + 2].number != nil, (2...4).contains(organization.count)
         else { return nil }
-        var entry = entry(line[9], isDirectory: organization.starts(with: "PO".utf8))
+        var entry = entry(line[next + 4], isDirectory: organization.starts(with: "PO".utf8))
         entry.date = date
         return entry
     }
@@ -31,6 +34,7 @@ enum MVSFormat {
         let last = line.fields.count - 1
         if last == 1, line[0].isText("Migrated") { return entry(line[1], isDirectory: false) }
         if last == 2, line[0].isText("Pseudo"), line[1].isText("Directory") { return entry(line[2], isDirectory: true) }
+        if last == 2, line[1].isText("Tape"), isVolume(line[0]) { return entry(line[2], isDirectory: false) }
         if last == 3, line[1].number != nil, line[2].isText("VSAM") { return entry(line[3], isDirectory: false) }
         if last == 5, line[1].isText("Not"), line[2].isText("Direct"), line[3].isText("Access"),
             line[4].isText("Device")
@@ -40,6 +44,12 @@ enum MVSFormat {
         return nil
     }
 
+    /// Serial numbers of volumes have at most six characters.
+    private static func isVolume(_ field: ArraySlice<UInt8>) -> Bool {
+        field.count <= 6
+            && field.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || "@#$".utf8.contains($0) }
+    }
+
     private static func entry(_ name: ArraySlice<UInt8>, isDirectory: Bool) -> ListingEntry {
         var name = name
         let quote = UInt8(ascii: "'")
@@ -47,8 +57,25 @@ enum MVSFormat {
         return ListingEntry(nameBytes: Array(name), kind: isDirectory ? .directory : .file, format: .mvs)
     }
 
+    static func parseMember(_ line: ListingLine) -> ListingEntry? { memberOfText(line) ?? memberOfModules(line) }
+
+    /// A load module: `IEFBR14   000008 00010C  00 RN RU            31    ANY`. The size is hexadecimal.
+    private static func memberOfModules(_ line: ListingLine) -> ListingEntry? {
+        func hexadecimal(_ field: ArraySlice<UInt8>) -> UInt64? {
+            field.count == 6 ? UInt64(ListingEntry.text(field), radix: 16) : nil
+        }
+        let last = line.fields.count - 1
+        guard last >= 5, (1...8).contains(line[0].count), let size = hexadecimal(line[1]), hexadecimal(line[2]) != nil,
+            ["24", "31", "64", "ANY", "MIN"].contains(line.text(last - 1)),
+            ["24", "ANY", "64"].contains(line.text(last))
+        else { return nil }
+        var entry = ListingEntry(nameBytes: Array(line[0]), kind: .file, format: .mvsMembers)
+        entry.size = size
+        return entry
+    }
+
     /// A member with statistics: `TBSHELF3  01.03 2002/09/12 2002/10/11 09:37    11    11     0 KIL001`. Sizes are in lines.
-    static func parseMember(_ line: ListingLine) -> ListingEntry? {
+    private static func memberOfText(_ line: ListingLine) -> ListingEntry? {
         guard line.fields.count == 9, (1...8).contains(line[0].count), line[1].count == 5,
             let version = line[1].firstIndex(of: UInt8(ascii: ".")), line[1][..<version].number != nil,
             let created = DateReader.triple(line[2]), created.beginsWithYear,
@@ -102,8 +129,10 @@ enum OS400Format {
     /// With slashes, the year is first, the default of OS/400 jobs, unless the numbers exclude this.
     private static func date(_ triple: DateReader.Triple, _ clock: DateReader.Clock) -> ListingDate? {
         let (a, b, c) = triple.numbers
-        if triple.separator == UInt8(ascii: "/"), !triple.beginsWithYear, b <= 12, c <= 31 {
-            return DateReader.date(DateReader.fullYear(a), b, c, clock)
+        if triple.separator == UInt8(ascii: "/"), !triple.beginsWithYear,
+            let date = DateReader.date(DateReader.fullYear(a), b, c, clock)
+        {
+            return date
         }
         return DateReader.date(triple, time: clock)
     }

@@ -12,8 +12,8 @@ enum WindowsFormat {
         let mark = line[field]
         let name: ArraySlice<UInt8>
         var kind = ListingKind.file
-        let size = mark.number ?? ArraySlice(mark.filter { $0 != UInt8(ascii: ",") }).number
-        if size != nil, mark.first != UInt8(ascii: ",") {
+        let size = mark.number ?? mark.groupedNumber(",") ?? mark.groupedNumber(".")
+        if size != nil {
             name = line.rest(from: line.fields[field].upperBound + 1)
         } else {
             switch ListingEntry.text(mark) {
@@ -31,14 +31,14 @@ enum WindowsFormat {
         return entry
     }
 
-    /// Splits `name [target]` or `name => target`.
+    /// Splits `name [target]`, `name => target` or `name -> target`. Windows allows no `>` in names.
     private static func splitLink(_ entry: inout ListingEntry) {
         let bytes = entry.nameBytes
-        let arrow = Array(" => ".utf8)
-        if let start = bytes.indices.first(where: { $0 > 0 && bytes[$0...].starts(with: arrow) }),
-            start + arrow.count < bytes.count
-        {
-            entry.linkTargetBytes = Array(bytes[(start + arrow.count)...])
+        let arrows = [Array(" => ".utf8), Array(" -> ".utf8)]
+        if let start = bytes.indices.first(where: { index in
+            index > 0 && arrows.contains { bytes[index...].starts(with: $0) }
+        }), start + 4 < bytes.count {
+            entry.linkTargetBytes = Array(bytes[(start + 4)...])
             entry.nameBytes = Array(bytes[..<start])
             entry.place = ListingPlace(entry.nameBytes)
             return

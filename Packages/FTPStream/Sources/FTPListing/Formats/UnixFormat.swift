@@ -33,7 +33,13 @@ enum UnixFormat {
             // Major and minor numbers instead of the size: "0, 27".
             if end > first, line[end - 1].last == UInt8(ascii: ",") { end -= 1 }
         case .directory, .link, .fifo, .socket: break
-        case .file, .unknown: entry.size = line[sizeField].number
+        case .file, .unknown:
+            let size = line[sizeField]
+            entry.size = size.number ?? size.groupedNumber(",")
+            if entry.size == nil, let rounded = size.roundedSize {
+                entry.size = rounded
+                entry.isSizeExact = false
+            }
         }
         setOwners(of: &entry, line, first..<end)
         if kind == .link { splitLink(&entry, size: line[sizeField].number) }
@@ -47,7 +53,7 @@ enum UnixFormat {
         for isStrict in [true, false] {
             for field in first..<max(first, line.fields.count - 2) {
                 let size = line[field]
-                guard let last = size.last, last >= 0x30, last <= 0x39, !isStrict || size.number != nil,
+                guard let last = size.last, isStrict ? size.number != nil : isDigit(last) || size.roundedSize != nil,
                     let found = DateReader.listDate(line, at: field + 1, years)
                 else { continue }
                 return (field, found)
@@ -55,6 +61,8 @@ enum UnixFormat {
         }
         return nil
     }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
 
     /// The name after the date. One blank separates them; all others belong to the name.
     private static func name(_ line: ListingLine, after found: DateReader.Found) -> ArraySlice<UInt8>? {
@@ -108,7 +116,8 @@ enum UnixFormat {
         let matching = arrows.first { index in size == UInt64(bytes.count - index - arrow.count) }
         guard let split = matching ?? arrows.first, split > 0 else { return }
         entry.nameBytes = Array(bytes[..<split])
-        entry.linkTargetBytes = Array(bytes[(split + arrow.count)...])
+        let target = bytes[(split + arrow.count)...]
+        entry.linkTargetBytes = target.isEmpty ? nil : Array(target)
         entry.place = ListingPlace(entry.nameBytes)
     }
 }
