@@ -75,7 +75,7 @@ public func CFHostGetReachability(_ theHost: CFHost, _ hasBeenResolved: UnsafeMu
     -> Unmanaged<NSData>?
 { CFNetworkC.__CFHostGetReachability(theHost, bridge(hasBeenResolved)).map { bridge($0) } }
 
-/// Adds a run loop and mode on which to call the client. If there are several, the client is called on the first.
+/// Adds a run loop and mode on which to call the client. If there are several, each event is reported once, on one of them.
 @_alwaysEmitIntoClient
 public func CFHostScheduleWithRunLoop(_ theHost: CFHost, _ runLoop: CFRunLoop, _ runLoopMode: NSString) {
     CFNetworkC.__CFHostScheduleWithRunLoop(theHost, runLoop, bridge(runLoopMode))
@@ -169,7 +169,7 @@ public func CFNetServiceCreateTXTDataWithDictionary(_ alloc: CFAllocator?, _ key
     NSData
 >? { CFNetworkC.__CFNetServiceCreateTXTDataWithDictionary(alloc, bridge(keyValuePairs)).map { bridge($0) } }
 
-/// Adds a run loop and mode on which to call the client. If there are several, the client is called on the first.
+/// Adds a run loop and mode on which to call the client. If there are several, each event is reported once, on one of them.
 @_alwaysEmitIntoClient
 public func CFNetServiceScheduleWithRunLoop(_ theService: CFNetService, _ runLoop: CFRunLoop, _ runLoopMode: NSString) {
     CFNetworkC.__CFNetServiceScheduleWithRunLoop(theService, runLoop, bridge(runLoopMode))
@@ -180,7 +180,7 @@ public func CFNetServiceScheduleWithRunLoop(_ theService: CFNetService, _ runLoo
 public func CFNetServiceUnscheduleFromRunLoop(_ theService: CFNetService, _ runLoop: CFRunLoop, _ runLoopMode: NSString)
 { CFNetworkC.__CFNetServiceUnscheduleFromRunLoop(theService, runLoop, bridge(runLoopMode)) }
 
-/// Adds a run loop and mode on which to call the client. If there are several, the client is called on the first.
+/// Adds a run loop and mode on which to call the client. If there are several, each event is reported once, on one of them.
 @_alwaysEmitIntoClient
 public func CFNetServiceMonitorScheduleWithRunLoop(
     _ monitor: CFNetServiceMonitor, _ runLoop: CFRunLoop, _ runLoopMode: NSString
@@ -201,7 +201,7 @@ public func CFNetServiceBrowserSearchForServices(
     _ error: UnsafeMutablePointer<CFStreamError>?
 ) -> Bool { CFNetworkC.__CFNetServiceBrowserSearchForServices(browser, bridge(domain), bridge(serviceType), error) }
 
-/// Adds a run loop and mode on which to call the client. If there are several, the client is called on the first.
+/// Adds a run loop and mode on which to call the client. If there are several, each event is reported once, on one of them.
 @_alwaysEmitIntoClient
 public func CFNetServiceBrowserScheduleWithRunLoop(
     _ browser: CFNetServiceBrowser, _ runLoop: CFRunLoop, _ runLoopMode: NSString

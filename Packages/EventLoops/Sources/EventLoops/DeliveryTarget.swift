@@ -67,6 +67,38 @@ public struct LoopTarget: DeliveryTarget {
     }
 }
 
+/// Calls at once, on the thread that signals: for callbacks that only pass the signal on, for example to ``EventPump/signal()``.
+///
+/// Other targets never call from inside ``DeliverySignal/signal()``. With this one, the callback must not take a lock that the code
+/// that signals may hold.
+public struct DirectTarget: DeliveryTarget {
+    private final class Signal: DeliverySignal {
+        private let perform: Locked<(@Sendable () -> Void)?>
+
+        init(_ perform: @escaping @Sendable () -> Void) {
+            self.perform = Locked(perform)
+        }
+
+        func signal() {
+            perform.withLock { $0 }?()
+        }
+
+        func cancel() {
+            let cancelled = perform.withLock { $0.take() }
+            withExtendedLifetime(cancelled) {}  // released after the lock
+        }
+    }
+
+    /// Makes the target.
+    public init() {}
+
+    /// See ``DeliveryTarget/makeSignal(_:)``.
+    public func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal { Signal(perform) }
+
+    /// See ``DeliveryTarget/isSame(as:)``.
+    public func isSame(as other: any DeliveryTarget) -> Bool { other is DirectTarget }
+}
+
 extension DeliveryTarget where Self == QueueTarget {
     /// Delivery on a dispatch queue.
     public static func queue(_ queue: DispatchQueue) -> QueueTarget { QueueTarget(queue) }
@@ -75,6 +107,11 @@ extension DeliveryTarget where Self == QueueTarget {
 extension DeliveryTarget where Self == LoopTarget {
     /// Delivery on an event loop's own thread.
     public static func loop(_ loop: EventLoop) -> LoopTarget { LoopTarget(loop) }
+}
+
+extension DeliveryTarget where Self == DirectTarget {
+    /// A call at once, on the thread that signals.
+    public static var direct: DirectTarget { DirectTarget() }
 }
 
 /// A signal for targets that accept closures. At most one closure is pending.

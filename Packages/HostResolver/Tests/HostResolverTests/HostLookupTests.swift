@@ -213,6 +213,22 @@ import Testing
         #expect(calls.withLock { $0 } == 1)
     }
 
+    /// With several targets, the result is reported on one that runs, and once.
+    @Test func aTargetThatDoesNotRunDelaysNothing() async throws {
+        let stopped = DispatchQueue(label: "stopped")
+        stopped.suspend()
+        let host = HostLookup(name: "www.example.org", resolver: scripted())
+        host.schedule(on: .queue(stopped))
+        host.schedule(on: .queue(queue))
+        let calls = Locked(0)
+        host.setClient { _, _, _ in calls.withLock { $0 += 1 } }
+        try host.start(.addresses)
+        while calls.withLock({ $0 }) == 0 { await Task.yield() }
+        stopped.resume()
+        for queue in [stopped, queue] { queue.sync {} }
+        #expect(calls.withLock { $0 } == 1)
+    }
+
     // Parity: HR-002
     @Test func anInvalidNameFailsAtTheStart() async {
         for name in ["a\0b", "user@host", ""] {

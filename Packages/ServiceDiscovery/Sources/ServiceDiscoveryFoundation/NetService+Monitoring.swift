@@ -22,14 +22,14 @@ extension NetService {
     /// Ends the monitoring.
     public func stopMonitoring() {
         state.withLock { $0.monitoring.take() }?.end()
-        delivery.notify()
+        pump.signal()
     }
 
     /// Makes one attempt to monitor.
     private func beginMonitoring(_ number: Int) {
         do throws(ServiceDiscoveryError) {
             let feed = try ServiceMonitor(instance(), engine: engine).start()
-            let records = NotifyingFeed(feed) { [weak self] in self?.delivery.notify() }
+            let records = NotifyingFeed(feed) { [weak self] in self?.pump.signal() }
             let isWanted = state.withLock { state in
                 guard state.monitoring?.number == number else { return false }
                 state.monitoring?.feed = records
@@ -39,7 +39,7 @@ extension NetService {
         } catch {
             failMonitoring(error) { $0.monitoring?.number == number }
         }
-        delivery.notify()
+        pump.signal()
     }
 
     /// Processes a failure: monitoring is restarted after a pause, or has ended.

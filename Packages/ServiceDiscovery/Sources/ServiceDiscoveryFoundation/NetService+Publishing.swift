@@ -20,7 +20,7 @@ extension NetService {
                     return true
                 }
             }
-            delivery.notify()
+            pump.signal()
         } catch {
             post(.didNotPublish(error))
         }
@@ -42,7 +42,7 @@ extension NetService {
             advertisement.port = try listen(advertisement, number)
         }
         let publisher = try ServicePublisher(advertisement, engine: engine)
-        let names = NotifyingFeed(publisher.names) { [weak self] in self?.delivery.notify() }
+        let names = NotifyingFeed(publisher.names) { [weak self] in self?.pump.signal() }
         var given = advertisement.record
         // Repeats until the publisher has the record that was set last.
         while true {
@@ -75,7 +75,7 @@ extension NetService {
         }
         let listener = try connecting.listen(port: advertisement.port) { [weak self] connection in
             guard let self, self.take(connection) else { return }
-            self.delivery.notify()
+            self.pump.signal()
         }
         let isWanted = state.withLock { state in
             guard state.isUnderWay(number) else { return false }

@@ -27,7 +27,7 @@ open class NetService: NSObject, @unchecked Sendable {
     public let engine: DiscoveryEngine
     // All mutable state is behind this lock.
     let state: Locked<NetServiceState>
-    let delivery = DelegateDelivery()
+    let pump = EventPump(isIdle: true, isReentrant: true)
 
     /// Creates a service to publish.
     ///
@@ -55,8 +55,7 @@ open class NetService: NSObject, @unchecked Sendable {
         self.engine = engine
         state = Locked(NetServiceState(name: name, port: Int(port)))
         super.init()
-        delivery.onDelivery { [weak self] in self?.deliverNext() ?? .idle }
-        delivery.add(RunLoopTarget(RunLoop.current))
+        schedule(on: RunLoopTarget(RunLoop.current))
     }
 
     deinit {
@@ -114,13 +113,13 @@ open class NetService: NSObject, @unchecked Sendable {
 
     /// Also calls the delegate on this run loop, in this mode.
     open func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-        delivery.add(RunLoopTarget(aRunLoop, mode: mode))
+        schedule(on: RunLoopTarget(aRunLoop, mode: mode))
     }
 
     /// Ends the delivery on this run loop in this mode. Without any run loop, events wait until the object is scheduled
     /// again.
     open func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-        delivery.remove(RunLoopTarget(aRunLoop, mode: mode))
+        pump.unschedule(from: RunLoopTarget(aRunLoop, mode: mode))
     }
 }
 
@@ -147,7 +146,7 @@ extension NetService {
     /// Delivers an event to the delegate.
     func post(_ event: NetServiceEvent) {
         state.withLock { $0.outbox.append(event) }
-        delivery.notify()
+        pump.signal()
     }
 
     /// Ends the running activity if `condition` is true. The condition is evaluated with the lock held and may add
@@ -183,14 +182,14 @@ extension NetService {
             let locations: NotifyingFeed<ResolvedService>
             do throws(ServiceDiscoveryError) {
                 let feed = try ServiceResolver(service, engine: engine).start()
-                locations = NotifyingFeed(feed) { [weak self] in self?.delivery.notify() }
+                locations = NotifyingFeed(feed) { [weak self] in self?.pump.signal() }
             } catch {
                 end { state in
                     guard state.isUnderWay(number) else { return false }
                     state.outbox.append(.didNotResolve(error))
                     return true
                 }
-                return delivery.notify()
+                return pump.signal()
             }
             let isWanted = state.withLock { state in
                 // The service may have been stopped in the meantime.
@@ -199,7 +198,7 @@ extension NetService {
                 return true
             }
             if !isWanted { locations.stop() } else if timeout > 0 { limit(locations, to: timeout) }
-            delivery.notify()
+            pump.signal()
         } catch {
             post(.didNotResolve(error))
         }
@@ -223,7 +222,7 @@ extension NetService {
                 state.hasResolved ? .didStop : .didNotResolve(ServiceDiscoveryError(.timedOut, name: state.name)))
             return true
         }
-        delivery.notify()
+        pump.signal()
     }
 
     /// Ends resolving, or ends publishing and withdraws the service. The delegate is notified. Has no effect if neither
@@ -234,7 +233,7 @@ extension NetService {
             state.outbox.append(.didStop)
             return true
         }
-        delivery.notify()
+        pump.signal()
     }
 
     /// The service to resolve. Unlike in publishing, the domain must not be empty.
@@ -274,8 +273,15 @@ extension NetService {
 // MARK: - Delivering events
 
 extension NetService {
+    private func schedule(on target: RunLoopTarget) {
+        pump.schedule(on: target) { [weak self] in
+            guard let self else { return }
+            pump.deliver(on: target) { self.deliverNext() }
+        }
+    }
+
     /// Delivers one event to the delegate. Called on a run loop.
-    private func deliverNext() -> DelegateDelivery.Step {
+    private func deliverNext() -> EventPump.Step {
         guard let event = nextEvent() else {
             let isIdle = state.withLock { state in
                 state.activity == .none && state.monitoring == nil && state.outbox.isEmpty

@@ -51,7 +51,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
 
     private let engine: DiscoveryEngine
     private let state = Locked(State())
-    private let delivery = DelegateDelivery()
+    private let pump = EventPump(isIdle: true, isReentrant: true)
 
     /// Creates a browser that does not search yet.
     public override convenience init() {
@@ -62,8 +62,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     public init(engine: DiscoveryEngine) {
         self.engine = engine
         super.init()
-        delivery.onDelivery { [weak self] in self?.deliverNext() ?? .idle }
-        delivery.add(RunLoopTarget(RunLoop.current))
+        schedule(on: RunLoopTarget(RunLoop.current))
     }
 
     deinit { endSearch { _ in true } }
@@ -85,13 +84,13 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
 
     /// Also calls the delegate on this run loop, in this mode.
     open func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-        delivery.add(RunLoopTarget(aRunLoop, mode: mode))
+        schedule(on: RunLoopTarget(aRunLoop, mode: mode))
     }
 
     /// Ends the delivery on this run loop in this mode. Without any run loop, events wait until the browser is
     /// scheduled again.
     open func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-        delivery.remove(RunLoopTarget(aRunLoop, mode: mode))
+        pump.unschedule(from: RunLoopTarget(aRunLoop, mode: mode))
     }
 
     /// Browses for services until ``stop()``. Returns at once; results are reported to the delegate.
@@ -130,7 +129,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
             state.outbox.append(.didStop)
             return true
         }
-        delivery.notify()
+        pump.signal()
     }
 }
 
@@ -148,7 +147,7 @@ extension NetServiceBrowser {
     ) {
         do throws(ServiceDiscoveryError) {
             if state.withLock({ $0.search != nil }) { throw ServiceDiscoveryError(.busy) }
-            let new = try start(engine) { [weak self] in self?.delivery.notify() }
+            let new = try start(engine) { [weak self] in self?.pump.signal() }
             let isFirst = state.withLock { state in
                 guard state.search == nil else { return false }
                 state.search = new
@@ -159,7 +158,7 @@ extension NetServiceBrowser {
         } catch {
             state.withLock { $0.outbox.append(.didNotSearch(error)) }
         }
-        delivery.notify()
+        pump.signal()
     }
 
     /// Ends the search if `condition` is true. The condition is evaluated with the lock held and may add events to the
@@ -182,8 +181,15 @@ extension NetServiceBrowser {
 // MARK: - Delivering
 
 extension NetServiceBrowser {
+    private func schedule(on target: RunLoopTarget) {
+        pump.schedule(on: target) { [weak self] in
+            guard let self else { return }
+            pump.deliver(on: target) { self.deliverNext() }
+        }
+    }
+
     /// Delivers one event to the delegate. Called on a run loop.
-    private func deliverNext() -> DelegateDelivery.Step {
+    private func deliverNext() -> EventPump.Step {
         guard let event = nextEvent() else {
             return state.withLock { $0.search == nil && $0.outbox.isEmpty } ? .idle : .nothing
         }

@@ -8,7 +8,7 @@ final class NotifyingFeed<Element: Sendable>: Sendable {
 
     init(_ feed: DiscoveryFeed<Element>, notify: @escaping @Sendable () -> Void) {
         self.feed = feed
-        subscription = feed.observe(on: ImmediateTarget(), notify)
+        subscription = feed.observe(on: .direct, notify)
     }
 
     deinit { stop() }
@@ -28,31 +28,12 @@ final class NotifyingFeed<Element: Sendable>: Sendable {
     }
 }
 
-/// A delivery target that calls the handler at once, on the thread that signals. For handlers that only forward the
-/// signal.
-struct ImmediateTarget: DeliveryTarget {
-    private final class Signal: DeliverySignal {
-        private let perform: Locked<(@Sendable () -> Void)?>
+/// Passes an object of the caller through a lock. Retaining and releasing are safe on any thread; its methods are
+/// called only on the run loops on which its owner is scheduled.
+struct Reference<Object>: @unchecked Sendable {
+    let value: Object
 
-        init(_ perform: @escaping @Sendable () -> Void) {
-            self.perform = Locked(perform)
-        }
-
-        func signal() {
-            perform.withLock { $0 }?()
-        }
-
-        func cancel() {
-            let perform = perform.withLock { $0.take() }
-            withExtendedLifetime(perform) {}  // released without the lock
-        }
-    }
-
-    func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal {
-        Signal(perform)
-    }
-
-    func isSame(as other: any DeliveryTarget) -> Bool {
-        other is ImmediateTarget
+    init(_ value: Object) {
+        self.value = value
     }
 }

@@ -98,7 +98,7 @@ extension HostLookup {
         }
     }
 
-    /// Adds a target on which to call the client. If there are several, the client is called on the first.
+    /// Adds a target on which to call the client. If there are several, each result is reported once, on one of them.
     ///
     /// If a lookup ended while there was no target, the client is called now. Replaces `CFHostScheduleWithRunLoop`.
     public func schedule(on target: any DeliveryTarget) {

@@ -14,22 +14,17 @@ final class HostLookupCore: Sendable {
         var token: LookupToken?
     }
 
-    private struct Schedule {
-        let target: any DeliveryTarget
-        let signal: any DeliverySignal
-    }
-
     private struct State {
         var record: HostRecord
         var running: Running?
         var last: UInt64 = 0
         var client: (@Sendable (Kind, ResolverError?) -> Void)?
-        var schedules: [Schedule] = []
         var pending: [(kind: Kind, error: ResolverError?)] = []
     }
 
     let resolver: any HostLookup.AnyResolver
     private let state: Locked<State>
+    private let pump = EventPump(isReentrant: true)
 
     init(_ record: HostRecord, resolver: any HostLookup.AnyResolver) {
         self.resolver = resolver
@@ -65,11 +60,7 @@ final class HostLookupCore: Sendable {
     /// Cancels everything without a callback, because the ``HostLookup`` is being released.
     func end() {
         setClient(nil)
-        let schedules = state.withLock { state in
-            defer { state.schedules = [] }
-            return state.schedules
-        }
-        for schedule in schedules { schedule.signal.cancel() }
+        pump.stop()
     }
 
     func setClient(_ client: (@Sendable (Kind, ResolverError?) -> Void)?) {
@@ -87,20 +78,11 @@ final class HostLookupCore: Sendable {
     }
 
     func schedule(on target: any DeliveryTarget) {
-        let isKnown = state.withLock { $0.schedules.contains { $0.target.isSame(as: target) } }
-        guard !isKnown else { return }
-        let signal = target.makeSignal { [weak self] in self?.deliver() }
-        state.withLock { $0.schedules.append(Schedule(target: target, signal: signal)) }
-        signalTarget()
+        pump.schedule(on: target) { [weak self] in self?.deliver(on: target) }
     }
 
     func unschedule(from target: any DeliveryTarget) {
-        let schedule = state.withLock { state -> Schedule? in
-            guard let index = state.schedules.firstIndex(where: { $0.target.isSame(as: target) }) else { return nil }
-            return state.schedules.remove(at: index)
-        }
-        schedule?.signal.cancel()
-        signalTarget()
+        pump.unschedule(from: target)
     }
 }
 
@@ -192,26 +174,21 @@ extension HostLookupCore {
             finish(error.map(Result.failure) ?? .success(()))
         } else {
             state.withLock { if $0.client != nil { $0.pending.append((running.kind, error)) } }
-            signalTarget()
+            pump.signal()
         }
     }
 
-    /// Signals the target that was scheduled first, if there are results to deliver.
-    private func signalTarget() {
-        let signal = state.withLock { $0.pending.isEmpty ? nil : $0.schedules.first?.signal }
-        signal?.signal()
-    }
-
     /// Calls the client with each pending result. Runs on the target.
-    private func deliver() {
-        while true {
+    private func deliver(on target: any DeliveryTarget) {
+        pump.deliver(on: target) {
             let call = state.withLock { state -> (@Sendable () -> Void)? in
                 guard let client = state.client, !state.pending.isEmpty else { return nil }
                 let pending = state.pending.removeFirst()
                 return { client(pending.kind, pending.error) }
             }
-            guard let call else { return }
+            guard let call else { return .nothing }
             call()
+            return .delivered
         }
     }
 }

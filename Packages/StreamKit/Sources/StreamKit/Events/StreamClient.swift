@@ -4,28 +4,19 @@ internal import EventLoops
 /// targets.
 ///
 /// Theory of operation. While no event is due, the half's ``ClientWatcher`` is parked at the wait point. When it fires,
-/// on the loop's thread, the client only signals its targets. Everything else happens on a target, in ``perform()``:
+/// on the loop's thread, the client only signals its targets. Everything else happens on a target, in ``perform(on:)``:
 /// look at the stream, deliver the events that are due, park again. So no event is delivered in the middle of a call by
 /// the user, and a target that runs late reports the state at that time.
 final class StreamClient: Sendable {
-    /// The most events delivered in one turn of a target: a peer that sends as fast as the client reads must not
-    /// monopolize the target's thread.
-    static let eventsPerTurn = 16
+    typealias Handler = @Sendable (StreamEvent) -> Void
 
     private struct State {
         var machine: EventMachine
-        var handler: (@Sendable (StreamEvent) -> Void)?
-        var deliveries: [Delivery] = []
+        var handler: Handler?
         /// The stream's public object, kept alive while events may still come.
         var keptAlive: (any AnyObject & Sendable)?
-        var isDelivering = false
         /// Counts the client's calls, so that facts observed before a call are not reported after it.
         var transfers = 0
-    }
-
-    private struct Delivery {
-        var target: any DeliveryTarget
-        var signal: any DeliverySignal
     }
 
     private let connection: Connection
@@ -33,10 +24,11 @@ final class StreamClient: Sendable {
     /// Whether a scheduled, open stream lives until it is closed.
     private let keepsStreamAlive: Bool
     private let state: Locked<State>
+    private let pump = EventPump()
 
     init(
         _ connection: Connection, half: StreamHalf, wanted: StreamEvents, keepsStreamAlive: Bool = true,
-        handler: @escaping @Sendable (StreamEvent) -> Void
+        handler: @escaping Handler
     ) {
         self.connection = connection
         self.half = half
@@ -46,47 +38,29 @@ final class StreamClient: Sendable {
 
     /// Adds targets where events are delivered.
     func schedule(on targets: [any DeliveryTarget]) {
-        for target in targets {
-            let signal = target.makeSignal { [weak self] in self?.perform() }
-            let isWanted = state.withLock { state in
-                if state.handler != nil { state.deliveries.append(Delivery(target: target, signal: signal)) }
-                return state.handler != nil
-            }
-            if !isWanted { signal.cancel() }
-        }
+        for target in targets { pump.schedule(on: target) { [weak self] in self?.perform(on: target) } }
         if !targets.isEmpty { connection.continueOpening() }
         arm()
     }
 
     /// Removes a target.
     func unschedule(from target: any DeliveryTarget) {
-        let (removed, kept) = state.withLock { state -> ([Delivery], (any AnyObject & Sendable)?) in
-            let removed = state.deliveries.filter { $0.target.isSame(as: target) }
-            state.deliveries.removeAll { $0.target.isSame(as: target) }
-            return (removed, state.deliveries.isEmpty ? state.keptAlive.take() : nil)
-        }
-        for delivery in removed { delivery.signal.cancel() }
+        pump.unschedule(from: target)
+        let kept = state.withLock { pump.isScheduled ? nil : $0.keptAlive.take() }
         withExtendedLifetime(kept) {}
     }
 
     /// Ends all delivery. Releases the object that was kept alive, and with it the tie between client and connection.
     func invalidate() {
-        let (deliveries, dropped) = state.withLock { state in
-            defer {
-                state.deliveries = []
-                state.handler = nil
-                state.keptAlive = nil
-            }
-            return (state.deliveries, (state.handler, state.keptAlive))
-        }
-        for delivery in deliveries { delivery.signal.cancel() }
+        let dropped = state.withLock { ($0.handler.take(), $0.keptAlive.take()) }
+        pump.stop()
         withExtendedLifetime(dropped) {}
     }
 
     /// Keeps the stream's public object alive while it is scheduled and open.
     func keepAlive(_ stream: any AnyObject & Sendable) {
         if !keepsStreamAlive { return }
-        state.withLock { if !$0.deliveries.isEmpty, $0.handler != nil { $0.keptAlive = stream } }
+        state.withLock { if pump.isScheduled, $0.handler != nil { $0.keptAlive = stream } }
     }
 
     /// Records that the client has read or written.
@@ -100,27 +74,25 @@ final class StreamClient: Sendable {
 
     /// Signals the targets if an event is due; otherwise watches the half.
     func arm() {
-        while true {
+        while pump.needsSignal {
             let hasFailed = connection.settledStatus(half) == .error
-            let mayDeliver = state.withLock {
-                !$0.deliveries.isEmpty && $0.handler != nil && !$0.isDelivering
-                    && (hasFailed ? !$0.machine.hasReportedError : !$0.machine.isSettled)
+            let mayFollow = state.withLock {
+                $0.handler != nil && (hasFailed ? !$0.machine.hasReportedError : !$0.machine.isSettled)
             }
-            guard mayDeliver else { return }
+            guard mayFollow else { return }
             let facts = connection.facts(of: half)
             let isDue = state.withLock { state in
                 var machine = state.machine
                 return machine.next(facts) != nil
             }
-            if isDue { return signalTargets() }
+            if isDue { return pump.signal() }
             guard facts.hasOpened, !facts.hasFailed, facts.readiness == .notYet else { return }
             if connection.point.isInside(half) { return }  // the end of the call under way arms again
             switch connection.watch(half) {
             case .ready: continue
             case nil, .busy:  // busy: another thread has just parked the half's watcher
                 // The client was removed or unscheduled meanwhile, by a call that did not find the watcher parked yet.
-                let isWanted = state.withLock { !$0.deliveries.isEmpty && $0.handler != nil }
-                if !isWanted { connection.withdrawWatcher(half) }
+                if !pump.isScheduled { connection.withdrawWatcher(half) }
                 return
             case .closed, .cancelled, .timedOut: return
             case .failed(let number):
@@ -132,37 +104,30 @@ final class StreamClient: Sendable {
     }
 
     /// Makes the targets look at the stream.
-    func signalTargets() {
-        for delivery in state.withLock({ $0.deliveries }) { delivery.signal.signal() }
-    }
+    func signalTargets() { pump.signal() }
 
     /// Delivers, on the target, all events that are due, in order.
-    private func perform() {
-        let isMine = state.withLock { state in
-            defer { state.isDelivering = true }
-            return !state.isDelivering
+    private func perform(on target: any DeliveryTarget) {
+        pump.deliver(on: target) {
+            guard let (event, handler) = takeEvent() else { return .nothing }
+            handler(event)
+            return .delivered
         }
-        // Another target is delivering, or the client's callback runs the target's loop: that delivery continues.
-        guard isMine else { return }
-        var budget = StreamClient.eventsPerTurn
-        while budget > 0 {
+        arm()
+    }
+
+    /// The event that is due, which then counts as reported.
+    private func takeEvent() -> (StreamEvent, Handler)? {
+        while true {
             let transfers = state.withLock { $0.transfers }
             let facts = connection.facts(of: half)
-            let (isStale, due) = state.withLock { state -> (Bool, (StreamEvent, @Sendable (StreamEvent) -> Void)?) in
+            let (isStale, due) = state.withLock { state -> (Bool, (StreamEvent, Handler)?) in
                 if state.transfers != transfers { return (true, nil) }
-                guard let handler = state.handler, !state.deliveries.isEmpty, let event = state.machine.next(facts)
-                else {
-                    return (false, nil)
-                }
+                guard let handler = state.handler, let event = state.machine.next(facts) else { return (false, nil) }
                 return (false, (event, handler))
             }
-            if isStale { continue }
-            guard let (event, handler) = due else { break }
-            handler(event)
-            budget -= 1
+            if !isStale { return due }
         }
-        state.withLock { $0.isDelivering = false }
-        arm()
     }
 }
 

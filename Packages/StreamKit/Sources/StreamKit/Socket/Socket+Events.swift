@@ -29,29 +29,29 @@ extension Socket {
         guard kinds.intersection(.arrivals).rawValue.nonzeroBitCount <= 1 else {
             throw StreamError(posix: EINVAL, .oneArrival)
         }
-        pump.setClient(kinds, client)
-        pump.arm(self)
+        eventClient.set(kinds, client)
+        eventClient.arm(self)
     }
 
-    /// Adds `target` as a place where events are delivered. With several targets, each event is delivered once, on one
+    /// Adds a target where events are delivered. With several targets, each event is delivered once, on one
     /// of them.
     ///
     /// A scheduled socket is kept alive until ``invalidate()`` or ``unschedule(from:)``. Replaces
     /// `CFSocketCreateRunLoopSource` with `CFRunLoopAddSource`.
     public func schedule(on target: any DeliveryTarget) {
-        pump.schedule(self, on: target)
-        pump.arm(self)
+        eventClient.schedule(self, on: target)
+        eventClient.arm(self)
     }
 
     /// Ends delivery on `target`. Does nothing if the socket is not scheduled there.
     public func unschedule(from target: any DeliveryTarget) {
-        pump.unschedule(from: target)
+        eventClient.unschedule(from: target)
     }
 
     /// Enables these kinds of events. Replaces `CFSocketEnableCallBacks`.
     public func enable(_ kinds: SocketEventKinds) {
-        pump.enable(kinds)
-        pump.arm(self)
+        eventClient.enable(kinds)
+        eventClient.arm(self)
     }
 
     /// Disables these kinds of events until ``enable(_:)``. Data stays in the kernel's buffer meanwhile, which slows
@@ -59,7 +59,7 @@ extension Socket {
     ///
     /// Replaces `CFSocketDisableCallBacks`.
     public func disable(_ kinds: SocketEventKinds) {
-        pump.disable(kinds)
+        eventClient.disable(kinds)
     }
 
     /// The kinds that stay enabled after an event. Initially read, accept and data.
@@ -67,8 +67,8 @@ extension Socket {
     /// If it contains ``SocketEventKinds/write``, the client is called continuously while there is room. Replaces
     /// `kCFSocketAutomaticallyReenable…CallBack`.
     public var reenabledKinds: SocketEventKinds {
-        get { pump.reenabledKinds }
-        set { pump.reenabledKinds = newValue }
+        get { eventClient.reenabledKinds }
+        set { eventClient.reenabledKinds = newValue }
     }
 
     /// Whether the error of a failed socket (`SO_ERROR`) is left in place, so that the next call throws it. Initially
@@ -138,9 +138,9 @@ extension Socket {
             if hasConnectOutcome { return true }
             if case .connecting(_, inBackground: true) = phase, polled(POLLOUT) != 0 { return true }
         }
-        guard canMoveData(phase), !pump.isFailureReported else { return false }
-        if !kinds.isDisjoint(with: .arrivals), !pump.isEndReported, polled(POLLIN) != 0 { return true }
-        return kinds.contains(.write) && !pump.isHangUpReported && polled(POLLOUT) != 0
+        guard canMoveData(phase), !eventClient.isFailureReported else { return false }
+        if !kinds.isDisjoint(with: .arrivals), !eventClient.isEndReported, polled(POLLIN) != 0 { return true }
+        return kinds.contains(.write) && !eventClient.isHangUpReported && polled(POLLOUT) != 0
     }
 
     /// The outcome of a background connection, reported once; nil while it is in progress.
@@ -160,8 +160,8 @@ extension Socket {
     /// Data that a connection received before it failed comes before the failure.
     func takeEvent(of kind: SocketEventKinds) -> SocketEvent? {
         let (phase, leavesErrors) = state.withLock { ($0.phase, $0.leavesErrors) }
-        guard canMoveData(phase), !pump.isFailureReported else { return nil }
-        guard kind == .write ? !pump.isHangUpReported : !pump.isEndReported else { return nil }
+        guard canMoveData(phase), !eventClient.isFailureReported else { return nil }
+        guard kind == .write ? !eventClient.isHangUpReported : !eventClient.isEndReported else { return nil }
         let events = polled(kind == .write ? POLLOUT : POLLIN)
         if events == 0 { return nil }
         let isConnection = type.needsConnection && phase != .listening
@@ -175,8 +175,10 @@ extension Socket {
         case .read where isConnection: return takeReadability(hasError: hasError, leavesErrors: leavesErrors)
         case .write where isConnection:
             // After a hang-up the socket stays writable. A client that also receives learns the reason there.
-            pump.isHangUpReported = events & (POLLERR | POLLHUP) != 0
-            if hasError, !leavesErrors, !pump.reportsArrivals, let error = takePendingError() { return failed(error) }
+            eventClient.isHangUpReported = events & (POLLERR | POLLHUP) != 0
+            if hasError, !leavesErrors, !eventClient.reportsArrivals, let error = takePendingError() {
+                return failed(error)
+            }
             return .writable
         default:
             if hasError, !leavesErrors, let error = takePendingError() { return .failed(error) }
@@ -213,7 +215,7 @@ extension Socket {
     private func takeReadability(hasError: Bool, leavesErrors: Bool) -> SocketEvent? {
         if hasError, leavesErrors {
             // Peeking would clear the error. Reported once, since no other event will come.
-            pump.isEndReported = true
+            eventClient.isEndReported = true
             return .readable
         }
         do throws(StreamError) {
@@ -221,7 +223,7 @@ extension Socket {
             switch attempt {
             case .moved: return .readable
             case .ended:
-                pump.isEndReported = true
+                eventClient.isEndReported = true
                 return .readable
             case .wouldBlock, nil: return hasError ? .readable : nil
             }
@@ -238,9 +240,9 @@ extension Socket {
         } catch {
             if error == .closed { return nil }
             if AcceptFailure(CInt(truncatingIfNeeded: error.code)) == .scarcity {
-                pump.pauseAccepting(self)
+                eventClient.pauseAccepting(self)
             } else {
-                pump.isFailureReported = true
+                eventClient.isFailureReported = true
             }
             return .failed(error)
         }
@@ -251,7 +253,7 @@ extension Socket {
         defer { point.leave(.reader) }
         do throws(StreamError) {
             guard let message = try receiveOnce(upTo: Socket.maximumDataSize) else { return nil }
-            if message.bytes.isEmpty, type.needsConnection { pump.isEndReported = true }
+            if message.bytes.isEmpty, type.needsConnection { eventClient.isEndReported = true }
             return .data(message)
         } catch {
             return error == .closed ? nil : failed(error)
@@ -259,7 +261,7 @@ extension Socket {
     }
 
     private func failed(_ error: StreamError) -> SocketEvent {
-        if type.needsConnection { pump.isFailureReported = true }
+        if type.needsConnection { eventClient.isFailureReported = true }
         return .failed(error)
     }
 }

@@ -39,7 +39,7 @@ public final class Socket: Sendable {
 
     let point: WaitPoint
     let state: Locked<SocketState>
-    let pump = SocketEventPump()
+    let eventClient = SocketClient()
 
     /// Makes a socket that is neither bound nor connected. Replaces `CFSocketCreate`.
     ///
@@ -167,7 +167,7 @@ extension Socket {
     /// another thread, one delivery may still be in progress. Idempotent; may be called from any thread. Replaces
     /// `CFSocketInvalidate`.
     public func invalidate() {
-        pump.end()
+        eventClient.end()
         point.close()
     }
 }
@@ -187,7 +187,7 @@ extension Socket {
     /// Ends a call on one half, and arms the events again, which were suspended during the call.
     func leave(_ half: WaitPoint.Half) {
         point.leave(half)
-        if pump.isActive { pump.arm(self) }
+        if eventClient.isActive { eventClient.arm(self) }
     }
 
     /// Calls `body` with the descriptor, which stays open during the call. Neither half is entered.
@@ -402,7 +402,7 @@ extension Socket {
             if point.ownership == .owned { Syscalls.setNonBlocking(descriptor, true) }
             state.withLock { $0.phase = .listening }
         }
-        if pump.isActive { pump.arm(self) }
+        if eventClient.isActive { eventClient.arm(self) }
     }
 }
 
@@ -432,7 +432,7 @@ extension Socket {
         try enter(.writer)
         // No other call is inside the halves, and leaving the closed point makes the loop forget the descriptor.
         let ownership = point.ownership
-        pump.end()
+        eventClient.end()
         let descriptor = point.detach()
         point.leave(.writer)
         if descriptor < 0 { throw .closed }

@@ -216,7 +216,7 @@ import Testing
             // Without a budget it would never end.
             if count.withLock({ count in
                 count += 1
-                return count >= 10 * StreamClient.eventsPerTurn
+                return count >= 10 * EventPump.eventsPerTurn
             }) {
                 stream.close()
             }
@@ -224,9 +224,9 @@ import Testing
         stream.schedule(on: target)
         try stream.open()
         #expect(target.turn())
-        #expect(count.withLock { $0 } == StreamClient.eventsPerTurn)
+        #expect(count.withLock { $0 } == EventPump.eventsPerTurn)
         #expect(target.turn(), "the rest comes in the next turn")
-        #expect(count.withLock { $0 } == 2 * StreamClient.eventsPerTurn)
+        #expect(count.withLock { $0 } == 2 * EventPump.eventsPerTurn)
         stream.close()
     }
 }

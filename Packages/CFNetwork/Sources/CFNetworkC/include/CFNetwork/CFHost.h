@@ -73,7 +73,7 @@ CF_EXPORT void CFHostCancelInfoResolution(CFHostRef _Nonnull theHost, CFHostInfo
 /// the context's pointer, and releases it when the client is replaced or removed, or the host is deallocated. Returns TRUE.
 CF_EXPORT Boolean CFHostSetClient(CFHostRef _Nonnull theHost, CFHostClientCallBack _Nullable clientCB, CFHostClientContext *_Nullable clientContext);
 
-/// Adds a run loop and mode on which to call the client. If there are several, the client is called on the first.
+/// Adds a run loop and mode on which to call the client. If there are several, each event is reported once, on one of them.
 CF_EXPORT void CFHostScheduleWithRunLoop(CFHostRef _Nonnull theHost, CFRunLoopRef _Nonnull runLoop, CFStringRef _Nonnull runLoopMode) CF_REFINED_FOR_SWIFT;
 
 /// Removes a run loop and mode.

@@ -146,7 +146,7 @@ CF_EXPORT CFDataRef _Nullable CFNetServiceCreateTXTDataWithDictionary(CFAllocato
 /// Sets the client; NULL removes it. Retains the context's pointer, and releases it when the client is replaced or removed, or the
 /// service is deallocated. Returns TRUE.
 CF_EXPORT Boolean CFNetServiceSetClient(CFNetServiceRef _Nonnull theService, CFNetServiceClientCallBack _Nullable clientCB, CFNetServiceClientContext *_Nullable clientContext);
-/// Adds a run loop and mode on which to call the client. If there are several, the client is called on the first.
+/// Adds a run loop and mode on which to call the client. If there are several, each event is reported once, on one of them.
 CF_EXPORT void CFNetServiceScheduleWithRunLoop(CFNetServiceRef _Nonnull theService, CFRunLoopRef _Nonnull runLoop, CFStringRef _Nonnull runLoopMode) CF_REFINED_FOR_SWIFT;
 /// Removes a run loop and mode.
 CF_EXPORT void CFNetServiceUnscheduleFromRunLoop(CFNetServiceRef _Nonnull theService, CFRunLoopRef _Nonnull runLoop, CFStringRef _Nonnull runLoopMode) CF_REFINED_FOR_SWIFT;
@@ -160,7 +160,7 @@ CF_EXPORT void CFNetServiceMonitorInvalidate(CFNetServiceMonitorRef _Nonnull mon
 CF_EXPORT Boolean CFNetServiceMonitorStart(CFNetServiceMonitorRef _Nonnull monitor, CFNetServiceMonitorType recordType, CFStreamError *_Nullable error);
 /// Ends monitoring. The error, by default kCFNetServicesErrorCancel, is passed to the client or to the call that waits.
 CF_EXPORT void CFNetServiceMonitorStop(CFNetServiceMonitorRef _Nonnull monitor, CFStreamError *_Nullable error);
-/// Adds a run loop and mode on which to call the client. If there are several, the client is called on the first.
+/// Adds a run loop and mode on which to call the client. If there are several, each event is reported once, on one of them.
 CF_EXPORT void CFNetServiceMonitorScheduleWithRunLoop(CFNetServiceMonitorRef _Nonnull monitor, CFRunLoopRef _Nonnull runLoop, CFStringRef _Nonnull runLoopMode) CF_REFINED_FOR_SWIFT;
 /// Removes a run loop and mode.
 CF_EXPORT void CFNetServiceMonitorUnscheduleFromRunLoop(CFNetServiceMonitorRef _Nonnull monitor, CFRunLoopRef _Nonnull runLoop, CFStringRef _Nonnull runLoopMode) CF_REFINED_FOR_SWIFT;
@@ -177,7 +177,7 @@ CF_EXPORT Boolean CFNetServiceBrowserSearchForDomains(CFNetServiceBrowserRef _No
 CF_EXPORT Boolean CFNetServiceBrowserSearchForServices(CFNetServiceBrowserRef _Nonnull browser, CFStringRef _Nonnull domain, CFStringRef _Nonnull serviceType, CFStreamError *_Nullable error) CF_REFINED_FOR_SWIFT;
 /// Ends the search. The error, by default kCFNetServicesErrorCancel, is passed to the client or to the call that waits.
 CF_EXPORT void CFNetServiceBrowserStopSearch(CFNetServiceBrowserRef _Nonnull browser, CFStreamError *_Nullable error);
-/// Adds a run loop and mode on which to call the client. If there are several, the client is called on the first.
+/// Adds a run loop and mode on which to call the client. If there are several, each event is reported once, on one of them.
 CF_EXPORT void CFNetServiceBrowserScheduleWithRunLoop(CFNetServiceBrowserRef _Nonnull browser, CFRunLoopRef _Nonnull runLoop, CFStringRef _Nonnull runLoopMode) CF_REFINED_FOR_SWIFT;
 /// Removes a run loop and mode.
 CF_EXPORT void CFNetServiceBrowserUnscheduleFromRunLoop(CFNetServiceBrowserRef _Nonnull browser, CFRunLoopRef _Nonnull runLoop, CFStringRef _Nonnull runLoopMode) CF_REFINED_FOR_SWIFT;

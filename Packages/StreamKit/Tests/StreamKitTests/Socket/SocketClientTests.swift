@@ -4,7 +4,7 @@ import Testing
 @testable import StreamKit
 
 /// What happens between taking something from the kernel and calling the client.
-struct SocketEventPumpTests {
+struct SocketClientTests {
     /// A target that calls nothing by itself.
     private struct StillTarget: DeliveryTarget {
         private final class Signal: DeliverySignal {
@@ -31,7 +31,7 @@ struct SocketEventPumpTests {
         }
         left.schedule(on: StillTarget())
         try await right.sendAll([1, 2])
-        left.pump.deliver(left, on: StillTarget()) { kind in
+        left.eventClient.deliver(left, on: StillTarget()) { kind in
             defer {
                 switch meanwhile {
                 case .removesTheClient: try? left.setClient([], nil)
@@ -52,7 +52,7 @@ struct SocketEventPumpTests {
         left.schedule(on: StillTarget())
         try await right.sendAll([1, 2])
         left.unschedule(from: StillTarget())
-        left.pump.deliver(left, on: StillTarget()) { kind in
+        left.eventClient.deliver(left, on: StillTarget()) { kind in
             Issue.record("\(kind) is taken")
             return left.takeEvent(of: kind)
         }

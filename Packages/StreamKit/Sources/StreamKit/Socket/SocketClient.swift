@@ -1,24 +1,21 @@
 internal import EventLoops
 internal import Synchronization
 
-/// The client of a socket, its targets and enabled kinds, and the watching for events.
+/// The client of a socket, the kinds of events that it receives, and the watching for them.
 ///
 /// Theory of operation. The kernel holds the only state: ``Socket/hasEvent(_:)`` queries it each time before the client
 /// is called and before waiting, so an edge that comes twice or late does no harm. *Arming* parks a watcher at each
-/// half of the wait point that has enabled kinds, or signals at once if something is ready already. A signal reaches
-/// all targets; the first to run delivers, and the others find nothing left. While a call is inside a half, no event of
-/// that half is delivered; the call arms again when it leaves.
-final class SocketEventPump: Sendable {
-    typealias Client = @Sendable (Socket, SocketEvent) -> Void
+/// half of the wait point that has enabled kinds, or signals at once if something is ready already. While a call is
+/// inside a half, no event of that half is delivered; the call arms again when it leaves.
+final class SocketClient: Sendable {
+    typealias Handler = @Sendable (Socket, SocketEvent) -> Void
 
     private struct State {
         var kinds: SocketEventKinds = []
         var enabled: SocketEventKinds = []
         var reenabled: SocketEventKinds = [.read, .accept, .data]
-        var client: Client?
-        var deliveries: [(target: any DeliveryTarget, signal: any DeliverySignal)] = []
+        var handler: Handler?
         var watchers: (reader: SocketWatcher, writer: SocketWatcher)?
-        var isDelivering = false
         var isAcceptingPaused = false
         var hasEnded = false
         var watching = Watching.works
@@ -33,7 +30,8 @@ final class SocketEventPump: Sendable {
     }
 
     private let state = Locked(State())
-    private let active = Atomic<Bool>(false)
+    private let pump = EventPump()
+    private let handlerFlag = Atomic<Bool>(false)
     /// True once the end of a stream was reported. Its descriptor stays readable, which is no further event.
     private let endReported = Atomic<Bool>(false)
     /// True once a hang-up was reported. The descriptor stays writable.
@@ -42,7 +40,7 @@ final class SocketEventPump: Sendable {
     private let failureReported = Atomic<Bool>(false)
 
     /// True while there are a client and a target.
-    var isActive: Bool { active.load(ordering: .acquiring) }
+    var isActive: Bool { pump.isScheduled && handlerFlag.load(ordering: .acquiring) }
 
     var isEndReported: Bool {
         get { endReported.load(ordering: .acquiring) }
@@ -67,29 +65,26 @@ final class SocketEventPump: Sendable {
         set { state.withLock { $0.reenabled = newValue } }
     }
 
-    func setClient(_ kinds: SocketEventKinds, _ client: Client?) {
-        update { state -> Client? in
+    func set(_ kinds: SocketEventKinds, _ handler: Handler?) {
+        let replaced = state.withLock { state -> Handler? in
             guard !state.hasEnded else { return nil }
-            defer { state.client = client }
-            state.kinds = client == nil ? [] : kinds
+            defer { state.handler = handler }
+            state.kinds = handler == nil ? [] : kinds
             state.enabled = state.kinds
             state.watching = .works
-            return state.client
+            handlerFlag.store(handler != nil, ordering: .releasing)
+            return state.handler
         }
+        withExtendedLifetime(replaced) {}  // its captures are released here, outside the lock
     }
 
+    /// Adds a target. It keeps the socket alive.
     func schedule(_ socket: Socket, on target: any DeliveryTarget) {
-        update { state in
-            guard !state.hasEnded, !state.deliveries.contains(where: { $0.target.isSame(as: target) }) else { return }
-            state.deliveries.append((target, target.makeSignal { socket.pump.deliver(socket, on: target) }))
-        }
+        pump.schedule(on: target) { socket.eventClient.deliver(socket, on: target) }
     }
 
     func unschedule(from target: any DeliveryTarget) {
-        let signal = update { state -> (any DeliverySignal)? in
-            state.deliveries.firstIndex { $0.target.isSame(as: target) }.map { state.deliveries.remove(at: $0).signal }
-        }
-        signal?.cancel()
+        pump.unschedule(from: target)
     }
 
     func enable(_ kinds: SocketEventKinds) {
@@ -102,30 +97,21 @@ final class SocketEventPump: Sendable {
 
     /// Ends all delivery.
     func end() {
-        let (old, client) = update { state -> ([any DeliverySignal], Client?) in
+        let handler = state.withLock { state -> Handler? in
             state.hasEnded = true
             state.kinds = []
             state.enabled = []
-            defer { state.deliveries = [] }
-            return (state.deliveries.map(\.signal), state.client.take())
+            handlerFlag.store(false, ordering: .releasing)
+            return state.handler.take()
         }
-        for signal in old { signal.cancel() }
-        withExtendedLifetime(client) {}  // its captures are released here, outside the lock
-    }
-
-    /// Changes the state and updates ``isActive``.
-    @discardableResult
-    private func update<Result>(_ body: (inout State) -> Result) -> Result {
-        state.withLock { state in
-            defer { active.store(state.client != nil && !state.deliveries.isEmpty, ordering: .releasing) }
-            return body(&state)
-        }
+        pump.stop()
+        withExtendedLifetime(handler) {}
     }
 }
 
 // MARK: - Watching
 
-extension SocketEventPump {
+extension SocketClient {
     /// Watches for the enabled kinds, or signals if one of them is ready.
     func arm(_ socket: Socket) {
         for half in [WaitPoint.Half.reader, .writer] { arm(half, socket) }
@@ -134,8 +120,9 @@ extension SocketEventPump {
     private func arm(_ half: WaitPoint.Half, _ socket: Socket) {
         // Each round but the last consumes a latched edge. More than a few mean that epoll cannot watch the descriptor.
         for _ in 0..<4 {
+            guard pump.needsSignal else { return }
             let (kinds, watcher) = state.withLock { state -> (SocketEventKinds, SocketWatcher?) in
-                guard state.client != nil, !state.deliveries.isEmpty, !state.isDelivering else { return ([], nil) }
+                guard state.handler != nil else { return ([], nil) }
                 let watchers = state.watchers ?? (SocketWatcher(socket, .reader), SocketWatcher(socket, .writer))
                 state.watchers = watchers
                 return half == .reader
@@ -145,14 +132,14 @@ extension SocketEventPump {
             guard let watcher, !kinds.isEmpty else { return }
             // A call inside the half handles arrivals itself, and arms when it leaves.
             if socket.point.isInside(half) { return }
-            if socket.hasEvent(kinds) { return signalTargets() }
+            if socket.hasEvent(kinds) { return pump.signal() }
             switch socket.point.watch(half, for: half == .reader ? .readable : .writable, with: watcher) {
             case .ready: continue
             case nil, .closed, .busy, .cancelled, .timedOut: return
             case .failed(let number): return noteWatchFailure(number)
             }
         }
-        signalTargets()
+        pump.signal()
     }
 
     private func noteWatchFailure(_ number: CInt) {
@@ -161,21 +148,15 @@ extension SocketEventPump {
             state.watching = .failed(number)
             return true
         }
-        if isNew { signalTargets() }
+        if isNew { pump.signal() }
     }
 
-    func signalTargets() {
-        let signals = state.withLock { $0.deliveries.map(\.signal) }
-        for signal in signals { signal.signal() }
-    }
+    func signalTargets() { pump.signal() }
 }
 
 // MARK: - Delivering
 
-extension SocketEventPump {
-    /// The most accepted connections or pieces of data delivered in one turn of the target.
-    private static let eventsPerTurn = 16
-
+extension SocketClient {
     /// Calls the client with everything that is ready; runs on `target`, when signalled.
     ///
     /// Invariant: whatever is taken from the kernel is delivered to a client. So the client is looked up before each
@@ -189,59 +170,35 @@ extension SocketEventPump {
     func deliver(
         _ socket: Socket, on target: any DeliveryTarget, taking take: (SocketEventKinds) -> SocketEvent?
     ) {
-        guard begin() else { return }
-        if let client = client(for: .connect, on: target), let event = socket.takeConnectEvent() {
-            report(event, .connect, socket, client)
-        }
-        for kind in [SocketEventKinds.read, .accept, .data] {
-            var budget = kind == .read ? 1 : SocketEventPump.eventsPerTurn
-            while budget > 0, let client = client(for: kind, on: target), let event = take(kind) {
-                report(event, kind, socket, client)
-                budget -= 1
-                if case .failed = event { budget = 0 }
+        // The kinds that are not reported again in this turn: the client may still have to receive or to send.
+        var reported: SocketEventKinds = []
+        pump.deliver(on: target) {
+            let (wanted, handler) = state.withLock { state in
+                (state.isAcceptingPaused ? state.enabled.subtracting(.accept) : state.enabled, state.handler)
             }
+            guard let handler else { return .nothing }
+            for kind in SocketEventKinds.inOrder where wanted.subtracting(reported).contains(kind) {
+                guard let event = kind == .connect ? socket.takeConnectEvent() : take(kind) else { continue }
+                if kind != .accept, kind != .data { reported.insert(kind) }
+                if case .failed = event { reported.insert(kind) }
+                state.withLock { if !$0.reenabled.contains(kind) { $0.enabled.subtract(kind) } }
+                handler(socket, event)
+                return .delivered
+            }
+            guard let error = takeWatchFailure() else { return .nothing }
+            handler(socket, .failed(error))
+            return .delivered
         }
-        if let client = client(for: .write, on: target), let event = take(.write) {
-            report(event, .write, socket, client)
-        }
-        if let (client, error) = takeWatchFailure(on: target) { client(socket, .failed(error)) }
-        state.withLock { $0.isDelivering = false }
         arm(socket)
     }
 
-    /// The watch failure still to be reported, and the client to report it to on this target; nil if there is none.
-    private func takeWatchFailure(on target: any DeliveryTarget) -> (Client, StreamError)? {
-        let failure = state.withLock { state -> (client: Client, number: CInt)? in
-            guard case .failed(let number) = state.watching, let client = state.client,
-                state.deliveries.contains(where: { $0.target.isSame(as: target) })
-            else { return nil }
+    /// The failure of watching, which then counts as reported; nil if there is none.
+    private func takeWatchFailure() -> StreamError? {
+        state.withLock { state in
+            guard case .failed(let number) = state.watching else { return nil }
             state.watching = .failureReported
-            return (client, number)
+            return StreamError(posix: number)
         }
-        return failure.map { ($0.client, StreamError(posix: $0.number)) }
-    }
-
-    private func begin() -> Bool {
-        state.withLock { state in
-            if state.isDelivering || state.client == nil { return false }
-            state.isDelivering = true
-            return true
-        }
-    }
-
-    /// The client to call for this kind on this target now; nil if there is none.
-    private func client(for kind: SocketEventKinds, on target: any DeliveryTarget) -> Client? {
-        state.withLock { state in
-            let isWanted = state.enabled.contains(kind) && !(state.isAcceptingPaused && kind == .accept)
-            return isWanted && state.deliveries.contains { $0.target.isSame(as: target) } ? state.client : nil
-        }
-    }
-
-    private func report(_ event: SocketEvent, _ kind: SocketEventKinds, _ socket: Socket, _ client: Client) {
-        state.withLock { state in
-            if !state.reenabled.contains(kind) { state.enabled.subtract(kind) }
-        }
-        client(socket, event)
     }
 
     /// Pauses accepting, since no descriptors are left.
@@ -250,10 +207,15 @@ extension SocketEventPump {
         let end = Moment.now + AcceptedSockets.retryPause
         socket.point.loop.schedule(at: end) { [weak socket] in
             guard let socket else { return }
-            socket.pump.state.withLock { $0.isAcceptingPaused = false }
-            socket.pump.arm(socket)
+            socket.eventClient.state.withLock { $0.isAcceptingPaused = false }
+            socket.eventClient.arm(socket)
         }
     }
+}
+
+extension SocketEventKinds {
+    /// Each kind, in the order in which those that are due together are delivered.
+    fileprivate static let inOrder: [SocketEventKinds] = [.connect, .read, .accept, .data, .write]
 }
 
 /// Signals a socket's targets when an edge comes to its wait point. Parked there, it must not keep the socket alive.
@@ -270,6 +232,6 @@ private final class SocketWatcher: Watcher, @unchecked Sendable {
 
     override func fire() {
         // A call inside the half handles the edge, and arms the events when it leaves.
-        if let socket, !socket.point.isInside(half) { socket.pump.signalTargets() }
+        if let socket, !socket.point.isInside(half) { socket.eventClient.signalTargets() }
     }
 }
