@@ -38,7 +38,7 @@ import Testing
         let monitor = try NetworkMonitor()
         var iterator = monitor.reachability(of: [IPAddress("127.0.0.1")!]).makeAsyncIterator()
         #expect(await iterator.next()?.contains(.isLocalAddress) == true)
-        monitor.close()
+        monitor.stop()
         #expect(await iterator.next() == nil)
         var later = monitor.changes().makeAsyncIterator()
         #expect(await later.next() == nil)
@@ -62,7 +62,7 @@ import Testing
         monitor.broadcast.send(.routes)
         #expect(await one.next() == [.links, .routes])
         #expect(await other.next() == [.links, .routes])
-        monitor.close()
+        monitor.stop()
         #expect(await one.next() == nil)
     }
 
@@ -73,7 +73,7 @@ import Testing
         }
         let monitor = Locked<NetworkMonitor?>(try NetworkMonitor())
         weak let weakMonitor = monitor.withLock { $0 }
-        let subscription = try #require(weakMonitor).onChange(on: .loop(.shared)) { change in
+        let subscription = try #require(weakMonitor).observe(on: .loop(.shared)) { change in
             #expect(EventLoop.shared.isCurrent)
             changes.withLock { $0.append(change) }
         }

@@ -161,7 +161,7 @@ import Testing
         let loop = EventLoop(name: "discovery")
         defer { loop.shutdown() }
         let engine = EmbeddedEngine(interfaces: ["lo"], hostName: "netkit-option-test", loop: loop)
-        defer { engine.close() }
+        defer { engine.stop() }
         let type = try ServiceType("_nk-option._tcp")
         let publisher = try ServicePublisher(
             ServiceAdvertisement(name: "Web", type: type, port: 80), engine: .embedded(engine))

@@ -30,7 +30,7 @@ internal import HostResolver
             }
             print(line)
         }
-        monitor.close()
+        monitor.stop()
         while let change = await changes.next() { print("surplus", names(of: change)) }
         while let flags = await reachability.next() { print("surplus", flags) }
     }

@@ -9,7 +9,7 @@ internal import EventLoops
 /// }
 /// ```
 ///
-/// Changes in quick succession are reported as one. The monitor works until ``close()`` or until it is released. Its
+/// Changes in quick succession are reported as one. The monitor works until ``stop()`` or until it is released. Its
 /// sequences end then, or when the kernel's socket fails. It costs one descriptor and, between changes, no processor
 /// time.
 public final class NetworkMonitor: Sendable {
@@ -42,10 +42,10 @@ public final class NetworkMonitor: Sendable {
         }
     }
 
-    deinit { close() }
+    deinit { stop() }
 
     /// Stops the monitor and ends all sequences. Idempotent.
-    public func close() {
+    public func stop() {
         point.close()
         broadcast.finish()
     }
@@ -63,7 +63,7 @@ public final class NetworkMonitor: Sendable {
     }
 
     /// Calls `handler` on `target` at each change, until the subscription is cancelled or released.
-    public func onChange(
+    public func observe(
         on target: any DeliveryTarget, _ handler: @escaping @Sendable (NetworkChange) -> Void
     ) -> Subscription {
         let mailbox = broadcast.subscribe()
@@ -148,6 +148,3 @@ public struct NetworkChanges: AsyncSequence, Sendable {
         }
     }
 }
-
-/// The type of a subscription from ``NetworkMonitor/onChange(on:_:)``. Releasing it ends the calls.
-public typealias NetworkSubscription = Subscription

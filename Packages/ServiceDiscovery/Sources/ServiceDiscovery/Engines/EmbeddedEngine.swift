@@ -39,7 +39,7 @@ public final class EmbeddedEngine: Sendable {
     private struct Transport {
         let sockets: [MulticastSocket]
         let monitor: NetworkMonitor?
-        let changes: NetworkSubscription?
+        let changes: Subscription?
         let receivesUnicast: Bool
     }
 
@@ -84,7 +84,7 @@ public final class EmbeddedEngine: Sendable {
 
     /// Ends all operations, with goodbyes for published services. Their readers get
     /// ``ServiceDiscoveryError/Code-swift.struct/cancelled``.
-    public func close() {
+    public func stop() {
         endAll(ServiceDiscoveryError(.cancelled)) { _ in true }
     }
 
@@ -259,7 +259,7 @@ extension EmbeddedEngine {
         }
         if sockets.isEmpty, let failure { throw failure }
         let monitor = try? NetworkMonitor()
-        let changes = monitor?.onChange(on: .loop(loop)) { [weak self] _ in
+        let changes = monitor?.observe(on: .loop(loop)) { [weak self] _ in
             self?.perform { self?.refresh(&$0) }
         }
         state.transport = Transport(
@@ -296,7 +296,7 @@ extension EmbeddedEngine {
 
     private static func close(_ transport: Transport?) {
         transport?.changes?.cancel()
-        transport?.monitor?.close()
+        transport?.monitor?.stop()
         for socket in transport?.sockets ?? [] { socket.close() }
     }
 }

@@ -26,7 +26,7 @@ final class LocalAddressMonitor: Sendable {
         var connections: [ObjectIdentifier: Watched] = [:]
         /// Exists while connections are watched.
         var monitor: NetworkMonitor?
-        var subscription: NetworkSubscription?
+        var subscription: Subscription?
     }
 
     private let state = Locked(State())
@@ -70,7 +70,7 @@ final class LocalAddressMonitor: Sendable {
             return exchange(&state, with: State())
         }
         unused?.subscription?.cancel()
-        unused?.monitor?.close()
+        unused?.monitor?.stop()
     }
 
     /// Whether a connection with this local address, port included, is watched.
@@ -81,7 +81,7 @@ final class LocalAddressMonitor: Sendable {
 
     private func begin() throws(ResolverError) {
         let monitor = try NetworkMonitor()
-        let subscription = monitor.onChange(on: .loop(.shared)) { [self] change in
+        let subscription = monitor.observe(on: .loop(.shared)) { [self] change in
             if change.contains(.addresses) { checkAddresses() }
         }
         let isKept = state.withLock { state in
@@ -92,7 +92,7 @@ final class LocalAddressMonitor: Sendable {
         }
         if !isKept {
             subscription.cancel()
-            monitor.close()
+            monitor.stop()
         }
     }
 

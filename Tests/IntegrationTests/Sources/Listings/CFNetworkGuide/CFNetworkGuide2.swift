@@ -146,7 +146,7 @@ extension CFNetworkGuide.Chapter2 {
     public final class Listing12: Sendable {
         private let monitor: ProxySettingsMonitor
         private let settings = Locked<ProxySettings?>(nil)
-        private let subscription = Locked<ProxySettingsSubscription?>(nil)
+        private let subscription = Locked<Subscription?>(nil)
 
         /// 2-12: begins a long-lived session.
         public init(_ path: String) throws(StreamError) {
@@ -155,7 +155,7 @@ extension CFNetworkGuide.Chapter2 {
 
         /// 2-13: subscribes to changes, on this thread's run loop.
         public func listing13(_ proxiesHaveChanged: @escaping @Sendable () -> Void) {
-            let subscription = monitor.onChange(on: .currentRunLoop) { [weak self] _ in
+            let subscription = monitor.observe(on: .currentRunLoop) { [weak self] _ in
                 self?.listing15()
                 proxiesHaveChanged()
             }
@@ -181,7 +181,7 @@ extension CFNetworkGuide.Chapter2 {
         /// 2-17: ends the session and removes it from the run loop.
         public func listing17() {
             subscription.withLock { $0 = nil }
-            monitor.close()
+            monitor.stop()
         }
     }
 }

@@ -7,12 +7,12 @@ internal import Glibc
 /// let monitor = try ProxySettingsMonitor(path: "/etc/netkit/proxies")
 /// let settings = try monitor.settings()                     // nil if there is no such file
 /// for await _ in monitor.changes() { … }                    // or:
-/// let subscription = monitor.onChange(on: .mainRunLoop) { monitor in … }
+/// let subscription = monitor.observe(on: .mainRunLoop) { monitor in … }
 /// ```
 ///
 /// The file is read only when it changes; ``ProxySettings/init(fileText:)`` describes its format. Its content is
 /// compared with the previous content, so that rewriting the file without changes is not reported. The monitor is
-/// active until ``close()`` or until it is released. Replaces `SCDynamicStoreCreate` with
+/// active until ``stop()`` or until it is released. Replaces `SCDynamicStoreCreate` with
 /// `SCDynamicStoreKeyCreateProxies`, `SCDynamicStoreSetNotificationKeys` and `SCDynamicStoreCreateRunLoopSource`.
 public final class ProxySettingsMonitor: Sendable {
     /// The state that the watching task uses: not the monitor, so that releasing the monitor ends the task.
@@ -66,7 +66,7 @@ public final class ProxySettingsMonitor: Sendable {
         }
     }
 
-    deinit { close() }
+    deinit { stop() }
 
     /// Returns the present settings of the file; nil if it does not exist. Replaces `SCDynamicStoreCopyProxies`.
     ///
@@ -83,7 +83,7 @@ public final class ProxySettingsMonitor: Sendable {
 
     /// Calls `handler` on `target` at each change, until the subscription is cancelled or released. Replaces
     /// `SCDynamicStoreCallBack`.
-    public func onChange(
+    public func observe(
         on target: any DeliveryTarget, _ handler: @escaping @Sendable (ProxySettingsMonitor) -> Void
     ) -> Subscription {
         let mailbox = core.changes.subscribe()
@@ -94,7 +94,7 @@ public final class ProxySettingsMonitor: Sendable {
     }
 
     /// Stops watching, and all notifications. Idempotent. Replaces `CFRunLoopSourceInvalidate`.
-    public func close() {
+    public func stop() {
         watch.close()
         core.changes.finish()
     }
@@ -136,9 +136,6 @@ public struct ProxySettingsChanges: AsyncSequence, Sendable {
         }
     }
 }
-
-/// The type of a subscription from ``ProxySettingsMonitor/onChange(on:_:)``. Releasing it ends the calls.
-public typealias ProxySettingsSubscription = Subscription
 
 /// Waits for changes of one file with inotify(7), on an event loop.
 ///

@@ -66,7 +66,7 @@ struct ProxySettingsMonitorTests {
         #expect(throws: StreamError(posix: EINVAL)) { try monitor.settings() }
         try folder.write("http_proxy=e")
         #expect(try proxies(await changes.next()) == ["http://e:80"])
-        monitor.close()
+        monitor.stop()
         #expect(await changes.next() == nil)
         var late = monitor.changes().makeAsyncIterator()
         #expect(await late.next() == nil)
@@ -79,7 +79,7 @@ struct ProxySettingsMonitorTests {
         let monitor = try ProxySettingsMonitor(path: folder.file)
         let (told, teller) = AsyncStream.makeStream(of: Int?.self)
         let target = DispatchQueue(label: "settings")
-        let subscription = monitor.onChange(on: .queue(target)) { monitor in
+        let subscription = monitor.observe(on: .queue(target)) { monitor in
             teller.yield((try? monitor.settings())?.http.count)
         }
         var calls = told.makeAsyncIterator()
@@ -104,7 +104,7 @@ struct ProxySettingsMonitorTests {
         let count: Int? = try await onThread {
             let monitor = try ProxySettingsMonitor(path: folder.file)
             let seen = Locked<Int?>(nil)
-            let subscription = monitor.onChange(on: .currentRunLoop) { monitor in
+            let subscription = monitor.observe(on: .currentRunLoop) { monitor in
                 let count = (try? monitor.settings())?.http.count
                 seen.withLock { $0 = count }
             }
