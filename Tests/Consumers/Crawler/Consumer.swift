@@ -42,7 +42,7 @@ struct Crawler: Sendable {
 
     /// Loads a page. Returns its status, nil for a failure, and its links.
     func visit(_ url: URL) async -> (URL, HTTPStatus?, [URL]) {
-        guard let page = try? await session.get(url, limit: 1 << 20, timeout: .seconds(30)) else {
+        guard let page = try? await session.get(url, limit: 1 << 20, within: .seconds(30)) else {
             return (url, nil, [])
         }
         guard let text = page.text, page.fields[.contentType]?.hasPrefix("text/html") == true else {

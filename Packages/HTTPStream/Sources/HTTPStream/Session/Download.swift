@@ -4,7 +4,7 @@ public import HTTPMessage
 public import StreamKit
 
 extension HTTPSession {
-    /// Loads the resource of a URL into a file. See ``download(_:to:resuming:timeout:progress:)-(HTTPRequest,_,_,_,_)``.
+    /// Loads the resource of a URL into a file. See ``download(_:to:resuming:within:progress:)-(HTTPRequest,_,_,_,_)``.
     ///
     /// ```swift
     /// let response = try await session.download(url, to: "film.mkv", resuming: true) { progress in
@@ -19,7 +19,7 @@ extension HTTPSession {
     ///   - timeout: The time limit of the download; nil for ``Configuration/totalLimit``.
     ///   - progress: Called while bytes are received, on any thread.
     public func download(
-        _ url: URL, to path: String, resuming: Bool = false, timeout: Duration? = nil,
+        _ url: URL, to path: String, resuming: Bool = false, within timeout: Duration? = nil,
         progress: (@Sendable (HTTPProgress) -> Void)? = nil
     ) async throws(StreamError) -> HTTPResponse {
         let request: HTTPRequest
@@ -28,7 +28,7 @@ extension HTTPSession {
         } catch {
             throw StreamError(error)
         }
-        return try await download(request, to: path, resuming: resuming, timeout: timeout, progress: progress)
+        return try await download(request, to: path, resuming: resuming, within: timeout, progress: progress)
     }
 
     /// Loads a resource into a file.
@@ -52,7 +52,7 @@ extension HTTPSession {
     ///   change the file, and contain at most 64 KiB of their body.
     /// - Throws: The error of the load or of the file; `EINVAL` for a request with a body or one of the fields named above.
     public func download(
-        _ request: HTTPRequest, to path: String, resuming: Bool = false, timeout: Duration? = nil,
+        _ request: HTTPRequest, to path: String, resuming: Bool = false, within timeout: Duration? = nil,
         progress: (@Sendable (HTTPProgress) -> Void)? = nil
     ) async throws(StreamError) -> HTTPResponse {
         guard request.body == nil, !request.fields.contains(.range), !request.fields.contains(.ifRange) else {

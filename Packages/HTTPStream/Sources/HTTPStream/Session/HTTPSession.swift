@@ -80,7 +80,7 @@ public final class HTTPSession: Sendable {
     ///   - timeout: The time limit of this load; nil for ``Configuration/totalLimit``.
     /// - Throws: The error of the load. A response such as 404 is not an error.
     public func get(
-        _ url: URL, limit: Int = 16 << 20, timeout: Duration? = nil
+        _ url: URL, limit: Int = 16 << 20, within timeout: Duration? = nil
     ) async throws(StreamError) -> HTTPResponse {
         let request: HTTPRequest
         do throws(HTTPMessageError) {
@@ -88,7 +88,7 @@ public final class HTTPSession: Sendable {
         } catch {
             throw StreamError(error)
         }
-        return try await load(request, limit: limit, timeout: timeout)
+        return try await load(request, limit: limit, within: timeout)
     }
 
     /// Sends a request and returns the stream of the final response, whose head has arrived: see `StreamProperty.httpResponse`.
@@ -105,7 +105,7 @@ public final class HTTPSession: Sendable {
     /// - Throws: the error of the load. A 401 response is not an error: no credential was available, or the user declined the
     ///   prompt.
     public func open(
-        _ request: HTTPRequest, body: HTTPBody? = nil, timeout: Duration? = nil
+        _ request: HTTPRequest, body: HTTPBody? = nil, within timeout: Duration? = nil
     ) async throws(StreamError) -> ReadStream {
         var retries = 0
         return try await openRetrying(
@@ -116,19 +116,19 @@ public final class HTTPSession: Sendable {
     /// Sends a request and reads the whole response.
     ///
     /// - Parameters:
-    ///   - request: As for ``open(_:body:timeout:)``.
+    ///   - request: As for ``open(_:body:within:)``.
     ///   - body: The body, apart from the request.
     ///   - limit: The maximum number of bytes of the response body; a longer one is an error. ``Configuration/readLimit`` and
     ///     ``Configuration/bodyLimit`` limit the time.
     ///   - timeout: The time limit of this load; nil for ``Configuration/totalLimit``.
     ///   - progress: Called while bytes are sent and received, on any thread.
     public func load(
-        _ request: HTTPRequest, body: HTTPBody? = nil, limit: Int = 16 << 20, timeout: Duration? = nil,
+        _ request: HTTPRequest, body: HTTPBody? = nil, limit: Int = 16 << 20, within timeout: Duration? = nil,
         progress: (@Sendable (HTTPProgress) -> Void)? = nil
     ) async throws(StreamError) -> HTTPResponse {
         let observer = progress.map(ProgressObserver.init)
         let observed = observer?.observe(body ?? request.body.map { .bytes($0) })
-        let stream = try await open(request, body: observed ?? body, timeout: timeout)
+        let stream = try await open(request, body: observed ?? body, within: timeout)
         defer { stream.close() }
         do throws(StreamError) {
             return try await read(stream, limit, observer)

@@ -34,7 +34,7 @@ extension HTTPSession {
     /// }
     /// ```
     ///
-    /// Redirects, cookies and logins are as for ``open(_:body:timeout:)``. Proxies establish tunnels, for `http` as well. The
+    /// Redirects, cookies and logins are as for ``open(_:body:within:)``. Proxies establish tunnels, for `http` as well. The
     /// request is not sent again after a failure (``Configuration/retries``).
     ///
     /// - Parameters:
@@ -44,7 +44,7 @@ extension HTTPSession {
     /// - Throws: The error of the load; an error of domain `StreamErrorDomain.http` if the server switches to a protocol that was
     ///   not offered.
     public func upgrade(
-        _ request: HTTPRequest, to protocolName: String, timeout: Duration? = nil
+        _ request: HTTPRequest, to protocolName: String, within timeout: Duration? = nil
     ) async throws(StreamError) -> HTTPUpgrade {
         var request = request
         do throws(HTTPMessageError) {

@@ -100,11 +100,11 @@ extension HTTPSession {
         /// connection. Default 5 s; then the connection is closed.
         public var discardLimit: Duration = .seconds(5)
 
-        /// The time limit of the wait for each piece of a body in ``HTTPSession/load(_:body:limit:timeout:progress:)``. Default 75 s. It does not
-        /// limit the reads of a stream from ``HTTPSession/open(_:body:timeout:)``.
+        /// The time limit of the wait for each piece of a body in ``HTTPSession/load(_:body:limit:within:progress:)``. Default 75 s. It does not
+        /// limit the reads of a stream from ``HTTPSession/open(_:body:within:)``.
         public var readLimit: Duration = .seconds(75)
 
-        /// The time limit for a whole body in ``HTTPSession/load(_:body:limit:timeout:progress:)``. Default 10 minutes.
+        /// The time limit for a whole body in ``HTTPSession/load(_:body:limit:within:progress:)``. Default 10 minutes.
         public var bodyLimit: Duration = .seconds(600)
 
         // MARK: Other properties

@@ -140,7 +140,7 @@ import Testing
     @Test func aPauseBeyondTheTimeLimitIsNotBegun() async throws {
         let late = Self.unavailable.replacing("Retry-After: 0", with: "Retry-After: 20")
         let server = try TurnServer([late, Self.ok])
-        let response = try await session(RetryPolicy(limit: 3)).get(url(server), timeout: .seconds(10))
+        let response = try await session(RetryPolicy(limit: 3)).get(url(server), within: .seconds(10))
         #expect(response.status == .serviceUnavailable)
     }
 }

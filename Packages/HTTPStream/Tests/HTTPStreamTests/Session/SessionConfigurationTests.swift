@@ -112,7 +112,7 @@ import Testing
     @Test("a budget that is used up is no permission to wait", arguments: [Duration.zero, .seconds(-1)])
     func noTime(_ timeout: Duration) async throws {
         let url = try #require(URL(string: "http://127.0.0.1/"))
-        let error = await #expect(throws: StreamError.self) { _ = try await HTTPSession().get(url, timeout: timeout) }
+        let error = await #expect(throws: StreamError.self) { _ = try await HTTPSession().get(url, within: timeout) }
         #expect(error?.isTimeout == true)
     }
 
@@ -224,7 +224,7 @@ import Testing
                 let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
                 let first = try await session.open(HTTPRequest(method: .get, url: url))
                 defer { first.close() }
-                let second = try? await session.get(url, timeout: isChanged ? .milliseconds(50) : nil)
+                let second = try? await session.get(url, within: isChanged ? .milliseconds(50) : nil)
                 return second?.text ?? "timed out"
             }, usual: "ok", changed: "timed out", change: { $0.maximumConnectionsPerOrigin = 1 }),
         Row(

@@ -74,7 +74,7 @@ public struct WebSocketClientHandshake: Sendable {
     }
 
     /// Adds the fields of the handshake to a request. `Connection` and `Upgrade` are the task of the caller, see
-    /// `HTTPSession.upgrade(_:to:timeout:)`.
+    /// `HTTPSession.upgrade(_:to:within:)`.
     public func addFields(to request: inout HTTPRequest) throws(WebSocketError) {
         for name in [
             HTTPFieldName.webSocketKey, .webSocketVersion, .webSocketProtocol, .webSocketExtensions,

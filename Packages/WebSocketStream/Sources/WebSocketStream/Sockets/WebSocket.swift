@@ -172,7 +172,7 @@ extension WebSocket {
     ///   ``WebSocketError/Code/connectionLost`` with the failure of the connection as ``WebSocketError/underlying``.
     public static func connect(
         _ url: URL, configuration: Configuration = Configuration(), session: HTTPSession = HTTPSession(),
-        timeout: Duration? = nil
+        within timeout: Duration? = nil
     ) async throws(WebSocketError) -> WebSocket {
         guard url.fragment == nil else {
             throw .invalidArgument("The URL of a WebSocket has no fragment (RFC 6455 §3).")
@@ -192,7 +192,7 @@ extension WebSocket {
         } catch {
             throw .invalidArgument("The URL cannot be requested: \(error).")
         }
-        return try await connect(request, configuration: configuration, session: session, timeout: timeout)
+        return try await connect(request, configuration: configuration, session: session, within: timeout)
     }
 
     /// Connects to a server with a request of the caller, such as one with fields of its own.
@@ -208,10 +208,10 @@ extension WebSocket {
     ///   - configuration: The options of the socket.
     ///   - session: The session that performs the handshake.
     ///   - timeout: The time limit of the handshake; nil for that of the session.
-    /// - Throws: As ``connect(_:configuration:session:timeout:)``.
+    /// - Throws: As ``connect(_:configuration:session:within:)``.
     public static func connect(
         _ request: HTTPRequest, configuration: Configuration = Configuration(), session: HTTPSession = HTTPSession(),
-        timeout: Duration? = nil
+        within timeout: Duration? = nil
     ) async throws(WebSocketError) -> WebSocket {
         guard request.method == .get, request.body == nil else {
             throw .invalidArgument("The handshake of a WebSocket is a GET request without a body.")
@@ -222,7 +222,7 @@ extension WebSocket {
         try handshake.addFields(to: &request)
         let upgrade: HTTPUpgrade
         do throws(StreamError) {
-            upgrade = try await session.upgrade(request, to: "websocket", timeout: timeout)
+            upgrade = try await session.upgrade(request, to: "websocket", within: timeout)
         } catch {
             throw WebSocketError(error)
         }
