@@ -51,7 +51,7 @@ public func __CFHTTPAuthenticationAppliesToRequest(_ auth: CFHTTPAuthentication,
     let message: HTTPMessageState = state(of: request)
     guard let head = message.message.request else { return false }
     let authentication = currentState(of: auth).authentication
-    return authentication.place.role == .proxy || authentication.appliesTo(head)
+    return authentication.peer.role == .proxy || authentication.appliesTo(head)
 }
 
 /// Returns whether requests must be sent one at a time.

@@ -56,9 +56,9 @@ final class HTTPAuthenticationState: ObjectState, @unchecked Sendable {
         _ credentials: [HTTPAuthentication.CredentialKey: String], to request: inout HTTPRequest
     ) throws(HTTPAuthError) {
         processResponses()
-        let place = authentication.place
+        let peer = authentication.peer
         try authentication.apply(
-            to: &request, credentials: credentials, through: place.role == .proxy ? place : nil)
+            to: &request, credentials: credentials, through: peer.role == .proxy ? peer : nil)
     }
 }
 
@@ -113,7 +113,7 @@ final class AuthenticatedLoad: @unchecked Sendable {
         }
         guard isFirst else { return }
         let authentication = owner.authentication
-        let isOrigin = authentication.place.role == .origin
+        let isOrigin = authentication.peer.role == .origin
         // The origin has not seen a request that a proxy refused, and a request to another origin has no credentials.
         let sent = isOrigin ? stream.value(.httpFinalRequest) : request
         guard let sent, sent.fields[credentials.field] == credentials.value,
@@ -129,7 +129,7 @@ final class AuthenticatedLoad: @unchecked Sendable {
     /// The authentication object that a response with this status is about, once; nil if the response is about none.
     func takeObject(_ status: HTTPStatus) -> CFHTTPAuthentication? {
         let role: ProtectionSpace.Role = status == .proxyAuthenticationRequired ? .proxy : .origin
-        guard owner.authentication.place.role == role else { return nil }
+        guard owner.authentication.peer.role == role else { return nil }
         let isAnswer = progress.withLock { progress in
             defer { progress.isAnswer = false }
             return progress.isAnswer

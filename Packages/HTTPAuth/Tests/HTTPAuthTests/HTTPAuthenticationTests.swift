@@ -10,7 +10,7 @@ import Testing
         var response = try Exchange.challenge("Basic realm=\"a \\\"b\\\"\"")
         response.url = URL(string: "http://Example.org/dir/page?x")
         let authentication = try #require(HTTPAuthentication(response: response))
-        #expect(authentication.place == Exchange.origin)
+        #expect(authentication.peer == Exchange.origin)
         #expect(authentication.realm == "a \"b\"")
         #expect(authentication.method?.name == "Basic")
         #expect(authentication.isValid && authentication.requiresUserNameAndPassword)

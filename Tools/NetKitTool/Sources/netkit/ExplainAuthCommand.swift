@@ -124,7 +124,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
             : "uses the existing Kerberos ticket"
         Terminal.print(
             "\(method) \(needs)\(authentication.isConnectionBound ? ", and authenticates the connection" : "").")
-        if !authentication.place.isEncrypted {
+        if !authentication.peer.isEncrypted {
             Terminal.print("The connection is not encrypted: \(Self.exposure(of: method)).")
         }
     }
@@ -148,7 +148,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
             }
             return offer
         }
-        var facts: JSONOutput.Facts = ["offers": offers, "isEncrypted": authentication.place.isEncrypted]
+        var facts: JSONOutput.Facts = ["offers": offers, "isEncrypted": authentication.peer.isEncrypted]
         if let method = authentication.method, authentication.isValid, failure == nil {
             facts["method"] = method.name
             facts["needsPassword"] = authentication.requiresUserNameAndPassword

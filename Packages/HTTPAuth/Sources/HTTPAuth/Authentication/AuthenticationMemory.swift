@@ -24,7 +24,7 @@ public final class AuthenticationMemory: Sendable {
     ///
     /// Beyond it, servers that have only made offers are dropped first, the least recently used one first. Servers that
     /// only send challenges can therefore not displace the record of a login.
-    public static let placeLimit = 256
+    public static let peerLimit = 256
 
     /// The maximum number of realms, logins and approvals that are kept apart for one server: 32 of each.
     ///
@@ -164,7 +164,7 @@ struct AuthenticationRecords {
 
     private mutating func change(_ space: ProtectionSpace, _ body: (inout PeerRecord) -> Void) {
         let key = space.with(realm: nil)
-        if peers[key] == nil, peers.count >= AuthenticationMemory.placeLimit,
+        if peers[key] == nil, peers.count >= AuthenticationMemory.peerLimit,
             let leastNeeded = peers.min(by: { $0.value.isLessNeeded(than: $1.value) })?.key
         {
             peers[leastNeeded] = nil

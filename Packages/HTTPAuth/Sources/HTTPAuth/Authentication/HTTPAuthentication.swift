@@ -28,7 +28,7 @@ public import HTTPMessage
 /// ``update(with:to:body:through:)`` updates it explicitly.
 public final class HTTPAuthentication: Sendable {
     /// The server or proxy that asks for authentication, without a realm.
-    public let place: ProtectionSpace
+    public let peer: ProtectionSpace
 
     /// The time limit for blocking work, such as getting a Kerberos ticket, in one call of `apply`.
     public let workLimit: Duration
@@ -57,7 +57,7 @@ public final class HTTPAuthentication: Sendable {
     ///
     /// - Parameters:
     ///   - response: The response of the server or proxy.
-    ///   - place: The server or proxy that responded; its role must match the status. Nil takes it from the URL of the
+    ///   - peer: The server or proxy that responded; its role must match the status. Nil takes it from the URL of the
     ///     response. A proxy then has no host, so pass it if there can be several proxies.
     ///   - policy: The schemes that may be used.
     ///   - workLimit: See ``workLimit``.
@@ -68,18 +68,18 @@ public final class HTTPAuthentication: Sendable {
     ///
     /// Replaces `CFHTTPAuthenticationCreateFromResponse`.
     public init?(
-        response: HTTPResponse, from place: ProtectionSpace? = nil, policy: AuthenticationPolicy = .init(),
+        response: HTTPResponse, from peer: ProtectionSpace? = nil, policy: AuthenticationPolicy = .init(),
         workLimit: Duration = .seconds(30), memory: AuthenticationMemory = AuthenticationMemory(), isNamed: Bool = true
     ) {
         guard let role = ProtectionSpace.Role(asking: response.status) else { return nil }
-        precondition(place == nil || place?.role == role, "a 401 comes from an origin, a 407 from a proxy")
-        self.place = (place ?? ProtectionSpace(role, of: response.url)).with(realm: nil)
+        precondition(peer == nil || peer?.role == role, "a 401 comes from an origin, a 407 from a proxy")
+        self.peer = (peer ?? ProtectionSpace(role, of: response.url)).with(realm: nil)
         self.workLimit = workLimit
         self.memory = memory
         self.isNamed = isNamed
         url = response.url
         parser = ChallengeParser(leniency: policy.leniency, limits: policy.limits)
-        var machine = AuthenticationMachine(peer: self.place, policy: policy, memory: memory)
+        var machine = AuthenticationMachine(peer: self.peer, policy: policy, memory: memory)
         _ = machine.receive(parser.parse(response), answering: nil)
         state = Locked(State(machine: machine))
     }
@@ -89,10 +89,10 @@ public final class HTTPAuthentication: Sendable {
     /// The server has not identified itself at that point. Use this only for a server whose certificate was checked,
     /// and with a scheme that reveals little. Digest does not work this way.
     public init(
-        preemptive method: AuthenticationMethod, to place: ProtectionSpace, policy: AuthenticationPolicy = .init(),
+        preemptive method: AuthenticationMethod, to peer: ProtectionSpace, policy: AuthenticationPolicy = .init(),
         workLimit: Duration = .seconds(30), memory: AuthenticationMemory = AuthenticationMemory()
     ) {
-        self.place = place.with(realm: nil)
+        self.peer = peer.with(realm: nil)
         self.workLimit = workLimit
         self.memory = memory
         isNamed = true
@@ -100,7 +100,7 @@ public final class HTTPAuthentication: Sendable {
         parser = ChallengeParser(leniency: policy.leniency, limits: policy.limits)
         var policy = policy
         policy.methods = [method]
-        var machine = AuthenticationMachine(peer: self.place, policy: policy, memory: memory)
+        var machine = AuthenticationMachine(peer: self.peer, policy: policy, memory: memory)
         _ = machine.receive(.init(challenges: [Challenge(scheme: method.name)]), answering: nil)
         state = Locked(State(machine: machine))
     }
@@ -135,7 +135,7 @@ extension HTTPAuthentication {
     /// host is unknown.
     ///
     /// The two are separate because a realm is part of the key of a stored credential, and a host name is not a realm.
-    public var displayRealm: String { realm ?? place.host }
+    public var displayRealm: String { realm ?? peer.host }
 
     /// The protection space that a credential must be created for.
     public var space: ProtectionSpace { withMachine { $0.space } }
@@ -166,7 +166,7 @@ extension HTTPAuthentication {
     public func explain() -> AuthenticationExplanation { withMachine { $0.explanation } }
 
     /// The field for the credentials: `Authorization` or `Proxy-Authorization`.
-    public var fieldName: HTTPFieldName { place.role == .origin ? .authorization : .proxyAuthorization }
+    public var fieldName: HTTPFieldName { peer.role == .origin ? .authorization : .proxyAuthorization }
 
     /// The URLs below which the credentials are valid; empty for a proxy, and if the server is unknown.
     ///
@@ -175,9 +175,9 @@ extension HTTPAuthentication {
     ///
     /// Replaces `CFHTTPAuthenticationCopyDomains`.
     public var domains: [URL] {
-        guard place.role == .origin, let base = place.rootURL else { return [] }
+        guard peer.role == .origin, let base = peer.rootURL else { return [] }
         let listed = withMachine { $0.scheme?.domain } ?? [URLPath.folder(of: url)]
-        return listed.compactMap { URL(string: $0, relativeTo: base)?.absoluteURL }.filter { place.contains($0) }
+        return listed.compactMap { URL(string: $0, relativeTo: base)?.absoluteURL }.filter { peer.contains($0) }
     }
 
     /// The URLs of other servers in Digest's `domain`, for which the challenging server claims that the credentials are
@@ -186,9 +186,9 @@ extension HTTPAuthentication {
     /// They are for information only: ``appliesTo(_:through:)`` is false for them, because a server must not choose
     /// other recipients of a user's credentials.
     public var otherDomains: [URL] {
-        guard place.role == .origin, let base = place.rootURL else { return [] }
+        guard peer.role == .origin, let base = peer.rootURL else { return [] }
         let listed = withMachine { $0.scheme?.domain } ?? []
-        return listed.compactMap { URL(string: $0, relativeTo: base)?.absoluteURL }.filter { !place.contains($0) }
+        return listed.compactMap { URL(string: $0, relativeTo: base)?.absoluteURL }.filter { !peer.contains($0) }
     }
 
     /// Returns whether this object's credentials apply to a request. For an origin, the URL must be below one of
@@ -201,12 +201,12 @@ extension HTTPAuthentication {
     /// - Parameters:
     ///   - request: The request.
     ///   - proxy: The proxy that the request is sent to. An origin's object ignores it. A proxy's object created with a
-    ///     ``place`` needs it, because the request itself does not name its proxy.
+    ///     ``peer`` needs it, because the request itself does not name its proxy.
     ///
     /// Replaces `CFHTTPAuthenticationAppliesToRequest`.
     public func appliesTo(_ request: HTTPRequest, through proxy: ProtectionSpace? = nil) -> Bool {
-        if place.role == .proxy { return place.mayReceive(request, through: proxy) }
-        guard let url = request.url, place.contains(url) else { return false }
+        if peer.role == .proxy { return peer.mayReceive(request, through: proxy) }
+        guard let url = request.url, peer.contains(url) else { return false }
         let path = URLPath.segments(of: url)
         return domainPaths.contains { path.starts(with: $0) }
     }
@@ -229,14 +229,14 @@ extension HTTPAuthentication {
         through proxy: ProtectionSpace? = nil
     ) throws(HTTPAuthError) -> AuthenticationVerdict {
         let sent = request.fields.first { $0.name == fieldName }?.rawValue
-        if ProtectionSpace.Role(asking: response.status) == place.role {
+        if ProtectionSpace.Role(asking: response.status) == peer.role {
             let found = parser.parse(response)
             return withMachine { $0.receive(found, answering: sent) }
         }
         // A proxy's 407 for a request to an origin: the origin has not seen the request.
         let isProxyResponse = proxy != nil && ProtectionSpace.Role(asking: response.status) == .proxy
         guard let sent, !isProxyResponse else { return .accepted }
-        let isOrigin = place.role == .origin
+        let isOrigin = peer.role == .origin
         let challenges = parser.parse(response.fields, isOrigin ? .wwwAuthenticate : .proxyAuthenticate).challenges
         let scheme = AuthGrammar.text(sent.prefix { !AuthGrammar.isSpace($0) })
         var info: [Challenge.Parameter] = []
@@ -431,8 +431,8 @@ extension HTTPAuthentication {
         _ request: HTTPRequest, _ body: AuthenticationBody?, _ binding: ChannelBinding?, _ proxy: ProtectionSpace?,
         _ credential: (ProtectionSpace) -> Credential?
     ) throws(HTTPAuthError) -> AuthenticationStep {
-        guard place.mayReceive(request, through: proxy) else {
-            throw HTTPAuthError(.requestOutsideSpace, detail: "expected \(place)")
+        guard peer.mayReceive(request, through: proxy) else {
+            throw HTTPAuthError(.requestOutsideSpace, detail: "expected \(peer)")
         }
         let time = Environment.time
         while true {

@@ -16,18 +16,18 @@ extension HTTPAuthentication {
     ///   - status: The status code.
     ///   - fields: The names and values of the response's fields, in order.
     ///   - url: The URL of the request.
-    ///   - place: The server or proxy that responded; see ``init(response:from:policy:workLimit:memory:isNamed:)``.
+    ///   - peer: The server or proxy that responded; see ``init(response:from:policy:workLimit:memory:isNamed:)``.
     ///   - policy: The schemes that may be used.
     ///   - memory: The forms of earlier logins.
     /// - Throws: `HTTPMessageError` for an invalid status or field.
     public convenience init?(
-        status: Int, fields: some Sequence<(String, String)>, url: URL, from place: ProtectionSpace? = nil,
+        status: Int, fields: some Sequence<(String, String)>, url: URL, from peer: ProtectionSpace? = nil,
         policy: AuthenticationPolicy = .init(), memory: AuthenticationMemory = AuthenticationMemory()
     ) throws(HTTPMessageError) {
         guard let status = HTTPStatus(status) else { throw HTTPMessageError(.invalidStatusCode, fault: .caller) }
         var response = try HTTPResponse(status: status)
         for (name, value) in fields { try response.fields.append(value, for: name) }
         response.url = url
-        self.init(response: response, from: place, policy: policy, memory: memory)
+        self.init(response: response, from: peer, policy: policy, memory: memory)
     }
 }

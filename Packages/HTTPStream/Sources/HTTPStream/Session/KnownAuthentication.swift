@@ -51,7 +51,7 @@ final class KnownAuthentication: Sendable {
     }
 
     /// The server or proxy, without a realm.
-    var endpoint: ProtectionSpace { authentication.place }
+    var endpoint: ProtectionSpace { authentication.peer }
 
     /// Claims the login for a load. Returns false while another load uses the connection that belongs to the login: from the time
     /// at which that load found or published the login until the stream that it returned has ended.
@@ -159,7 +159,7 @@ enum LoginEvent: String {
         #if Logging
         stream[.logger]?.debug(
             "Login \(event.rawValue)",
-            metadata: ["place": "\(endpoint)", "scheme": "\(method?.name ?? "none")", "outcome": "\(event.rawValue)"])
+            metadata: ["peer": "\(endpoint)", "scheme": "\(method?.name ?? "none")", "outcome": "\(event.rawValue)"])
         #endif
     }
 }

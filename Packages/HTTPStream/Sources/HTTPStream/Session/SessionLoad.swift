@@ -393,7 +393,7 @@ extension SessionLoad {
         defer { session.challengeSemaphore.signal() }
         let wanted = wantedLogin(for: authentication)
         if let known = session.find(like: authentication, of: wanted, besides: old) { return known }
-        let policy = session.configuration.policy(for: authentication.place.role)
+        let policy = session.configuration.policy(for: authentication.peer.role)
         let pool = session.configuration.pool
         let entry: KnownAuthentication
         // The reason why a credential may not be used unless the user agrees to a weaker login than before.
@@ -426,7 +426,7 @@ extension SessionLoad {
 
     /// The user of the URL, to whose logins its origin is limited, and the password unless that was refused; nil for any user.
     private func wantedLogin(for authentication: HTTPAuthentication) -> URLLogin? {
-        guard authentication.place.role == .origin, var login else { return nil }
+        guard authentication.peer.role == .origin, var login else { return nil }
         if let password = login.password,
             refused.contains(authentication.credential(login.user, Secret(password), nil))
         {
@@ -449,7 +449,7 @@ extension SessionLoad {
     private func stored(
         _ authentication: HTTPAuthentication, _ proxy: HTTPProxy?, _ objection: inout HTTPAuthError?
     ) async throws(StreamError) -> Credential? {
-        let login = authentication.place.role == .origin ? self.login : proxy?.accountInURL
+        let login = authentication.peer.role == .origin ? self.login : proxy?.accountInURL
         if let login, let password = login.password {
             let credential = authentication.credential(login.user, Secret(password), nil)
             if isUsable(credential, authentication, &objection) { return credential }
@@ -472,7 +472,7 @@ extension SessionLoad {
             let method = authentication.method
         else { return nil }
         prompts += 1
-        let user = authentication.place.role == .origin ? login?.user : proxy?.accountInURL?.user
+        let user = authentication.peer.role == .origin ? login?.user : proxy?.accountInURL?.user
         return await prompt(
             AuthenticationPrompt(
                 space: authentication.space, method: method,

@@ -97,7 +97,7 @@ import Testing
             #expect(lines(port).filter { $0.contains("GET") }.count == 3)
             let login = try #require(log.entries.first { "\($0.message)" == "Login begins" })
             #expect(login.metadata["scheme"] == "Basic")
-            #expect(login.metadata["place"] == "origin http://127.0.0.1:\(port)")
+            #expect(login.metadata["peer"] == "origin http://127.0.0.1:\(port)")
             let all = "\(log.entries)"
             for secret in ["ann", "wrong", "right", "YW5u"] { #expect(!all.contains(secret)) }
         }
