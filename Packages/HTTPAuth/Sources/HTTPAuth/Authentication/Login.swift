@@ -4,10 +4,14 @@ struct Login: Sendable {
     let password: Secret
     let accountDomain: String?
 
-    init(_ user: String, _ password: String, _ accountDomain: String?) {
+    init(_ user: String, _ password: Secret, _ accountDomain: String?) {
         self.user = user
-        self.password = Secret(password)
+        self.password = password
         self.accountDomain = accountDomain
+    }
+
+    init(_ user: String, _ password: String, _ accountDomain: String?) {
+        self.init(user, Secret(password), accountDomain)
     }
 
     /// Returns the credential for a space. If the scheme uses account domains and none was given, it is taken from
@@ -20,5 +24,17 @@ struct Login: Sendable {
             user = String(user[user.index(after: mark)...])
         }
         return Credential(user: user, accountDomain: domain, proof: .password(password), for: space)
+    }
+}
+
+extension HTTPAuthentication {
+    /// Returns the credential of a login for this object's space.
+    ///
+    /// - Parameters:
+    ///   - user: The user name. If ``requiresAccountDomain`` and `accountDomain` is empty or nil, `DOMAIN\user` is split.
+    ///   - password: The password.
+    ///   - accountDomain: The domain of the account; nil if there is none.
+    public func credential(user: String, password: Secret, accountDomain: String? = nil) -> Credential {
+        Login(user, password, accountDomain).credential(for: space, self)
     }
 }

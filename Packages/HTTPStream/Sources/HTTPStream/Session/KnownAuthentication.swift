@@ -169,15 +169,3 @@ extension ProtectionSpace {
         self.init(role, scheme: origin.scheme, host: origin.host, port: Int(origin.port))
     }
 }
-
-extension HTTPAuthentication {
-    /// Makes a credential for this object's space. If the account has a domain and none is given, `DOMAIN\user` is split.
-    func credential(_ user: String, _ password: Secret, _ domain: String?) -> Credential {
-        var (user, domain) = (user, domain)
-        if requiresAccountDomain, domain?.isEmpty != false, let mark = user.firstIndex(of: "\\") {
-            domain = String(user[..<mark])
-            user = String(user[user.index(after: mark)...])
-        }
-        return Credential(user: user, accountDomain: domain, proof: .password(password), for: space)
-    }
-}

@@ -411,7 +411,8 @@ extension SessionLoad {
             entry = KnownAuthentication(
                 authentication, of: challenge, policy, credential, isStored: true, saves: false, pool: pool)
         } else if let answer = await ask(authentication, failure, proxy, objection) {
-            let credential = authentication.credential(answer.user, answer.password, answer.accountDomain)
+            let credential = authentication.credential(
+                user: answer.user, password: answer.password, accountDomain: answer.accountDomain)
             authentication.approve(credential)
             if let wanted, wanted.user != answer.user { login = URLLogin(user: answer.user) }
             entry = KnownAuthentication(
@@ -428,7 +429,7 @@ extension SessionLoad {
     private func wantedLogin(for authentication: HTTPAuthentication) -> URLLogin? {
         guard authentication.peer.role == .origin, var login else { return nil }
         if let password = login.password,
-            refused.contains(authentication.credential(login.user, Secret(password), nil))
+            refused.contains(authentication.credential(user: login.user, password: Secret(password)))
         {
             login.password = nil
         }
@@ -451,7 +452,7 @@ extension SessionLoad {
     ) async throws(StreamError) -> Credential? {
         let login = authentication.peer.role == .origin ? self.login : proxy?.accountInURL
         if let login, let password = login.password {
-            let credential = authentication.credential(login.user, Secret(password), nil)
+            let credential = authentication.credential(user: login.user, password: Secret(password))
             if isUsable(credential, authentication, &objection) { return credential }
         }
         do throws(HTTPAuthError) {
