@@ -52,7 +52,7 @@ func bridge<Other: AnyObject>(_ object: Unmanaged<some AnyObject>) -> Unmanaged<
     unsafeBitCast(object, to: Unmanaged<Other>.self)
 }
 
-/// The same place for a result.
+/// The same memory for a result.
 @_alwaysEmitIntoClient
 @inline(__always)
 func bridge<Object: AnyObject, Other: AnyObject>(
@@ -61,7 +61,7 @@ func bridge<Object: AnyObject, Other: AnyObject>(
     result.map { UnsafeMutableRawPointer($0).assumingMemoryBound(to: Unmanaged<Other>?.self) }
 }
 
-/// The same place for a truth value, whose layout is that of `Bool`.
+/// The same memory for a truth value, whose layout is that of `Bool`.
 @_alwaysEmitIntoClient
 @inline(__always)
 func bridge(_ result: UnsafeMutablePointer<DarwinBoolean>?) -> UnsafeMutablePointer<Bool>? {

@@ -38,7 +38,7 @@ public struct ListingEntry: Sendable, Hashable {
     public var linkTargetBytes: [UInt8]?
 
     /// Whether the entry is in the listed directory, or is the directory itself or its parent.
-    public var place = ListingPlace.inside
+    public var relation = ListingRelation.inside
 
     /// The facts as received, without the name; see ``facts``.
     var factBytes: [UInt8] = []
@@ -51,7 +51,7 @@ public struct ListingEntry: Sendable, Hashable {
         self.nameBytes = nameBytes
         self.kind = kind
         self.format = format
-        place = ListingPlace(nameBytes)
+        relation = ListingRelation(nameBytes)
     }
 }
 
@@ -79,7 +79,7 @@ extension ListingEntry {
     /// Nil for `.`, `..`, names with a slash or NUL, empty names, and names of more than 255 bytes. A server that sends such
     /// names is faulty or tries to write outside the folder.
     public var pathComponent: [UInt8]? {
-        guard (1...255).contains(nameBytes.count), ListingPlace(nameBytes) == .inside,
+        guard (1...255).contains(nameBytes.count), ListingRelation(nameBytes) == .inside,
             !nameBytes.contains(UInt8(ascii: "/")), !nameBytes.contains(0)
         else { return nil }
         return nameBytes
@@ -142,7 +142,7 @@ public enum ListingKind: Sendable, Hashable, CaseIterable {
 }
 
 /// The relation of an entry to the listed directory.
-public enum ListingPlace: Sendable, Hashable {
+public enum ListingRelation: Sendable, Hashable {
     /// An entry in the listed directory.
     case inside
     /// The listed directory itself: `.`, or the type `cdir`.

@@ -357,7 +357,7 @@ struct FormatTests {
             "type=cdir; /a/b", "type=pdir; /a", "type=dir; .", "drwxr-xr-x 1 a b 5 May 21 2020 ..", "type=dir; x",
         ]
         let places = try lines.map {
-            try ListingParser.entries(of: Array($0.utf8), ListingParserTests.options).first?.place
+            try ListingParser.entries(of: Array($0.utf8), ListingParserTests.options).first?.relation
         }
         #expect(places == [.current, .parent, .current, .parent, .inside])
     }

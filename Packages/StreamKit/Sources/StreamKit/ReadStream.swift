@@ -141,7 +141,7 @@ extension ReadStream {
     /// The targets where events are delivered, in the order in which they were added. Replaces `CFReadStreamCopyDispatchQueue`.
     public var targets: [any DeliveryTarget] { connection.targets(.reader) }
 
-    /// Adds `target` as a place where events are delivered. With several targets, each event is delivered once, on one
+    /// Adds a target where events are delivered. With several targets, each event is delivered once, on one
     /// of them. A dispatch queue does not replace run loops, nor the reverse: unschedule the others to change the target.
     ///
     /// A scheduled, open stream is kept alive until it is closed or unscheduled. Replaces

@@ -95,7 +95,7 @@ extension WriteStream {
     /// The targets where events are delivered; see ``ReadStream/targets``. Replaces `CFWriteStreamCopyDispatchQueue`.
     public var targets: [any DeliveryTarget] { connection.targets(.writer) }
 
-    /// Adds `target` as a place where events are delivered; see ``ReadStream/schedule(on:)``. Replaces
+    /// Adds a target where events are delivered; see ``ReadStream/schedule(on:)``. Replaces
     /// `CFWriteStreamScheduleWithRunLoop`.
     public func schedule(on target: any DeliveryTarget) {
         connection.schedule(.writer, on: target, stream: self)

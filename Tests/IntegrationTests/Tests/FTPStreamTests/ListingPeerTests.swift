@@ -38,7 +38,7 @@ struct ListingPeerTests {
         #expect(entries.first { $0.name == "pipe" }?.kind == .fifo)
         let link = entries.first { $0.kind == .link }
         #expect(link?.name == "link" && link?.linkTarget == "some where")
-        #expect(entries.first { $0.name == "." }?.place == .current)
+        #expect(entries.first { $0.name == "." }?.relation == .current)
         let devices = try ListingParser.entries(of: try await list("/dev/null", at: time), ListingOptions(now: now))
         #expect(devices.first?.kind == .characterDevice)
     }

@@ -16,7 +16,7 @@ struct ListingScorer: Scorer {
         if row.text("kind") == "line" { return line(row, found) }
         // This source omits the entries of the listed directory and its parent.
         let skipsDots = row.name.hasPrefix("basic-ftp")
-        let inside = skipsDots ? found.filter { $0.place == .inside } : found
+        let inside = skipsDots ? found.filter { $0.relation == .inside } : found
         let expected = row.json["entries"] as? [[String: Any]] ?? []
         guard inside.count == expected.count else {
             return .wrongFields(detail: "\(inside.count) entries instead of \(expected.count)")

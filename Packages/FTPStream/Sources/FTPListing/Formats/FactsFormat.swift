@@ -81,9 +81,9 @@ enum FactsFormat {
         } else if value.isWord("dir") {
             entry.kind = .directory
         } else if value.isWord("cdir") {
-            (entry.kind, entry.place) = (.directory, .current)
+            (entry.kind, entry.relation) = (.directory, .current)
         } else if value.isWord("pdir") {
-            (entry.kind, entry.place) = (.directory, .parent)
+            (entry.kind, entry.relation) = (.directory, .parent)
         } else if value.beginsWithWord("os.unix=") {
             setUnixKind(of: &entry, value.dropFirst("os.unix=".utf8.count))
         }

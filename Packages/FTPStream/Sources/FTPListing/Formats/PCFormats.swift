@@ -40,7 +40,7 @@ enum WindowsFormat {
         }), start + 4 < bytes.count {
             entry.linkTargetBytes = Array(bytes[(start + 4)...])
             entry.nameBytes = Array(bytes[..<start])
-            entry.place = ListingPlace(entry.nameBytes)
+            entry.relation = ListingRelation(entry.nameBytes)
             return
         }
         guard bytes.last == UInt8(ascii: "]"), let open = bytes.lastIndex(of: UInt8(ascii: "[")), open > 1,
@@ -48,7 +48,7 @@ enum WindowsFormat {
         else { return }
         entry.linkTargetBytes = Array(bytes[(open + 1)...].dropLast())
         entry.nameBytes = Array(bytes[..<(open - 1)])
-        entry.place = ListingPlace(entry.nameBytes)
+        entry.relation = ListingRelation(entry.nameBytes)
     }
 }
 

@@ -118,7 +118,7 @@ enum UnixFormat {
         entry.nameBytes = Array(bytes[..<split])
         let target = bytes[(split + arrow.count)...]
         entry.linkTargetBytes = target.isEmpty ? nil : Array(target)
-        entry.place = ListingPlace(entry.nameBytes)
+        entry.relation = ListingRelation(entry.nameBytes)
     }
 }
 

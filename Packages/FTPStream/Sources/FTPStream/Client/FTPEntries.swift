@@ -77,7 +77,7 @@ public struct FTPEntries: AsyncSequence, Sendable {
                     isAtEnd = true
                     stream.close()
                     let rest = rest
-                    if let entry = try parser.finish(rest.span.bytes), entry.place == .inside { return entry }
+                    if let entry = try parser.finish(rest.span.bytes), entry.relation == .inside { return entry }
                 }
                 return nil
             } catch let error as ListingError {
@@ -103,7 +103,7 @@ public struct FTPEntries: AsyncSequence, Sendable {
                 let step = try parser.parse(rest.span.bytes.extracting(droppingFirst: used))
                 if step.consumed == 0 { return nil }
                 used += step.consumed
-                if let entry = step.entry, entry.place == .inside { return entry }
+                if let entry = step.entry, entry.relation == .inside { return entry }
             }
             return nil
         }

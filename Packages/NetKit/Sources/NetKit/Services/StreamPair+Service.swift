@@ -55,7 +55,7 @@ struct ServiceFinder: AddressFinder {
     }
 
     /// Queries the service again, so that caches and browsers remove it if it is gone.
-    func couldNotConnect(to place: FoundAddresses) {
+    func couldNotConnect(to found: FoundAddresses) {
         Task { try? resolver.reconfirm() }
     }
 }

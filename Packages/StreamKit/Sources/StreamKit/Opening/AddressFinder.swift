@@ -16,20 +16,20 @@ public protocol AddressFinder: Sendable {
 
     /// Starts the search and returns at once. `handler` receives the result, on any thread.
     ///
-    /// It is called once. After a place that is not complete (``FoundAddresses/isComplete``), it is called again, with all
+    /// It is called once. After a result that is not complete (``FoundAddresses/isComplete``), it is called again, with all
     /// addresses, whenever there are more.
     ///
     /// - Returns: cancels the search; must not wait. Called when the stream is closed.
     func start(_ handler: @escaping @Sendable (Result<FoundAddresses, StreamError>) -> Void) -> LookupToken
 
-    /// Called if none of the addresses of a place could be connected to, so that the finder need not return them again.
+    /// Called if none of the addresses of a result could be connected to, so that the finder need not return them again.
     /// Must not wait. Not called if a TLS handshake fails, since a server answered there. By default it does nothing.
-    func couldNotConnect(to place: FoundAddresses)
+    func couldNotConnect(to found: FoundAddresses)
 }
 
 extension AddressFinder {
     /// Does nothing.
-    public func couldNotConnect(to place: FoundAddresses) {}
+    public func couldNotConnect(to found: FoundAddresses) {}
 }
 
 /// The addresses and the name of the server that a stream connects to.
@@ -42,7 +42,7 @@ public struct FoundAddresses: Sendable, Hashable {
     /// for at most five seconds, and tries at most 64 addresses in all.
     public var isComplete: Bool
 
-    /// Makes a place from its addresses.
+    /// Makes a value from its parts.
     public init(addresses: [SocketAddress], name: String?, isComplete: Bool = true) {
         self.addresses = addresses
         self.name = name
@@ -59,7 +59,7 @@ extension StreamPair {
     }
 }
 
-/// Opens a connection whose addresses a ``AddressFinder`` finds first.
+/// Opens a connection whose addresses an ``AddressFinder`` finds first.
 struct FinderOpening: OpeningWork {
     /// The finder's latest answer, stored by its handler.
     private final class Answer: Sendable {
@@ -98,7 +98,7 @@ struct FinderOpening: OpeningWork {
     private let finder: any AddressFinder
     private let retryPeriod: Duration
     private var search: Search?
-    private var place: FoundAddresses?
+    private var found: FoundAddresses?
     private var tried: Set<SocketAddress> = []
     private var connector: StreamConnector?
     private var failedAttempt: FailedAttempt?
@@ -130,9 +130,9 @@ struct FinderOpening: OpeningWork {
         do throws(StreamError) {
             return try connector?.advance(connection)
         } catch {
-            guard let place, connector?.hasConnected == false else { throw error }
-            guard !place.isComplete, search?.deadline.map({ $0 > .now }) ?? true else {
-                finder.couldNotConnect(to: place)
+            guard let found, connector?.hasConnected == false else { throw error }
+            guard !found.isComplete, search?.deadline.map({ $0 > .now }) ?? true else {
+                finder.couldNotConnect(to: found)
                 throw error
             }
             connector = nil
@@ -144,30 +144,30 @@ struct FinderOpening: OpeningWork {
     /// Takes the finder's answer; nil if there are new addresses to connect to.
     private mutating func takeAnswer(of search: Search, _ connection: Connection) throws(StreamError) -> OpeningStep? {
         switch search.answer.take() {
-        case .success(let place):
-            if self.place == nil {
-                let count = place.addresses.count
+        case .success(let found):
+            if self.found == nil {
+                let count = found.addresses.count
                 connection.endStep(search.step, .succeeded(count == 1 ? "1 address" : "\(count) addresses"))
             }
-            self.place = place
-            let newAddresses = place.addresses.filter { !tried.contains($0) }
+            self.found = found
+            let newAddresses = found.addresses.filter { !tried.contains($0) }
             if let failedAttempt {
                 // A finder may announce new addresses endlessly, as any host on a link can do: limit time and number.
                 let isTooMuch = failedAttempt.end <= .now || tried.count + newAddresses.count > Self.maximumAddresses
-                if newAddresses.isEmpty ? place.isComplete : isTooMuch { throw giveUp(place, failedAttempt) }
+                if newAddresses.isEmpty ? found.isComplete : isTooMuch { throw giveUp(found, failedAttempt) }
                 if newAddresses.isEmpty { return nil }
             }
             tried.formUnion(newAddresses)
-            connector = StreamConnector(plan(for: place, newAddresses, search, connection))
+            connector = StreamConnector(plan(for: found, newAddresses, search, connection))
             return nil
         case .failure(let error):
-            if let failedAttempt, let place { throw giveUp(place, failedAttempt) }
+            if let failedAttempt, let found { throw giveUp(found, failedAttempt) }
             connection.endStep(search.step, .failed(error))
             throw error
         case nil:
             let deadline = [search.deadline, failedAttempt?.end].compactMap(\.self).min()
             if let deadline, deadline <= .now {
-                if let failedAttempt, let place { throw giveUp(place, failedAttempt) }
+                if let failedAttempt, let found { throw giveUp(found, failedAttempt) }
                 let error = StreamError(posix: 110, .openTimedOut("looking for \(finder.description)"))  // ETIMEDOUT
                 connection.endStep(search.step, .failed(error))
                 throw error
@@ -177,22 +177,22 @@ struct FinderOpening: OpeningWork {
         }
     }
 
-    private func giveUp(_ place: FoundAddresses, _ failedAttempt: FailedAttempt) -> StreamError {
-        finder.couldNotConnect(to: place)
+    private func giveUp(_ found: FoundAddresses, _ failedAttempt: FailedAttempt) -> StreamError {
+        finder.couldNotConnect(to: found)
         return failedAttempt.error
     }
 
     private func plan(
-        for place: FoundAddresses, _ addresses: [SocketAddress], _ search: Search, _ connection: Connection
+        for found: FoundAddresses, _ addresses: [SocketAddress], _ search: Search, _ connection: Connection
     ) -> ConnectPlan {
         var properties = connection.details.withLock { details in
-            details.properties[.remoteHostName] = place.name
+            details.properties[.remoteHostName] = found.name
             return details.properties
         }
         if let deadline = search.deadline {
             properties[.openLimit] = max(.milliseconds(1), Moment.now.duration(to: deadline))
         }
-        return ConnectPlan(to: .addresses(addresses, name: place.name), properties, isLast: place.isComplete)
+        return ConnectPlan(to: .addresses(addresses, name: found.name), properties, isLast: found.isComplete)
     }
 
     mutating func abandon(_ connection: Connection) {

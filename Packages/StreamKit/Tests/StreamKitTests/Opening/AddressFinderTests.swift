@@ -7,21 +7,21 @@ import Testing
 
 /// Returns scripted results, or none.
 private final class ScriptedFinder: AddressFinder {
-    let description = "the place"
-    private let place: Result<FoundAddresses, StreamError>?
+    let description = "the server"
+    private let found: Result<FoundAddresses, StreamError>?
     let started = Locked(0)
     let cancelled = Locked(0)
-    let failedPlaces = Locked<[FoundAddresses]>([])
+    let failed = Locked<[FoundAddresses]>([])
     private let handler = Locked<(@Sendable (Result<FoundAddresses, StreamError>) -> Void)?>(nil)
 
-    init(place: Result<FoundAddresses, StreamError>? = nil) {
-        self.place = place
+    init(found: Result<FoundAddresses, StreamError>? = nil) {
+        self.found = found
     }
 
     func start(_ handler: @escaping @Sendable (Result<FoundAddresses, StreamError>) -> Void) -> LookupToken {
         self.handler.withLock { $0 = handler }
         started.withLock { $0 += 1 }
-        if let place { EventLoop.shared.execute { handler(place) } }
+        if let found { EventLoop.shared.execute { handler(found) } }
         return LookupToken { [self] in
             cancelled.withLock { $0 += 1 }
             return true
@@ -29,21 +29,21 @@ private final class ScriptedFinder: AddressFinder {
     }
 
     /// Delivers another result.
-    func deliver(_ place: Result<FoundAddresses, StreamError>) {
-        handler.withLock { $0 }?(place)
+    func deliver(_ found: Result<FoundAddresses, StreamError>) {
+        handler.withLock { $0 }?(found)
     }
 
-    func couldNotConnect(to place: FoundAddresses) {
-        failedPlaces.withLock { $0.append(place) }
+    func couldNotConnect(to found: FoundAddresses) {
+        failed.withLock { $0.append(found) }
     }
 }
 
-@Suite("streams whose address is found when they open", .timeLimit(.minutes(1))) struct PlaceFinderTests {
+@Suite("streams whose address is found when they open", .timeLimit(.minutes(1))) struct AddressFinderTests {
     @Test("the found address is connected to, in all styles", arguments: [false, true])
     func found(_ blocks: Bool) async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(
-            finder: ScriptedFinder(place: .success(FoundAddresses(addresses: [listener.address], name: "www.test"))))
+            finder: ScriptedFinder(found: .success(FoundAddresses(addresses: [listener.address], name: "www.test"))))
         try pair.open()
         if blocks {
             try await onThread { try pair.input.opened() }
@@ -51,7 +51,7 @@ private final class ScriptedFinder: AddressFinder {
             try await pair.input.opened()
         }
         #expect(pair[.remoteAddress] == listener.address && pair[.remoteHostName] == "www.test")
-        #expect(pair.report.steps.map(\.kind) == [.lookup("the place"), .connect(listener.address)])
+        #expect(pair.report.steps.map(\.kind) == [.lookup("the server"), .connect(listener.address)])
         #expect(pair.report.steps.first?.outcome == .succeeded("1 address"))
         pair.close()
     }
@@ -59,15 +59,15 @@ private final class ScriptedFinder: AddressFinder {
     @Test("the finder's failure is the stream's failure")
     func failed() async throws {
         let failure = StreamError(domain: .netServices, code: -72002, sentence: Sentence("test", "not there"))
-        let pair = StreamPair(finder: ScriptedFinder(place: .failure(failure)))
+        let pair = StreamPair(finder: ScriptedFinder(found: .failure(failure)))
         try pair.open()
         await #expect(throws: failure) { try await pair.output.opened() }
-        #expect(pair.report.failure?.kind == .lookup("the place"))
+        #expect(pair.report.failure?.kind == .lookup("the server"))
     }
 
-    @Test("a place without addresses is an error, not a wait")
+    @Test("a result without addresses is an error, not a wait")
     func nothing() async throws {
-        let pair = StreamPair(finder: ScriptedFinder(place: .success(FoundAddresses(addresses: [], name: nil))))
+        let pair = StreamPair(finder: ScriptedFinder(found: .success(FoundAddresses(addresses: [], name: nil))))
         try pair.open()
         await #expect(throws: StreamError.self) { try await pair.output.opened() }
     }
@@ -75,12 +75,12 @@ private final class ScriptedFinder: AddressFinder {
     @Test(
         "a finder is notified of addresses that cannot be connected to, not of failed handshakes",
         arguments: [false, true])
-    func failedPlaces(_ answers: Bool) async throws {
+    func failed(_ answers: Bool) async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let port = try #require(listener.address.port)
         let refusing: SocketAddress = .ip(.v4(IPv4Address(127, 0, 0, 2)), port: port)
-        let place = FoundAddresses(addresses: [answers ? listener.address : refusing], name: "www.test")
-        let finder = ScriptedFinder(place: .success(place))
+        let found = FoundAddresses(addresses: [answers ? listener.address : refusing], name: "www.test")
+        let finder = ScriptedFinder(found: .success(found))
         var properties = StreamProperties()
         if answers { properties[.tls] = TLSConfiguration() }
         let pair = StreamPair(finder: finder, properties: properties)
@@ -88,7 +88,7 @@ private final class ScriptedFinder: AddressFinder {
         let opening = Task { try await pair.input.opened() }
         if answers { _ = try await onThread { Glibc.close(try listener.accept()) } }
         await #expect(throws: StreamError.self) { try await opening.value }
-        #expect(finder.failedPlaces.withLock { $0 } == (answers ? [] : [place]))
+        #expect(finder.failed.withLock { $0 } == (answers ? [] : [found]))
     }
 
     /// Makes a pair that waits for further addresses as long as a slow machine needs.
@@ -101,7 +101,7 @@ private final class ScriptedFinder: AddressFinder {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let port = try #require(listener.address.port)
         func dead(_ last: UInt8) -> SocketAddress { .ip(.v4(IPv4Address(127, 0, 0, last)), port: port) }
-        let finder = ScriptedFinder(place: .success(FoundAddresses(addresses: [dead(2)], name: nil, isComplete: false)))
+        let finder = ScriptedFinder(found: .success(FoundAddresses(addresses: [dead(2)], name: nil, isComplete: false)))
         let pair = patientPair(finder)
         try pair.open()
         let opening = Task { try await pair.input.opened() }
@@ -117,8 +117,8 @@ private final class ScriptedFinder: AddressFinder {
         } else {
             await #expect(throws: StreamError.self) { try await opening.value }
         }
-        #expect(pair.report.steps.map(\.kind) == [.lookup("the place"), .connect(dead(2)), .connect(last)])
-        #expect(finder.failedPlaces.withLock { $0 } == (answers ? [] : [whole]))
+        #expect(pair.report.steps.map(\.kind) == [.lookup("the server"), .connect(dead(2)), .connect(last)])
+        #expect(finder.failed.withLock { $0 } == (answers ? [] : [whole]))
         #expect(finder.cancelled.withLock { $0 } == 1)
         pair.close()
     }
@@ -132,7 +132,7 @@ private final class ScriptedFinder: AddressFinder {
             let address = SocketAddress.ip(.v4(IPv4Address(127, 1, high, low)), port: port)
             return .success(FoundAddresses(addresses: [address], name: nil, isComplete: false))
         }
-        let finder = ScriptedFinder(place: next(0))
+        let finder = ScriptedFinder(found: next(0))
         let pair = patientPair(finder)
         try pair.open()
         let opening = Task { try await pair.input.opened() }
@@ -149,7 +149,7 @@ private final class ScriptedFinder: AddressFinder {
         let error = await #expect(throws: StreamError.self) { try await opening.value }
         #expect(error?.isPOSIX(ECONNREFUSED) == true)
         #expect(pair.report.steps.count <= 1 + FinderOpening.maximumAddresses)
-        #expect(finder.failedPlaces.withLock { $0.count } == 1)
+        #expect(finder.failed.withLock { $0.count } == 1)
         pair.close()
     }
 
@@ -177,7 +177,7 @@ private final class ScriptedFinder: AddressFinder {
             try await pair.input.opened()
             Issue.record("the stream opened")
         } catch {
-            #expect(error == .timedOut && "\(error)".contains("looking for the place"))
+            #expect(error == .timedOut && "\(error)".contains("looking for the server"))
         }
         #expect(finder.cancelled.withLock { $0 } == 1)
     }
