@@ -42,34 +42,34 @@ final class ThreadParker: Watcher, @unchecked Sendable {
         eventfd_read(event, &count)
     }
 
-    /// Waits at all these places at once, until one of them is signalled or the deadline passes.
+    /// Waits for all of these at once, until one of them is signalled or the deadline passes.
     ///
-    /// Returns the index of one place that was signalled. Any other place that was signalled, too, keeps a latch, so that its
+    /// Returns the index of one that was signalled. Any other one that was signalled, too, keeps a latch, so that its
     /// next wait ends at once.
-    func block(at places: [WaitPoint.Place], until deadline: Moment?) -> (wake: Wake, index: Int) {
+    func block(for all: [WaitPoint.Readiness], until deadline: Moment?) -> (wake: Wake, index: Int) {
         var result: (Wake, Int)?
         var parked = 0
-        while result == nil, parked < places.count {
-            if let wake = places[parked].park(self) { result = (wake, parked) } else { parked += 1 }
+        while result == nil, parked < all.count {
+            if let wake = all[parked].park(self) { result = (wake, parked) } else { parked += 1 }
         }
-        let (wake, ready) = result == nil ? poll(places, until: deadline) : (.ready, nil)
-        for index in 0..<parked where !places[index].unpark(self) {
-            if result == nil { result = (places[index].wake, index) } else { places[index].latch() }
+        let (wake, ready) = result == nil ? poll(all, until: deadline) : (.ready, nil)
+        for index in 0..<parked where !all[index].unpark(self) {
+            if result == nil { result = (all[index].wake, index) } else { all[index].latch() }
         }
         // Otherwise a spurious wake: the parker may be fired by a wait that ended before it was returned to the pool.
         return result ?? (wake, ready ?? 0)
     }
 
-    /// Waits until fired, until the descriptor of a place is ready, or until the deadline. Returns the index of a ready place.
-    private func poll(_ places: [WaitPoint.Place], until deadline: Moment?) -> (Wake, Int?) {
-        withUnsafeTemporaryAllocation(of: pollfd.self, capacity: places.count + 1) { sets in
-            for (index, place) in places.enumerated() { sets.initializeElement(at: index, to: place.pollSet) }
-            sets.initializeElement(at: places.count, to: pollfd(fd: event, events: Int16(POLLIN), revents: 0))
+    /// Waits until fired, until the descriptor of one of them is ready, or until the deadline. Returns the index of a ready one.
+    private func poll(_ all: [WaitPoint.Readiness], until deadline: Moment?) -> (Wake, Int?) {
+        withUnsafeTemporaryAllocation(of: pollfd.self, capacity: all.count + 1) { sets in
+            for (index, readiness) in all.enumerated() { sets.initializeElement(at: index, to: readiness.pollSet) }
+            sets.initializeElement(at: all.count, to: pollfd(fd: event, events: Int16(POLLIN), revents: 0))
             while true {
                 let count = Glibc.poll(sets.baseAddress, nfds_t(sets.count), pollTimeout(until: deadline))
                 if count > 0 {
-                    if sets[places.count].revents != 0 { reset() }
-                    return (.ready, places.indices.first { sets[$0].revents != 0 })
+                    if sets[all.count].revents != 0 { reset() }
+                    return (.ready, all.indices.first { sets[$0].revents != 0 })
                 }
                 if count == 0 {
                     if let deadline, Moment.now >= deadline { return (.timedOut, nil) }
@@ -81,7 +81,7 @@ final class ThreadParker: Watcher, @unchecked Sendable {
     }
 }
 
-extension WaitPoint.Place {
+extension WaitPoint.Readiness {
     /// Parks the parker here. Returns nil, or the reason why it is not parked.
     fileprivate func park(_ parker: ThreadParker) -> Wake? {
         switch point.park(parker, half, for: interest) {

@@ -52,7 +52,7 @@ open class WaitPoint: @unchecked Sendable {
     }
 
     /// One half of a point, with the readiness to wait for.
-    public struct Place: Sendable {
+    public struct Readiness: Sendable {
         /// The point.
         public let point: WaitPoint
         /// The half of the point.
@@ -110,14 +110,14 @@ open class WaitPoint: @unchecked Sendable {
     /// Waits on the calling thread, as ``block(_:for:until:)`` does, at this point and at others.
     ///
     /// A subclass that represents work overrides it, so that the thread does the work. Call only while inside the half, and only
-    /// if no other thread waits at those places.
+    /// if no other thread waits for those.
     @available(*, noasync, message: "blocks the thread; use readerWait or writerWait")
     open func block(
-        _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Place]
+        _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Readiness]
     ) -> BlockedWake {
         guard let parker = ThreadParker.take() else { return .here(.failed(EMFILE)) }
         defer { parker.returnToPool() }
-        let (wake, index) = parker.block(at: [Place(self, half, for: interest)] + others, until: deadline)
+        let (wake, index) = parker.block(for: [Readiness(self, half, for: interest)] + others, until: deadline)
         return index == 0 ? .here(wake) : .elsewhere(index - 1, wake)
     }
 

@@ -14,7 +14,7 @@ extension EventLoopsTests {
             await onThread { [here, others] in
                 here.block(
                     .reader, for: .readable, until: deadline,
-                    minding: others.map { WaitPoint.Place($0, .reader, for: .readable) })
+                    minding: others.map { WaitPoint.Readiness($0, .reader, for: .readable) })
             }
         }
 
@@ -25,7 +25,7 @@ extension EventLoopsTests {
         private var isAnyParked: Bool { here.isReaderParked || others.contains(where: \.isReaderParked) }
 
         @Test(arguments: [BlockedWake.here(.ready), .elsewhere(0, .ready), .elsewhere(1, .ready)])
-        func reportsTheSignalledPlace(_ expected: BlockedWake) async {
+        func reportsTheSignalledPoint(_ expected: BlockedWake) async {
             let point =
                 switch expected {
                 case .here: here

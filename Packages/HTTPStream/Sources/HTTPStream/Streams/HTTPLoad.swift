@@ -1043,7 +1043,7 @@ extension HTTPLoad {
     /// The wait points of a block; none if a step only ended its turn.
     ///
     /// Mutating although it changes nothing: a borrowed load would be copied for the call.
-    mutating func waitPoints(of block: Block) -> (WaitPoint.Place?, WaitPoint.Place?) {
+    mutating func waitPoints(of block: Block) -> (WaitPoint.Readiness?, WaitPoint.Readiness?) {
         switch block.reason {
         case .decision:
             return (proxies?.decision.map { .init($0.point, .reader, for: .readable) }, nil)

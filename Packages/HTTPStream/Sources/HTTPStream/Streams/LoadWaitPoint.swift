@@ -28,7 +28,7 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
         /// The block for which the watcher is registered.
         var watched: HTTPLoad.Block?
         /// The wait points where the watcher was registered; it may have fired at one of them since.
-        var watchedPoints: (WaitPoint.Place?, WaitPoint.Place?)
+        var watchedPoints: (WaitPoint.Readiness?, WaitPoint.Readiness?)
         /// Set when a waiter arrives while another thread uses the lent connection or the stream of the request's body. The
         /// waiter is woken afterwards.
         var wakesAfterwards = false
@@ -253,12 +253,12 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
     /// Waits on the calling thread, which watches the load's connection itself. The connection is lent to the thread meanwhile.
     @available(*, noasync)
     override func block(
-        _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Place]
+        _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Readiness]
     ) -> BlockedWake {
         enum Wait {
             case unnecessary
             case atPoint(until: Moment?)
-            case lent(HTTPLoad.Block, Place, Place?)
+            case lent(HTTPLoad.Block, Readiness, Readiness?)
         }
         var deferred = DeferredActions()
         let wait = withState { state -> Wait in
@@ -285,7 +285,7 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
             return .here(.ready)
         }
         defer { endLending() }
-        let callers = [Place(self, half, for: interest)] + others
+        let callers = [Readiness(self, half, for: interest)] + others
         let end = [deadline, block.deadline].compactMap(\.self).min()
         switch first.point.block(
             first.half, for: first.interest, until: end, minding: callers + (second.map { [$0] } ?? []))

@@ -172,7 +172,7 @@ struct FinderOpening: OpeningWork {
                 connection.endStep(search.step, .failed(error))
                 throw error
             }
-            let point = WaitPoint.Place(search.answer.point, .reader, for: .readable)
+            let point = WaitPoint.Readiness(search.answer.point, .reader, for: .readable)
             return .wait(.init(points: [point], deadline: deadline))
         }
     }

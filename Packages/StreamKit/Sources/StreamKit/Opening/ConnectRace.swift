@@ -122,7 +122,7 @@ struct ConnectRace: Sendable {
             connection.endAllSteps(.failed(error))
             throw error
         }
-        var points = attempts.map { WaitPoint.Place($0.point, .writer, for: .writable) }
+        var points = attempts.map { WaitPoint.Readiness($0.point, .writer, for: .writable) }
         if let lookup { points.append(.init(lookup.answers.point, .reader, for: .readable)) }
         return .init(points: points, deadline: [time, plan.deadline].compactMap(\.self).min())
     }

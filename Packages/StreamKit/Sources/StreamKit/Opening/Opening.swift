@@ -187,13 +187,13 @@ final class Opening: WaitPoint, @unchecked Sendable {
     /// Opens the stream on the calling thread, unless the item is held elsewhere.
     @available(*, noasync)
     override func block(
-        _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Place]
+        _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Readiness]
     ) -> BlockedWake {
         guard var item = takeItem(asThread: true) else {
             defer { state.withLock { $0.idleThreads -= 1 } }
             return super.block(half, for: interest, until: deadline, minding: others)
         }
-        let callers = [Place(self, half, for: interest)] + others
+        let callers = [Readiness(self, half, for: interest)] + others
         var wake = Wake.ready
         while let wait = step(&item, after: wake) {
             let first = wait.points[0]
@@ -225,7 +225,7 @@ private final class OpeningWatcher: Watcher, @unchecked Sendable {
     // Unchecked only because the superclass is: the state is an atomic and constants.
 
     private let opening: Opening
-    private let points: [WaitPoint.Place]
+    private let points: [WaitPoint.Readiness]
     private let fired = Atomic<Bool>(false)
     private let timer = AtomicLazyReference<LoopTimer>()
 
@@ -267,7 +267,7 @@ private final class OpeningWatcher: Watcher, @unchecked Sendable {
 enum OpeningStep: Sendable {
     /// The wait points to watch, at least one, and the deadline, before which nothing more can be done.
     struct Wait: Sendable {
-        var points: [WaitPoint.Place]
+        var points: [WaitPoint.Readiness]
         var deadline: Moment?
     }
 
