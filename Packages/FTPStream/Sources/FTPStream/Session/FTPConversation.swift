@@ -41,6 +41,8 @@ struct FTPConversation: Sendable {
     private let timerTarget: FTPTimerTarget
     private(set) var control: FTPControl?
     private(set) var data: StreamPair?
+    /// The bytes of a download that a check for bytes has received.
+    var ahead = ReadAhead()
     /// The data connection of an upload over TLS after its close_notify was sent.
     private var lingering: FTPLingeringClose?
     private(set) var listener: Socket?

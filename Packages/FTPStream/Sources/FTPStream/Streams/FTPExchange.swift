@@ -64,6 +64,8 @@ final class FTPExchange: StreamTransport {
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         try transfer { (conversation, data) throws(StreamError) in
+            let early = conversation.ahead.take(into: &buffer)
+            if early > 0 { return .moved(early) }
             guard let count = try data.input.tryRead(into: &buffer) else {
                 conversation.waitForData(.reader)
                 return .wouldBlock(.readable)
@@ -74,11 +76,17 @@ final class FTPExchange: StreamTransport {
         }
     }
 
+    /// Reads ahead: at the end of the data there is nothing to read before the server's final reply.
     func peek() throws(StreamError) -> Attempt {
-        try transfer { conversation, data in
-            if data.input.hasBytesAvailable || data.input.status == .error { return .moved(1) }
-            conversation.waitForData(.reader)
-            return .wouldBlock(.readable)
+        try transfer { (conversation, data) throws(StreamError) in
+            if !conversation.ahead.isEmpty { return .moved(1) }
+            guard let count = try conversation.ahead.fill(from: data.input) else {
+                conversation.waitForData(.reader)
+                return .wouldBlock(.readable)
+            }
+            if count > 0 { return .moved(1) }
+            try conversation.finishTransfer()
+            return nil
         }
     }
 
@@ -247,5 +255,36 @@ extension FTPExchange {
             state.settings.set(value, named: name)
             return true
         }
+    }
+}
+
+/// Bytes of a download that were received before the reader asked for them.
+struct ReadAhead {
+    private static let size = 16 * 1024
+    private var bytes: [UInt8] = []
+    private var used = 0
+    private var end = 0
+
+    var isEmpty: Bool { used == end }
+
+    /// Reads bytes of a stream without waiting: nil if there are none yet, 0 at the end. Must be empty.
+    mutating func fill(from input: ReadStream) throws(StreamError) -> Int? {
+        if bytes.isEmpty { bytes = [UInt8](repeating: 0, count: Self.size) }
+        guard let count = try input.tryRead(into: &bytes) else { return nil }
+        (used, end) = (0, count)
+        return count
+    }
+
+    /// Moves bytes to the front of the buffer, and returns their number.
+    mutating func take(into buffer: inout MutableRawSpan) -> Int {
+        let count = min(end - used, buffer.byteCount)
+        guard count > 0 else { return 0 }
+        buffer.withUnsafeMutableBytes { memory in
+            bytes.withUnsafeBytes {
+                memory.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[used..<used + count]))
+            }
+        }
+        used += count
+        return count
     }
 }
