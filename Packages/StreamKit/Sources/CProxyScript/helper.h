@@ -4,6 +4,9 @@
 // The helper's argv[0]. What follows is seconds, bytes and, for tests, a system call with three arguments.
 #define NETKIT_PAC_NAME "netkit: proxy script"
 
+// The helper program of an installed shared library, relative to the library's folder.
+#define NETKIT_PAC_PROGRAM "../libexec/netkit/proxy-script"
+
 // The descriptor of the helper's end of the socket: the only one that it keeps.
 #define NETKIT_PAC_SOCKET 3
 

@@ -8,7 +8,7 @@
 // Why that is safe. The program runs as a helper only if its argv[0] says so and descriptor 3 is a socket that its parent process made
 // (helper.c), so that no user can start a helper by accident or gain anything by doing it on purpose. This side starts one only if
 // the constructor that takes over is a part of the executed file, not of a library that was loaded later: else main() would
-// run. Programs with more privileges than their user are refused, and PR_SET_NO_NEW_PRIVS keeps execve from granting any.
+// run. An installed shared library comes with a helper program instead, in the place that NETKIT_PAC_PROGRAM names. Programs with more privileges than their user are refused, and PR_SET_NO_NEW_PRIVS keeps execve from granting any.
 
 #define _GNU_SOURCE
 #include "CProxyScript.h"
@@ -22,6 +22,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
@@ -37,6 +38,7 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char reason[256];
 static const char *missing;
+static char helper[PATH_MAX] = "/proc/self/exe"; // the file to execute
 
 // True if the constructor is in the file that the kernel executed, which /proc/self/exe names.
 static int is_in_program(void) {
@@ -58,6 +60,18 @@ static int is_in_program(void) {
     return 0;
 }
 
+// Finds the helper program beside the shared library that contains this function.
+static int find_program(void) {
+    Dl_info library;
+    char folder[PATH_MAX], path[PATH_MAX + sizeof NETKIT_PAC_PROGRAM];
+    if (!dladdr((void *)(uintptr_t)&netkit_pac_helper, &library) || !realpath(library.dli_fname, folder)) return 0;
+    char *end = strrchr(folder, '/');
+    if (!end) return 0;
+    *end = 0;
+    snprintf(path, sizeof path, "%s/%s", folder, NETKIT_PAC_PROGRAM);
+    return access(path, X_OK) == 0 && realpath(path, helper) != NULL;
+}
+
 static void examine(void) {
     struct netkit_pac_engine engine;
     void *library = NULL;
@@ -67,8 +81,8 @@ static void examine(void) {
     if (missing) return;
     if (getauxval(AT_SECURE))
         missing = "scripts are not run by a program with more privileges than its user";
-    else if (!is_in_program())
-        missing = "scripts are not run by a program that loads StreamKit as a shared library";
+    else if (!is_in_program() && !find_program())
+        missing = "scripts are not run by a program that loads StreamKit as a shared library without " NETKIT_PAC_PROGRAM;
 }
 
 const char *netkit_pac_missing(void) {
@@ -90,7 +104,7 @@ static int execute(int file, char *const words[], char *const environment[]) {
 #endif
         for (long other = sysconf(_SC_OPEN_MAX) - 1; other > NETKIT_PAC_SOCKET; other--) close((int)other);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
-    execve("/proc/self/exe", words, environment);
+    execve(helper, words, environment);
     return errno;
 }
 

@@ -13,6 +13,9 @@ final class BridgedConnection: Sendable {
         /// stayed open.
         var isUpgraded = false
         var level: String?
+        /// Called with the stream to use when TLS has replaced it, or could not.
+        var onNewInput: (@Sendable (ReadStream) -> Void)?
+        var onNewOutput: (@Sendable (WriteStream) -> Void)?
     }
 
     private let state: Locked<State>
@@ -135,9 +138,15 @@ final class BridgedConnection: Sendable {
         return true
     }
 
+    func onNewInput(_ body: @escaping @Sendable (ReadStream) -> Void) { state.withLock { $0.onNewInput = body } }
+    func onNewOutput(_ body: @escaping @Sendable (WriteStream) -> Void) { state.withLock { $0.onNewOutput = body } }
+
     private func reattach() {
         if inputRelay.hasClient { attachInput() }
         if outputRelay.hasClient { attachOutput() }
+        let (onInput, onOutput) = state.withLock { ($0.onNewInput, $0.onNewOutput) }
+        if let onInput, let input { onInput(input) }
+        if let onOutput, let output { onOutput(output) }
     }
 }
 

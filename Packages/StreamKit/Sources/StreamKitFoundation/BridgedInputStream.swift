@@ -68,6 +68,11 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
         return input
     }
 
+    /// Sets a function that is called when TLS begins on the open connection, with the stream that replaces ``readStream``; with the same
+    /// stream if TLS cannot begin. The stream has no client then and is not scheduled.
+    @_spi(CoreFoundation)
+    public func onReplacement(_ body: @escaping @Sendable (ReadStream) -> Void) { connection.onNewInput(body) }
+
     // MARK: Opening and closing
 
     /// Starts to open the stream and returns at once. An immediate failure appears in `streamStatus`.

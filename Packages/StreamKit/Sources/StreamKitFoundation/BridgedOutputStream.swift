@@ -64,6 +64,11 @@ public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate 
         return output
     }
 
+    /// Sets a function that is called when TLS begins on the open connection, with the stream that replaces ``writeStream``; with the same
+    /// stream if TLS cannot begin. The stream has no client then and is not scheduled.
+    @_spi(CoreFoundation)
+    public func onReplacement(_ body: @escaping @Sendable (WriteStream) -> Void) { connection.onNewOutput(body) }
+
     // MARK: Opening and closing
 
     /// Starts to open the stream and returns at once. An immediate failure appears in `streamStatus`.

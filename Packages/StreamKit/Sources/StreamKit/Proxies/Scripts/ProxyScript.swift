@@ -21,7 +21,8 @@ internal import HostResolver
 /// machine's name and address.
 ///
 ///
-/// A program that loads StreamKit as a shared library, or that has more privileges than its user, cannot run scripts.
+/// A program that has more privileges than its user cannot run scripts, nor one that loads StreamKit as a shared library, unless the
+/// library has been installed with its helper program, as CFNetwork is.
 ///
 /// Replaces `CFNetworkCopyProxiesForAutoConfigurationScript` and `CFNetworkExecuteProxyAutoConfigurationScript`.
 public struct ProxyScript: Sendable, Hashable {
