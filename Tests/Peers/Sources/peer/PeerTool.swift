@@ -12,6 +12,7 @@ import Peers
         NAME   nginx apache lighttpd python websockets tornado tls stunnel echo dnsmasq unbound dante microsocks ssh squid squid-basic tinyproxy
                vsftpd proftpd pure-ftpd pyftpdlib (user ann, password 'open sesame')
                winbind
+               negotiate squid-negotiate (Kerberos; COMMAND has a ticket of alice)
         Environment of COMMAND   PEER_PORT; PEER_ROOT, the root certificate; for web servers PEER_URL and PEER_TLS_URL
         Example   peer nginx sh -c 'curl -L --cacert "$PEER_ROOT" "$PEER_TLS_URL/chain"'
         """
@@ -32,6 +33,7 @@ import Peers
             complain("unknown peer '\(name)'\n\(usage)", status: 2)
         }
         do throws(PeerError) {
+            try realm?.start()
             try peer.start()
             try (peer as? Apache)?.write("hello", Array("hello\n".utf8))
             if arguments.count > 1 {
@@ -44,8 +46,12 @@ import Peers
         var signal: Int32 = 0
         sigwait(&signals, &signal)
         peer.stop()
+        realm?.stop()
         exit(0)
     }
+
+    /// The Kerberos realm of the peers that need one.
+    private static let realm: KerberosRealm? = CommandLine.arguments[1].hasSuffix("negotiate") ? KerberosRealm() : nil
 
     private static func peer(_ name: String) -> (any Peer)? {
         let records: [DNSRecord] = [
@@ -71,6 +77,8 @@ import Peers
         case "squid": Squid()
         case "squid-basic": Squid(asksForPassword: true)
         case "tinyproxy": Tinyproxy()
+        case "negotiate": realm.map { NegotiateApache(realm: $0) }
+        case "squid-negotiate": Squid(asksFor: [.negotiate], of: realm)
         case "vsftpd": Vsftpd(.off, hasUsers: getuid() == 0)
         case "proftpd": Proftpd()
         case "pure-ftpd": PureFTPd()
@@ -87,6 +95,7 @@ import Peers
         case let lighttpd as Lighttpd: [(HTTPListener.plain.name, lighttpd.url(""))]
         case let python as PythonHTTPServer: [(HTTPListener.plain.name, python.url(""))]
         case let server as any FTPServer: [(HTTPListener.plain.name, server.url("files/"))]
+        case let apache as NegotiateApache: [(HTTPListener.plain.name, apache.url("/kerberos/secret"))]
         case is OpenSSLServer: [(HTTPListener.tls.name, "https://localhost:\(peer.port)")]
         default: []
         }
@@ -98,10 +107,12 @@ import Peers
         command.environment = ["PEER_PORT": "\(peer.port)", "PEER_ROOT": try CertificateAuthority.shared().root]
         command.environment["PEER_URL"] = urls[HTTPListener.plain.name]
         command.environment["PEER_TLS_URL"] = urls[HTTPListener.tls.name]
+        if let realm { command.environment.merge(try realm.environment(ofUser: "alice")) { $1 } }
         let result = try command.run()
         print(result.text, terminator: "")
         _ = write(STDERR_FILENO, result.errors, result.errors.utf8.count)
         peer.stop()
+        realm?.stop()
         exit(result.status)
     }
 

@@ -77,16 +77,30 @@ public final class KerberosRealm: Peer {
     public func ticket(
         of user: String, password: String = "open sesame", seconds: Int = 3600
     ) async throws(PeerError) -> String {
-        let folder = try process.folder()
-        let cache = "FILE:\(folder.path)/tickets-\(user)-\(seconds)"
-        var command = Command(Program("kinit", package: "krb5-user"), ["-f", "-l", "\(seconds)s", "-c", cache, user])
-        command.environment = try environment()
-        command.input = Array("\(password)\n".utf8)
+        let (command, cache) = try login(user, password, seconds)
         let result = try await command.run()
         guard result.status == 0 else {
             throw PeerError(.exited, "kinit \(user): status \(result.status)", log: result.errors + result.text)
         }
         return cache
+    }
+
+    /// Gets a ticket for `user` and returns the environment variables for programs that use it. Blocks the thread meanwhile.
+    ///
+    /// - Throws: ``PeerError/Code/exited`` with the output of `kinit`.
+    public func environment(ofUser user: String) throws(PeerError) -> [String: String] {
+        let (command, cache) = try login(user, "open sesame", 3600)
+        _ = try command.check()
+        return try environment(cache)
+    }
+
+    private func login(_ user: String, _ password: String, _ seconds: Int) throws(PeerError) -> (Command, String) {
+        let folder = try process.folder()
+        let cache = "FILE:\(folder.path)/tickets-\(user)-\(seconds)"
+        var command = Command(Program("kinit", package: "krb5-user"), ["-f", "-l", "\(seconds)s", "-c", cache, user])
+        command.environment = try environment()
+        command.input = Array("\(password)\n".utf8)
+        return (command, cache)
     }
 
     private func clientConfiguration(folder: String, port: Int, skew: Int = 300) -> String {
