@@ -69,7 +69,6 @@ static Boolean start(Upload *upload);
 /// Answers a challenge of the server (401) or of the proxy (407), and sends the request again. Returns false if that is in vain.
 static Boolean answer(Upload *upload, CFHTTPMessageRef response, int which) {
     CFStreamError error = {0, 0};
-    if (!upload->user[which]) return false;
     if (!upload->authentication[which]) {
         upload->authentication[which] = CFHTTPAuthenticationCreateFromResponse(kCFAllocatorDefault, response);
     }
@@ -77,6 +76,8 @@ static Boolean answer(Upload *upload, CFHTTPMessageRef response, int which) {
         report(which ? "proxy login" : "login", error);
         return false;
     }
+    // A Kerberos ticket needs neither.
+    if (!upload->user[which] && CFHTTPAuthenticationRequiresUserNameAndPassword(upload->authentication[which])) return false;
     if (!CFHTTPMessageApplyCredentials(
             upload->request, upload->authentication[which], upload->user[which], upload->password[which], &error)) {
         report("credentials", error);

@@ -213,8 +213,10 @@ public func CFNetServiceBrowserUnscheduleFromRunLoop(
     _ browser: CFNetServiceBrowser, _ runLoop: CFRunLoop, _ runLoopMode: NSString
 ) { CFNetworkC.__CFNetServiceBrowserUnscheduleFromRunLoop(browser, runLoop, bridge(runLoopMode)) }
 
-/// Property: the settings of TLS (CFDictionary with the keys below). Set it before a stream of the pair is opened; it holds for
-/// both. A dictionary with an unknown key or an invalid value is refused (FALSE). NULL turns TLS off.
+/// Property: the settings of TLS (CFDictionary with the keys below), for both streams of the pair. Set before the streams are opened, TLS
+/// begins with the connection. Set once both streams are open, it begins at once, as after a STARTTLS command; the program must not have
+/// left unread bytes of the plain connection. A dictionary with an unknown key or an invalid value is refused (FALSE). NULL turns TLS off,
+/// before the streams are opened.
 @_alwaysEmitIntoClient
 public var kCFStreamPropertySSLSettings: NSString { bridge(CFNetworkC.__kCFStreamPropertySSLSettings) }
 
@@ -1042,7 +1044,7 @@ public var kCFNetworkProxiesProxyAutoDiscoveryEnable: NSString {
 }
 
 /// Copies the proxy settings of the environment (http_proxy and so on) or, without them, of the user's or the machine's file of NetKit.
-/// User names and passwords are left out. NULL if there are no settings, or they are invalid.
+/// User names and passwords are left out. An empty dictionary if there are no settings; NULL if they are invalid.
 ///
 /// Streams do not use them unless they are set as a property.
 @_alwaysEmitIntoClient
@@ -1070,33 +1072,9 @@ public func CFNetworkCopyProxiesForAutoConfigurationScript(
     ).map { bridge($0) }
 }
 
-/// Runs a script as CFNetworkCopyProxiesForAutoConfigurationScript does, without waiting. The script is started when the source is added
-/// to a run loop; the callback is called there, once, and the source is then invalid. Invalidating it earlier ends the script.
-///
-/// Retains the context's pointer until the source is invalidated.
-@_alwaysEmitIntoClient
-public func CFNetworkExecuteProxyAutoConfigurationScript(
-    _ proxyAutoConfigurationScript: NSString, _ targetURL: NSURL,
-    _ cb: @escaping CFProxyAutoConfigurationResultCallback, _ clientContext: UnsafeMutablePointer<CFStreamClientContext>
-) -> Unmanaged<CFRunLoopSource> {
-    CFNetworkC.__CFNetworkExecuteProxyAutoConfigurationScript(
-        bridge(proxyAutoConfigurationScript), bridge(targetURL), cb, clientContext)
-}
-
-/// Loads a script from an http, https or file URL and runs it, as CFNetworkExecuteProxyAutoConfigurationScript does. The error is
-/// kCFErrorPACFileAuth if the server requires a login.
-@_alwaysEmitIntoClient
-public func CFNetworkExecuteProxyAutoConfigurationURL(
-    _ proxyAutoConfigURL: NSURL, _ targetURL: NSURL, _ cb: @escaping CFProxyAutoConfigurationResultCallback,
-    _ clientContext: UnsafeMutablePointer<CFStreamClientContext>
-) -> Unmanaged<CFRunLoopSource> {
-    CFNetworkC.__CFNetworkExecuteProxyAutoConfigurationURL(
-        bridge(proxyAutoConfigURL), bridge(targetURL), cb, clientContext)
-}
-
 /// Creates a diagnosis of a URL. Returns NULL for a URL without a host, or without a port if its scheme has no known one.
 @_alwaysEmitIntoClient
-public func CFNetDiagnosticCreateWithURL(_ alloc: CFAllocator, _ url: NSURL) -> Unmanaged<CFNetDiagnostic> {
+public func CFNetDiagnosticCreateWithURL(_ alloc: CFAllocator?, _ url: NSURL) -> Unmanaged<CFNetDiagnostic> {
     CFNetworkC.__CFNetDiagnosticCreateWithURL(alloc, bridge(url))
 }
 

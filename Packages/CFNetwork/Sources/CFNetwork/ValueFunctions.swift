@@ -93,3 +93,68 @@ public func CFSocketSendData(
 ) -> CFSocketError {
     CoreFoundation.CFSocketSendData(s, address.map { bridge($0) }, data.map { bridge($0) }, timeout)
 }
+
+// MARK: Results
+// A function below differs from CoreFoundation's only by its result. It is chosen where Foundation's class is needed, as in
+// `CFErrorCopyDescription(error) as String`; a variable without a type gets CoreFoundation's.
+
+/// The name of the domain of errors.
+public typealias CFErrorDomain = CFString
+
+/// The domain of an error, such as `kCFErrorDomainCFNetwork`.
+@_disfavoredOverload
+public func CFErrorGetDomain(_ err: CFError!) -> CFErrorDomain! {
+    CoreFoundation.CFErrorGetDomain(err).map { bridge($0) }
+}
+
+/// The message of an error.
+@_disfavoredOverload
+public func CFErrorCopyDescription(_ err: CFError!) -> CFString! {
+    CoreFoundation.CFErrorCopyDescription(err).map { bridge($0) }
+}
+
+/// The cause of an error; nil if it is unknown.
+@_disfavoredOverload
+public func CFErrorCopyFailureReason(_ err: CFError!) -> CFString! {
+    CoreFoundation.CFErrorCopyFailureReason(err).map { bridge($0) }
+}
+
+/// The facts about an error, such as the reply of an FTP server under `kCFFTPStatusCodeKey`.
+@_disfavoredOverload
+public func CFErrorCopyUserInfo(_ err: CFError!) -> CFDictionary! {
+    CoreFoundation.CFErrorCopyUserInfo(err).map { bridge($0) }
+}
+
+/// The local address of a socket (a sockaddr).
+@_disfavoredOverload
+public func CFSocketCopyAddress(_ s: CFSocket!) -> CFData! { CoreFoundation.CFSocketCopyAddress(s).map { bridge($0) } }
+
+/// The address of a socket's peer (a sockaddr).
+@_disfavoredOverload
+public func CFSocketCopyPeerAddress(_ s: CFSocket!) -> CFData! {
+    CoreFoundation.CFSocketCopyPeerAddress(s).map { bridge($0) }
+}
+
+/// Creates a string of the text of a C string in an encoding; nil if the text is not valid.
+@_disfavoredOverload
+public func CFStringCreateWithCString(
+    _ alloc: CFAllocator!, _ cStr: UnsafePointer<CChar>!, _ encoding: CFStringEncoding
+) -> CFString! {
+    CoreFoundation.CFStringCreateWithCString(alloc, cStr, encoding).map { bridge($0) }
+}
+
+/// Creates a URL of bytes in an encoding, which may be relative to another; nil for text that is not a URL.
+@_disfavoredOverload
+public func CFURLCreateWithBytes(
+    _ allocator: CFAllocator!, _ URLBytes: UnsafePointer<UInt8>!, _ length: CFIndex, _ encoding: CFStringEncoding,
+    _ baseURL: CFURL?
+) -> CFURL! {
+    CoreFoundation.CFURLCreateWithBytes(allocator, URLBytes, length, encoding, baseURL.map { bridge($0) })
+        .map { bridge($0) }
+}
+
+/// Creates an object with a copy of bytes.
+@_disfavoredOverload
+public func CFDataCreate(_ allocator: CFAllocator!, _ bytes: UnsafePointer<UInt8>!, _ length: CFIndex) -> CFData! {
+    CoreFoundation.CFDataCreate(allocator, bytes, length).map { bridge($0) }
+}

@@ -10,6 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+// An installed library may be loaded with another toolchain's Foundation than the one that it was built with. The references are weak,
+// so that a missing function ends the program with a message and not in the dynamic linker.
+#pragma weak _CFRuntimeRegisterClass
+#pragma weak _CFRuntimeCreateInstance
+#pragma weak _CFRuntimeBridgeTypeToClass
+#pragma weak _CFDeinit
+
 _Static_assert(
     sizeof(CFRuntimeBase) == sizeof(((struct CFNObject *)0)->base), "this toolchain has another layout of CoreFoundation objects");
 
@@ -19,7 +26,34 @@ static CFStringRef describe(CFTypeRef object) { return cfn_describe(CFNObjectSta
 static Boolean equal(CFTypeRef object, CFTypeRef other) { return cfn_equal(CFNObjectState(object), CFNObjectState(other)); }
 static CFHashCode hash(CFTypeRef object) { return cfn_hash(CFNObjectState(object)); }
 
+struct CFNToolchainDifference CFNToolchainCompare(const struct CFNToolchainFunction *functions, size_t count, CFStringRef constant) {
+    for (size_t index = 0; index < count; index++)
+        if (functions[index].address == NULL) return (struct CFNToolchainDifference){"has no function ", functions[index].name};
+    if (CFGetTypeID(constant) != CFStringGetTypeID() || CFStringGetLength(constant) != 8 || CFStringGetCharacterAtIndex(constant, 7) != '1')
+        return (struct CFNToolchainDifference){"has another layout of constant strings", ""};
+    return (struct CFNToolchainDifference){NULL, NULL};
+}
+
+/// Ends the program with a message.
+static _Noreturn void refuse(struct CFNToolchainDifference found) {
+    fprintf(stderr, "CFNetwork: this toolchain's CoreFoundation %s%s; install CFNetwork with the toolchain that the program runs with\n",
+        found.difference, found.name);
+    abort();
+}
+
+static void verifyToolchain(void) {
+    const struct CFNToolchainFunction functions[] = {
+        {"_CFRuntimeRegisterClass", (const void *)_CFRuntimeRegisterClass},
+        {"_CFRuntimeCreateInstance", (const void *)_CFRuntimeCreateInstance},
+        {"_CFRuntimeBridgeTypeToClass", (const void *)_CFRuntimeBridgeTypeToClass},
+        {"_CFDeinit", (const void *)_CFDeinit},
+    };
+    struct CFNToolchainDifference found = CFNToolchainCompare(functions, sizeof functions / sizeof *functions, kCFHTTPVersion1_1);
+    if (found.difference != NULL) refuse(found);
+}
+
 static CFTypeID registerClass(const char *name, Boolean isComparable) {
+    verifyToolchain();
     CFRuntimeClass *class = calloc(1, sizeof *class); // The runtime keeps it, and its name, until the process ends.
     CFTypeID type = _kCFRuntimeNotATypeID;
     if (class != NULL) {
@@ -30,10 +64,7 @@ static CFTypeID registerClass(const char *name, Boolean isComparable) {
         class->hash = isComparable ? hash : NULL;
         type = _CFRuntimeRegisterClass(class);
     }
-    if (type == _kCFRuntimeNotATypeID) {
-        fprintf(stderr, "CFNetwork: this toolchain's CoreFoundation does not accept the class %s; use a supported toolchain\n", name);
-        abort();
-    }
+    if (type == _kCFRuntimeNotATypeID) refuse((struct CFNToolchainDifference){"does not accept the class ", name});
     return type;
 }
 
@@ -43,10 +74,7 @@ CFTypeID CFNComparableClassRegister(const char *name) { return registerClass(nam
 CFTypeRef CFNObjectCreate(CFAllocatorRef allocator, CFTypeID type, const void *state) {
     struct CFNObject *object = (struct CFNObject *)_CFRuntimeCreateInstance(allocator, type, sizeof object->state, NULL);
     if (object == NULL) return NULL;
-    if (CFGetTypeID(object) != type) {
-        fprintf(stderr, "CFNetwork: this toolchain's CoreFoundation has another object layout; use a supported toolchain\n");
-        abort();
-    }
+    if (CFGetTypeID(object) != type) refuse((struct CFNToolchainDifference){"has another layout of objects", ""});
     object->state = (void *)state;
     return object;
 }

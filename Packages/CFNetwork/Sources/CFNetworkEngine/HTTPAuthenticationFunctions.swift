@@ -28,8 +28,9 @@ public func __CFHTTPAuthenticationCreateFromResponse(
     guard let head = message.message.response else { return nullable(nil) }
     if let object = message.takeAuthentication() { return .passRetained(object) }
     let isProxy = head.status == .proxyAuthenticationRequired
+    // The program has named the proxy, and a redirect cannot change it.
     let authentication = HTTPAuthentication(
-        response: head, from: isProxy ? message.source?.proxy : nil, isNamed: message.isFromNamedHost)
+        response: head, from: isProxy ? message.source?.proxy : nil, isNamed: isProxy || message.isFromNamedHost)
     return nullable(
         authentication.flatMap {
             HTTPAuthenticationState($0).makeObject(alloc, HTTPAuthenticationState.typeID)

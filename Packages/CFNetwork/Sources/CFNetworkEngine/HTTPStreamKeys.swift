@@ -23,9 +23,12 @@ extension [String: StreamKey] {
         keys[string(__kCFStreamPropertyHTTPResponseHeader)] = .reading { stream in
             stream.load?.processResponse()
             let proxy = stream.value(.httpAnsweringProxy)?.protectionSpace
-            return stream.value(.httpResponse).flatMap {
-                HTTPMessageState.makeMessage(AnyHTTPMessage($0), .init(load: stream.load, proxy: proxy))
+            guard var response = stream.value(.httpResponse) else { return nil }
+            // The stream has removed the chunks: a program may add the body and serialize the message.
+            if response.fields[.transferEncoding]?.lowercased() == "chunked" {
+                response.fields.remove(.transferEncoding)
             }
+            return HTTPMessageState.makeMessage(AnyHTTPMessage(response), .init(load: stream.load, proxy: proxy))
         }
         let proxy = string(__kCFStreamPropertyHTTPProxy)
         keys[proxy] = .dictionary(proxy) { stream, dictionary in

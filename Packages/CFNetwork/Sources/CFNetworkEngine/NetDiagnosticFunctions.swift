@@ -58,7 +58,7 @@ public func CFNetDiagnosticCreateWithStreams(
 }
 
 @_cdecl("CFNetDiagnosticCreateWithURL") @implementation
-public func __CFNetDiagnosticCreateWithURL(_ alloc: CFAllocator, _ url: CFURL) -> Unmanaged<CFNetDiagnostic> {
+public func __CFNetDiagnosticCreateWithURL(_ alloc: CFAllocator?, _ url: CFURL) -> Unmanaged<CFNetDiagnostic> {
     let state = URL(string: string(url)).flatMap { NetDiagnosticState($0) }
     return nullable(state?.makeObject(alloc, NetDiagnosticState.typeID))
 }

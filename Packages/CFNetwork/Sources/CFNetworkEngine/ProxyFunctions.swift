@@ -9,8 +9,12 @@ internal import StreamKit
 
 @_cdecl("CFNetworkCopySystemProxySettings") @implementation
 public func __CFNetworkCopySystemProxySettings() -> Unmanaged<CFDictionary>? {
-    guard let settings = try? ProxySettings.system() else { return nil }
-    return settings.cfDictionary
+    do throws(StreamError) {
+        // Programs release the result without comparing it with NULL: Apple's systems always have settings.
+        return try ProxySettings.system()?.cfDictionary ?? .fromOpaque(CFNDictionaryCreate().toOpaque())
+    } catch {
+        return nil
+    }
 }
 
 @_cdecl("CFNetworkCopyProxiesForURL") @implementation

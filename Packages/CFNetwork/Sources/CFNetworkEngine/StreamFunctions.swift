@@ -28,9 +28,10 @@ private func makePair(_ input: InputStream?, _ output: OutputStream?) -> CFNPair
     guard let input = input as? BridgedInputStream, let output = output as? BridgedOutputStream else {
         return CFNPair(reader: nil, writer: nil)
     }
+    let settings = DictionarySettings()
     return CFNPair(
-        reader: Unmanaged<ObjectState>.passRetained(ReadStreamState(input)).toOpaque(),
-        writer: Unmanaged<ObjectState>.passRetained(WriteStreamState(output)).toOpaque())
+        reader: Unmanaged<ObjectState>.passRetained(ReadStreamState(input, settings: settings)).toOpaque(),
+        writer: Unmanaged<ObjectState>.passRetained(WriteStreamState(output, settings: settings)).toOpaque())
 }
 
 /// The states of a pair over a connected socket, which the pair borrows; no states for a negative descriptor.

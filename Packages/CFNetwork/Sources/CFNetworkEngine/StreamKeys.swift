@@ -61,13 +61,12 @@ extension StreamKey {
         _ key: String, _ apply: @escaping @Sendable (StreamState, NSDictionary?) -> Bool
     ) -> StreamKey {
         StreamKey(
-            value: { $0.dictionaries.withLock { $0[key] }?.value },
+            value: { $0.settings[key] },
             set: { stream, value in
                 let dictionary = (value as? [AnyHashable: Any]).map { NSDictionary(dictionary: $0) }
                 if value != nil, dictionary == nil { return false }
                 guard apply(stream, dictionary) else { return false }
-                let kept = dictionary.map { StreamState.Dictionary(value: $0) }
-                stream.dictionaries.withLock { $0[key] = kept }
+                stream.settings[key] = dictionary
                 return true
             })
     }
@@ -152,7 +151,8 @@ extension StreamKey {
         let key = string(__kCFStreamPropertySSLSettings)
         let certificates = string(__kCFStreamSSLCertificates)
         return .dictionary(key) { stream, settings in
-            guard stream.status == .notOpen else { return false }
+            // A pair is set up through each of its streams, although one suffices.
+            if stream.status != .notOpen, let settings, stream.settings[key] == settings { return true }
             guard let settings else { return stream.setFoundationValue(nil, key) }
             guard let parts = settings[certificates] else { return stream.setFoundationValue(settings, key) }
             guard let parts = parts as? [Data], !parts.isEmpty,
@@ -164,16 +164,19 @@ extension StreamKey {
         }
     }
 
-    /// A level of security. TLS cannot begin on an open stream: that would replace the streams below both halves.
+    /// A level of security. The level of an open stream begins TLS at once, as the settings do.
     fileprivate static var securityLevel: StreamKey {
         let key = string(kCFStreamPropertySocketSecurityLevel)
         return StreamKey(
             value: { $0.foundationValue(key) },
             set: { stream, value in
-                guard stream.status == .notOpen, stream.setFoundationValue(value, key) else { return false }
+                let kept = (value as? String).map { NSDictionary(object: $0, forKey: NSString(string: key)) }
+                if stream.status != .notOpen, let kept, stream.settings[key] == kept { return true }
+                guard stream.setFoundationValue(value, key) else { return false }
+                stream.settings[key] = kept
                 // Without TLS, the settings have no effect any more.
-                if stream.value(.tls) == nil {
-                    stream.dictionaries.withLock { $0[string(__kCFStreamPropertySSLSettings)] = nil }
+                if stream.value(.tls) == nil, stream.value(.tlsInformation) == nil {
+                    stream.settings[string(__kCFStreamPropertySSLSettings)] = nil
                 }
                 return true
             })

@@ -5,7 +5,7 @@ internal import EventLoops
 internal import Foundation
 internal import RunLoopDelivery
 internal import StreamKit
-internal import StreamKitFoundation
+@_spi(CoreFoundation) internal import StreamKitFoundation
 
 /// The state of a CFReadStream or a CFWriteStream: a stream of StreamKit.
 ///
@@ -22,19 +22,28 @@ class StreamState: ObjectState, @unchecked Sendable {
     private struct Schedule {
         var targets: [RunLoopTarget] = []
         var hasReportedOpen = false
+        /// Nil until the first setting.
+        var settings: DictionarySettings?
     }
-    private let schedule = Locked(Schedule())
-    /// The settings that were made by a dictionary, by key.
-    let dictionaries = Locked<[String: Dictionary]>([:])
+    private let schedule: Locked<Schedule>
     /// The properties in addition to those of Foundation's streams.
     private let keys: StreamKeys
 
-    /// A dictionary that a program has set; it is never changed.
-    struct Dictionary: @unchecked Sendable {
-        let value: NSDictionary
+    /// - Parameter settings: what both streams of a pair share.
+    init(keys: StreamKeys, settings: DictionarySettings? = nil) {
+        self.keys = keys
+        schedule = Locked(Schedule(settings: settings))
     }
 
-    init(keys: StreamKeys) { self.keys = keys }
+    /// The settings that were made by dictionaries.
+    final var settings: DictionarySettings {
+        schedule.withLock { schedule in
+            if let settings = schedule.settings { return settings }
+            let settings = DictionarySettings()
+            schedule.settings = settings
+            return settings
+        }
+    }
 
     /// The key under which a CFStream returns its state, for functions of this library.
     static let stateKey = "CFNetwork.state"
@@ -88,6 +97,17 @@ class StreamState: ObjectState, @unchecked Sendable {
         if isLast { removeClient() }
     }
 
+    /// Moves the client and the schedule to the stream below, which TLS on an open connection has replaced, and away from `old`.
+    fileprivate final func moveTargets(from old: (RunLoopTarget) -> Void) {
+        let targets = schedule.withLock { $0.targets }
+        if targets.isEmpty { return }
+        attachClient()
+        for target in targets {
+            old(target)
+            add(target)
+        }
+    }
+
     /// Whether an event is reported. A client that was removed and set again hears once more that the stream has opened.
     fileprivate final func isNew(_ event: StreamEvent) -> Bool {
         guard event == .openCompleted else { return true }
@@ -130,10 +150,11 @@ final class ReadStreamState: StreamState, @unchecked Sendable {
 
     private let httpLoad: HTTPLoad?
 
-    init(_ stream: BridgedInputStream, keys: StreamKeys = .socket, load: HTTPLoad? = nil) {
+    init(_ stream: BridgedInputStream, keys: StreamKeys = .socket, settings: DictionarySettings? = nil) {
         below = .bridged(stream)
-        httpLoad = load
-        super.init(keys: keys)
+        httpLoad = nil
+        super.init(keys: keys, settings: settings)
+        stream.onReplacement { [weak self] new in self?.replace(by: new) }
     }
 
     init(_ stream: ReadStream, keys: StreamKeys, load: HTTPLoad? = nil) {
@@ -168,8 +189,14 @@ final class ReadStreamState: StreamState, @unchecked Sendable {
         }
     }
 
-    /// The stream below once it is open: TLS has begun then, and nothing replaces it any more.
+    /// The stream below once it is open. TLS that begins on the open connection replaces it, on a thread that may use the stream.
     private var opened: ReadStream?
+
+    private func replace(by new: ReadStream) {
+        let old = opened
+        if old != nil { opened = new }
+        moveTargets { target in if let old, old !== new { old.unschedule(from: target) } }
+    }
 
     func attach(_ object: CFReadStream) { self.object = object }
 
@@ -230,10 +257,23 @@ final class WriteStreamState: StreamState, @unchecked Sendable {
     /// The CFStream that owns this state. Set once, before the stream can be used.
     private weak var object: CFWriteStream?
 
-    init(_ stream: BridgedOutputStream, keys: StreamKeys = .socket, finishesAtClose: Bool = false) {
+    init(
+        _ stream: BridgedOutputStream, keys: StreamKeys = .socket, settings: DictionarySettings? = nil,
+        finishesAtClose: Bool = false
+    ) {
         self.stream = stream
         self.finishesAtClose = finishesAtClose
-        super.init(keys: keys)
+        super.init(keys: keys, settings: settings)
+        stream.onReplacement { [weak self] new in self?.replace(by: new) }
+    }
+
+    /// The stream below when it was opened.
+    private var opened: WriteStream?
+
+    private func replace(by new: WriteStream) {
+        let old = opened
+        if old != nil { opened = new }
+        moveTargets { target in if let old, old !== new { old.unschedule(from: target) } }
     }
 
     override var summary: String { "write stream, \(status)" }
@@ -245,7 +285,11 @@ final class WriteStreamState: StreamState, @unchecked Sendable {
     var writer: WriteStream { stream.writeStream }
 
     func attach(_ object: CFWriteStream) { self.object = object }
-    override func open() throws(StreamError) { try stream.writeStream.open() }
+    override func open() throws(StreamError) {
+        let writer = writer
+        opened = writer
+        try writer.open()
+    }
 
     override func close() {
         // CoreFoundation also closes a stream that is deallocated, which must not wait; its object is nil then.
@@ -283,4 +327,21 @@ final class WriteStreamState: StreamState, @unchecked Sendable {
     }
 
     func write(_ bytes: RawSpan) throws(StreamError) -> Int { try stream.writeStream.write(bytes) }
+}
+
+/// The settings that programs have made by dictionaries, by the key of the property. The streams of a pair have the same ones.
+final class DictionarySettings: Sendable {
+    /// A dictionary that a program has set; it is never changed.
+    private struct Value: @unchecked Sendable {
+        let dictionary: NSDictionary
+    }
+    private let values = Locked<[String: Value]>([:])
+
+    subscript(key: String) -> NSDictionary? {
+        get { values.withLock { $0[key] }?.dictionary }
+        set {
+            let value = newValue.map { Value(dictionary: $0) }
+            values.withLock { $0[key] = value }
+        }
+    }
 }

@@ -4,11 +4,13 @@ internal import Dispatch
 internal import EventLoops
 internal import Foundation
 internal import StreamKit
+internal import StreamKitFoundation
 
 /// A CFReadStream or InputStream of any kind as the transport of a stream that reads it: the body of an HTTP request.
 ///
 /// Theory of operation. Such a stream has no form of reading that works for every kind without waiting. A queue of this
-/// transport therefore opens, reads and closes it, one piece at a time, and the reader waits for the piece.
+/// transport therefore opens, reads and closes it, one piece at a time, and the reader waits for the piece. Closing the transport
+/// ends a read that waits for a silent source of this library; another source keeps the queue until it has bytes or ends.
 final class StreamedBody: StreamTransport, @unchecked Sendable {
     // The lock protects the state. Only the queue uses the source.
     private enum State {
@@ -23,11 +25,16 @@ final class StreamedBody: StreamTransport, @unchecked Sendable {
     private static let pieceSize = 64 * 1024
 
     private let source: any ByteSource
+    /// Ends a read of the source. It is found here, because only the queue may use the source while it is read.
+    private let interrupt: (@Sendable () -> Void)?
     private let queue = DispatchQueue(label: "CFNetwork.StreamedBody")
     private let state = Locked(State.idle)
     let waitPoint = WaitPoint(only: .reader)
 
-    init(_ source: any ByteSource) { self.source = source }
+    init(_ source: any ByteSource) {
+        self.source = source
+        interrupt = source.interruption
+    }
 
     var kind: StreamKind { .readTransport }
 
@@ -60,7 +67,7 @@ final class StreamedBody: StreamTransport, @unchecked Sendable {
             if case .closed = state { return false }
             return true
         }
-        if isIdle { queue.async { self.source.close() } }
+        if isIdle { queue.async { self.source.close() } } else { interrupt?() }
         waitPoint.close()
     }
 
@@ -117,6 +124,8 @@ protocol ByteSource: AnyObject {
     func close()
     /// The failure of the source; EIO if it has none.
     var failure: StreamError { get }
+    /// Ends a read in which another thread waits; nil if that is impossible.
+    var interruption: (@Sendable () -> Void)? { get }
 }
 
 extension CFReadStream: ByteSource {
@@ -125,6 +134,15 @@ extension CFReadStream: ByteSource {
         CFReadStreamRead(self, buffer, maxLength)
     }
     func close() { CFReadStreamClose(self) }
+
+    var interruption: (@Sendable () -> Void)? {
+        let key = cfString(StreamState.stateKey)
+        defer { key.release() }
+        guard let state = CFReadStreamCopyProperty(self, key.takeUnretainedValue()) as? ReadStreamState else {
+            return nil
+        }
+        return { state.reader.close() }
+    }
 
     var failure: StreamError {
         let error = CFReadStreamGetError(self)
@@ -139,6 +157,11 @@ extension InputStream: ByteSource {
     func openIfNeeded() -> Bool {
         if streamStatus == .notOpen { open() }
         return streamStatus != .error
+    }
+
+    var interruption: (@Sendable () -> Void)? {
+        guard let stream = (self as? BridgedInputStream)?.readStream else { return nil }
+        return { stream.close() }
     }
 
     var failure: StreamError {

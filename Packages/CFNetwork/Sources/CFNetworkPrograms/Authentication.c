@@ -337,6 +337,8 @@ static const char *proxy(void) {
     return NULL;
 }
 
+// Parity: HA-001, HA-003, HA-004, HA-005, HA-006, HA-007, HA-008, HA-009, HA-010, HA-011, HA-012, HA-021, HA-022, HA-023
+// Parity: HA-024, HA-035, HA-037, HA-038, HA-045, HM-068
 const char *CFNetworkAuthenticationProgram(void) {
     int before = openSockets();
     CHECK(PeerStart(&peer, serve) == 0);

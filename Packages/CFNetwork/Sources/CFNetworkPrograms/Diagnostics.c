@@ -9,6 +9,7 @@ static void hold(struct Peer *peer, int connection) {
     recv(connection, &byte, 1, 0); // until the client closes
 }
 
+// Parity: ND-002, ND-003, ND-004, ND-007, ND-008, ND-016
 const char *CFNetworkDiagnosticsProgram(void) {
     struct Peer peer;
     CHECK(PeerStart(&peer, hold) == 0);

@@ -55,6 +55,11 @@ static void serve(struct Peer *peer, int connection) {
                 snprintf(answer, sizeof answer, "received %zd\n", total);
                 strcat(peer->seen, answer);
             }
+            if (strstr(line, "late")) { // the reply comes when the client has seen the end of the data
+                char byte;
+                shutdown(data, SHUT_WR);
+                recv(data, &byte, 1, 0);
+            }
             close(data);
             offset = 0;
             // No confirmation before the client has ended the session: a client that waits for it waits forever.
@@ -95,6 +100,68 @@ static CFIndex readAll(CFReadStreamRef stream, UInt8 *bytes, CFIndex size) {
     return count < 0 ? -1 : total;
 }
 
+static void readEvent(CFReadStreamRef stream, CFStreamEventType event, void *info) {
+    UInt8 bytes[256];
+    CFMutableStringRef log = info;
+    if (event == kCFStreamEventOpenCompleted) CFStringAppend(log, CFSTR("open "));
+    if (event == kCFStreamEventHasBytesAvailable) CFStringAppend(log, CFReadStreamRead(stream, bytes, sizeof bytes) > 0 ? CFSTR("bytes ") : CFSTR("nothing "));
+    if (event == kCFStreamEventEndEncountered) CFStringAppend(log, CFSTR("end "));
+    if (event == kCFStreamEventErrorOccurred) CFStringAppend(log, CFSTR("error "));
+    if (event == kCFStreamEventEndEncountered || event == kCFStreamEventErrorOccurred) CFRunLoopStop(CFRunLoopGetCurrent());
+}
+
+static void writeEvent(CFWriteStreamRef stream, CFStreamEventType event, void *info) {
+    CFMutableStringRef log = info;
+    CFStringAppend(log, event == kCFStreamEventOpenCompleted ? CFSTR("open ") : event == kCFStreamEventCanAcceptBytes ? CFSTR("space ")
+        : event == kCFStreamEventEndEncountered ? CFSTR("end ") : CFSTR("error "));
+    if (event != kCFStreamEventOpenCompleted) CFRunLoopStop(CFRunLoopGetCurrent());
+}
+
+// Parity: FT-004, FT-005, FT-006, FT-007, FT-016, FT-017, FT-060
+const char *CFNetworkFTPEventsProgram(void) {
+    struct Peer peer;
+    CHECK(PeerStart(&peer, serve) == 0);
+    CFMutableStringRef log = CFStringCreateMutable(NULL, 0);
+    CFStreamClientContext context = {0, log, NULL, NULL, NULL};
+    CFOptionFlags all = kCFStreamEventOpenCompleted | kCFStreamEventHasBytesAvailable | kCFStreamEventCanAcceptBytes
+        | kCFStreamEventErrorOccurred | kCFStreamEventEndEncountered;
+    // The end of the data is not an event for bytes, although the server's reply has not arrived.
+    const char *paths[] = {"/late", "/missing"};
+    const CFStringRef orders[] = {CFSTR("open bytes end "), CFSTR("error ")};
+    for (int i = 0; i < 2; i++) {
+        CFReadStreamRef reader = createReader(&peer, paths[i]);
+        CFStringReplaceAll(log, CFSTR(""));
+        CHECK(CFReadStreamSetClient(reader, all, readEvent, &context));
+        CFReadStreamScheduleWithRunLoop(reader, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode);
+        CHECK(CFReadStreamOpen(reader) && CFReadStreamGetError(reader).domain == 0);
+        CHECK(CFReadStreamGetStatus(reader) == kCFStreamStatusOpening || CFReadStreamGetStatus(reader) == kCFStreamStatusOpen);
+        CHECK(CFRunLoopRunInMode(kCFRunLoopDefaultMode, 20, FALSE) == kCFRunLoopRunStopped && CFEqual(log, orders[i]));
+        CFReadStreamClose(reader); // before it is taken off the run loop
+        CFReadStreamSetClient(reader, kCFStreamEventNone, NULL, NULL);
+        CFReadStreamUnscheduleFromRunLoop(reader, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode);
+        CFRelease(reader);
+    }
+    // Directories: the end means that the server has made it.
+    const char *folders[] = {"/directory/", "/exists/"};
+    for (int i = 0; i < 2; i++) {
+        CFWriteStreamRef writer = createWriter(&peer, folders[i]);
+        CFStringReplaceAll(log, CFSTR(""));
+        CHECK(CFWriteStreamSetClient(writer, all, writeEvent, &context));
+        CFWriteStreamScheduleWithRunLoop(writer, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode);
+        CHECK(CFWriteStreamOpen(writer));
+        CHECK(CFRunLoopRunInMode(kCFRunLoopDefaultMode, 20, FALSE) == kCFRunLoopRunStopped);
+        CHECK(i ? CFStringHasSuffix(log, CFSTR("error ")) && CFWriteStreamGetError(writer).error == 550 : CFEqual(log, CFSTR("open end ")));
+        CFWriteStreamUnscheduleFromRunLoop(writer, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode);
+        CFWriteStreamClose(writer);
+        CFRelease(writer);
+    }
+    CFRelease(log);
+    PeerStop(&peer);
+    return NULL;
+}
+
+// Parity: FT-001, FT-002, FT-003, FT-008, FT-010, FT-011, FT-030, FT-031, FT-035, FT-036, FT-037, FT-043, FT-056
+// Parity: FT-060, FT-064
 const char *CFNetworkFTPProgram(void) {
     int before = openSockets();
     struct Peer peer;
@@ -219,6 +286,7 @@ static SInt64 number(CFDictionaryRef entry, CFStringRef key) {
     return number;
 }
 
+// Parity: FT-066, FT-067, FT-068, FT-069, FT-070
 const char *CFNetworkListingProgram(void) {
     const UInt8 *bytes = (const UInt8 *)listing;
     CFIndex length = sizeof listing - 1;

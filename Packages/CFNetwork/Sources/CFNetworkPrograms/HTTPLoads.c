@@ -2,6 +2,8 @@
 #include "Check.h"
 #include "Peer.h"
 #include <CFNetwork/CFNetwork.h>
+#include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +88,7 @@ static Boolean isNumber(CFTypeRef value, SInt64 expected) {
     return isSame;
 }
 
+// Parity: HM-060, HM-062, HM-064, HM-065, HM-066, HM-067, HM-084, HM-085, HM-086, HM-089, HM-097, HM-098, HM-105, HM-106
 const char *CFNetworkHTTPProgram(void) {
     int before = openSockets();
     struct Peer peer;
@@ -162,6 +165,7 @@ const char *CFNetworkHTTPProgram(void) {
     return NULL;
 }
 
+// Parity: HM-063, HM-107
 const char *CFNetworkUploadProgram(void) {
     int before = openSockets();
     struct Peer peer;
@@ -204,6 +208,25 @@ const char *CFNetworkUploadProgram(void) {
     CHECK(CFReadStreamGetError(stream).domain == kCFStreamErrorDomainPOSIX && CFReadStreamGetError(stream).error == 2);
     CFRelease(stream);
 
+    // A body whose source stays silent is closed with the stream, although it is being read.
+    CFWriteStreamRef writer;
+    CFStreamCreateBoundPair(NULL, &body, &writer, 4000);
+    CHECK(CFWriteStreamOpen(writer) && CFWriteStreamWrite(writer, (const UInt8 *)text, 1) == 1);
+    request = createRequest("PUT", &peer, "/u");
+    stream = CFReadStreamCreateForStreamedHTTPRequest(NULL, request, body);
+    CFReadStreamScheduleWithRunLoop(stream, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode);
+    CHECK(CFReadStreamOpen(stream));
+    while (!isNumber(CFReadStreamCopyProperty(stream, kCFStreamPropertyHTTPRequestBytesWrittenCount), 1)) CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0.01, TRUE);
+    // The next part of the body is being read.
+    CFReadStreamUnscheduleFromRunLoop(stream, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode);
+    CFReadStreamClose(stream);
+    while (CFReadStreamGetStatus(body) < kCFStreamStatusAtEnd) sched_yield(); // still open
+    CFRelease(stream);
+    CFRelease(request);
+    CFRelease(body);
+    CHECK(CFWriteStreamWrite(writer, (const UInt8 *)text, 1) == -1 && CFWriteStreamGetError(writer).error == EPIPE);
+    CFRelease(writer);
+
     // A stream that is released without being opened.
     body = CFReadStreamCreateWithBytesNoCopy(NULL, (const UInt8 *)text, 3000, kCFAllocatorNull);
     request = createRequest("PUT", &peer, "/u");
@@ -216,6 +239,7 @@ const char *CFNetworkUploadProgram(void) {
     return NULL;
 }
 
+// Parity: HM-090, HM-092, HM-098
 const char *CFNetworkHTTPConnectionsProgram(void) {
     struct Peer peer;
     for (int persists = 0; persists < 2; persists++) {
@@ -291,6 +315,7 @@ static void loadEvent(CFReadStreamRef stream, CFStreamEventType event, void *inf
     }
 }
 
+// Parity: HM-080, SK-080
 const char *CFNetworkHTTPEventsProgram(void) {
     int before = openSockets();
     struct Peer peer;

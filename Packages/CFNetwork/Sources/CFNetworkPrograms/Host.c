@@ -14,6 +14,7 @@ static CFDataRef createLoopbackAddress(void) {
     return CFDataCreate(NULL, (const UInt8 *)&address, sizeof address);
 }
 
+// Parity: HR-001, HR-002, HR-003, HR-004, HR-006, HR-008, HR-014, HR-015, HR-016, HR-017, HR-018
 const char *CFNetworkHostProgram(void) {
     Boolean isResolved = TRUE;
     CFHostRef host = CFHostCreateWithName(kCFAllocatorDefault, CFSTR("localhost"));
@@ -103,6 +104,7 @@ static void ended(CFHostRef host, CFHostInfoType kind, const CFStreamError *erro
 
 static Boolean runs(void) { return CFRunLoopRunInMode(kCFRunLoopDefaultMode, 20, FALSE) == kCFRunLoopRunStopped; }
 
+// Parity: HR-007, HR-009, HR-010, HR-011, HR-012, HR-013, HR-025
 const char *CFNetworkHostEventsProgram(void) {
     struct Client client = {0};
     CFHostClientContext context = {0, &client, retainClient, releaseClient, NULL};
@@ -155,6 +157,7 @@ static void echo(struct Peer *peer, int connection) {
     for (ssize_t count; (count = recv(connection, bytes, sizeof bytes, 0)) > 0;) send(connection, bytes, (size_t)count, MSG_NOSIGNAL);
 }
 
+// Parity: SK-011, SK-059, HR-024
 const char *CFNetworkHostStreamsProgram(void) {
     int before = openSockets();
     struct Peer peer;

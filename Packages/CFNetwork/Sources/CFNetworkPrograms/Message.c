@@ -1,5 +1,6 @@
 #include "CFNetworkPrograms.h"
 #include "Check.h"
+#include <CFNetworkRuntime.h>
 #include <CoreServices/CoreServices.h>
 #include <string.h>
 
@@ -20,6 +21,8 @@ static Boolean isBytes(CFDataRef data, const char *text) {
     return same;
 }
 
+// Parity: HM-001, HM-004, HM-007, HM-009, HM-010, HM-011, HM-013, HM-014, HM-045, HM-046, HM-047, HM-048, HM-049, HM-050
+// Parity: HM-051, HM-052
 const char *CFNetworkMessageProgram(void) {
     CFURLRef url = CFURLCreateWithString(NULL, CFSTR("http://www.example.com/form?x=1"), NULL);
     CFHTTPMessageRef request = CFHTTPMessageCreateRequest(kCFAllocatorDefault, CFSTR("POST"), url, kCFHTTPVersion1_1);
@@ -118,6 +121,7 @@ static const char *receive(const char *text, size_t split) {
     return NULL;
 }
 
+// Parity: HM-006, HM-030, HM-031, HM-032, HM-034, HM-036, HM-046, HM-048, HM-050, HM-051
 const char *CFNetworkReceivingProgram(void) {
     const char *text = "HTTP/1.1 401 Log In First\r\nWWW-Authenticate: Basic realm=\"r\"\r\nAccept: a\r\nAccept: b\r\n\r\nbody";
     for (size_t split = 0; split <= strlen(text); split++) {
@@ -151,6 +155,7 @@ const char *CFNetworkReceivingProgram(void) {
     return NULL;
 }
 
+// Parity: HM-003, SK-048
 const char *CFNetworkConstantsProgram(void) {
     CHECK(CFEqual(kCFErrorDomainCFNetwork, CFSTR("kCFErrorDomainCFNetwork")));
     CHECK(CFEqual(kCFURLErrorFailingURLErrorKey, CFSTR("NSErrorFailingURLKey"))); // the keys of NSError
@@ -160,5 +165,16 @@ const char *CFNetworkConstantsProgram(void) {
     CHECK(CFGetTypeID(kCFHTTPAuthenticationSchemeDigest) == CFStringGetTypeID());
     CFRelease(CFRetain(kCFHTTPVersion1_1)); // Constants are never deallocated.
     CHECK(kCFHostErrorHostNotFound == 1 && kCFErrorHTTPParseFailure == 303 && kCFNetServiceErrorUnknown == -72000);
+    return NULL;
+}
+
+const char *CFNetworkToolchainProgram(void) {
+    struct CFNToolchainFunction functions[] = {{"_CFRuntimeRegisterClass", (const void *)CFRetain}, {"_CFDeinit", NULL}};
+    CHECK(CFNToolchainCompare(functions, 1, kCFHTTPVersion1_1).difference == NULL);
+    struct CFNToolchainDifference found = CFNToolchainCompare(functions, 2, kCFHTTPVersion1_1);
+    CHECK(!strcmp(found.difference, "has no function ") && !strcmp(found.name, "_CFDeinit"));
+    // A string with another text, and an object that is not a string.
+    CHECK(!strcmp(CFNToolchainCompare(functions, 1, CFSTR("HTTP/1.")).difference, "has another layout of constant strings"));
+    CHECK(CFNToolchainCompare(functions, 1, (CFStringRef)kCFBooleanTrue).difference != NULL);
     return NULL;
 }

@@ -2,6 +2,7 @@
 #include "Check.h"
 #include "Peer.h"
 #include <CFNetwork/CFNetwork.h>
+#include <stdlib.h>
 #include <string.h>
 
 static CFURLRef createURL(CFStringRef text) { return CFURLCreateWithString(NULL, text, NULL); }
@@ -38,6 +39,7 @@ static Boolean isOnly(CFStringRef url, CFDictionaryRef settings, CFStringRef typ
     return is;
 }
 
+// Parity: SK-124, SK-125, SK-126, SK-127, SK-128
 const char *CFNetworkProxiesProgram(void) {
     CFMutableDictionaryRef settings = CFDictionaryCreateMutable(NULL, 0, &kCFTypeDictionaryKeyCallBacks, &kCFTypeDictionaryValueCallBacks);
     CFStringRef http = CFSTR("http://www.example.com/"), https = CFSTR("https://www.example.com/"), ftp = CFSTR("ftp://www.example.com/");
@@ -87,15 +89,27 @@ const char *CFNetworkProxiesProgram(void) {
     CHECK(copyProxies(http, settings) == NULL);
     CFRelease(settings);
 
-    // The system's settings can be NULL; those that exist are settings.
+    // The system's settings can be empty.
     proxies = copyProxies(http, NULL);
     CHECK(proxies != NULL && CFArrayGetCount(proxies) == 1);
     CFRelease(proxies);
-    CFDictionaryRef system = CFNetworkCopySystemProxySettings();
-    if (system != NULL) {
-        proxies = copyProxies(http, system);
-        CHECK(proxies != NULL && CFArrayGetCount(proxies) > 0);
-        CFRelease(proxies);
+    const char *variables[] = {"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
+    setenv("XDG_CONFIG_HOME", "/nowhere", 1);
+    for (int isSet = 0; isSet < 2; isSet++) {
+        if (isSet) setenv("http_proxy", "http://web.example:8080", 1);
+        CFDictionaryRef system = CFNetworkCopySystemProxySettings();
+        CHECK(system != NULL);
+        CHECK(isSet ? isOnly(http, system, kCFProxyTypeHTTP, CFSTR("web.example"), 8080) : isOnly(http, system, kCFProxyTypeNone, NULL, 0));
+        CFURLRef url = createURL(http), files = createURL(ftp);
+        CFHTTPMessageRef request = CFHTTPMessageCreateRequest(NULL, CFSTR("GET"), url, kCFHTTPVersion1_1);
+        CFReadStreamRef load = CFReadStreamCreateForHTTPRequest(NULL, request), transfer = CFReadStreamCreateWithFTPURL(NULL, files);
+        CHECK(CFReadStreamSetProperty(load, kCFStreamPropertyHTTPProxy, system) && CFReadStreamSetProperty(transfer, kCFStreamPropertyFTPProxy, system));
+        CFRelease(transfer);
+        CFRelease(load);
+        CFRelease(request);
+        CFRelease(files);
+        CFRelease(url);
         CFRelease(system);
     }
     return NULL;
@@ -125,6 +139,7 @@ static void serve(struct Peer *peer, int connection) {
     PeerSend(connection, "HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n");
 }
 
+// Parity: SK-129, SK-130, SK-131
 const char *CFNetworkScriptsProgram(void) {
     CFURLRef url = createURL(CFSTR("http://www.example.com/"));
     CFStringRef script = CFSTR("function FindProxyForURL(url, host) { return 'PROXY a.example:1; DIRECT'; }");

@@ -10,6 +10,7 @@
 
 static Boolean isFailure(CFStreamError error, SInt32 code) { return error.domain == kCFStreamErrorDomainNetServices && error.error == code; }
 
+// Parity: SD-080, SD-081, SD-082, SD-083, SD-101
 const char *CFNetworkServiceProgram(void) {
     CFNetServiceRef service = CFNetServiceCreate(kCFAllocatorDefault, CFSTR("local."), CFSTR("_http._tcp."), CFSTR("Étage 2"), 8080);
     CHECK(CFGetTypeID(service) == CFNetServiceGetTypeID());
@@ -126,6 +127,8 @@ static void echo(struct Peer *peer, int connection) {
     for (ssize_t count; (count = recv(connection, bytes, sizeof bytes, 0)) > 0;) send(connection, bytes, (size_t)count, MSG_NOSIGNAL);
 }
 
+// Parity: SK-012, SK-059, SD-084, SD-085, SD-086, SD-088, SD-089, SD-090, SD-092, SD-093, SD-094, SD-095, SD-096, SD-097
+// Parity: SD-098, SD-099, SD-100, SD-103
 const char *CFNetworkServicesProgram(void) {
     struct Peer peer;
     CHECK(PeerStartOnAllAddresses(&peer, echo) == 0);

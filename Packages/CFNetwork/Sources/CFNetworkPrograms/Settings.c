@@ -39,8 +39,8 @@ static const char *connectProxies(void) {
     CFDictionaryRef connect = dictionary(4, connectKeys, connectValues);
     CHECK(CFReadStreamSetProperty(reader, kCFStreamPropertyCONNECTProxy, connect));
     CFDictionaryRef back = CFWriteStreamCopyProperty(writer, kCFStreamPropertyCONNECTProxy);
-    CHECK(back == NULL || CFEqual(back, connect));
-    if (back) CFRelease(back);
+    CHECK(back != NULL && CFEqual(back, connect)); // of both streams
+    CFRelease(back);
     connectValues[2] = kCFHTTPVersion1_0;
     CFDictionaryRef old = dictionary(4, connectKeys, connectValues);
     CHECK(!CFReadStreamSetProperty(reader, kCFStreamPropertyCONNECTProxy, old));
@@ -66,6 +66,7 @@ static const char *connectProxies(void) {
     return NULL;
 }
 
+// Parity: SK-055, SK-060, SK-091, SK-092, SK-094, SK-096, SK-103, SK-110
 const char *CFNetworkSettingsProgram(void) {
     CFReadStreamRef reader;
     CFWriteStreamRef writer;
@@ -155,6 +156,7 @@ static void refuse(struct Peer *peer, int connection) {
     send(connection, "\0\x5B\0\0\0\0\0\0", 8, MSG_NOSIGNAL);
 }
 
+// Parity: SK-048, SK-114
 const char *CFNetworkSOCKSProgram(void) {
     struct Peer peer;
     CHECK(PeerStart(&peer, refuse) == 0);
@@ -184,6 +186,7 @@ const char *CFNetworkSOCKSProgram(void) {
 }
 
 /// Opens TLS over a pair of sockets in one thread: each side waits for the other by polling.
+// Parity: SK-090, SK-097, SK-098, SK-099
 const char *CFNetworkTLSProgram(const char *pem) {
     int before = openSockets(), pair[2];
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
@@ -210,7 +213,10 @@ const char *CFNetworkTLSProgram(const char *pem) {
     CFArrayRef peers = CFReadStreamCopyProperty(readers[1], kCFStreamPropertySSLPeerCertificates);
     CHECK(peers != NULL && CFArrayGetCount(peers) >= 1 && CFDataGetLength(CFArrayGetValueAtIndex(peers, 0)) > 100);
     CFRelease(peers);
-    CHECK(!CFReadStreamSetProperty(readers[1], kCFStreamPropertySSLSettings, settings[1])); // open
+    // The same settings again change nothing; others cannot replace them.
+    CHECK(CFWriteStreamSetProperty(writers[1], kCFStreamPropertySSLSettings, settings[1]));
+    CHECK(!CFReadStreamSetProperty(readers[1], kCFStreamPropertySSLSettings, settings[0]));
+    CHECK(!CFReadStreamSetProperty(readers[1], kCFStreamPropertySSLSettings, NULL));
     for (int i = 0; i < 2; i++) {
         CFReadStreamClose(readers[i]);
         CFWriteStreamClose(writers[i]);
@@ -221,5 +227,74 @@ const char *CFNetworkTLSProgram(const char *pem) {
     CFRelease(certificates);
     CFRelease(data);
     CHECK(openSockets() == before);
+    return NULL;
+}
+
+static void upgradeEvent(CFReadStreamRef stream, CFStreamEventType event, void *info) {
+    UInt8 bytes[16];
+    CFMutableStringRef log = info;
+    CFStringAppend(log, event == kCFStreamEventOpenCompleted ? CFSTR("open ") : event == kCFStreamEventHasBytesAvailable ? CFSTR("bytes ") : CFSTR("other "));
+    if (event == kCFStreamEventHasBytesAvailable && CFReadStreamRead(stream, bytes, sizeof bytes) == 5) CFRunLoopStop(CFRunLoopGetCurrent());
+}
+
+/// TLS that begins on open streams, as after a STARTTLS command: the client keeps its run loop and its events.
+// Parity: SK-093, SK-101
+const char *CFNetworkUpgradeProgram(const char *pem) {
+    for (int verifies = 0; verifies < 2; verifies++) {
+        int pair[2];
+        CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+        CFReadStreamRef readers[2];
+        CFWriteStreamRef writers[2];
+        for (int i = 0; i < 2; i++) {
+            CFStreamCreatePairWithSocket(NULL, pair[i], &readers[i], &writers[i]);
+            CHECK(CFReadStreamSetProperty(readers[i], kCFStreamPropertyShouldCloseNativeSocket, kCFBooleanTrue));
+        }
+        CFMutableStringRef log = CFStringCreateMutable(NULL, 0);
+        CFStreamClientContext context = {0, log, NULL, NULL, NULL};
+        CHECK(CFReadStreamSetClient(readers[1], kCFStreamEventOpenCompleted | kCFStreamEventHasBytesAvailable | kCFStreamEventErrorOccurred, upgradeEvent, &context));
+        CFReadStreamScheduleWithRunLoop(readers[1], CFRunLoopGetCurrent(), kCFRunLoopDefaultMode);
+        for (int i = 0; i < 2; i++) CHECK(CFReadStreamOpen(readers[i]) && CFWriteStreamOpen(writers[i]));
+        CHECK(CFWriteStreamWrite(writers[0], (const UInt8 *)"plain", 5) == 5);
+        CHECK(CFRunLoopRunInMode(kCFRunLoopDefaultMode, 20, FALSE) == kCFRunLoopRunStopped && CFEqual(log, CFSTR("open bytes ")));
+
+        CFDataRef data = CFDataCreate(NULL, (const UInt8 *)pem, (CFIndex)strlen(pem));
+        CFArrayRef certificates = CFArrayCreate(NULL, (const void **)&data, 1, &kCFTypeArrayCallBacks);
+        const void *keys[] = {kCFStreamSSLIsServer, kCFStreamSSLCertificates, kCFStreamSSLPeerName, kCFStreamSSLValidatesCertificateChain};
+        const void *values[] = {kCFBooleanTrue, certificates, CFSTR("localhost"), kCFBooleanFalse};
+        CFDictionaryRef server = dictionary(2, keys, values), client = dictionary(verifies ? 1 : 2, keys + 2, values + 2);
+        CHECK(CFReadStreamSetProperty(readers[0], kCFStreamPropertySSLSettings, server));
+        if (verifies) { // needs a name, which a socket does not have; the root of the certificate is unknown
+            CHECK(!CFWriteStreamSetProperty(writers[1], kCFStreamPropertySocketSecurityLevel, kCFStreamSocketSecurityLevelNegotiatedSSL));
+            CHECK(CFWriteStreamSetProperty(writers[1], kCFStreamPropertySSLSettings, client));
+            CHECK(CFReadStreamSetProperty(readers[1], kCFStreamPropertySSLSettings, client));
+            UInt8 byte;
+            while (CFReadStreamRead(readers[1], &byte, 1) > 0) continue;
+            CHECK(CFReadStreamGetStatus(readers[1]) == kCFStreamStatusError && CFReadStreamGetError(readers[1]).domain == kCFStreamErrorDomainSSL);
+        } else {
+            CHECK(CFReadStreamSetProperty(readers[1], kCFStreamPropertySSLSettings, client));
+            CHECK(CFWriteStreamSetProperty(writers[1], kCFStreamPropertySSLSettings, client));
+            CFDictionaryRef copy = CFWriteStreamCopyProperty(writers[1], kCFStreamPropertySSLSettings);
+            CHECK(copy != NULL && CFEqual(copy, client));
+            CFRelease(copy);
+            CHECK(CFWriteStreamWrite(writers[0], (const UInt8 *)"again", 5) == 5);
+            CHECK(CFRunLoopRunInMode(kCFRunLoopDefaultMode, 20, FALSE) == kCFRunLoopRunStopped && CFEqual(log, CFSTR("open bytes bytes ")));
+            CFArrayRef peers = CFWriteStreamCopyProperty(writers[1], kCFStreamPropertySSLPeerCertificates);
+            CHECK(peers != NULL && CFArrayGetCount(peers) >= 1);
+            CFRelease(peers);
+        }
+        CFReadStreamUnscheduleFromRunLoop(readers[1], CFRunLoopGetCurrent(), kCFRunLoopDefaultMode);
+        CHECK(CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0, FALSE) == kCFRunLoopRunFinished);
+        for (int i = 0; i < 2; i++) {
+            CFReadStreamClose(readers[i]);
+            CFWriteStreamClose(writers[i]);
+            CFRelease(readers[i]);
+            CFRelease(writers[i]);
+        }
+        CFRelease(client);
+        CFRelease(server);
+        CFRelease(certificates);
+        CFRelease(data);
+        CFRelease(log);
+    }
     return NULL;
 }

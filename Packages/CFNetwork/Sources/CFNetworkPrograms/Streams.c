@@ -46,6 +46,7 @@ static const char *expectEcho(CFReadStreamRef reader, CFWriteStreamRef writer) {
     return NULL;
 }
 
+// Parity: SK-010, SK-013, SK-014, SK-023, SK-024, SK-028, SK-030, SK-032, SK-046, SK-056, SK-057, SK-058
 const char *CFNetworkPairsProgram(void) {
     int before = openSockets();
     struct Peer peer;
@@ -129,6 +130,7 @@ const char *CFNetworkPairsProgram(void) {
     return NULL;
 }
 
+// Parity: SK-009, SK-026, SK-028, SK-030
 const char *CFNetworkBoundPairProgram(void) {
     CFReadStreamRef reader;
     CFWriteStreamRef writer;
@@ -163,6 +165,7 @@ static const char *expectError(CFReadStreamRef reader, CFStringRef domain, CFInd
     return NULL;
 }
 
+// Parity: SK-045, SK-046, SK-048, SK-049
 const char *CFNetworkErrorsProgram(void) {
     int before = openSockets();
     struct Peer peer;
@@ -231,6 +234,7 @@ static void writeEvent(CFWriteStreamRef stream, CFStreamEventType event, void *i
 static const CFOptionFlags allEvents = kCFStreamEventOpenCompleted | kCFStreamEventHasBytesAvailable | kCFStreamEventCanAcceptBytes
     | kCFStreamEventErrorOccurred | kCFStreamEventEndEncountered;
 
+// Parity: SK-033, SK-070, SK-071, SK-072, SK-073, SK-074, SK-077, SK-080
 const char *CFNetworkEventsProgram(void) {
     int before = openSockets();
     struct Peer peer;
@@ -332,6 +336,7 @@ static void queueEvent(CFReadStreamRef stream, CFStreamEventType event, void *in
     }
 }
 
+// Parity: SK-082
 const char *CFNetworkQueueProgram(void) {
     int pair[2];
     char bytes[20000] = {0};

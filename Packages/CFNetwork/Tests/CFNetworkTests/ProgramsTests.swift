@@ -8,14 +8,15 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct ProgramsTests {
     enum Program: String, Codable, CaseIterable {
-        case messages, receivedMessages, constants
+        case messages, receivedMessages, messageRules, constants, toolchain
+        case states, transfers
         case pairsOfStreams, boundPair, errors, eventsOnARunLoop, blockingWhileScheduled, eventsOnAQueue
-        case settings, socksErrors, tls
+        case settings, socksErrors, tls, upgrade
         case httpLoads, httpUploads, httpConnections, httpEvents, httpAuthentication
         case hosts, hostEvents, hostStreams
         case service, services
         case proxies, proxyScripts, diagnostics
-        case ftpTransfers, ftpListing
+        case ftpTransfers, ftpEvents, ftpListing
 
         /// Returns the condition that does not hold, or `nil`.
         func run() -> String? {
@@ -24,6 +25,10 @@ struct ProgramsTests {
                 case .messages: CFNetworkMessageProgram()
                 case .receivedMessages: CFNetworkReceivingProgram()
                 case .constants: CFNetworkConstantsProgram()
+                case .messageRules: CFNetworkMessageRulesProgram()
+                case .states: CFNetworkStatesProgram()
+                case .transfers: CFNetworkTransfersProgram()
+                case .toolchain: CFNetworkToolchainProgram()
                 case .pairsOfStreams: CFNetworkPairsProgram()
                 case .boundPair: CFNetworkBoundPairProgram()
                 case .errors: CFNetworkErrorsProgram()
@@ -33,6 +38,7 @@ struct ProgramsTests {
                 case .settings: CFNetworkSettingsProgram()
                 case .socksErrors: CFNetworkSOCKSProgram()
                 case .tls: CFNetworkTLSProgram(String(decoding: TestIdentity.pem, as: UTF8.self))
+                case .upgrade: CFNetworkUpgradeProgram(String(decoding: TestIdentity.pem, as: UTF8.self))
                 case .httpLoads: CFNetworkHTTPProgram()
                 case .httpUploads: CFNetworkUploadProgram()
                 case .httpConnections: CFNetworkHTTPConnectionsProgram()
@@ -47,6 +53,7 @@ struct ProgramsTests {
                 case .proxyScripts: CFNetworkScriptsProgram()
                 case .diagnostics: CFNetworkDiagnosticsProgram()
                 case .ftpTransfers: CFNetworkFTPProgram()
+                case .ftpEvents: CFNetworkFTPEventsProgram()
                 case .ftpListing: CFNetworkListingProgram()
                 }
             return failure.map { String(cString: $0) }

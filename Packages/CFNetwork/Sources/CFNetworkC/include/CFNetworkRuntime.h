@@ -34,6 +34,22 @@ CFMutableDictionaryRef _Nonnull CFNDictionaryCreate(void);
 /// Creates an empty array that retains its values.
 CFMutableArrayRef _Nonnull CFNArrayCreate(void);
 
+/// A function of the toolchain that this library calls, and its address; NULL if the toolchain does not have it.
+struct CFNToolchainFunction {
+    const char *_Nonnull name;
+    const void *_Nullable address;
+};
+
+/// What a toolchain differs in, and its name. NULL for a toolchain that this library can use.
+struct CFNToolchainDifference {
+    const char *_Nullable difference;
+    const char *_Nullable name;
+};
+
+/// Compares functions, and the constant string HTTP/1.1, with what this library assumes about the toolchain. CFNClassRegister does so for
+/// the functions below; Scripts/lib/cfnetwork-toolchain, when the library is installed.
+struct CFNToolchainDifference CFNToolchainCompare(const struct CFNToolchainFunction *_Nonnull functions, size_t count, CFStringRef _Nonnull constant);
+
 /// Functions of the toolchain's CoreFoundation that no header of its module map declares.
 extern void _CFRuntimeBridgeTypeToClass(CFTypeID type, const void *_Nonnull isa);
 extern void _CFDeinit(const void *_Nonnull object);

@@ -12,6 +12,9 @@ const char *_Nullable CFNetworkReceivingProgram(void);
 /// Every class of errors: constants and their texts.
 const char *_Nullable CFNetworkConstantsProgram(void);
 
+/// A toolchain that lacks what this library needs.
+const char *_Nullable CFNetworkToolchainProgram(void);
+
 /// Pairs of streams to a host, an address and a socket, blocking.
 const char *_Nullable CFNetworkPairsProgram(void);
 
@@ -27,6 +30,15 @@ const char *_Nullable CFNetworkEventsProgram(void);
 /// Blocking calls of scheduled streams.
 const char *_Nullable CFNetworkMixedProgram(void);
 
+/// The states of streams, and what reading and writing returns in each.
+const char *_Nullable CFNetworkStatesProgram(void);
+
+/// What messages accept, and phrases.
+const char *_Nullable CFNetworkMessageRulesProgram(void);
+
+/// Requests as they are sent, and responses of all kinds, with the order of events.
+const char *_Nullable CFNetworkTransfersProgram(void);
+
 /// Events on a dispatch queue.
 const char *_Nullable CFNetworkQueueProgram(void);
 
@@ -38,6 +50,9 @@ const char *_Nullable CFNetworkSOCKSProgram(void);
 
 /// TLS on both sides of a pair of sockets; the argument is the server's certificate and key.
 const char *_Nullable CFNetworkTLSProgram(const char *_Nonnull pem);
+
+/// TLS that begins on open streams; the argument is the server's certificate and key.
+const char *_Nullable CFNetworkUpgradeProgram(const char *_Nonnull pem);
 
 /// HTTP requests, blocking.
 const char *_Nullable CFNetworkHTTPProgram(void);
@@ -80,6 +95,9 @@ const char *_Nullable CFNetworkDiagnosticsProgram(void);
 
 /// FTP transfers.
 const char *_Nullable CFNetworkFTPProgram(void);
+
+/// The events of FTP streams on a run loop.
+const char *_Nullable CFNetworkFTPEventsProgram(void);
 
 /// The lines of a listing.
 const char *_Nullable CFNetworkListingProgram(void);

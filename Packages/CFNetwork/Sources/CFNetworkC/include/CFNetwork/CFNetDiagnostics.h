@@ -25,7 +25,7 @@ typedef CFIndex CFNetDiagnosticStatus;
 CF_EXPORT CFNetDiagnosticRef _Nonnull CFNetDiagnosticCreateWithStreams(CFAllocatorRef _Nullable alloc, CFReadStreamRef _Nullable readStream, CFWriteStreamRef _Nullable writeStream);
 
 /// Creates a diagnosis of a URL. Returns NULL for a URL without a host, or without a port if its scheme has no known one.
-CF_EXPORT CFNetDiagnosticRef _Nonnull CFNetDiagnosticCreateWithURL(CFAllocatorRef _Nonnull alloc, CFURLRef _Nonnull url) CF_REFINED_FOR_SWIFT;
+CF_EXPORT CFNetDiagnosticRef _Nonnull CFNetDiagnosticCreateWithURL(CFAllocatorRef _Nullable alloc, CFURLRef _Nonnull url) CF_REFINED_FOR_SWIFT;
 
 /// Sets the name of the program for CFNetDiagnosticDiagnoseProblemInteractively, by default that of the process.
 CF_EXPORT void CFNetDiagnosticSetName(CFNetDiagnosticRef _Nonnull details, CFStringRef _Nonnull name) CF_REFINED_FOR_SWIFT;

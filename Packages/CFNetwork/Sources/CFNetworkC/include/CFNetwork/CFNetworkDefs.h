@@ -49,10 +49,19 @@ CF_EXTERN_C_END
 enum { noErr = 0 };
 
 // The toolchain's CFSTR is a statement expression: it cannot be used at file scope or in a static initializer, and its text
-// must be ASCII. With -fcf-runtime-abi=swift -DCFNETWORK_CONSTANT_STRINGS, clang creates a constant object without these limits.
+// must be ASCII. With -fcf-runtime-abi=swift -DCFNETWORK_CONSTANT_STRINGS, clang creates a constant object without these limits. In C++, a
+// function object allows CFSTR everywhere; a constant at file scope is then initialized when the program starts.
 #if defined(__clang__) && defined(CFNETWORK_CONSTANT_STRINGS)
 #undef CFSTR
 #define CFSTR(text) ((CFStringRef)__builtin___CFStringMakeConstantString("" text ""))
+#elif defined(__cplusplus)
+#undef CFSTR
+#define CFSTR(text) \
+    ([]() -> CFStringRef { \
+        static struct __CFConstStr string = { \
+            {(uintptr_t)&_CF_CONSTANT_STRING_SWIFT_CLASS, _CF_CONSTANT_OBJECT_STRONG_RC, 0x07C8}, (uint8_t *)("" text ""), sizeof("" text "") - 1}; \
+        return (CFStringRef)&string; \
+    }())
 #endif
 
 #endif

@@ -96,7 +96,7 @@ CF_EXPORT const CFStringRef _Nonnull kCFNetworkProxiesProxyAutoConfigJavaScript 
 CF_EXPORT const CFStringRef _Nonnull kCFNetworkProxiesProxyAutoDiscoveryEnable CF_REFINED_FOR_SWIFT;
 
 /// Copies the proxy settings of the environment (http_proxy and so on) or, without them, of the user's or the machine's file of NetKit.
-/// User names and passwords are left out. NULL if there are no settings, or they are invalid.
+/// User names and passwords are left out. An empty dictionary if there are no settings; NULL if they are invalid.
 ///
 /// Streams do not use them unless they are set as a property.
 CF_EXPORT CFDictionaryRef _Nullable CFNetworkCopySystemProxySettings(void) CF_REFINED_FOR_SWIFT;

@@ -45,8 +45,10 @@ typedef CF_ENUM(int, CFStreamSocketSecurityProtocol) {
     kCFStreamSocketSecurityTLSv1 = 4,
 };
 
-/// Property: the settings of TLS (CFDictionary with the keys below). Set it before a stream of the pair is opened; it holds for
-/// both. A dictionary with an unknown key or an invalid value is refused (FALSE). NULL turns TLS off.
+/// Property: the settings of TLS (CFDictionary with the keys below), for both streams of the pair. Set before the streams are opened, TLS
+/// begins with the connection. Set once both streams are open, it begins at once, as after a STARTTLS command; the program must not have
+/// left unread bytes of the plain connection. A dictionary with an unknown key or an invalid value is refused (FALSE). NULL turns TLS off,
+/// before the streams are opened.
 CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertySSLSettings CF_REFINED_FOR_SWIFT;
 /// TLS setting: the level (CFString), a kCFStreamSocketSecurityLevel…; by default kCFStreamSocketSecurityLevelNegotiatedSSL.
 /// SSL 2 and SSL 3 are refused, and kCFStreamSocketSecurityLevelTLSv1 means TLS 1.2 or later.
@@ -136,7 +138,7 @@ CF_EXPORT void CFStreamCreatePairWithSocketToCFHost(CFAllocatorRef _Nullable all
 /// NULL. Both results are NULL for a name, type or domain that no service has.
 CF_EXPORT void CFStreamCreatePairWithSocketToNetService(CFAllocatorRef _Nullable alloc, CFNetServiceRef _Nonnull service, CFReadStreamRef _Nullable *_Nullable readStream, CFWriteStreamRef _Nullable *_Nullable writeStream);
 
-/// Sets the security level of both streams of a pair, before they are opened; SSLv23 means the best level that both sides support.
+/// Sets the security level of both streams of a pair, before or after they are opened; SSLv23 means the best level that both sides support.
 /// Returns whether both streams honour it: SSL 2 and SSL 3 are refused.
 CF_EXPORT Boolean CFSocketStreamPairSetSecurityProtocol(CFReadStreamRef _Nonnull socketReadStream, CFWriteStreamRef _Nonnull socketWriteStream, CFStreamSocketSecurityProtocol securityProtocol);
 

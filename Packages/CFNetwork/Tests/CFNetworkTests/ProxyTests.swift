@@ -1,0 +1,54 @@
+import CFNetwork
+import Testing
+
+/// Proxies and errors in Swift, as sources for Apple's systems use them. The programs in C test the behaviour.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct ProxyTests {
+    @Test func scriptsCallAClosure() throws {
+        final class Info { var isCalled = false }
+        weak var gone: Info?
+        var found: NSArray?
+        var code = 0
+        do {
+            let info = Info()
+            gone = info
+            var context = CFStreamClientContext(
+                version: 0, info: Unmanaged.passUnretained(info).toOpaque(),
+                retain: { Unmanaged<Info>.fromOpaque($0!).retain().toOpaque() },
+                release: { Unmanaged<Info>.fromOpaque($0!).release() }, copyDescription: nil)
+            let source = CFNetworkExecuteProxyAutoConfigurationScript(
+                "function FindProxyForURL(url, host) { return 'PROXY p.example:8080; DIRECT'; }" as CFString,
+                URL(string: "http://www.example.com/")! as CFURL,
+                { client, proxies, error in
+                    Unmanaged<Info>.fromOpaque(client).takeUnretainedValue().isCalled = true
+                    found = proxies
+                    code = error.map { CFErrorGetCode($0) } ?? 0
+                    CFRunLoopStop(CFRunLoopGetCurrent())
+                }, &context
+            ).takeRetainedValue()
+            CFRunLoopAddSource(CFRunLoopGetCurrent(), source, .defaultMode)
+            #expect(CFRunLoopRunInMode(.defaultMode, 20, false) == .stopped)
+            #expect(info.isCalled)
+        }
+        #expect(gone == nil)
+        // A machine without libpacparser reports the error of a script that cannot be run.
+        let list = try #require(found as? [[String: Any]])
+        #expect(code == 0 || (code == Int(CFNetworkErrors.cfErrorPACFileError.rawValue) && list.isEmpty))
+        #expect(code != 0 || list.first?[kCFProxyHostNameKey as String] as? String == "p.example")
+    }
+
+    @Test func errorsHaveFoundationsTypes() throws {
+        let url = URL(string: "ftp://127.0.0.1:1/file")! as CFURL
+        let stream = CFReadStreamCreateWithFTPURL(nil, url).takeRetainedValue()
+        var byte: UInt8 = 0
+        CFReadStreamOpen(stream)
+        #expect(CFReadStreamRead(stream, &byte, 1) == -1)
+        let error = try #require(CFReadStreamCopyError(stream))
+        #expect(CFErrorGetDomain(error) as String == "NSPOSIXErrorDomain" && CFErrorGetCode(error) == 111)
+        #expect((CFErrorCopyDescription(error) as String).contains("refused"))
+        let facts = try #require(CFErrorCopyUserInfo(error) as? [String: Any])
+        #expect(facts["_kCFStreamErrorCodeKey"] as? Int == 111)
+        let data = CFDataCreate(nil, [1, 2], 2) as Data
+        #expect(data == Data([1, 2]))
+    }
+}
