@@ -201,6 +201,29 @@ import Testing
         }
     }
 
+    /// The response of another HTTP client, as a status, pairs of names and values, and bytes.
+    @Test func aProofInAResponseOfAnotherClient() throws {
+        var options = DigestOptions()
+        options.requiresServerProof = true
+        var policy = AuthenticationPolicy()
+        policy.methods = [.digest(options)]
+        let server = Server(rest: "qop=\"auth-int\"")
+        for (body, isAccepted) in [(nil, false), ([1, 2], true), ([1, 3], false)] as [([UInt8]?, Bool)] {
+            let authentication = try Exchange.authentication(server.challenge(), policy: policy)
+            let (request, sent) = try apply(authentication)
+            let proof = try #require(try server.response(sent, method: "", body: [1, 2]))
+            let fields = [("Authentication-Info", "rspauth=\"\(proof)\", qop=auth-int")]
+            let verdict = try? authentication.update(status: 200, fields: fields, to: request, body: body)
+            #expect((verdict == .accepted) == isAccepted)
+        }
+        let authentication = try Exchange.authentication(server.challenge())
+        let (request, _) = try apply(authentication)
+        #expect(try authentication.update(with: Exchange.response(.ok, []), to: request, body: [1]) == .accepted)
+        #expect(throws: HTTPAuthError.self) {
+            try authentication.update(status: 200, fields: [("A", "b\r\nc")], to: request)
+        }
+    }
+
     @Test(
         "nextnonce in a response without a proof is ignored",
         arguments: ["nextnonce=\"evil\"", "nextnonce=\"evil\", rspauth=PROOF, qop=auth-int"])

@@ -20,6 +20,9 @@ public struct DigestOptions: Hashable, Sendable {
 extension AuthenticationMethod {
     /// Digest (RFC 7616).
     ///
+    /// The algorithms are MD5, SHA-256 and SHA-512-256, each also in its `-sess` form. RFC 7616 defines no `SHA-512`, so a challenge
+    /// that names it is skipped like any unknown algorithm.
+    ///
     /// Replaces `kCFHTTPAuthenticationSchemeDigest`.
     public static let digest = digest(DigestOptions())
 
