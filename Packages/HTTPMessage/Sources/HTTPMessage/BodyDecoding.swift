@@ -1,6 +1,14 @@
 public import FoundationEssentials
 
 extension HTTPResponse {
+    /// The body, empty if there is none.
+    ///
+    /// ```swift
+    /// let page = try await session.get(url)
+    /// print(page.bytes.count)
+    /// ```
+    public var bytes: [UInt8] { body ?? [] }
+
     /// The body as text, in the charset of `Content-Type`; UTF-8 without one.
     ///
     /// UTF-8, US-ASCII, ISO 8859-1 and UTF-16 are supported. Nil without a body, for another charset, and for bytes that are

@@ -234,7 +234,7 @@ extension HTTPFields: Hashable, CustomStringConvertible, ExpressibleByDictionary
         .joined(separator: "\n")
     }
 
-    /// Creates fields from literals.
+    /// Creates fields from literals. For other values, see ``init(_:)-(KeyValuePairs<String,String>)``.
     ///
     /// - Precondition: ``append(_:for:)-(_,HTTPFieldName)`` accepts all values.
     public init(dictionaryLiteral elements: (HTTPFieldName, StaticString)...) {
@@ -244,6 +244,46 @@ extension HTTPFields: Hashable, CustomStringConvertible, ExpressibleByDictionary
             precondition(bytes.allSatisfy(HTTPGrammar.isFieldByte), "a field value must not contain control characters")
             insertLine(name, HTTPGrammar.trimmed(bytes), at: count)
         }
+    }
+}
+
+// MARK: - Names and values that are not literals
+
+extension HTTPFields {
+    /// Creates fields from names and values that are not literals.
+    ///
+    /// ```swift
+    /// let fields = try HTTPFields(["X-Request-Id": id, "Content-Type": type])
+    /// ```
+    ///
+    /// Throws the errors of ``append(_:for:)-(_,String)``.
+    public init(_ fields: KeyValuePairs<String, String>) throws(HTTPMessageError) {
+        self.init()
+        for (name, value) in fields { try append(value, for: name) }
+    }
+
+    /// Creates fields from pairs of names and values, in order. Throws the errors of ``append(_:for:)-(_,String)``.
+    public init(_ fields: some Sequence<(String, String)>) throws(HTTPMessageError) {
+        self.init()
+        for (name, value) in fields { try append(value, for: name) }
+    }
+
+    /// Returns the value of each field with this name, in order. For names that are not literals.
+    @_disfavoredOverload
+    public func values(for name: String) -> [String] {
+        HTTPFieldName(name).map { values(for: $0) } ?? []
+    }
+
+    /// Returns whether there is a field with this name. For names that are not literals.
+    @_disfavoredOverload
+    public func contains(_ name: String) -> Bool {
+        HTTPFieldName(name).map { contains($0) } ?? false
+    }
+
+    /// Removes all fields with this name. For names that are not literals.
+    @_disfavoredOverload
+    public mutating func remove(_ name: String) {
+        if let name = HTTPFieldName(name) { remove(name) }
     }
 }
 

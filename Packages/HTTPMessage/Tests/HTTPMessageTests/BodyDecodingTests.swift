@@ -31,6 +31,13 @@ import Testing
         #expect(try response(bytes, contentType).text == expected)
     }
 
+    @Test func aResponseWithoutABodyHasNoBytes() throws {
+        var response = try HTTPResponse(status: .ok)
+        #expect(response.bytes == [] && response.body == nil)
+        response.body = [1]
+        #expect(response.bytes == [1])
+    }
+
     @Test func aMissingBodyHasNoText() throws {
         #expect(try response(nil).text == nil)
     }

@@ -16,6 +16,21 @@ import Testing
         #expect(fields.dictionary == ["Set-Cookie": "a=1, b=2", "X-One": "x"])
     }
 
+    @Test func fieldsOfNamesAndValuesThatAreNotLiterals() throws {
+        let (name, value) = ("x-\("runtime")", "a\("b")")
+        var fields = try HTTPFields([name: value, "Accept": "c", name: "d"])
+        #expect(fields.map(\.description) == ["x-runtime: ab", "Accept: c", "x-runtime: d"])
+        #expect(try fields == HTTPFields([(name, value), ("Accept", "c"), (name, "d")]))
+        #expect(fields.values(for: name) == ["ab", "d"] && fields.contains(name.uppercased()))
+        #expect(fields.values(for: "a \(name)") == [] && !fields.contains("a \(name)"))
+        fields.remove(name)
+        #expect(fields.map(\.name) == [.accept])
+        for (name, value) in [("a \(name)", "b"), (name, "a\r\nb")] {
+            #expect(throws: HTTPMessageError.self) { try HTTPFields([name: value]) }
+            #expect(throws: HTTPMessageError.self) { try HTTPFields([(name, value)]) }
+        }
+    }
+
     @Test func namesKnownAtRunTimeAreChecked() throws {
         var fields = HTTPFields()
         let name = "x-\("runtime")"
