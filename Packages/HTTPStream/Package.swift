@@ -17,16 +17,24 @@ let package = Package(
         .library(name: "HTTPStreamTesting", targets: ["HTTPStreamTesting"]),
     ],
     traits: [
-        .trait(name: "Logging", description: "Loads log their steps to a Logger of apple/swift-log.")
+        .trait(name: "HTTPTypes", description: "Sessions and servers take the messages of apple/swift-http-types."),
+        .trait(name: "Logging", description: "Loads log their steps to a Logger of apple/swift-log."),
+        .trait(name: "Metrics", description: "HTTPMetrics reports requests to apple/swift-metrics."),
+        .trait(name: "ServiceLifecycle", description: "HTTPService runs in a group of swift-service-lifecycle."),
+        .trait(name: "Tracing", description: "Loads and requests have spans of apple/swift-distributed-tracing."),
     ],
     dependencies: [
         .package(path: "../EventLoops"),
         .package(path: "../HTTPAuth"),
-        .package(path: "../HTTPMessage"),
+        .package(path: "../HTTPMessage", traits: [.trait(name: "HTTPTypes", condition: .when(traits: ["HTTPTypes"]))]),
         .package(path: "../HostResolver"),
         .package(path: "../StreamKit", traits: [.trait(name: "Logging", condition: .when(traits: ["Logging"]))]),
-        // Neither fetched nor built without the trait.
+        // Neither fetched nor built without their traits.
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.3.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.11.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
     ],
     targets: [
         .target(
@@ -37,7 +45,10 @@ let package = Package(
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "StreamKit", package: "StreamKit"),
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["HTTPTypes"])),
                 .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
+                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
             ],
             swiftSettings: settings
         ),
@@ -46,6 +57,9 @@ let package = Package(
             dependencies: [
                 "HTTPStream",
                 .product(name: "EventLoops", package: "EventLoops"),
+                .product(
+                    name: "ServiceLifecycle", package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])),
             ],
             swiftSettings: settings
         ),
@@ -77,13 +91,27 @@ let package = Package(
                 "HTTPStream",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["ServiceLifecycle"])),
+                .product(
+                    name: "ServiceLifecycle", package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])),
                 .product(name: "StreamKit", package: "StreamKit"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "HTTPStreamTestingTests",
-            dependencies: ["HTTPStreamTesting", "HTTPServerKit", "HTTPStream"],
+            dependencies: [
+                "HTTPStreamTesting",
+                "HTTPServerKit",
+                "HTTPStream",
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["HTTPTypes"])),
+                .product(
+                    name: "InMemoryTracing", package: "swift-distributed-tracing",
+                    condition: .when(traits: ["Tracing"])),
+                .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
+            ],
             swiftSettings: settings
         ),
     ],

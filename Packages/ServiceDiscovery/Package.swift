@@ -15,9 +15,14 @@ let package = Package(
         .library(name: "ServiceDiscovery", targets: ["ServiceDiscovery"]),
         .library(name: "ServiceDiscoveryFoundation", targets: ["ServiceDiscoveryFoundation"]),
     ],
+    traits: [
+        .trait(name: "ServiceLifecycle", description: "BrowserService runs in a group of swift-service-lifecycle.")
+    ],
     dependencies: [
         .package(path: "../EventLoops"),
         .package(path: "../HostResolver"),
+        // Neither fetched nor built without the trait.
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
     ],
     targets: [
         .target(name: "CMulticast"),
@@ -30,6 +35,9 @@ let package = Package(
                 .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),
+                .product(
+                    name: "ServiceLifecycle", package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])),
             ],
             swiftSettings: settings
         ),

@@ -184,6 +184,31 @@ import Testing
         #expect(found.components(separatedBy: "event: tick\ndata: x\n\n").count == 51)
     }
 
+    /// A stream of events does not use up the time within which a server that stops lets its requests end.
+    @Test func eventsOfAServerThatStops() async throws {
+        var router = Router()
+        router.get("/events") { call in
+            try await call.events { events in
+                try await events.send(ServerSentEvent(json: Note(title: "a", count: 1), event: "note"))
+                try await Task.sleep(for: .seconds(3600))
+            }
+        }
+        let server = try HTTPServer(port: 0, isLocal: true)
+        let running = Task { [router] in try await server.run(router) }
+        let pair = StreamPair(host: "localhost", port: try #require(server.port))
+        try pair.open()
+        try await pair.output.writeAll(Array("GET /events HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
+        var text = ""
+        while !text.contains("\n\n\r\n") {
+            text += String(decoding: try await pair.input.read(upTo: 1000), as: UTF8.self)
+        }
+        #expect(text.contains("event: note\ndata: {"))
+        server.stop(within: .seconds(3600))
+        #expect(String(decoding: try await pair.input.readAll(limit: 100), as: UTF8.self) == "0\r\n\r\n")
+        pair.close()
+        try await running.value
+    }
+
     /// Comments are sent while there is no event, and the handler ends when the client does.
     @Test func eventsOfAClientThatLeaves() async throws {
         let (ended, signal) = AsyncStream<Bool>.makeStream()

@@ -65,7 +65,8 @@ extension RoutedExchange {
     /// }
     /// ```
     ///
-    /// When the client disconnects, the task of the handler is cancelled, so a closure that waits needs no code for it. The response
+    /// When the client disconnects, the task of the handler is cancelled, so a closure that waits needs no code for it. When the server
+    /// is told to stop, the closure's task is cancelled as well and the response ends, since the client reconnects. The response
     /// is not compressed and may not be stored (`Cache-Control: no-store`).
     ///
     /// - Parameters:
@@ -75,7 +76,7 @@ extension RoutedExchange {
     /// - Throws: the error of the closure; as `HTTPServerExchange.begin(_:length:)`.
     public func events(
         keepAlive: Duration? = .seconds(15), fields: HTTPFields = HTTPFields(),
-        _ send: @Sendable (EventStream) async throws -> Void
+        _ send: @escaping @Sendable (EventStream) async throws -> Void
     ) async throws {
         var response = try HTTPResponse(status: .ok)
         response.fields = fields
@@ -84,10 +85,23 @@ extension RoutedExchange {
         try await exchange.begin(response)
         if request.method == .head { return }
         let stream = EventStream(exchange)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            if let keepAlive { group.addTask { await stream.keepAlive(each: keepAlive) } }
+        try await withThrowingTaskGroup(of: Bool.self) { [exchange] group in
             defer { group.cancelAll() }
-            try await send(stream)
+            if let keepAlive {
+                group.addTask {
+                    await stream.keepAlive(each: keepAlive)
+                    return false
+                }
+            }
+            group.addTask {
+                await exchange.serverStopping()
+                return !Task.isCancelled  // otherwise the error of the closure is the result
+            }
+            group.addTask {
+                try await send(stream)
+                return true
+            }
+            while let isEnd = try await group.next(), !isEnd {}
         }
     }
 }

@@ -1,3 +1,4 @@
+public import FoundationEssentials
 internal import HTTPStream
 
 /// One event of a stream of server-sent events (`text/event-stream`, WHATWG HTML §9.2).
@@ -20,6 +21,20 @@ public struct ServerSentEvent: Sendable, Hashable {
         self.event = event
         self.id = id
         self.retry = retry
+    }
+
+    /// Makes an event with a value in JSON.
+    ///
+    /// ```swift
+    /// try await events.send(ServerSentEvent(json: note, event: "note", id: "\(note.id)"))
+    /// ```
+    ///
+    /// - Throws: `EncodingError`.
+    public init(
+        json value: some Encodable, event: String? = nil, id: String? = nil, retry: Duration? = nil,
+        encoder: JSONEncoder = JSONEncoder()
+    ) throws {
+        self.init(String(decoding: try encoder.encode(value), as: UTF8.self), event: event, id: id, retry: retry)
     }
 
     /// Returns the event as it is sent, including the empty line that ends it.

@@ -3,6 +3,10 @@ public import HTTPMessage
 public import HostResolver
 public import StreamKit
 
+#if Tracing
+public import Tracing
+#endif
+
 /// An HTTP/1.1 server: it reads requests from the connections that it accepts, and a handler responds to each.
 ///
 /// ```swift
@@ -79,10 +83,26 @@ public final class HTTPServer: Sendable {
             connections.tls = tls
         }
         connections.properties[.writeLimit] = configuration.writeLimit
-        if connections.tls?.applicationProtocols.isEmpty == true {
-            connections.tls?.applicationProtocols = ["http/1.1", "http/1.0"]
-        }
+        connections.tls = connections.tls.map(HTTPServer.offering)
         return connections
+    }
+
+    /// Adds the application protocols of the server to a configuration that has none.
+    private static func offering(_ tls: TLSConfiguration) -> TLSConfiguration {
+        var tls = tls
+        if tls.applicationProtocols.isEmpty { tls.applicationProtocols = ["http/1.1", "http/1.0"] }
+        return tls
+    }
+
+    /// Replaces the TLS configuration of the connections that are accepted from now on, for instance with a renewed certificate.
+    ///
+    /// ```swift
+    /// try server.reload(tls: TLSConfiguration(server: try TLSIdentity(file: "server.pem")))
+    /// ```
+    ///
+    /// - Throws: as `StreamListener.reload(tls:)`. The previous configuration then remains in effect.
+    public func reload(tls: TLSConfiguration) throws(StreamError) {
+        try listener.reload(tls: HTTPServer.offering(tls))
     }
 
     /// The port; nil once the server has stopped.
@@ -92,6 +112,9 @@ public final class HTTPServer: Sendable {
     ///
     /// - Throws: as `StreamListener.run(_:)`.
     public func run(_ handler: @escaping Handler) async throws(StreamError) {
+        #if Tracing
+        let handler = RequestSpan.around(handler, configuration.tracer)
+        #endif
         try await listener.run { [configuration, connections, date] pair in
             await ServerConnection(pair, configuration, connections, date).serve(handler)
         }
@@ -171,6 +194,12 @@ extension HTTPServer {
         /// Called after each response, also after those that the server sends itself, with the facts of an access log or a metric.
         public var onResponse: (@Sendable (Record) -> Void)?
 
+        #if Tracing
+        /// The tracer of the requests, each of which is a span; nil (default) for that of the process,
+        /// `InstrumentationSystem.tracer`.
+        public var tracer: (any Tracer)?
+        #endif
+
         /// The defaults stated at each property.
         public init() {
             var limits = HTTPLimits.default
@@ -229,6 +258,8 @@ final class ServerConnections: Sendable {
     private struct State {
         var entries: [ObjectIdentifier: Entry] = [:]
         var isStopping = false
+        /// The exchanges that wait for the server to stop.
+        var waiters: [ObjectIdentifier: OneShot<Void>] = [:]
     }
 
     private let state = Locked(State())
@@ -259,10 +290,24 @@ final class ServerConnections: Sendable {
 
     /// Closes the idle connections, and prevents others from becoming idle.
     func stop() {
-        let entries = state.withLock { state in
+        let (entries, waiters) = state.withLock { state in
             state.isStopping = true
-            return Array(state.entries.values)
+            defer { state.waiters = [:] }
+            return (Array(state.entries.values), state.waiters)
         }
+        for waiter in waiters.values { waiter.provide(()) }
         for entry in entries where entry.isIdle.withLock({ $0 }) { entry.pair.close() }
+    }
+
+    /// Waits until ``stop()`` is called or the task is cancelled.
+    func waitUntilStopping() async {
+        let waiter = OneShot<Void>()
+        let isStopping = state.withLock { state in
+            if !state.isStopping { state.waiters[ObjectIdentifier(waiter)] = waiter }
+            return state.isStopping
+        }
+        if isStopping { return }
+        try? await waiter.value()
+        _ = state.withLock { $0.waiters.removeValue(forKey: ObjectIdentifier(waiter)) }
     }
 }

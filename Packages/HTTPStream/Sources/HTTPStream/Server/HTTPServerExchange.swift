@@ -49,7 +49,7 @@ public final class HTTPServerExchange: @unchecked Sendable {
     }
 
     /// Admits the calls.
-    private let use = CallGate()
+    let use = CallGate()
     private let incoming: IncomingRequest
     private let connection: ServerConnection
     let watcher: DisconnectionWatcher
@@ -64,7 +64,7 @@ public final class HTTPServerExchange: @unchecked Sendable {
     /// Whether the client has received the last response on the connection, and may still send.
     private var lingers = false
     /// The status of the response, once it has begun.
-    private var status: HTTPStatus?
+    private(set) var status: HTTPStatus?
     /// The number of bytes of the response's body that were passed to the connection.
     private var sentLength: Int64 = 0
     /// The time at which the exchange began, if ``HTTPServer/Configuration/onResponse`` needs it.
@@ -92,6 +92,12 @@ public final class HTTPServerExchange: @unchecked Sendable {
     ///
     /// For a task that the handler's end does not cancel, such as one that feeds a stream of events.
     public func closed() async { await watcher.waitUntilClosed() }
+
+    /// Waits until the server has been told to stop (``HTTPServer/stop(within:)``), or the calling task is cancelled.
+    ///
+    /// For a response that would not end otherwise, such as a stream of events, and would use up the whole time within which the
+    /// server lets its requests end.
+    public func serverStopping() async { await connection.connections.waitUntilStopping() }
 }
 
 // MARK: - The request's body

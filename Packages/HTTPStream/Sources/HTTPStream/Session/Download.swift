@@ -47,9 +47,9 @@ extension HTTPSession {
     ///   - resuming: Whether the rest of an earlier download is loaded.
     ///   - timeout: The time limit of the download; nil for ``Configuration/totalLimit``. ``Configuration/readLimit`` limits the wait
     ///     for each piece.
-    ///   - progress: Called while bytes are received, on any thread.
-    /// - Returns: The response, without a body if the file was written. Other responses than 200 and 206, such as 304 and 404, do not
-    ///   change the file, and contain at most 64 KiB of their body.
+    ///   - progress: Called while bytes are received, on any thread. With `resuming`, the bytes of earlier calls are included.
+    /// - Returns: The response, without a body if the file was written: a 200, a 206, or a 416 if an earlier call had received
+    ///   everything. Other responses, such as 304 and 404, do not change the file, and contain at most 64 KiB of their body.
     /// - Throws: The error of the load or of the file; `EINVAL` for a request with a body or one of the fields named above.
     public func download(
         _ request: HTTPRequest, to path: String, resuming: Bool = false, within timeout: Duration? = nil,
@@ -60,6 +60,19 @@ extension HTTPSession {
         }
         var options = LoadOptions(timeout: timeout ?? configuration.totalTimeout, time: configuration.time)
         options.permitsDecoding = false
+        #if Metrics || Tracing
+        return try await observing(request, options) { (request, options) throws(StreamError) in
+            try await download(request, to: path, resuming, options, progress)
+        }
+        #else
+        return try await download(request, to: path, resuming, options, progress)
+        #endif
+    }
+
+    private func download(
+        _ request: HTTPRequest, to path: String, _ resuming: Bool, _ options: LoadOptions,
+        _ progress: (@Sendable (HTTPProgress) -> Void)?
+    ) async throws(StreamError) -> HTTPResponse {
         var file = PartialFile(path, resuming: resuming)
         var download = DownloadState(file.kept)
         var retries = 0

@@ -9,7 +9,7 @@ public import StreamKit
 /// ```swift
 /// let session = HTTPSession()
 /// let page = try await session.get(URL(string: "https://www.example.org/")!)
-/// print(page.status, page.body?.count ?? 0)
+/// print(page.status, page.bytes.count)
 /// ```
 ///
 /// ``configuration`` has the options of all loads, such as a prompt for credentials:
@@ -107,10 +107,15 @@ public final class HTTPSession: Sendable {
     public func open(
         _ request: HTTPRequest, body: HTTPBody? = nil, within timeout: Duration? = nil
     ) async throws(StreamError) -> ReadStream {
+        let options = LoadOptions(timeout: timeout ?? configuration.totalTimeout, time: configuration.time)
         var retries = 0
-        return try await openRetrying(
-            request, body, LoadOptions(timeout: timeout ?? configuration.totalTimeout, time: configuration.time),
-            &retries)
+        #if Metrics || Tracing
+        return try await observing(request, options) { (request, options) throws(StreamError) in
+            try await openRetrying(request, body, options, &retries)
+        }
+        #else
+        return try await openRetrying(request, body, options, &retries)
+        #endif
     }
 
     /// Sends a request and reads the whole response.
@@ -128,37 +133,46 @@ public final class HTTPSession: Sendable {
     ) async throws(StreamError) -> HTTPResponse {
         let observer = progress.map(ProgressObserver.init)
         let observed = observer?.observe(body ?? request.body.map { .bytes($0) })
-        let stream = try await open(request, body: observed ?? body, within: timeout)
-        defer { stream.close() }
-        do throws(StreamError) {
-            return try await read(stream, limit, observer)
-        } catch {
-            throw error.with(stream.report)
+        #if Metrics || Tracing
+        let options = LoadOptions(timeout: timeout ?? configuration.totalTimeout, time: configuration.time)
+        return try await observing(request, options) { (request, options) throws(StreamError) in
+            var retries = 0
+            let stream = try await openRetrying(request, observed ?? body, options, &retries)
+            return try await readAndClose(stream, limit, observer)
         }
+        #else
+        let stream = try await open(request, body: observed ?? body, within: timeout)
+        return try await readAndClose(stream, limit, observer)
+        #endif
     }
 
     /// Reads the whole response of a stream.
-    private func read(
+    private func readAndClose(
         _ stream: ReadStream, _ limit: Int, _ observer: ProgressObserver?
     ) async throws(StreamError) -> HTTPResponse {
-        var response = try await stream.response()
-        observer?.begin(stream)
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: ReadStream.chunkSize)
-        let end = Moment.now + configuration.bodyLimit
-        let readLimit = stream[.readLimit] ?? configuration.readLimit
-        while true {
-            let left = Moment.now.duration(to: end)
-            guard left > .zero else { throw .timedOut("receiving the body", after: configuration.bodyLimit) }
-            try stream.set(.readLimit, to: min(left, readLimit))
-            let count = try await stream.read(into: &piece)
-            if count == 0 { break }
-            guard bytes.count + count <= limit else { throw .bodyTooLong(limit) }
-            bytes += piece[..<count]
-            observer?.received(bytes.count)
+        defer { stream.close() }
+        do throws(StreamError) {
+            var response = try await stream.response()
+            observer?.begin(stream)
+            var bytes: [UInt8] = []
+            var piece = [UInt8](repeating: 0, count: ReadStream.chunkSize)
+            let end = Moment.now + configuration.bodyLimit
+            let readLimit = stream[.readLimit] ?? configuration.readLimit
+            while true {
+                let left = Moment.now.duration(to: end)
+                guard left > .zero else { throw .timedOut("receiving the body", after: configuration.bodyLimit) }
+                try stream.set(.readLimit, to: min(left, readLimit))
+                let count = try await stream.read(into: &piece)
+                if count == 0 { break }
+                guard bytes.count + count <= limit else { throw .bodyTooLong(limit) }
+                bytes += piece[..<count]
+                observer?.received(bytes.count)
+            }
+            response.body = bytes
+            return response
+        } catch {
+            throw error.with(stream.report)
         }
-        response.body = bytes
-        return response
     }
 
     /// Removes all credentials from memory, with the state negotiated with them and the user's agreements, and closes the idle

@@ -54,6 +54,18 @@ extension HTTPSession {
         }
         let options = LoadOptions(
             timeout: timeout ?? configuration.totalTimeout, upgrade: protocolName, time: configuration.time)
+        #if Metrics || Tracing
+        return try await observing(request, options) { (request, options) throws(StreamError) in
+            try await switchProtocols(request, options)
+        }
+        #else
+        return try await switchProtocols(request, options)
+        #endif
+    }
+
+    private func switchProtocols(
+        _ request: HTTPRequest, _ options: LoadOptions
+    ) async throws(StreamError) -> HTTPUpgrade {
         var load = try SessionLoad(request, body: nil, session: self, options)
         let stream = try await load.run()
         let response = try await stream.response()

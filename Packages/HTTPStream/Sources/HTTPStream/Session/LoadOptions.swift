@@ -12,6 +12,11 @@ struct LoadOptions: Sendable {
     /// The protocol to which the request offers to switch; nil for none.
     var upgrade: String?
 
+    #if Metrics || Tracing
+    /// The observers of the load.
+    var observation: LoadObservation?
+    #endif
+
     /// The clock.
     private let time: any SessionTime
 

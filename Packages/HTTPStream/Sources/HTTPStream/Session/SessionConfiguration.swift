@@ -3,6 +3,10 @@ public import HTTPAuth
 public import HTTPMessage
 public import StreamKit
 
+#if Tracing
+public import Tracing
+#endif
+
 extension HTTPSession {
     /// The options of a session's loads.
     ///
@@ -117,6 +121,17 @@ extension HTTPSession {
         /// Called with the stream of each request once it has been opened, including those that redirects and logins lead to. It
         /// observes the load: `stream.report` has the steps of a request that failed.
         public var onRequest: (@Sendable (ReadStream) -> Void)?
+
+        #if Metrics
+        /// The metrics of the loads; nil (default) for none.
+        public var metrics: HTTPMetrics?
+        #endif
+
+        #if Tracing
+        /// The tracer of the loads, each of which is a span with a child for each step of its report; nil (default) for that of the
+        /// task or the process, `InstrumentationSystem.tracer`.
+        public var tracer: (any Tracer)?
+        #endif
 
         /// The clock, which tests replace.
         package var time: any SessionTime = MachineTime()

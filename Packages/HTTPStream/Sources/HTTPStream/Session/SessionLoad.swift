@@ -211,6 +211,9 @@ struct SessionLoad: ~Copyable {
     /// Opens a stream and reports it to ``HTTPSession/Configuration/onRequest``, whether or not it could be opened.
     private func open(_ stream: ReadStream) throws(StreamError) {
         defer { session.configuration.onRequest?(stream) }
+        #if Metrics || Tracing
+        options.observation?.willOpen(stream)
+        #endif
         try stream.open()
     }
 

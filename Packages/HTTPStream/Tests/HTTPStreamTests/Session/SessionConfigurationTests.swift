@@ -118,8 +118,8 @@ import Testing
 
     @Test func eachFieldHasARow() {
         let fields = Mirror(reflecting: HTTPSession.Configuration()).children.compactMap(\.label)
-        // The clock is not public; the tests of HTTPStreamTesting replace it.
-        #expect(Set(Self.rows.map(\.field) + ["time"]) == Set(fields))
+        // The clock is not public. HTTPStreamTestingTests tests it, and the members that exist with traits.
+        #expect(Set(Self.rows.map(\.field)) == Set(fields).subtracting(["time", "metrics", "tracer"]))
     }
 
     // MARK: Loads
