@@ -59,6 +59,12 @@ let package = Package(
             dependencies: [.product(name: "NetKit", package: "NetKit")],
             swiftSettings: settings
         ),
+        // Returns messages to the Autobahn test suite: Scripts/autobahn
+        .executableTarget(
+            name: "autobahn-agent",
+            dependencies: [.product(name: "WebSocketStream", package: "WebSocketStream")],
+            swiftSettings: settings
+        ),
         // The fault lab: a library, so that the tests and Scripts/faultlab use the same table.
         .target(
             name: "FaultLab",
