@@ -52,7 +52,7 @@ public final class Avahi: Peer {
                 """
                 [server]
                 host-name=\(hostName)
-                allow-interfaces=eth0
+                allow-interfaces=eth0,eth1
                 ratelimit-burst=1000
                 [wide-area]
                 enable-wide-area=no

@@ -8,8 +8,8 @@ internal import Glibc
 /// let avahi = Avahi(hostName: "left-host", in: network.left)
 /// ```
 ///
-/// Their addresses are 10.77.5.1 and 10.77.5.2, and IPv6 link-local addresses. They require root: the kernel does not permit
-/// connecting network namespaces of two user namespaces.
+/// Their addresses are 10.77.5.1 and 10.77.5.2, and IPv6 link-local addresses. With a second link, `eth1`, they also have 10.77.6.1
+/// and 10.77.6.2. They require root: the kernel does not permit connecting network namespaces of two user namespaces.
 public final class WiredNamespaces: Sendable {
     /// The host 10.77.5.1.
     public let left: NetworkNamespace
@@ -18,16 +18,41 @@ public final class WiredNamespaces: Sendable {
     /// The namespace between the hosts and the wire with faults in it, if there are faults.
     private let middle: (namespace: NetworkNamespace, wire: UnreliableWire)?
 
+    /// The namespace of the switch between the hosts, if there is one.
+    private let exchange: NetworkNamespace?
+
     /// Creates both hosts and the connection.
     ///
-    /// - Parameter faults: The faults of the wire; nil for none.
+    /// - Parameters:
+    ///   - faults: The faults of the wire; nil for none.
+    ///   - links: The number of links between the hosts, without faults: `eth0`, `eth1` …
     /// - Throws: ``PeerError/Code/refused`` without root privileges, or with the kernel's message.
-    public init(faults: WireFaults? = nil) throws(PeerError) {
+    public convenience init(faults: WireFaults? = nil, links: Int = 1) throws(PeerError) {
+        try self.init(faults, links, isSwitched: false)
+    }
+
+    /// Creates both hosts, whose links lead to a switch that does not connect them yet: see ``connect()``. So the link of one host
+    /// may be down while that of the other is up.
+    ///
+    /// - Throws: As ``init(faults:links:)``.
+    public static func apart() throws(PeerError) -> WiredNamespaces {
+        try WiredNamespaces(nil, 1, isSwitched: true)
+    }
+
+    private init(_ faults: WireFaults?, _ links: Int, isSwitched: Bool) throws(PeerError) {
         guard geteuid() == 0 else { throw PeerError(.refused, "two connected hosts (WiredNamespaces) require root") }
         left = try NetworkNamespace()
         right = try NetworkNamespace()
         let quick = "sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0"
-        if let faults {
+        exchange = isSwitched ? try NetworkNamespace(setup: ["ip link add switch type bridge mcast_snooping 0"]) : nil
+        if let exchange {
+            for (host, end) in [(left, "one"), (right, "other")] {
+                try Self.run("\(quick); ip link add eth0 type veth peer name \(end) netns \(exchange.pid)", in: host)
+                try Self.run("ip link set \(end) up", in: exchange)
+            }
+            try Self.run("ip link set switch up", in: exchange)
+            middle = nil
+        } else if let faults {
             let mute = "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1"
             let namespace = try NetworkNamespace(setup: [mute])
             for (host, end) in [(left, "one"), (right, "other")] {
@@ -41,19 +66,31 @@ public final class WiredNamespaces: Sendable {
             try Self.run("\(quick); ip link add eth0 type veth peer name eth0 netns \(right.pid)", in: left)
             middle = nil
         }
-        for (namespace, number) in [(left, 1), (right, 2)] {
-            try Self.run(
-                "\(quick) net.ipv6.conf.eth0.accept_dad=0; ip address add 10.77.5.\(number)/24 dev eth0; "
-                    + "ip link set eth0 up", in: namespace)
+        for link in 1..<max(1, links) {
+            try Self.run("ip link add eth\(link) type veth peer name eth\(link) netns \(right.pid)", in: left)
         }
+        for (namespace, number) in [(left, 1), (right, 2)] {
+            for link in 0..<max(1, links) {
+                try Self.run(
+                    "\(quick) net.ipv6.conf.eth\(link).accept_dad=0; "
+                        + "ip address add 10.77.\(5 + link).\(number)/24 dev eth\(link); ip link set eth\(link) up",
+                    in: namespace)
+            }
+        }
+    }
+
+    /// Makes the switch of ``apart()`` connect the hosts.
+    public func connect() throws(PeerError) {
+        guard let exchange else { throw PeerError(.refused, "these hosts are connected by a wire") }
+        try Self.run("ip link set one master switch; ip link set other master switch", in: exchange)
     }
 
     /// The faults so far, one line each, with the size in bytes: `lost 90`, `doubled 120`, `late 90`.
     public var faults: String { middle?.wire.log ?? "" }
 
-    /// Sets the link of one host up or down.
-    public func setLink(of namespace: NetworkNamespace, up: Bool) throws(PeerError) {
-        try Self.run("ip link set eth0 \(up ? "up" : "down")", in: namespace)
+    /// Sets a link of one host up or down.
+    public func setLink(_ name: String = "eth0", of namespace: NetworkNamespace, up: Bool) throws(PeerError) {
+        try Self.run("ip link set \(name) \(up ? "up" : "down")", in: namespace)
     }
 
     /// Adds an address to a host.
@@ -65,6 +102,7 @@ public final class WiredNamespaces: Sendable {
     public func remove() {
         middle?.wire.stop()
         middle?.namespace.remove()
+        exchange?.remove()
         left.remove()
         right.remove()
     }

@@ -8,13 +8,16 @@ internal import Glibc
 /// // curl --proxy http://localhost:\(proxy.port) --proxy-ntlm -U 'PEERHOST\alice:open sesame' …
 /// ```
 ///
-/// The user is `alice` of the domain `PEERHOST`, with the password `open sesame`. Only NTLMv2 is accepted, also within Negotiate.
+/// The users of the domain `PEERHOST` are `alice`, with the password `open sesame`, and ``WinbindSquid/accentedUser``. Only NTLMv2 is
+/// accepted, also within Negotiate.
 ///
-/// winbind uses fixed paths below `/run` and looks up `alice` in the system's accounts. So it runs in its own namespaces, in which
+/// winbind uses fixed paths below `/run` and looks up its users in the system's accounts. So it runs in its own namespaces, in which
 /// other files are mounted over `/etc/passwd`, `/etc/group` and `/run`. All its files disappear with them. This requires root.
 public final class WinbindSquid: Peer {
     /// `winbindd`, from the package `winbind`.
     public static let program = Program("winbindd", package: "winbind")
+    /// A user whose name and password have letters beyond ASCII, among them `ß`, which has no upper case of one letter.
+    public static let accentedUser = (name: "rené.groß", password: "sésame, öffne dich: ß")
     /// The process of the server.
     public let process = PeerProcess()
 
@@ -109,6 +112,7 @@ public final class WinbindSquid: Peer {
         grep -E '^(root|nobody|proxy):' /etc/passwd > etc/passwd
         cp /etc/group etc/group
         echo 'alice:x:64010:64010::/nonexistent:/usr/sbin/nologin' >> etc/passwd
+        echo '\(accentedUser.name):x:64011:64010::/nonexistent:/usr/sbin/nologin' >> etc/passwd
         echo 'alice:x:64010:' >> etc/group
         install -d -m 750 -g winbindd_priv state/winbindd_privileged
         chown proxy squid
@@ -117,7 +121,9 @@ public final class WinbindSquid: Peer {
         mount -t tmpfs tmpfs /run
         mkdir -p /run/samba/winbindd /run/samba/ncalrpc
         chmod 755 /run/samba /run/samba/winbindd
-        printf 'open sesame\\nopen sesame\\n' | smbpasswd -c \(folder)/smb.conf -s -a alice
+        add() { printf '%s\\n%s\\n' "$2" "$2" | smbpasswd -c \(folder)/smb.conf -s -a "$1"; }
+        add alice 'open sesame'
+        add '\(accentedUser.name)' '\(accentedUser.password)'
         winbindd -F --no-process-group -s \(folder)/smb.conf > winbind.log 2>&1 &
         for try in $(seq 200); do [ -S /run/samba/winbindd/pipe ] && break; sleep 0.05; done
         # Not exec: changing the user id clears the parent-death signal, and the end of this shell ends the namespace.

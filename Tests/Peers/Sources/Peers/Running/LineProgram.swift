@@ -13,16 +13,33 @@ public final class LineProgram: Peer {
     /// The process of the server.
     public let process: PeerProcess
     private let words: [String]
+    private let hasInput: Bool
 
     /// Creates a run of the program at `path`.
-    public init(_ path: String, _ arguments: [String], in namespace: NetworkNamespace? = nil) {
+    ///
+    /// - Parameters:
+    ///   - path: The path or the name of the program.
+    ///   - arguments: Its arguments.
+    ///   - hasInput: Whether ``tell(_:)`` can be used; otherwise, its standard input is empty.
+    ///   - namespace: The network to run in; nil for that of the machine.
+    public init(_ path: String, _ arguments: [String], hasInput: Bool = false, in namespace: NetworkNamespace? = nil) {
         words = [path] + arguments
+        self.hasInput = hasInput
         process = PeerProcess(in: namespace)
     }
 
     /// Starts the program and returns immediately.
     public func start() throws(PeerError) {
-        try process.start(Self.program, ports: 0) { _, _ in PeerProcess.Launch(arguments: words, sockets: []) }
+        try process.start(Self.program, ports: 0) { _, _ in
+            PeerProcess.Launch(arguments: words, sockets: [], hasInput: hasInput)
+        }
+    }
+
+    /// Writes a line to the program's standard input.
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if the program is not running, or has no input.
+    public func tell(_ line: String) throws(PeerError) {
+        try process.send(Array("\(line)\n".utf8))
     }
 
     /// Waits until the program has printed the line `times` times, at most for `seconds`. Returns whether it has.
