@@ -30,7 +30,7 @@ extension NetService {
         guard options.isSubset(of: [.noAutoRename, .listenForConnections]) else {
             throw ServiceDiscoveryError(.badArgument, name: "options", detail: "\(options.rawValue)")
         }
-        let (name, wanted, record) = state.withLock { ($0.name, $0.port, $0.record) }
+        let (name, domain, wanted, record) = state.withLock { ($0.name, $0.domain, $0.port, $0.record) }
         guard let port = UInt16(exactly: wanted) else {
             throw ServiceDiscoveryError(.badArgument, name: "port", detail: "\(wanted)")
         }

@@ -21,8 +21,6 @@ open class NetService: NSObject, @unchecked Sendable {
 
     /// The type as given, such as `_http._tcp.`.
     public let type: String
-    /// The domain as given, such as `local.`.
-    public let domain: String
     /// The engine that performs the operations.
     public let engine: DiscoveryEngine
     // All mutable state is behind this lock.
@@ -50,10 +48,9 @@ open class NetService: NSObject, @unchecked Sendable {
 
     /// Creates a service that uses the given engine.
     public init(domain: String, type: String, name: String, port: Int32 = -1, engine: DiscoveryEngine) {
-        self.domain = domain
         self.type = type
         self.engine = engine
-        state = Locked(NetServiceState(name: name, port: Int(port)))
+        state = Locked(NetServiceState(name: name, domain: domain, port: Int(port)))
         super.init()
         schedule(on: RunLoopTarget(RunLoop.current))
     }
@@ -76,6 +73,8 @@ open class NetService: NSObject, @unchecked Sendable {
 
     /// The name that users see; after `netServiceDidPublish(_:)`, the name under which the service is published.
     open var name: String { state.withLock { $0.name } }
+    /// The domain, such as `local.`. An empty one, for the default domain, is replaced when the service is published.
+    open var domain: String { state.withLock { $0.domain } }
     /// The port; -1 if the service is not resolved.
     open var port: Int { state.withLock { $0.port } }
     /// The host name with the final dot; nil before resolving. Connect to it at ``port``.
@@ -334,6 +333,7 @@ extension NetService {
                     // The service may become visible again under a known name, when an interface comes up.
                     guard state.names === names, !state.isVisible || state.name != instance.name else { return false }
                     (state.name, state.isVisible) = (instance.name, true)
+                    if state.domain.isEmpty { state.domain = instance.domain.description }
                     return true
                 }
                 if isNew { return .didPublish }

@@ -6,6 +6,7 @@ internal import ServiceDiscovery
 struct NetServiceState {
     weak var delegate: (any NetServiceDelegate)?
     var name: String
+    var domain: String
     var port: Int
     var hostName: String?
     var addresses: [Data]?

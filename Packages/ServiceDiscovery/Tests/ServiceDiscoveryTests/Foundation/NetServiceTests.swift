@@ -55,7 +55,19 @@ import Testing
         #expect(engine.calls == ["publish Web", "end", "publish Web (3)"])
     }
 
-    // Parity: SD-002
+    // Parity: SD-008
+    @Test(arguments: [("", "local."), ("local", "local"), ("local.", "local.")])
+    func theDefaultDomainIsNamed(_ domain: String, _ published: String) {
+        let service = service(domain: domain, port: 80)
+        #expect(service.domain == domain)
+        service.publish()
+        engine.report(.published(instance))
+        delegate.run(until: 2)
+        #expect(delegate.calls == ["willPublish", "didPublish Web"] && service.domain == published)
+        service.stop()
+    }
+
+    // Parity: SD-002, SD-103
     @Test(arguments: [
         ("Web", "_http._tcp", "local.", Int32(-1), UInt(0), -72004),
         ("Web", "_http._tcp", "local.", 65_536, 0, -72004),
