@@ -154,7 +154,8 @@ let package = Package(
         ),
         .testTarget(
             name: "DiagnosisTests",
-            dependencies: ["FaultLab", "diagnose-here"],
+            dependencies: ["FaultLab", "diagnose-here", .product(name: "Peers", package: "Peers")],
+            exclude: ["Sentences.tsv"],
             swiftSettings: settings
         ),
         .testTarget(

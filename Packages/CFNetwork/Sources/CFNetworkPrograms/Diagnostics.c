@@ -12,6 +12,8 @@ static void hold(struct Peer *peer, int connection) {
 // Parity: ND-002, ND-003, ND-004, ND-007, ND-008, ND-016
 const char *CFNetworkDiagnosticsProgram(void) {
     struct Peer peer;
+    CHECK(kCFNetDiagnosticNoErr == 0 && kCFNetDiagnosticErr == -66560 && kCFNetDiagnosticConnectionUp == -66559);
+    CHECK(kCFNetDiagnosticConnectionIndeterminate == -66558 && kCFNetDiagnosticConnectionDown == -66557);
     CHECK(PeerStart(&peer, hold) == 0);
     CFURLRef url = CFURLCreateWithString(NULL, CFSTR("http://127.0.0.1/"), NULL);
     CFNetDiagnosticRef diagnostic = CFNetDiagnosticCreateWithURL(kCFAllocatorDefault, url);
@@ -27,6 +29,7 @@ const char *CFNetworkDiagnosticsProgram(void) {
     CFStringRef description = CFCopyDescription(diagnostic);
     CHECK(CFStringHasPrefix(description, CFSTR("<CFNetDiagnostic 0x")));
     CFRelease(description);
+    CHECK(CFNetDiagnosticDiagnoseProblemInteractively(diagnostic) == kCFNetDiagnosticNoErr);
     CFRelease(diagnostic);
     url = CFURLCreateWithString(NULL, CFSTR("mailto:joe"), NULL);
     CHECK(CFNetDiagnosticCreateWithURL(kCFAllocatorDefault, url) == NULL);

@@ -60,6 +60,7 @@ struct ProgramsTests {
         }
     }
 
+    // Parity: ND-005, ND-009
     @Test(arguments: Program.allCases)
     func program(_ program: Program) async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) { [program] in

@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Glibc
 import HostResolverTesting
@@ -154,6 +155,25 @@ import Testing
             guard let url = URL(string: text) else { continue }
             #expect(throws: StreamError.self, "\(text)") { try NetDiagnostic(url: url) }
         }
+    }
+
+    /// A presenter whose first call lasts until the test ends it.
+    private final class WaitingPresenter: DiagnosisPresenter {
+        let permission = DispatchSemaphore(value: 0)
+        let finished = Atomic<Int>(0)
+        func began(_ target: String, for name: String) { permission.wait() }
+        func finished(_ diagnosis: Diagnosis) { finished.wrappingAdd(1, ordering: .relaxed) }
+    }
+
+    // Parity: ND-005
+    @Test("ND-005: the call returns before the presenter has begun") func theCallReturnsAtOnce() async throws {
+        let presenter = WaitingPresenter()
+        let url = URL(string: "http://127.0.0.1:\(deadEnd.port)/")!
+        let task = try NetDiagnostic(url: url, options: .patient).diagnoseInteractively(with: presenter)
+        #expect(presenter.finished.load(ordering: .relaxed) == 0)
+        presenter.permission.signal()
+        #expect(await task.value.cause?.code == .portRefused)
+        #expect(presenter.finished.load(ordering: .relaxed) == 1)
     }
 
     // Parity: ND-005

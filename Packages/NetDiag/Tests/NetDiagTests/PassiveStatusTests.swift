@@ -12,7 +12,7 @@ import Testing
         return network
     }
 
-    // Parity: ND-008, ND-009
+    // Parity: ND-008
     @Test func theNumbersAreCFNetworks() {
         #expect(NetworkStatus.up.rawValue == -66559)
         #expect(NetworkStatus.indeterminate.rawValue == -66558)

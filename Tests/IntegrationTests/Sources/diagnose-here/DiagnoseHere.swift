@@ -7,13 +7,19 @@ internal import NetKit
 ///     diagnose-here URL
 ///     diagnose-here --stream URL
 ///     diagnose-here passive://[ADDRESS]
+///     diagnose-here --passive URL
+///     diagnose-here --passive-stream URL [COMMAND]
 ///
-/// The last form prints the status that the kernel knows without a packet. The second loads the URL with a stream, which fails,
-/// and diagnoses the failed stream. The first two print the code of the cause, or `fine`, and then the codes of the remarks. The
+/// The third and the fourth form print the status that the kernel knows without a packet. The fifth opens a stream to the host of the
+/// URL and runs a command of the shell; it prints the status before the stream and that with the stream. The second loads the URL
+/// with a stream, which fails, and diagnoses the failed stream. The first two print the code of the cause, or `fine`, and then the codes of the remarks. The
 /// limits are short, because on a single machine a server that has not answered after a second never will. This is a program
 /// because a process is in only one network namespace.
 @main struct DiagnoseHere {
     static func main() async throws {
+        if CommandLine.arguments.dropFirst().first?.hasPrefix("--passive") == true {
+            return try await passiveStatus(Array(CommandLine.arguments.dropFirst()))
+        }
         let words = CommandLine.arguments.dropFirst().filter { $0 != "--stream" }
         guard words.count == 1, let url = URL(string: words[0]) else {
             print("usage: diagnose-here [--stream] URL")
@@ -39,6 +45,24 @@ internal import NetKit
         }
         for family in diagnosis.families { print(family) }
         for sentence in diagnosis.uncheckable { print("not looked at:", sentence) }
+    }
+
+    private static func passiveStatus(_ words: [String]) async throws {
+        guard words.count >= 2, let url = URL(string: words[1]) else { exit(2) }
+        print(try NetDiagnostic(url: url).passiveStatus().status)
+        guard words[0] == "--passive-stream", let host = url.host(percentEncoded: false) else { return }
+        let stream = StreamPair(host: host, port: UInt16(url.port ?? 80))
+        defer { stream.close() }
+        try stream.set(.openLimit, to: .seconds(10))
+        do throws(StreamError) {
+            try stream.open()
+            try await stream.output.opened()
+        } catch {
+            // The stream keeps the error.
+        }
+        if words.count > 2, system(words[2]) != 0 { exit(1) }
+        let status = NetDiagnostic(read: stream.input, write: stream.output).passiveStatus()
+        print(status.status, stream.input.error.map { "\($0.domain.rawValue) \($0.code)" } ?? "connected")
     }
 
     /// A diagnosis of a stream that was loaded without one and has failed.
