@@ -109,6 +109,28 @@ import Testing
         #expect(try proxy.challenges - before == (proxy == .ntlm ? 2 : 1))
     }
 
+    /// `ß` has no upper case of one letter: with the usual `SS`, the hash of the name would be another one.
+    // Parity: HA-047 (Samba winbind, squid)
+    @Test("HA-047: letters beyond ASCII in the user name and in the password")
+    func lettersBeyondASCII() async throws {
+        let (user, password) = WinbindSquid.accentedUser
+        let request = try HTTPRequest(method: .get, url: Self.url(.plain))
+        let session = try Self.session(through: .ntlm) { _ in .init(user: user, password: password) }
+        let response = try await session.load(request)
+        #expect(response.status == .ok && response.body == Array("open".utf8))
+        for (user, password) in [
+            (user, password.replacingOccurrences(of: "ß", with: "ss")), (user, password.uppercased()),
+            (user.replacingOccurrences(of: "ß", with: "ss"), password),
+        ] {
+            let session = try Self.session(through: .ntlm) { question in
+                question.failure == nil ? .init(user: user, password: password) : nil
+            }
+            #expect(try await session.load(request).status == .proxyAuthenticationRequired, "\(user)")
+        }
+        let names = try Proxy.ntlm.peer.log.split(separator: "\n").filter { $0.contains("TCP_MISS/200") }
+        #expect(names.contains { $0.lowercased().contains("\\ren%c3%a9.gro%c3%9f ") }, "\(names)")
+    }
+
     @Test(
         "wrong passwords are refused: status, fields and body", arguments: Proxy.allCases, [HTTPListener.plain, .tls])
     func aWrongPasswordIsRefused(_ proxy: Proxy, _ listener: HTTPListener) async throws {
