@@ -13,6 +13,7 @@ let settings: [SwiftSetting] =
 let package = Package(
     name: "IntegrationTests",
     dependencies: [
+        .package(path: "../../Packages/CFNetwork"),
         .package(path: "../../Packages/EventLoops"),
         .package(path: "../../Packages/FTPStream"),
         .package(path: "../../Packages/HTTPAuth"),
@@ -35,6 +36,15 @@ let package = Package(
             name: "service-streams",
             dependencies: [.product(name: "NetKitFoundation", package: "NetKit")],
             swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "net-service",
+            dependencies: [.product(name: "NetKitFoundation", package: "NetKit")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "cfnetservices",
+            dependencies: [.product(name: "CFNetwork", package: "CFNetwork")]
         ),
         .executableTarget(
             name: "watch-network",
@@ -276,8 +286,8 @@ let package = Package(
         .testTarget(
             name: "ServiceDiscoveryPeerTests",
             dependencies: [
-                "discovery-probe", "service-streams", "stream-probe", .product(name: "NetKit", package: "NetKit"),
-                .product(name: "Peers", package: "Peers"),
+                "cfnetservices", "discovery-probe", "net-service", "service-streams", "stream-probe",
+                .product(name: "NetKit", package: "NetKit"), .product(name: "Peers", package: "Peers"),
             ],
             swiftSettings: settings
         ),

@@ -34,7 +34,6 @@ import Testing
         try await body(avahi, greeter)
     }
 
-    // Parity: SD-051 (Avahi, socat)
     @Test func browsingResolvingConnecting() async throws {
         try await withAvahi { avahi, greeter in
             let browser = try listing("3-1", "_music._tcp")
@@ -58,7 +57,6 @@ import Testing
     }
 
     /// The same with `NetService`, `NetServiceBrowser` and their delegates.
-    // Parity: SD-054 (Avahi, socat)
     @Test func foundationBrowsingResolvingConnecting() async throws {
         try await withAvahi { avahi, greeter in
             let browser = try listing("foundation", "3-1", "_music._tcp")
@@ -78,7 +76,7 @@ import Testing
         }
     }
 
-    // Parity: SD-017, SD-018, SD-040, SD-075 (Avahi, socat)
+    // Parity: SD-018 (Avahi, socat)
     @Test func foundationPublishing() async throws {
         try await withAvahi { avahi, _ in
             let publisher = try listing("foundation", "2-1", "4711")

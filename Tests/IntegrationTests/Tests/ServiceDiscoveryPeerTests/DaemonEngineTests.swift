@@ -88,6 +88,7 @@ import Testing
         #expect(await publisher.shows("error: the discovery daemon is not running"), "\(publisher.log)")
     }
 
+    // Parity: SD-021 (Avahi)
     @Test func servicesOfAKilledProgramAreRemoved() async throws {
         defer { network.remove() }
         let left = try DiscoveryHost(.daemon, called: "left", in: network.left)

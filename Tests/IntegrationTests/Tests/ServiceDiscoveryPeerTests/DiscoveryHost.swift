@@ -58,13 +58,25 @@ struct DiscoveryHost {
         try run((engine == .embedded ? ["--embedded"] : []) + arguments, Probes.path(of: "service-streams"))
     }
 
+    /// Starts `NetService` or `NetServiceBrowser`, with the default engine. ``LineProgram/tell(_:)`` stops it.
+    func startNetService(_ arguments: String...) throws -> LineProgram {
+        try run(arguments, Probes.path(of: "net-service"), hasInput: true)
+    }
+
+    /// Starts functions of CFNetServices, with the default engine. ``LineProgram/tell(_:)`` ends them.
+    func startCFNetServices(_ arguments: String...) throws -> LineProgram {
+        try run(arguments, Probes.path(of: "cfnetservices"), hasInput: true)
+    }
+
     func stop() {
         avahi?.stop()
     }
 
-    private func run(_ arguments: [String], _ path: String = Probes.path) throws -> LineProgram {
+    private func run(
+        _ arguments: [String], _ path: String = Probes.path, hasInput: Bool = false
+    ) throws -> LineProgram {
         let words = environment + [path] + arguments
-        let probe = LineProgram(words[0], Array(words.dropFirst()), in: namespace)
+        let probe = LineProgram(words[0], Array(words.dropFirst()), hasInput: hasInput, in: namespace)
         try probe.start()
         return probe
     }

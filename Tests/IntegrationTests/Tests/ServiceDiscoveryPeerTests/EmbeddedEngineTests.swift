@@ -9,7 +9,7 @@ import Testing
         network = try WiredNamespaces()
     }
 
-    // Parity: SD-042, SD-057 (Linux)
+    // Parity: SD-057 (Linux)
     @Test func aDeadHostIsForgottenAfterReconfirmation() async throws {
         defer { network.remove() }
         let publisher = try Probes.start("publish", "Web", "_http._tcp", "80", "120", in: network.left)
@@ -24,7 +24,7 @@ import Testing
         #expect(await browser.says("- Web"), "\(browser.log)")
     }
 
-    // Parity: SD-023, SD-115 (Linux)
+    // Parity: SD-115 (Linux)
     @Test func changesOfInterfacesAreFollowed() async throws {
         defer { network.remove() }
         let publisher = try Probes.start("publish", "Web", "_http._tcp", "80", "120", in: network.left)

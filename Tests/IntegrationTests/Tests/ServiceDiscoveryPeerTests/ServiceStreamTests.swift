@@ -26,7 +26,7 @@ import Testing
         #expect(await client.shows("connect ", ":7007", "connected"), "\(client.log)")
     }
 
-    // Parity: SK-012, SD-056 (Linux)
+    // Parity: SK-012 (Linux)
     @Test("SK-012: the search for a service that does not exist ends at the limit")
     func aMissingServiceIsATimeout() async throws {
         let network = try WiredNamespaces()
@@ -45,7 +45,7 @@ import Testing
         network = try WiredNamespaces()
     }
 
-    // Parity: SD-050, SD-059 (Avahi)
+    // Parity: SD-050 (Avahi)
     @Test(arguments: DiscoveryHost.Engine.allCases)
     func streamsToAService(_ engine: DiscoveryHost.Engine) async throws {
         defer { network.remove() }

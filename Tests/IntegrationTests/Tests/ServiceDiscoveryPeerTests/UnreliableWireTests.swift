@@ -43,7 +43,6 @@ import Testing
         for fault in ["lost", "doubled", "late"] { #expect(network.faults.contains(fault)) }
     }
 
-    // Parity: SD-014 (Avahi)
     @Test func aNameConflictIsResolved() async throws {
         defer { network.remove() }
         let (left, right) = try hosts(.init(left: .embedded, right: .embedded))

@@ -18,6 +18,7 @@ import Testing
         .a("printer.peers.test", "192.0.2.9"), .aaaa("printer.peers.test", "2001:db8::9"),
         .a("spare.peers.test", "192.0.2.10"),
         .init("b._dns-sd._udp.peers.test", .ptr("branch.peers.test")),
+        .init("b._dns-sd._udp.peers.test", .ptr("other.peers.test")),
         .init("lb._dns-sd._udp.peers.test", .ptr("branch.peers.test")),
         .init("r._dns-sd._udp.peers.test", .ptr("dyn.peers.test")),
     ]
@@ -76,8 +77,8 @@ import Testing
         #expect(record == service.record)
         // SD-045, SD-046: the domains.
         let top = try ServiceDomain("peers.test")
-        let domains = try await first(ServiceDomainBrowser(.browsing, listedIn: top, engine: engine).start(), 1)
-        #expect(domains == [branch])
+        let domains = try await first(ServiceDomainBrowser(.browsing, listedIn: top, engine: engine).start(), 2)
+        #expect(domains == [branch, try ServiceDomain("other.peers.test")])
         let registration = try await first(
             ServiceDomainBrowser(.registration, listedIn: top, engine: engine).start(), 1)
         #expect(registration == [try ServiceDomain("dyn.peers.test")])
