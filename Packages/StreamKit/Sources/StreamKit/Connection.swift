@@ -864,7 +864,6 @@ extension Connection {
         switch name {
         case StreamProperty<Int32>.nativeDescriptor.name: return point.descriptor
         case StreamProperty<Bool>.closesDescriptor.name: return point.ownership == .owned
-        case StreamProperty<Bool>.isExpensive.name: return Syscalls.isConnected(point.descriptor) ? false : nil
         case StreamProperty<SocketAddress>.remoteAddress.name: return Syscalls.peerAddress(point.descriptor)
         case StreamProperty<SocketAddress>.localAddress.name: return Syscalls.localAddress(point.descriptor)
         case StreamProperty<UInt16>.remotePort.name: return Syscalls.peerAddress(point.descriptor)?.port

@@ -59,11 +59,6 @@ enum FoundationProperty: CaseIterable {
     case closesNativeSocket
     case remoteHostName
     case remotePort
-    case forbidsCellular
-    case isCellular
-    case allowsExpensiveAccess
-    case isExpensive
-    case allowsConstrainedAccess
 
     var key: Stream.PropertyKey {
         switch self {
@@ -81,11 +76,6 @@ enum FoundationProperty: CaseIterable {
         case .closesNativeSocket: .shouldCloseNativeSocketKey
         case .remoteHostName: .socketRemoteHostNameKey
         case .remotePort: .socketRemotePortNumberKey
-        case .forbidsCellular: Stream.PropertyKey("kCFStreamPropertyNoCellular")
-        case .isCellular: Stream.PropertyKey("kCFStreamPropertyConnectionIsCellular")
-        case .allowsExpensiveAccess: Stream.PropertyKey("kCFStreamPropertyAllowExpensiveNetworkAccess")
-        case .isExpensive: Stream.PropertyKey("kCFStreamPropertyConnectionIsExpensive")
-        case .allowsConstrainedAccess: Stream.PropertyKey("kCFStreamPropertyAllowConstrainedNetworkAccess")
         }
     }
 
@@ -118,11 +108,6 @@ enum FoundationProperty: CaseIterable {
         case .closesNativeSocket: stream.value(.closesDescriptor).map { NSNumber(value: $0) }
         case .remoteHostName: stream.value(.remoteHostName).map { NSString(string: $0) }
         case .remotePort: stream.value(.remotePort).map { NSNumber(value: $0) }
-        case .forbidsCellular: stream.value(.forbidsCellular).map { NSNumber(value: $0) }
-        case .isCellular: stream.value(.isCellular).map { NSNumber(value: $0) }
-        case .allowsExpensiveAccess: stream.value(.allowsExpensiveAccess).map { NSNumber(value: $0) }
-        case .isExpensive: stream.value(.isExpensive).map { NSNumber(value: $0) }
-        case .allowsConstrainedAccess: stream.value(.allowsConstrainedAccess).map { NSNumber(value: $0) }
         }
     }
 
@@ -141,12 +126,7 @@ enum FoundationProperty: CaseIterable {
         case .serviceType: Self.setServiceType(value, on: stream)
         case .appendToFile: Self.setFlag(value, .appendToFile, on: stream)
         case .closesNativeSocket: Self.setFlag(value, .closesDescriptor, on: stream)
-        case .forbidsCellular: Self.setFlag(value, .forbidsCellular, on: stream)
-        case .allowsExpensiveAccess: Self.setFlag(value, .allowsExpensiveAccess, on: stream)
-        case .allowsConstrainedAccess: Self.setFlag(value, .allowsConstrainedAccess, on: stream)
-        case .peerCertificates, .peerTrust, .dataWritten, .nativeHandle, .remoteHostName, .remotePort, .isCellular,
-            .isExpensive:
-            false
+        case .peerCertificates, .peerTrust, .dataWritten, .nativeHandle, .remoteHostName, .remotePort: false
         }
     }
 

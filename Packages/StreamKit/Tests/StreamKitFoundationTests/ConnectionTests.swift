@@ -264,9 +264,15 @@ import Testing
         #expect(output.property(forKey: .networkServiceType) as? String == "kCFStreamNetworkServiceTypeVoice")
         #expect(input.setProperty(StreamNetworkServiceTypeValue.voIP, forKey: .networkServiceType))
         #expect(!input.setProperty("else", forKey: .networkServiceType))
-        let key = Stream.PropertyKey("kCFStreamPropertyNoCellular")
-        #expect(input.setProperty(true, forKey: key) && output.property(forKey: key) as? Bool == true)
-        #expect(!input.setProperty(true, forKey: Stream.PropertyKey("kCFStreamPropertyConnectionIsCellular")))
+        // The kernel does not know the cost of an interface, so these are refused rather than stored without effect.
+        for name in [
+            "NoCellular", "ConnectionIsCellular", "AllowExpensiveNetworkAccess", "ConnectionIsExpensive",
+            "AllowConstrainedNetworkAccess", "SocketExtendedBackgroundIdleMode",
+        ] {
+            let key = Stream.PropertyKey("kCFStreamProperty\(name)")
+            #expect(!input.setProperty(true, forKey: key) && !output.setProperty(false, forKey: key), "\(name)")
+            #expect(input.property(forKey: key) == nil, "\(name)")
+        }
     }
 
     // Parity: SK-035, SK-084

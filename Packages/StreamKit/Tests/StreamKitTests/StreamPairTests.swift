@@ -158,28 +158,4 @@ import Testing
         #expect(resolver.requests.isEmpty)
         #expect(pair[.remoteHostName] == nil)
     }
-
-    // Parity: SK-061
-    @Test("SK-061: interface costs, unknown on Linux, are kept and returned") func interfaceCost() async throws {
-        let listener = try Listener(.ip(.v4(.loopback), port: 0))
-        let pair = StreamPair(address: listener.address)
-        defer { pair.close() }
-        #expect(pair[.isCellular] == false && pair[.forbidsCellular] == false && pair[.extendsBackgroundIdle] == false)
-        #expect(pair[.allowsExpensiveAccess] == true && pair[.allowsConstrainedAccess] == true)
-        #expect(pair[.isExpensive] == nil, "unknown before there is a connection")
-        for property in [
-            StreamProperty<Bool>.forbidsCellular, .extendsBackgroundIdle, .allowsExpensiveAccess,
-            .allowsConstrainedAccess,
-        ] {
-            let other = pair[property] == false
-            try pair.set(property, to: other)
-            #expect(pair[property] == other)
-        }
-        for property in [StreamProperty<Bool>.isCellular, .isExpensive] {
-            #expect(throws: StreamError.self) { try pair.set(property, to: true) }
-        }
-        try pair.open()
-        try await pair.input.opened()
-        #expect(pair[.isExpensive] == false && pair[.isCellular] == false)
-    }
 }

@@ -176,19 +176,13 @@ extension PublicProperty {
     #endif
 
     private static let ofStreamKit: [PublicProperty] = [
-        .of("allowsConstrainedAccess", .allowsConstrainedAccess, false),
-        .of("allowsExpensiveAccess", .allowsExpensiveAccess, false),
         .of("appendToFile", .appendToFile, true),
         .of("attemptDelay", .attemptDelay, .milliseconds(77)),
         .of("closesDescriptor", .closesDescriptor, true),
         .returned("dataWritten", .dataWritten),
         .returned("exporterBinding", .exporterBinding),
-        .of("extendsBackgroundIdle", .extendsBackgroundIdle, true),
         .of("failsWhenAddressIsRemoved", .failsWhenAddressIsRemoved, true),
         .of("fileOffset", .fileOffset, 3),
-        .of("forbidsCellular", .forbidsCellular, true),
-        .returned("isCellular", .isCellular),
-        .returned("isExpensive", .isExpensive),
         .of("keepsAlive", .keepsAlive, true),
         .of("localAddress", .localAddress, .ip(.v4(.loopback), port: 0)),
         .returned("nativeDescriptor", .nativeDescriptor),

@@ -49,8 +49,7 @@ public struct StreamProperty<Value: Sendable>: Sendable {
     /// Makes a setting: a property that changes what a stream does. A stream that does not honour it refuses it.
     ///
     /// A stream honours it if its ``StreamKind`` has a row for it or its transport accepts it
-    /// (``StreamTransport/setProperty(_:named:)``). The properties of StreamKit, FTPStream and HTTPStream are settings
-    /// unless documented otherwise.
+    /// (``StreamTransport/setProperty(_:named:)``). The properties of StreamKit, FTPStream and HTTPStream are settings.
     public init(
         setting name: String, access: Access, default defaultValue: @autoclosure @escaping @Sendable () -> Value? = nil
     ) {
