@@ -33,7 +33,7 @@ extension [String: StreamKey] {
         let proxy = string(__kCFStreamPropertyHTTPProxy)
         keys[proxy] = .dictionary(proxy) { stream, dictionary in
             guard let dictionary else { return stream.set(.httpProxySettings, to: nil) }
-            guard let settings = ProxySettings(dictionary: dictionary) else { return false }
+            guard let settings = ProxySettings(settings: dictionary) else { return false }
             return stream.set(.httpProxySettings, to: settings)
         }
         return keys

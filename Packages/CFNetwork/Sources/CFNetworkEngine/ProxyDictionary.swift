@@ -3,52 +3,25 @@ internal import Foundation
 internal import HTTPMessage
 internal import HTTPStream
 internal import StreamKit
+internal import StreamKitFoundation
 
 extension ProxySettings {
-    /// The settings of a dictionary with the keys of the system's proxy settings, such as `HTTPProxy` and `HTTPPort`.
+    /// The settings of a dictionary with the keys of the system's proxy settings, and `kCFStreamPropertyProxyLocalBypass`.
     ///
-    /// A proxy is used if its host is present and its `…Enable` is absent or not 0. Nil for a dictionary with an invalid value.
-    init?(dictionary: NSDictionary) {
-        self.init()
+    /// Nil for a dictionary with an invalid value.
+    init?(settings dictionary: NSDictionary) {
+        var values: [String: Any] = [:]
+        for (key, value) in dictionary {
+            if let key = key as? String { values[key] = value }
+        }
+        guard let settings = try? ProxySettings(dictionary: values) else { return nil }
+        self = settings
         // The program names the proxy for this stream, so that it applies to every host.
         bypassesLoopback = false
-        var isValid = true
-        func server(_ name: String, _ kind: ProxyServer.Kind) -> [ProxyServer] {
-            if let isOn = dictionary["\(name)Enable"] as? NSNumber, !isOn.boolValue { return [] }
-            guard let value = dictionary["\(name)Proxy"] else { return [] }
-            guard let host = value as? String, !host.isEmpty else {
-                isValid = false
-                return []
-            }
-            guard let port = dictionary["\(name)Port"] else { return [ProxyServer(kind, host: host)] }
-            guard let number = port as? NSNumber, let port = UInt16(exactly: number.intValue), port > 0 else {
-                isValid = false
-                return []
-            }
-            return [ProxyServer(kind, host: host, port: port)]
-        }
-        http = server("HTTP", .http)
-        https = server("HTTPS", .http)
-        ftp = server("FTP", .http)
-        others = server("SOCKS", .socks5h)
-        if let exceptions = dictionary["ExceptionsList"] {
-            guard let list = exceptions as? [String] else { return nil }
-            bypass = ProxyBypassList(exceptions: list)
-        }
-        bypassesSimpleNames = (dictionary["ExcludeSimpleHostnames"] as? NSNumber)?.boolValue ?? false
         if (dictionary[string(__kCFStreamPropertyProxyLocalBypass)] as? NSNumber)?.boolValue == true {
             bypassesSimpleNames = true
-            bypass = ProxyBypassList(exceptions: (dictionary["ExceptionsList"] as? [String] ?? []) + ["*.local"])
+            bypass = ProxyBypassList(exceptions: (values["ExceptionsList"] as? [String] ?? []) + ["*.local"])
         }
-        usesPassiveFTP = (dictionary["FTPPassive"] as? NSNumber)?.boolValue
-        if (dictionary["ProxyAutoConfigEnable"] as? NSNumber)?.boolValue ?? true {
-            if let text = dictionary["ProxyAutoConfigJavaScript"] as? String {
-                script = .text(text)
-            } else if let url = dictionary["ProxyAutoConfigURLString"] as? String {
-                script = .url(url)
-            }
-        }
-        if !isValid { return nil }
     }
 }
 

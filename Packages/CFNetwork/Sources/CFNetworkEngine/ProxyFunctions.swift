@@ -20,7 +20,7 @@ public func __CFNetworkCopySystemProxySettings() -> Unmanaged<CFDictionary>? {
 @_cdecl("CFNetworkCopyProxiesForURL") @implementation
 public func __CFNetworkCopyProxiesForURL(_ url: CFURL, _ proxySettings: CFDictionary?) -> Unmanaged<CFArray> {
     let dictionary = proxySettings.map { nsDictionary($0) } ?? NSDictionary()
-    guard let url = URL(string: string(url)), var settings = ProxySettings(dictionary: dictionary)
+    guard let url = URL(string: string(url)), var settings = ProxySettings(settings: dictionary)
     else { return nullable(nil) }
     settings.bypassesLoopback = true
     return cfArray(settings.choices(for: url).map { $0.cfDictionary(for: url) })
