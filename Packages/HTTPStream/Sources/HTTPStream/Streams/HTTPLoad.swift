@@ -773,7 +773,8 @@ extension HTTPLoad {
         if takeNextRoute(after: error) { return }
         let mayRepeat = sender?.hasBegun != true || fetch.method.isIdempotent
         guard connection?.isReused == true, !mustBeNew, !hasReceived, mayRepeat, !fetch.hasSpentBody else {
-            throw error
+            guard let proxy = connection?.proxy, sender?.hasBegun != true, !hasReceived else { throw error }
+            throw error.with([.unreachableProxy: .text(proxy.hostAndPort)])
         }
         stopSending()
         if settings.session?.needsIdleConnection == true { throw .connectionGone }

@@ -96,7 +96,8 @@ extension StreamError {
     /// Nil if CFNetwork uses another domain for it (`errno`, TLS) or has no number (the reply codes of a SOCKS 5
     /// proxy).
     public var networkErrorNumber: NetworkErrorNumber? {
-        switch domain {
+        if ownDetails[.unreachableProxy] != nil { return .httpProxyConnectionFailure }
+        return switch domain {
         case .netDB: .unknownHost
         case .socks: socksFailure?.networkErrorCode.flatMap(NetworkErrorNumber.init)
         case .ftp: .ftpUnexpectedStatus

@@ -89,6 +89,14 @@ public struct StreamError: Error, Hashable, Sendable {
                 report: report))
     }
 
+    /// Returns the error with further ``details``, which replace those of the same keys. Equality ignores them.
+    public func with(_ details: [StreamErrorDetail: StreamErrorDetail.Value]) -> StreamError {
+        StreamError(
+            Content(
+                domain: domain, code: code, sentence: sentence, underlying: underlying,
+                details: content.details.merging(details) { $1 }, report: content.report))
+    }
+
     private init(_ content: Content) {
         self.content = content
     }
@@ -247,6 +255,10 @@ public struct StreamErrorDetail: RawRepresentable, Hashable, Sendable {
     public static let discoveryFailure = Self(rawValue: "kCFDNSServiceFailureKey")
     /// A text: the code of an FTP server's last reply. Replaces `kCFFTPStatusCodeKey`.
     public static let ftpStatus = Self(rawValue: "kCFFTPStatusCodeKey")
+    /// A text: host and port of an HTTP proxy that could not be connected to. Domain and code tell why.
+    ///
+    /// ``StreamError/networkErrorNumber`` is then ``NetworkErrorNumber/httpProxyConnectionFailure``.
+    public static let unreachableProxy = Self(rawValue: "NetKit.unreachableProxy")
 }
 
 extension StreamError {
@@ -259,7 +271,7 @@ extension StreamError {
     /// Replaces the keys of `CFNetworkErrors.h` in the `userInfo` of a `CFError`.
     public var details: [StreamErrorDetail: StreamErrorDetail.Value] {
         switch domain {
-        case .netDB: [.addressInfoFailure: .number(code)]
+        case .netDB: ownDetails.merging([.addressInfoFailure: .number(code)]) { $1 }
         case .ftp: [.ftpStatus: .text(String(code))]
         case .socks:
             switch socksFailure?.subdomain {

@@ -144,7 +144,11 @@ struct ProxiedOpening: OpeningWork {
             connection.endAttempt()
             return try addLayer(for: 0, isSecured: true, connection)
         default:
-            abandonRoute(lower.error(.reader) ?? .closed, at: nil, nil, connection)
+            var error = lower.error(.reader) ?? .closed
+            if let proxy = route?.hops.first, proxy.kind.hasPrefix("HTTP") {
+                error = error.with([.unreachableProxy: .text(proxy.hostAndPort)])
+            }
+            abandonRoute(error, at: nil, nil, connection)
             return nil
         }
     }

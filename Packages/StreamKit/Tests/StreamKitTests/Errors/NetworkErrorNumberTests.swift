@@ -76,6 +76,11 @@ import Testing
             details: [.discoveryFailure: .number(-65537)])
         #expect(made.details == [.discoveryFailure: .number(-65537)])
         #expect(StreamErrorDetail.socksMethod.rawValue == "kCFSOCKSNegotiationMethodKey")
+        for domain in [StreamErrorDomain.posix, .netDB, .ssl] {
+            let unreachable = error(domain, 8).with([.unreachableProxy: .text("p:1")])
+            #expect(unreachable.networkErrorNumber == .httpProxyConnectionFailure && unreachable == error(domain, 8))
+            #expect(unreachable.details[.unreachableProxy] == .text("p:1"))
+        }
     }
 
     // Parity: SK-048, SK-049
