@@ -212,6 +212,11 @@ extension ReadStream {
             })
     }
 
+    /// Makes a stream of memory that another module of this package provides, which opens at once.
+    package convenience init(memory: any StreamTransport) {
+        self.init(Connection(.readMemory, point: memory.waitPoint, only: .reader) { _ in .opened(.other(memory)) })
+    }
+
     /// Makes a stream of the bytes of a file. The file is first accessed by `open()`, which fails if it does not exist.
     ///
     /// Replaces `InputStream(fileAtPath:)`.

@@ -21,22 +21,22 @@ public import StreamKit
 /// A scheduled, open stream is kept alive until it is closed or removed from its run loops.
 public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
     let connection: BridgedConnection
-    private let memorySize: Int?
-    /// The memory that ``getBuffer(_:length:)`` returned last.
-    private var lent: UnsafeMutableBufferPointer<UInt8>?
+    /// The source of a stream of data, which ``getBuffer(_:length:)`` lends.
+    private let memory: LentMemory?
 
     /// Wraps a stream, which may be open already.
     public init(_ stream: ReadStream) {
         connection = BridgedConnection(stream)
-        memorySize = nil
+        memory = nil
         super.init(data: Data())
         connection.inputRelay.setOwner(self)
     }
 
     /// Makes a stream of bytes in memory.
     public override init(data: Data) {
-        connection = BridgedConnection(ReadStream(bytes: Array(data)))
-        memorySize = data.count
+        let memory = LentMemory(data)
+        connection = BridgedConnection(ReadStream(memory: memory))
+        self.memory = memory
         super.init(data: Data())
         connection.inputRelay.setOwner(self)
     }
@@ -45,21 +45,20 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
     public override init?(url: URL) {
         guard url.isFileURL else { return nil }
         connection = BridgedConnection(ReadStream(path: url.path))
-        memorySize = nil
+        memory = nil
         super.init(data: Data())
         connection.inputRelay.setOwner(self)
     }
 
     init(_ connection: BridgedConnection) {
         self.connection = connection
-        memorySize = nil
+        memory = nil
         super.init(data: Data())
         connection.inputRelay.setOwner(self)
     }
 
     deinit {
         connection.input?.close()
-        lent?.deallocate()
     }
 
     /// The underlying stream. Starting TLS on an open connection replaces it.
@@ -105,24 +104,18 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
         }
     }
 
-    /// Returns the remaining bytes of a stream in memory, and counts them as read. Returns false for every other
+    /// Returns the remaining bytes of a stream of data, without a copy, and counts them as read. Returns false for every other
     /// stream.
     ///
-    /// The bytes are valid until the next call of this method or the end of the stream's life.
+    /// The bytes are valid until the end of the stream's life.
     public override func getBuffer(
         _ buffer: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, length len: UnsafeMutablePointer<Int>
     ) -> Bool {
-        guard let memorySize, memorySize > 0, readStream.status == .open else { return false }
-        let memory = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: memorySize)
-        let count = read(memory.baseAddress.unsafelyUnwrapped, maxLength: memorySize)
-        guard count > 0 else {
-            memory.deallocate()
-            return false
-        }
-        lent?.deallocate()
-        lent = memory
-        buffer.pointee = memory.baseAddress
-        len.pointee = count
+        guard readStream.status == .open, let lent = memory?.lend() else { return false }
+        var last: UInt8 = 0
+        guard read(&last, maxLength: 1) == 1 else { return false }
+        buffer.pointee = lent.baseAddress
+        len.pointee = lent.count
         return true
     }
 

@@ -156,6 +156,14 @@ import Testing
         #expect(Array(UnsafeBufferPointer(start: pointer, count: count)) == Array("ello".utf8))
         #expect(!input.getBuffer(&pointer, length: &count))
         #expect(input.bytes() == [])
+        // The bytes after those that were read, where they are: nothing is copied.
+        let large = BridgedInputStream(data: Data((0..<100).map { UInt8($0) }))
+        large.open()
+        var first: UnsafeMutablePointer<UInt8>?
+        #expect(large.bytes(1) == [0] && large.getBuffer(&first, length: &count) && count == 99 && first?[0] == 1)
+        let empty = BridgedInputStream(data: Data())
+        empty.open()
+        #expect(!empty.getBuffer(&pointer, length: &count))
         let file = BridgedInputStream(fileAtPath: "/etc/passwd")
         file?.open()
         #expect(file?.getBuffer(&pointer, length: &count) == false)
