@@ -85,10 +85,14 @@ extension DNSRecordType: LosslessStringConvertible {
 
     /// Reads a type's name, or a text such as `TYPE64` (RFC 3597 §5), in either case; nil for another text.
     public init?(_ text: String) {
+        // In upper case, some other letters are ASCII.
+        guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         let name = text.uppercased()
         if let known = Self.names.first(where: { $0.value == name })?.key {
             self = known
-        } else if name.hasPrefix("TYPE"), let number = UInt16(name.dropFirst(4)), !name.contains("+") {
+        } else if name.hasPrefix("TYPE"), name.utf8.dropFirst(4).allSatisfy({ (0x30...0x39).contains($0) }),
+            let number = UInt16(name.dropFirst(4))
+        {
             self.init(rawValue: number)
         } else {
             return nil

@@ -105,10 +105,7 @@ extension DNSRecordData {
     /// RFC 8659 §4.1.
     private static func certificationAuthority(_ reader: inout FieldReader) -> [DNSRecordField]? {
         guard let flags = reader.byte(), let tag = reader.string(), !tag.isEmpty,
-            tag.allSatisfy({
-                Character(UnicodeScalar($0)).isASCII && Character(UnicodeScalar($0)).isLetter
-                    || (0x30...0x39).contains($0)
-            })
+            tag.allSatisfy({ (0x61...0x7A).contains($0 | 0x20) || (0x30...0x39).contains($0) })
         else { return nil }
         let value = reader.rest()
         return [

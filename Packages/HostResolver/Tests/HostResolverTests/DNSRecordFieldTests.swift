@@ -83,6 +83,8 @@ import Testing
     @Test func namesOfTypes() {
         #expect(DNSRecordType("https") == .https && DNSRecordType("TYPE65") == .https && DNSRecordType("any") == .any)
         #expect(DNSRecordType("TYPE1234")?.description == "TYPE1234")
-        for text in ["", "TYPE", "TYPE65536", "TYPE-1", "TYPE+1", "B"] { #expect(DNSRecordType(text) == nil) }
+        for text in ["", "TYPE", "TYPE65536", "TYPE-1", "TYPE+1", "TYPE-0", "B", "\u{17F}rv"] {
+            #expect(DNSRecordType(text) == nil)
+        }
     }
 }

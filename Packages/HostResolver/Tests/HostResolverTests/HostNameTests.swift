@@ -82,6 +82,12 @@ import Testing
             ("http://[fe80::1%eth0]/", "fe80::1%eth0", nil), ("http://%e4%be%8b.test/", "例.test", nil),
             ("http://a:18446744073709551697/", "a", Int.max), ("http://a/b:1", "a", nil), ("http:///x", "", nil),
             ("mailto:ann@example.org", "", nil), ("/x://y", "", nil), ("", "", nil),
+            // U+0301 and U+0D4E form one character with the delimiter before or after them.
+            ("http://evil.example/\u{301}@good.example", "evil.example", nil),
+            ("http://evil.example?\u{301}@good.example:80", "evil.example", nil),
+            ("http://evil\u{D4E}/@good.example", "evil\u{D4E}", nil),
+            ("http://ann@\u{301}a.example:81", "\u{301}a.example", 81), ("http://a\u{D4E}:81", "a\u{D4E}", 81),
+            ("http:/\u{301}/a", "", nil),
         ] as [(String, String, Int?)])
     func reads(_ url: String, _ host: String, _ port: Int?) throws {
         let authority = try URLAuthority(of: url)
@@ -92,7 +98,7 @@ import Testing
     @Test(arguments: [
         "http://[example.org]/", "http://[::1", "http://[127.0.0.1]/", "http://[::1]x/", "http://[::1%]/",
         "http://[::%31]/", "http://%41.com/", "http://a%2fb/", "http://a%/", "http://a%e4/", "http://a:b/",
-        "http://a:-1/", "http://a:1:2/",
+        "http://a:-1/", "http://a:1:2/", "http://a:\u{301}80/", "http://[::1]\u{301}:80/",
     ])
     func rejects(_ url: String) {
         let error = #expect(throws: ResolverError.self) { try URLAuthority(of: url) }

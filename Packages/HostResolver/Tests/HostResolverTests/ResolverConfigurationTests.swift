@@ -28,6 +28,19 @@ import Testing
         #expect(configuration.usesEDNS && configuration.skipsTopLevelQueries)
     }
 
+    /// Line ends and spaces are those of ASCII: text in other scripts cannot end a comment.
+    @Test func readsLinesAsTheSystemDoes() {
+        for separator in ["\u{85}", "\u{2028}", "\u{2029}"] {
+            let text = "# by hand\(separator)nameserver 192.0.2.66\r\nnameserver 192.0.2.53\r\nsearch a.example\r\n"
+            let configuration = ResolverConfiguration(parsing: text)
+            #expect(configuration.servers.map(\.description) == ["192.0.2.53:53"])
+            #expect(configuration.search == [DNSName("a.example")!])
+            #expect(AddressPolicy(parsing: "# by hand\(separator)precedence ::/0 9\r\n") == .standard)
+        }
+        #expect(ResolverConfiguration(parsing: "nameserver\u{A0}192.0.2.66").isFallback)
+        #expect(AddressPolicy(parsing: "precedence ::/0 9\r\n") != .standard)
+    }
+
     @Test func anEmptyFileMeansTheServerOnThisMachine() {
         let configuration = ResolverConfiguration(parsing: "")
         #expect(configuration.servers == [.ip(.v4(.loopback), port: 53)])

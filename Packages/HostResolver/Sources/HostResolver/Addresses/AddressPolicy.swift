@@ -42,11 +42,9 @@ public struct AddressPolicy: Hashable, Sendable {
         self = .standard
         var labels: [Row] = []
         var precedences: [Row] = []
-        for line in String(decoding: text.utf8.prefix(Self.maximumTextSize), as: UTF8.self).split(
-            whereSeparator: \.isNewline)
-        {
-            let words = line.prefix { $0 != "#" }.split(whereSeparator: \.isWhitespace)
-            guard words.count == 3, let prefix = IPPrefix(String(words[1])), let value = Int(words[2]), value >= 0
+        for line in text.utf8.prefix(Self.maximumTextSize).split(separator: UInt8(ascii: "\n")) {
+            let words = line.prefix { $0 != UInt8(ascii: "#") }.words
+            guard words.count == 3, let prefix = IPPrefix(words[1]), let value = Int(words[2]), value >= 0
             else { continue }
             switch words[0] {
             case "label": labels.append(Row(prefix: prefix, value: value))
@@ -90,8 +88,9 @@ private struct IPPrefix: Hashable, Sendable {
 
     /// Parses a prefix such as `2001:db8::/32`; nil if the text is not a prefix.
     init?(_ text: String) {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, let address = IPv6Address(String(parts[0])), address.zone == nil,
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
+        guard parts.count == 2, let address = IPv6Address(parts[0]), address.zone == nil,
             let length = UInt8(parts[1]), length <= 128
         else { return nil }
         self.init(address.rawValue, Int(length))

@@ -121,8 +121,8 @@ extension SocketAddress: CustomStringConvertible {
 
     /// Parses `192.0.2.7:80` or `[2001:db8::1]:80`; nil for all other text.
     public init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":") else { return nil }
-        let digits = text[text.index(after: colon)...]
+        guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { return nil }
+        let digits = text[text.utf8.index(after: colon)...]
         guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(digits) else { return nil }
         let host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") {

@@ -22,11 +22,9 @@ public struct HostsFile: Hashable, Sendable {
 
     init(bytes: [UInt8]) {
         for line in bytes.prefix(Self.maximumTextSize).split(separator: UInt8(ascii: "\n")) {
-            let words = line.prefix { $0 != UInt8(ascii: "#") }.split { $0 == 0x20 || (0x09...0x0D).contains($0) }
-            guard let first = words.first, let address = IPAddress(String(decoding: first, as: UTF8.self)) else {
-                continue
-            }
-            for word in words.dropFirst() { add(String(decoding: word, as: UTF8.self), address) }
+            let words = line.prefix { $0 != UInt8(ascii: "#") }.words
+            guard let first = words.first, let address = IPAddress(first) else { continue }
+            for word in words.dropFirst() { add(word, address) }
         }
     }
 
@@ -53,5 +51,12 @@ public struct HostsFile: Hashable, Sendable {
     private static func key(_ name: String) -> String {
         let folded = name.lowercased()
         return folded.hasSuffix(".") ? String(folded.dropLast()) : folded
+    }
+}
+
+extension Collection<UInt8> {
+    /// The words between spaces, as the C library separates them in configuration files: by the spaces of ASCII only.
+    var words: [String] {
+        split { $0 == 0x20 || (0x09...0x0D).contains($0) }.map { String(decoding: $0, as: UTF8.self) }
     }
 }

@@ -57,14 +57,12 @@ public struct ResolverConfiguration: Hashable, Sendable {
     public init(parsing text: String, hostName: String? = nil, localDomain: String? = nil, options: String? = nil) {
         self.init(servers: [])
         var hasSearch = false
-        for line in String(decoding: text.utf8.prefix(Self.maximumTextSize), as: UTF8.self).split(
-            whereSeparator: \.isNewline)
-        {
-            if line.first == "#" || line.first == ";" { continue }
-            let words = line.split(whereSeparator: \.isWhitespace)
+        for line in text.utf8.prefix(Self.maximumTextSize).split(separator: UInt8(ascii: "\n")) {
+            if line.first == UInt8(ascii: "#") || line.first == UInt8(ascii: ";") { continue }
+            let words = line.words
             guard let keyword = words.first, words.count > 1 else { continue }
             switch keyword {
-            case "nameserver": addServer(String(words[1]))
+            case "nameserver": addServer(words[1])
             case "domain":
                 hasSearch = true
                 setSearch(words[1...1])
@@ -76,11 +74,11 @@ public struct ResolverConfiguration: Hashable, Sendable {
             }
         }
         if let localDomain {
-            setSearch(localDomain.split(whereSeparator: \.isWhitespace)[...])
-        } else if !hasSearch, let dot = hostName?.firstIndex(of: "."), let domain = hostName?[dot...].dropFirst() {
-            setSearch([domain])
+            setSearch(localDomain.utf8.words[...])
+        } else if !hasSearch, let hostName, let dot = hostName.utf8.firstIndex(of: UInt8(ascii: ".")) {
+            setSearch([String(hostName[hostName.utf8.index(after: dot)...])])
         }
-        if let options { setOptions(options.split(whereSeparator: \.isWhitespace)[...]) }
+        if let options { setOptions(options.utf8.words[...]) }
         isFallback = servers.isEmpty
         if isFallback { servers = [.ip(.v4(.loopback), port: 53)] }
     }
@@ -92,19 +90,19 @@ public struct ResolverConfiguration: Hashable, Sendable {
 
     /// Replaces the search list: the last `domain` or `search` line wins. A root domain means the unchanged name, which
     /// is tried anyway.
-    private mutating func setSearch(_ domains: ArraySlice<Substring>) {
+    private mutating func setSearch(_ domains: ArraySlice<String>) {
         search = []
         for domain in domains {
-            guard search.count < Self.maximumSearchDomains, let name = DNSName(String(domain)), name != .root else {
+            guard search.count < Self.maximumSearchDomains, let name = DNSName(domain), name != .root else {
                 continue
             }
             if !search.contains(name) { search.append(name) }
         }
     }
 
-    private mutating func setOptions(_ options: ArraySlice<Substring>) {
+    private mutating func setOptions(_ options: ArraySlice<String>) {
         for option in options {
-            let parts = option.split(separator: ":", maxSplits: 1)
+            let parts = option.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1).map { Substring($0) }
             let value = parts.count == 2 ? Int(parts[1]) : nil
             switch parts.first {
             case "ndots": if let value, value >= 0 { dotsBeforeSearch = min(value, 15) }

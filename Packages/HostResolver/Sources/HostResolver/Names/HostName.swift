@@ -73,7 +73,7 @@ public struct HostName: Hashable, Sendable {
 
     /// The labels of ``ascii``, the leftmost first; empty for an address.
     public var labels: [Substring] {
-        address == nil ? ascii.split(separator: ".") : []
+        address == nil ? ascii.utf8.split(separator: UInt8(ascii: ".")).map { Substring($0) } : []
     }
 }
 

@@ -21,26 +21,27 @@ public struct URLAuthority: Hashable, Sendable {
     ///   percent escapes and those that encode ASCII characters, which only disguise a name, and for a port that is not
     ///   a number.
     public init(of url: String) throws(ResolverError) {
-        var rest = Substring(url)
-        let isWithin = { (character: Character) in character != "/" && character != "?" && character != "#" }
-        let scheme = rest.prefix { $0 != ":" && isWithin($0) }
-        guard rest[scheme.endIndex...].hasPrefix("://") else {
+        // By bytes: a delimiter beside a combining mark is part of another `Character`, and another part would be the host.
+        var rest = url.utf8[...]
+        let isWithin = { (byte: UInt8) in !"/?#".utf8.contains(byte) }
+        let scheme = rest.prefix { $0 != UInt8(ascii: ":") && isWithin($0) }
+        guard rest[scheme.endIndex...].starts(with: "://".utf8) else {
             (host, port) = ("", nil)
             return
         }
         rest = rest[scheme.endIndex...].dropFirst(3).prefix(while: isWithin)
-        if let user = rest.lastIndex(of: "@") { rest = rest[rest.index(after: user)...] }
-        let authority = String(rest)
+        if let user = rest.lastIndex(of: UInt8(ascii: "@")) { rest = rest[user...].dropFirst() }
+        let authority = String(Substring(rest))
         func fault(_ detail: String) -> ResolverError { ResolverError(.invalidName, name: authority, detail: detail) }
 
-        if rest.first == "[" {
-            guard let end = rest.firstIndex(of: "]"), let literal = Self.literal(rest[..<end].dropFirst()) else {
-                throw fault("the text in brackets is not an IPv6 address")
-            }
+        if rest.first == UInt8(ascii: "[") {
+            guard let end = rest.firstIndex(of: UInt8(ascii: "]")),
+                let literal = Self.literal(String(Substring(rest[..<end].dropFirst())))
+            else { throw fault("the text in brackets is not an IPv6 address") }
             host = literal
-            rest = rest[rest.index(after: end)...]
+            rest = rest[end...].dropFirst()
         } else {
-            let name = rest.prefix { $0 != ":" }
+            let name = rest.prefix { $0 != UInt8(ascii: ":") }
             guard let plain = Self.unescaped(name) else {
                 throw fault("a percent escape is invalid or encodes an ASCII character")
             }
@@ -48,10 +49,10 @@ public struct URLAuthority: Hashable, Sendable {
             rest = rest[name.endIndex...]
         }
         let digits = rest.dropFirst()
-        guard rest.isEmpty || rest.first == ":", digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        guard rest.isEmpty || rest.first == UInt8(ascii: ":"), digits.allSatisfy({ (0x30...0x39).contains($0) }) else {
             throw fault("the port is not a number")
         }
-        port = digits.isEmpty ? nil : Int(digits) ?? .max
+        port = digits.isEmpty ? nil : Int(Substring(digits)) ?? .max
     }
 
     /// Returns the host in the form for lookups and connections: a name in lower-case ASCII, or an address.
@@ -63,32 +64,31 @@ public struct URLAuthority: Hashable, Sendable {
     }
 
     /// Parses an IPv6 address, with a zone after `%25`, or after a bare `%` as people write it (RFC 6874 §3).
-    private static func literal(_ text: Substring) -> String? {
-        guard let percent = text.firstIndex(of: "%") else {
-            return IPv6Address(String(text)) == nil ? nil : String(text)
+    private static func literal(_ text: String) -> String? {
+        guard let percent = text.utf8.firstIndex(of: UInt8(ascii: "%")) else {
+            return IPv6Address(text) == nil ? nil : text
         }
         let address = String(text[..<percent])
-        var zone = text[percent...].dropFirst()
-        if zone.hasPrefix("25") {
+        var zone = text.utf8[percent...].dropFirst()
+        if zone.starts(with: "25".utf8) {
             zone = zone.dropFirst(2)
-        } else if zone.utf8.count >= 2, zone.utf8.prefix(2).allSatisfy(isHexadecimal) {
+        } else if zone.count >= 2, zone.prefix(2).allSatisfy(isHexadecimal) {
             return nil
         }
-        return IPv6Address(address) == nil || zone.isEmpty ? nil : "\(address)%\(zone)"
+        return IPv6Address(address) == nil || zone.isEmpty ? nil : "\(address)%\(Substring(zone))"
     }
 
     /// Decodes percent escapes; nil if one is invalid or encodes an ASCII character, or if the result is not UTF-8.
-    private static func unescaped(_ text: Substring) -> String? {
-        let parts = text.split(separator: "%", omittingEmptySubsequences: false)
-        var bytes = Array(parts[0].utf8)
+    private static func unescaped(_ text: Substring.UTF8View) -> String? {
+        let parts = text.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false)
+        var bytes = Array(parts[0])
         for part in parts.dropFirst() {
             // An escape with a single digit is rejected as well: its value is below 0x80.
             let digits = part.prefix(2)
-            guard digits.utf8.allSatisfy(isHexadecimal), let value = UInt8(digits, radix: 16), value >= 0x80 else {
-                return nil
-            }
+            guard digits.allSatisfy(isHexadecimal), let value = UInt8(Substring(digits), radix: 16), value >= 0x80
+            else { return nil }
             bytes.append(value)
-            bytes += part.utf8.dropFirst(2)
+            bytes += part.dropFirst(2)
         }
         return String(validating: bytes, as: UTF8.self)
     }
