@@ -141,11 +141,12 @@ private enum HTTPCharset {
 
     /// The parameter `charset` in lower case; `utf-8` without one.
     private static func name(in contentType: String?) -> String {
-        for part in contentType?.split(separator: ";").dropFirst() ?? [] {
-            let pair = part.split(separator: "=", maxSplits: 1)
-            guard pair.count == 2, HTTPGrammar.equalsIgnoringCase(HTTPGrammar.trimmed(Array(pair[0].utf8)), "charset")
-            else { continue }
-            let value = HTTPGrammar.text(HTTPGrammar.trimmed(Array(pair[1].utf8))).lowercased()
+        for part in contentType?.utf8.split(separator: UInt8(ascii: ";")).dropFirst() ?? [] {
+            let pair = part.split(separator: UInt8(ascii: "="), maxSplits: 1)
+            guard pair.count == 2, HTTPGrammar.equalsIgnoringCase(HTTPGrammar.trimmed(pair[0]), "charset") else {
+                continue
+            }
+            let value = HTTPGrammar.text(HTTPGrammar.trimmed(pair[1])).lowercased()
             return value.hasPrefix("\"") && value.hasSuffix("\"") && value.count >= 2
                 ? String(value.dropFirst().dropLast()) : value
         }

@@ -16,7 +16,7 @@ extension HTTPFields {
         var options: Set<String> = []
         for value in values(for: .connection) {
             for element in value.utf8.split(separator: UInt8(ascii: ",")) {
-                options.insert(HTTPGrammar.text(HTTPGrammar.trimmed(element)).lowercased())
+                options.insert(HTTPGrammar.text(HTTPGrammar.trimmed(element).map(HTTPGrammar.lowercased)))
             }
         }
         return options

@@ -26,6 +26,8 @@ import Testing
             ([0x41], "a/b; charset=koi8-r", nil), ([], nil, ""),
             ([0xc3, 0xbc], "a/b; charset=us-ascii", nil), ([0x41], "a/b; q=1; Charset = us-ascii", "A"),
             ([0x41], "a/b; charset=", "A"),
+            // U+0301 forms one character with the semicolon before it; U+037E is canonically equivalent to a semicolon.
+            ([0xe9], "a/b;\u{301}x; charset=latin1", "é"), ([0xe9], "a/b\u{37E} charset=latin1", nil),
         ] as [([UInt8], String?, String?)])
     func text(_ bytes: [UInt8], _ contentType: String?, _ expected: String?) throws {
         #expect(try response(bytes, contentType).text == expected)

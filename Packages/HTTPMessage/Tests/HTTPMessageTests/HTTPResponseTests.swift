@@ -84,6 +84,13 @@ import Testing
         #expect(try parse(text).isPersistent == persistent)
     }
 
+    /// Only the case of ASCII letters is ignored: the Kelvin sign in lower case is k.
+    @Test func connectionOptions() throws {
+        let response = try parse("HTTP/1.1 200 OK\r\nConnection: Close, \u{212A}eep-alive\r\nConnection: X\r\n\r\n")
+        #expect(response.fields.connectionOptions == ["close", "\u{212A}eep-alive", "x"])
+        #expect(!response.fields.connectionOptions.contains("keep-alive"))
+    }
+
     private func parse(_ text: String) throws -> HTTPResponse {
         let bytes = Array(text.utf8)
         var parser = HeadParser(.response)
