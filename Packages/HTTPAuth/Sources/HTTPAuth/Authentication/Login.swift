@@ -19,9 +19,11 @@ struct Login: Sendable {
     func credential(for space: ProtectionSpace, _ authentication: HTTPAuthentication) -> Credential {
         var user = user
         var domain = accountDomain
-        if authentication.requiresAccountDomain, domain?.isEmpty != false, let mark = user.firstIndex(of: "\\") {
+        if authentication.requiresAccountDomain, domain?.isEmpty != false,
+            let mark = user.unicodeScalars.firstIndex(of: "\\")
+        {
             domain = String(user[..<mark])
-            user = String(user[user.index(after: mark)...])
+            user = String(user.unicodeScalars[mark...].dropFirst())
         }
         return Credential(user: user, accountDomain: domain, proof: .password(password), for: space)
     }

@@ -71,10 +71,9 @@ extension ProtectionSpace: CustomStringConvertible {
 enum URLPath {
     /// The path up to its last slash: `/a/` for `/a/b`.
     static func folder(of url: URL?) -> String {
-        guard let path = url.flatMap({ try? RequestTarget(origin: $0).path }), let slash = path.lastIndex(of: "/")
-        else {
-            return "/"
-        }
+        guard let path = url.flatMap({ try? RequestTarget(origin: $0).path }),
+            let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        else { return "/" }
         return String(path[...slash])
     }
 
@@ -86,7 +85,8 @@ enum URLPath {
             guard let resolved = try? RequestTarget(origin: url.standardized).path else { return [] }
             path = resolved
         }
-        return path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { $0 }
+        return path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
+            .map { Substring($0) }
     }
 }
 

@@ -136,7 +136,8 @@ struct NTLMAccount: Sendable {
     ///
     /// - Throws: ``HTTPAuthError`` if the user name is empty (an anonymous login proves nothing) or a name is too long.
     init(user: String, domain: String?, workstation: String = "", proof: Credential.Proof) throws(HTTPAuthError) {
-        let parts = user.split(separator: "\\", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let parts = user.unicodeScalars.split(separator: "\\", maxSplits: 1, omittingEmptySubsequences: false)
+            .map { String($0) }
         let name = parts.count == 2 ? parts[1] : user
         let given = [domain, parts.count == 2 ? parts[0] : nil].compactMap { $0 }.first { !$0.isEmpty }
         guard !name.isEmpty else { throw .ntlmAnonymous }
@@ -145,7 +146,7 @@ struct NTLMAccount: Sendable {
         }
         self.user = name
         // `user@example.org` contains its domain. A separate domain would name another account.
-        self.domain = given ?? (name.contains("@") ? "" : nil)
+        self.domain = given ?? (name.unicodeScalars.contains("@") ? "" : nil)
         self.workstation = workstation
         switch proof {
         case .password(let password): hash = try NTHash.of(password: password)

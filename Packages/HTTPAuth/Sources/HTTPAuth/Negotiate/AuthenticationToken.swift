@@ -77,7 +77,7 @@ public struct AuthenticationToken: Hashable, Sendable {
     ///
     /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the text is not base 64, or for the reasons of ``init(_:)``.
     public init(text: String) throws(HTTPAuthError) {
-        let words = text.split(whereSeparator: \.isWhitespace)
+        let words = text.utf8.split { $0 == 0x20 || (0x09...0x0D).contains($0) }.map { Substring($0) }
         if words.count > 1, let scheme = words.dropLast().last,
             !["ntlm", "negotiate", "kerberos"].contains(scheme.lowercased())
         {

@@ -52,13 +52,13 @@ struct DigestAlgorithm: Hashable, Sendable {
 
     /// Creates the algorithm with this name, ignoring case. Without a name it is MD5. Nil if the name is unknown.
     init?(_ name: String?) {
-        switch name?.uppercased() ?? "MD5" {
-        case "MD5": (hash, isSession) = (.md5, false)
-        case "MD5-SESS": (hash, isSession) = (.md5, true)
-        case "SHA-256": (hash, isSession) = (.sha256, false)
-        case "SHA-256-SESS": (hash, isSession) = (.sha256, true)
-        case "SHA-512-256": (hash, isSession) = (.sha512Truncated, false)
-        case "SHA-512-256-SESS": (hash, isSession) = (.sha512Truncated, true)
+        switch name?.lowercased() ?? "md5" {
+        case "md5": (hash, isSession) = (.md5, false)
+        case "md5-sess": (hash, isSession) = (.md5, true)
+        case "sha-256": (hash, isSession) = (.sha256, false)
+        case "sha-256-sess": (hash, isSession) = (.sha256, true)
+        case "sha-512-256": (hash, isSession) = (.sha512Truncated, false)
+        case "sha-512-256-sess": (hash, isSession) = (.sha512Truncated, true)
         default: return nil
         }
     }

@@ -284,7 +284,8 @@ private struct DigestChallenge: Sendable {
         isUTF8 = challenge["charset"]?.lowercased() == "utf-8"
         hashesUserNames = challenge["userhash"]?.lowercased() == "true"
         // A missing or empty list means the whole server (RFC 7616 §3.3).
-        let listed = (challenge["domain"] ?? "").split(separator: " ").prefix(limits.domainCount).map(String.init)
+        let listed = (challenge["domain"] ?? "").utf8.split(separator: UInt8(ascii: " ")).prefix(limits.domainCount)
+            .map { String(Substring($0)) }
         domain = listed.isEmpty ? ["/"] : listed
     }
 }

@@ -193,13 +193,13 @@ enum DBusAddress: Hashable {
     /// Returns the Unix sockets in a list such as `unix:path=/run/user/1000/bus,guid=…;tcp:host=…`. Other transports
     /// are ignored.
     static func parse(_ list: String, runtimeFolder: String? = nil) -> [DBusAddress] {
-        list.split(separator: ";").compactMap { address in
-            let parts = address.split(separator: ":", maxSplits: 1)
-            guard parts.count == 2, parts[0] == "unix" else { return nil }
-            for pair in parts[1].split(separator: ",") {
-                let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        list.utf8.split(separator: UInt8(ascii: ";")).compactMap { address in
+            let parts = address.split(separator: UInt8(ascii: ":"), maxSplits: 1)
+            guard parts.count == 2, parts[0].elementsEqual("unix".utf8) else { return nil }
+            for pair in parts[1].split(separator: UInt8(ascii: ",")) {
+                let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
                 guard parts.count == 2, let value = unescaped(parts[1]) else { return nil }
-                switch parts[0] {
+                switch Substring(parts[0]) {
                 case "path": return .path(value)
                 case "abstract": return .abstract(value)
                 case "runtime": return runtimeFolder.map { .path($0 + "/bus") }
@@ -211,9 +211,9 @@ enum DBusAddress: Hashable {
     }
 
     /// Decodes percent escapes; returns nil if one is invalid or the result contains a NUL.
-    private static func unescaped(_ text: Substring) -> String? {
+    private static func unescaped(_ text: Substring.UTF8View) -> String? {
         var bytes: [UInt8] = []
-        var rest = text.utf8
+        var rest = text
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "%") {
                 guard let digits = String(rest.prefix(2)), digits.utf8.count == 2, digits.allSatisfy(\.isHexDigit),

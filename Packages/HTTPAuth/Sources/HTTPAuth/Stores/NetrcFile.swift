@@ -254,8 +254,8 @@ extension NetrcParser {
             self.scheme = scheme
             // Exactly one colon: an address without brackets has several.
             let colons = rest.utf8.count { $0 == UInt8(ascii: ":") }
-            if let colon = rest.lastIndex(of: ":"), colons == 1 || rest[..<colon].hasSuffix("]"),
-                let port = UInt16(rest[rest.index(after: colon)...])
+            if let colon = rest.utf8.lastIndex(of: UInt8(ascii: ":")), colons == 1 || rest[..<colon].hasSuffix("]"),
+                let port = UInt16(rest[rest.utf8.index(after: colon)...])
             {
                 self.port = Int(port)
                 rest = rest[..<colon]

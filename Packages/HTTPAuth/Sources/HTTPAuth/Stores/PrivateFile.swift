@@ -134,8 +134,12 @@ struct AtomicFile {
         }
     }
 
+    static func folder(of path: String) -> String {
+        path.unicodeScalars.lastIndex(of: "/").map { String(path.unicodeScalars[...$0]) } ?? "."
+    }
+
     private func synchronizeFolder() throws(HTTPAuthError) {
-        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        let folder = AtomicFile.folder(of: path)
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw PrivateFile.failure(folder, errno) }
         defer { close(descriptor) }

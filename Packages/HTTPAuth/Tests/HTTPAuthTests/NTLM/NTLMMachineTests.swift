@@ -21,6 +21,17 @@ import Testing
         )
     }
 
+    @Test(arguments: [
+        ("alice", "alice", nil), ("D\\alice", "alice", "D"), ("D\\a\\b", "a\\b", "D"),
+        ("alice@d.example", "alice@d.example", ""),
+        // U+0301 forms one character with the delimiter before it.
+        ("D\\\u{301}alice", "\u{301}alice", "D"), ("alice@\u{301}d", "alice@\u{301}d", ""),
+    ])
+    func domains(_ sample: (text: String, user: String, domain: String?)) throws {
+        let account = try account(sample.text)
+        #expect(account.user == sample.user && account.domain == sample.domain)
+    }
+
     @Test func logsIn() throws {
         let (message, key) = try login(NTLMAcceptor(), try account(), binding: binding)
         #expect(key == Array(random[8...]))
