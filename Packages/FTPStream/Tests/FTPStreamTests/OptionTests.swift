@@ -209,6 +209,24 @@ struct OptionTests {
             ])
     }
 
+    /// A name of the same characters in other bytes is another file's.
+    @Test func deletesFilesWithEquivalentNames() async throws {
+        let line = Array("-rw-r--r--   1 ann      staff          58 Mar  4  2019 \u{E9}\r\n".utf8)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-tree-\(UUID())").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let descriptor = open(folder + "/e\u{301}", O_CREAT | O_WRONLY, 0o600)
+        try #require(descriptor >= 0)
+        close(descriptor)
+        let server = try CommandServer(content: line) { _ in nil }
+        let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
+        var options = FTPTreeOptions()
+        options.deletes = true
+        let report = try await client.download("d", to: folder, options)
+        #expect(report.deleted == 1 && report.files == 1)
+        #expect(access(folder + "/e\u{301}", F_OK) != 0 && access(folder + "/\u{E9}", F_OK) == 0)
+    }
+
     /// The server answers no RETR before two sessions have logged in.
     @Test func severalSessionsTransferATree() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-tree-\(UUID())")

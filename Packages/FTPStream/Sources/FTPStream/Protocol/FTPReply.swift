@@ -134,7 +134,9 @@ struct FTPFeatures: Sendable, Hashable {
     init(_ reply: FTPReply) {
         // The first and the last line are not features.
         for line in reply.lines.dropFirst().dropLast() {
-            let words = String(decoding: line, as: UTF8.self).uppercased().split(separator: " ")
+            let words = line.split(separator: UInt8(ascii: " ")).map {
+                String(decoding: $0, as: UTF8.self).uppercased()
+            }
             switch words.first {
             case "MLST", "MLSD":
                 hasFacts = true
@@ -151,8 +153,8 @@ struct FTPFeatures: Sendable, Hashable {
     ]
 
     /// Reads a list of facts, such as `type*;size*;unix.mode;`. Facts with an asterisk are sent by default.
-    private mutating func noteFacts(_ list: Substring) {
-        let facts = list.split(separator: ";").prefix(64)
+    private mutating func noteFacts(_ list: String) {
+        let facts = list.utf8.split(separator: UInt8(ascii: ";")).prefix(64).map { Substring($0) }
         let names = facts.map { $0.hasSuffix("*") ? $0.dropLast() : $0 }
         let isMissing = zip(facts, names).contains { !$0.hasSuffix("*") && Self.usedFacts.contains($1) }
         guard isMissing else { return }

@@ -44,7 +44,7 @@ struct FTPLocation: Sendable, Hashable {
             .map { text throws(FTPError) in try Self.decoded(text, "password") }
         var text = url.path(percentEncoded: true)
         if text.hasPrefix("/") { text.removeFirst() }
-        if let mark = text.lastIndex(of: ";"), text[mark...].lowercased().hasPrefix(";type=") {
+        if let mark = text.utf8.lastIndex(of: UInt8(ascii: ";")), text[mark...].lowercased().hasPrefix(";type=") {
             let letter = text[mark...].dropFirst(";type=".count).lowercased()
             guard letter == "a" || letter == "i" || letter == "d" else {
                 throw .badURL("its type is neither a, i nor d.")

@@ -85,8 +85,8 @@ extension TreeTransfer {
 
     /// Deletes what the server's directory does not have.
     private func deleteLocally(in folder: String, except entries: [ListingEntry]) throws(StreamError) {
-        let names = Set(entries.map(\.name))
-        for (name, _) in try LocalFolder.contents(of: folder) where !names.contains(name) {
+        let names = Set(entries.map { Array($0.name.utf8) })
+        for (name, _) in try LocalFolder.contents(of: folder) where !names.contains(Array(name.utf8)) {
             let count = try LocalFolder.remove(folder + "/" + name)
             update { $0.deleted += count }
         }
