@@ -46,6 +46,8 @@ import Testing
             ("Upgrade", "h2c", 426), ("Connection", "close", 426), ("Sec-WebSocket-Extensions", "a; =", 400),
             ("Sec-WebSocket-Protocol", "a b", 400), ("Sec-WebSocket-Protocol", "a, a", 400),
             ("Origin", "https://evil.example", 403), ("Origin", "null", 403),
+            // The Kelvin sign in lower case is k.
+            ("Upgrade", "websoc\u{212A}et", 426),
         ] as [(HTTPFieldName, String, Int)])
     func refuses(_ name: HTTPFieldName, _ value: String, _ status: Int) throws {
         let request = try request { try $0.set(value, for: name) }
@@ -78,6 +80,7 @@ import Testing
         #expect(isPermitted("http://server.example.com", .list([])))
         #expect(!isPermitted("https://other.example", .list(["https://app.example"])))
         #expect(isPermitted("null", .any))
+        #expect(!isPermitted("https://\u{212A}.example", .list(["https://k.example"])))
     }
 
     @Test func choosesASubprotocol() throws {

@@ -26,10 +26,19 @@ extension HTTPFieldName {
 extension HTTPFields {
     /// The elements of a field that is a list, without surrounding spaces.
     fileprivate func elements(of name: HTTPFieldName) -> [String] {
-        values(for: name).flatMap { $0.split(separator: ",") }.map { element in
-            String(element.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
-        }.filter { !$0.isEmpty }
+        let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        return values(for: name).flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }.compactMap { element in
+            guard let first = element.firstIndex(where: { !isSpace($0) }),
+                let last = element.lastIndex(where: { !isSpace($0) })
+            else { return nil }
+            return String(Substring(element[first...last]))
+        }
     }
+}
+
+extension String {
+    /// Whether the text is `websocket`. Only the case of ASCII letters is ignored.
+    fileprivate var isWebSocket: Bool { utf8.elementsEqual("websocket".utf8) { $0 | 0x20 == $1 } }
 }
 
 private enum Proof {
@@ -104,7 +113,8 @@ public struct WebSocketClientHandshake: Sendable {
                 response: response)
         }
         let fields = response.fields
-        guard fields.elements(of: .upgrade).map({ $0.lowercased() }) == ["websocket"] else {
+        let upgrade = fields.elements(of: .upgrade)
+        guard upgrade.count == 1, upgrade[0].isWebSocket else {
             throw .invalidHandshake("Upgrade is not websocket", response: response)
         }
         guard fields.connectionOptions.contains("upgrade") else {
@@ -208,7 +218,7 @@ public struct WebSocketServerHandshake: Sendable {
         guard request.method == .get, request.version >= .http11 else {
             throw Refusal(status: .badRequest, reason: "a handshake is a GET request of HTTP/1.1")
         }
-        guard fields.elements(of: .upgrade).contains(where: { $0.lowercased() == "websocket" }),
+        guard fields.elements(of: .upgrade).contains(where: \.isWebSocket),
             fields.connectionOptions.contains("upgrade")
         else { throw Refusal(status: .upgradeRequired, reason: "the request does not offer to switch to websocket") }
         guard fields.values(for: .webSocketVersion) == ["13"] else {
@@ -314,7 +324,8 @@ public enum WebSocketOrigins: Hashable, Sendable {
 
     func permits(_ origins: [String], host: String) -> Bool {
         if origins.isEmpty || self == .any { return true }
-        guard origins.count == 1 else { return false }
+        // An origin is ASCII (RFC 6454 §6.2). In lower case, some other letters are as well.
+        guard origins.count == 1, origins[0].utf8.allSatisfy({ $0 < 0x80 }) else { return false }
         let origin = origins[0].lowercased()
         if case .list(let list) = self, list.contains(where: { $0.lowercased() == origin }) { return true }
         return !host.isEmpty && ["http", "https"].contains { "\($0)://\(host.lowercased())" == origin }
