@@ -230,8 +230,8 @@ extension DiagnosisTarget {
     /// first proxy of `routes` is used.
     func through(_ report: ConnectionReport, or routes: [ProxyRoute]) -> DiagnosisTarget {
         for case .proxy(let kind, let hostAndPort) in report.steps.map(\.kind) {
-            guard let colon = hostAndPort.lastIndex(of: ":"),
-                let port = UInt16(hostAndPort[hostAndPort.index(after: colon)...])
+            guard let colon = hostAndPort.utf8.lastIndex(of: UInt8(ascii: ":")),
+                let port = UInt16(hostAndPort[hostAndPort.utf8.index(after: colon)...])
             else {
                 continue
             }

@@ -46,7 +46,9 @@ public final class NetDiagnostic: Sendable {
         /// The name servers to query directly when a name is in doubt. Nil (default) means those of `/etc/resolv.conf`.
         public var nameServers: [SocketAddress]?
         /// The program's name, for display. Default: the name of the process. Replaces `CFNetDiagnosticSetName`.
-        public var name = CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "this program"
+        public var name =
+            CommandLine.arguments.first?.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
+            ?? "this program"
 
         /// Creates options with the default values.
         public init() {}

@@ -20,6 +20,12 @@ import Testing
         ("password=secret", "password=…"),
         ("/path?sessionid=secret&x=1", "/path?sessionid=…&x=1"),
         ("192.0.2.1 answers: 503.", "192.0.2.1 answers: 503."),
+        // U+0301 and U+0D4E form one character with the delimiter before or after them.
+        ("https://ann:secret@\u{301}www.example.org/a", "https://\u{301}www.example.org/a"),
+        ("https://ann:secret\u{D4E}@www.example.org/a", "https://www.example.org/a"),
+        ("https://www.example.org/a?\u{301}token=secret", "https://www.example.org/a?…"),
+        ("Authorization: \u{301}Basic YW5uOnNlY3JldA==", "Authorization: …"),
+        ("password=\u{301}secret", "password=…"), ("a=1&\u{301}password=secret", "a=1&\u{301}password=…"),
     ])
     func credentialsAreRedacted(_ text: String, _ shown: String) {
         #expect(PublicText.of(text) == shown)

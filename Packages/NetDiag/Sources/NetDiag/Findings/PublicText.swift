@@ -40,20 +40,22 @@ enum PublicText {
         "token", "pass", "pwd", "secret", "key", "auth", "sig", "session", "sid", "cred", "code", "user",
     ]
 
+    // By scalars: a delimiter beside a combining mark is part of another `Character`, and the secret behind it would be shown.
+
     private static func redacted(_ text: String) -> String {
-        var words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+        var words = text.unicodeScalars.split(separator: " ", omittingEmptySubsequences: false).map { String($0) }
         var index = 0
         while index < words.count {
             let word = words[index]
             let name = word.lowercased()
-            if name.hasSuffix(":"), secretFields.contains(letters(name)) {
+            if name.unicodeScalars.last == ":", secretFields.contains(letters(name)) {
                 return (words[...index] + ["…"]).joined(separator: " ")
             }
             if schemes.contains(letters(name)), index + 1 < words.count, isToken(words[index + 1]) {
                 words[index + 1] = "…"
-            } else if let url = word.range(of: "://") {
-                words[index] = redactedURL(word, url)
-            } else if word.contains("=") {
+            } else if let separator = word.unicodeScalars.firstRange(of: "://".unicodeScalars) {
+                words[index] = redactedURL(word.unicodeScalars, separator)
+            } else if word.unicodeScalars.contains("=") {
                 words[index] = redactedParameters(word)
             }
             index += 1
@@ -62,7 +64,8 @@ enum PublicText {
     }
 
     private static func letters(_ word: String) -> String {
-        String(word.drop { !$0.isLetter }.prefix { $0.isLetter || $0 == "-" })
+        let isLetter = { (scalar: Unicode.Scalar) in scalar.properties.isAlphabetic }
+        return String(word.unicodeScalars.drop { !isLetter($0) }.prefix { isLetter($0) || $0 == "-" })
     }
 
     /// Whether a word may be a credential: at least 8 characters of base64 (RFC 4648 §4 and §5) or a JSON web token.
@@ -79,29 +82,25 @@ enum PublicText {
     }
 
     /// Removes user and password from a URL, and replaces query and fragment by `?…`.
-    private static func redactedURL(_ word: String, _ separator: Range<String.Index>) -> String {
+    private static func redactedURL(_ word: String.UnicodeScalarView, _ separator: Range<String.Index>) -> String {
         let rest = word[separator.upperBound...]
-        let authority = rest.prefix { !"/?#".contains($0) }
-        let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        let authority = rest.prefix { !"/?#".unicodeScalars.contains($0) }
+        let host = authority.lastIndex { $0 == "@" }.map { authority[authority.index(after: $0)...] } ?? authority
         let path = rest[authority.endIndex...].prefix { $0 != "?" && $0 != "#" }
         let behind = rest[path.endIndex...]
-        let end = behind.reversed().prefix { ".,;:)\"”’'".contains($0) }.reversed()
-        return word[..<separator.upperBound] + host + path + (behind.count > end.count ? "?…" : "") + String(end)
+        let end = behind.suffix(behind.reversed().prefix { ".,;:)\"”’'".unicodeScalars.contains($0) }.count)
+        let start = String(word[..<separator.upperBound]) + String(host) + String(path)
+        return start + (behind.count > end.count ? "?…" : "") + String(end)
     }
 
     /// Replaces the values of `name=value` parameters whose names contain one of ``secretNames``.
     private static func redactedParameters(_ word: String) -> String {
-        var parts = word.split(separator: "&", omittingEmptySubsequences: false).map(String.init)
+        var parts = word.unicodeScalars.split(separator: "&", omittingEmptySubsequences: false).map { String($0) }
         for (index, part) in parts.enumerated() {
-            guard let equals = part.firstIndex(of: "=") else { continue }
+            guard let equals = part.unicodeScalars.firstIndex(of: "=") else { continue }
             let name = part[..<equals].lowercased()
-            if secretNames.contains(where: name.contains) { parts[index] = part[...equals] + "…" }
+            if secretNames.contains(where: name.contains) { parts[index] = "\(part[..<equals])=…" }
         }
         return parts.joined(separator: "&")
     }
-}
-
-extension String {
-    /// The first occurrence of `other`.
-    fileprivate func range(of other: String) -> Range<String.Index>? { firstRange(of: other) }
 }

@@ -155,13 +155,13 @@ extension LadderMachine {
 
     /// Whether name servers serve the name: not `localhost` (RFC 6761 §6.3), and not names under `local` (RFC 6762 §3).
     private func isServed(_ host: String) -> Bool {
-        let label = host.lowercased().split(separator: ".").last
+        let label = host.lowercased().utf8.split(separator: UInt8(ascii: ".")).last.map { Substring($0) }
         return label != "localhost" && label != "local"
     }
 
     /// An unregistered name in the same top-level domain.
     private func nonexistentName(near host: String) -> String {
-        let labels = host.split(separator: ".")
+        let labels = host.utf8.split(separator: UInt8(ascii: ".")).map { Substring($0) }
         return labels.count > 1 ? "\(randomLabel).\(labels[labels.count - 1])" : "\(randomLabel).invalid"
     }
 

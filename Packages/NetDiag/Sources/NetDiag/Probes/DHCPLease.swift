@@ -22,8 +22,8 @@ struct DHCPLease: Sendable, Hashable {
             var interface: String?
             var address: IPAddress?
             var expiry: Int64?
-            for statement in block.prefix(while: { $0 != "}" }).split(separator: ";") {
-                let words = statement.split(whereSeparator: \.isWhitespace)
+            for statement in block.utf8.prefix(while: { $0 != UInt8(ascii: "}") }).split(separator: UInt8(ascii: ";")) {
+                let words = statement.split { $0 == 0x20 || (0x09...0x0D).contains($0) }.map { Substring($0) }
                 switch words.first {
                 case "interface": interface = words.last.map { $0.filter { $0 != "\"" } }
                 case "fixed-address": address = words.last.flatMap { IPAddress(String($0)) }

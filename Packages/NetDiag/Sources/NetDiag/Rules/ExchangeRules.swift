@@ -210,7 +210,8 @@ enum PortalRules {
     /// The last two labels of a name; an address unchanged.
     private static func domain(_ host: String) -> String {
         if IPAddress(host) != nil { return host }
-        return host.lowercased().split(separator: ".").suffix(2).joined(separator: ".")
+        let labels = host.lowercased().utf8.split(separator: UInt8(ascii: ".")).map { Substring($0) }
+        return labels.suffix(2).joined(separator: ".")
     }
 }
 
