@@ -68,7 +68,7 @@ extension ConnectionReport.Kind {
         case .connect(let address): address.description
         case .proxy(_, let hostAndPort): hostAndPort
         case .tls(let name): name ?? "without a name"
-        case .request(_, let url): url.firstIndex(of: "?").map { url[..<$0] + "?…" } ?? url
+        case .request(_, let url): url.utf8.firstIndex(of: UInt8(ascii: "?")).map { url[..<$0] + "?…" } ?? url
         }
     }
 }

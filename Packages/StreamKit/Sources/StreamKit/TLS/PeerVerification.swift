@@ -198,10 +198,12 @@ private enum ChainProfile {
 
     /// `name@domain`. A quoted name may contain any characters.
     private static func isMail(_ text: String) -> Bool {
-        guard let mark = text.lastIndex(of: "@") else { return false }
+        // By bytes: an `@` beside a combining mark is part of another `Character`.
+        let (text, at, quote) = (text.utf8, UInt8(ascii: "@"), UInt8(ascii: "\""))
+        guard let mark = text.lastIndex(of: at) else { return false }
         let name = text[..<mark]
-        let isQuoted = name.count > 2 && name.hasPrefix("\"") && name.hasSuffix("\"")
-        return !name.isEmpty && (isQuoted || !name.contains("@")) && text.index(after: mark) != text.endIndex
+        let isQuoted = name.count > 2 && name.first == quote && name.last == quote
+        return !name.isEmpty && (isQuoted || !name.contains(at)) && text.index(after: mark) != text.endIndex
     }
 }
 

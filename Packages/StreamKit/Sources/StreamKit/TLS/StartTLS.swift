@@ -161,9 +161,9 @@ struct StartTLSMachine {
 
     /// The code of a reply's last line; nil for a line that others follow.
     private static func code(_ text: String) -> String? {
-        let code = text.prefix(3)
-        guard code.utf8.count == 3, code.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return text.utf8.count == 3 || text.dropFirst(3).first == " " ? String(code) : nil
+        let code = text.utf8.prefix(3)
+        guard code.count == 3, code.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return text.utf8.count == 3 || text.utf8.dropFirst(3).first == UInt8(ascii: " ") ? String(Substring(code)) : nil
     }
 
     private mutating func takeFTP(_ text: String) throws(StreamError) {
@@ -184,8 +184,10 @@ struct StartTLSMachine {
         }
         guard let code = StartTLSMachine.code(text) else {
             // Every line of a reply begins with its code (RFC 5321 §4.2).
-            let head = text.prefix(4)
-            guard head.last == "-", StartTLSMachine.code(String(head.dropLast())) != nil else { throw refused(text) }
+            let head = text.utf8.prefix(4)
+            guard head.last == UInt8(ascii: "-"), StartTLSMachine.code(String(Substring(head.dropLast()))) != nil else {
+                throw refused(text)
+            }
             return
         }
         switch (state, code) {

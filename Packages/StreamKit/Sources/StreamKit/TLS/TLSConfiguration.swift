@@ -234,8 +234,8 @@ public struct TLSPin: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Throws: an error of domain ``StreamErrorDomain/ssl``, code ``TLSFailure/badConfiguration``.
     public init(_ text: String) throws(StreamError) {
-        guard let slash = text.firstIndex(of: "/"), text[..<slash] == "sha256",
-            let hash = TLSPin.bytes(base64: text[text.index(after: slash)...], double: text.hasPrefix("sha256//"))
+        guard let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")), text[..<slash] == "sha256",
+            let hash = TLSPin.bytes(base64: text[text.utf8.index(after: slash)...], double: text.hasPrefix("sha256//"))
         else { throw StreamError(.badConfiguration, .pinUnreadable(text)) }
         sha256 = hash
     }

@@ -96,7 +96,7 @@ enum SystemRoots {
     private static func defaultLocations() -> [String] {
         let file = environment(X509_get_default_cert_file_env()) ?? String(cString: X509_get_default_cert_file())
         let directory = environment(X509_get_default_cert_dir_env()) ?? String(cString: X509_get_default_cert_dir())
-        return [file] + directory.split(separator: ":").map(String.init)
+        return [file] + directory.utf8.split(separator: UInt8(ascii: ":")).map { String(Substring($0)) }
     }
 
     /// Adds the roots to a store. Returns false if there are none.

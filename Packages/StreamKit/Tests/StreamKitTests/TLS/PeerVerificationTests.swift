@@ -172,6 +172,8 @@ import Testing
     @Test(arguments: [
         ("ann@example.org", true), ("\"a@b\"@example.org", true), ("ann@evil.test@example.org", false),
         ("@example.org", false), ("ann", false), ("ann@", false),
+        // U+0301 forms one character with the @ before it.
+        ("ann@\u{301}evil.test@example.org", false), ("\"a@b\"\u{301}@evil.test@example.org", false),
     ])
     func mailAddressesMustBeValid(_ address: String, _ isRight: Bool) throws {
         let authority = TestAuthority()

@@ -28,6 +28,8 @@ struct StartTLSMachineTests {
         Dialogue(
             kind: .imap, lines: ["* OK [CAPABILITY STARTTLS] hello\r\n", "* CAPABILITY X\r\na OK begin\r\n"],
             commands: ["a STARTTLS\r\n"]),
+        // U+0301 forms one character with the space before it.
+        Dialogue(kind: .ftp, lines: ["220 \u{301}ready\r\n", "234 \u{301}go\r\n"], commands: ["AUTH TLS\r\n"]),
         Dialogue(kind: .pop3, lines: ["+OK <1@host>\r\n", "+OK begin\r\n"], commands: ["STLS\r\n"]),
     ]
 

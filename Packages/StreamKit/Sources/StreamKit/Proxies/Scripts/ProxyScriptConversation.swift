@@ -185,11 +185,11 @@ struct ProxyScriptAnswer {
         var choices: [ProxyChoice] = []
         var unknown: String?
         var isEmpty = true
-        for (index, part) in text.split(separator: ";").enumerated() {
+        for (index, part) in text.unicodeScalars.split(separator: ";").enumerated() {
             guard index < ProxyScriptAnswer.mostEntries else {
                 throw .script(.scriptAnswerTooMany(ProxyScriptAnswer.mostEntries))
             }
-            let words = part.split { $0 == " " || $0 == "\t" || $0.isNewline }
+            let words = part.split { $0 == " " || ("\t"..."\r").contains($0) }.map { Substring($0) }
             guard let kind = words.first else { continue }
             isEmpty = false
             if let choice = ProxyScriptAnswer.choice(kind, words.dropFirst()) {
@@ -215,7 +215,7 @@ struct ProxyScriptAnswer {
         }
         guard let hostAndPort = rest.first, rest.count == 1 else { return nil }
         // Users and paths are not allowed here, although ProxyServer's text may contain them.
-        if hostAndPort.contains(where: { "@/?#".contains($0) }) { return nil }
+        if hostAndPort.utf8.contains(where: { "@/?#".utf8.contains($0) }) { return nil }
         do throws(StreamError) {
             return .server(try ProxyServer("\(kind.rawValue)://\(hostAndPort)"))
         } catch {

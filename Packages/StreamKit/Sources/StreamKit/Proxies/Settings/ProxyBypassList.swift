@@ -27,7 +27,8 @@ public struct ProxyBypassList: Sendable, Hashable {
     ///
     /// An element with a space inside cannot be parsed. curl uses the word before the space and ignores the rest.
     public init(noProxy text: String) {
-        self.init(text.split(separator: ",").map { ProxyBypassList.trimmed($0) }) { ProxyBypassRule(noProxy: $0) }
+        let elements = text.unicodeScalars.split(separator: ",").map { ProxyBypassList.trimmed(Substring($0)) }
+        self.init(elements) { ProxyBypassRule(noProxy: $0) }
     }
 
     /// Parses an exceptions list of Apple's settings. Replaces `kCFNetworkProxiesExceptionsList`.
@@ -157,8 +158,8 @@ public struct ProxyBypassRule: Sendable, Hashable {
         }
         var host = text[...]
         var port: UInt16?
-        if let colon = text.lastIndex(of: ":") {
-            let digits = text[text.index(after: colon)...]
+        if let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) {
+            let digits = text[text.utf8.index(after: colon)...]
             guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(digits) else {
                 return nil
             }
@@ -249,7 +250,8 @@ private struct IPNetwork: Sendable, Hashable {
     /// Parses an address, `192.0.2.0/24`, the short form `10/8` or `169.254/16`, or `2001:db8::/32`; IPv6 with or
     /// without brackets. Returns nil for anything else, and for an IPv6 address with a zone.
     init?(_ text: String) {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { Substring($0) }
         guard let first = parts.first, parts.count <= 2 else { return nil }
         var host = first
         if host.hasPrefix("["), host.hasSuffix("]") {

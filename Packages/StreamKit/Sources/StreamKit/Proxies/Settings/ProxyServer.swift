@@ -72,41 +72,43 @@ public struct ProxyServer: Sendable, Hashable {
     /// - Throws: `EINVAL`, with a message that contains neither user name nor password; also for a password with SOCKS
     ///   4, which cannot carry one.
     public init(_ text: String) throws(StreamError) {
-        var rest = text[...]
+        // By bytes: a delimiter beside a combining mark is part of another `Character`, and another part would be the host.
+        var rest = text.utf8[...]
         kind = .http
-        if let separator = text.firstRange(of: "://") {
-            let scheme = text[..<separator.lowerBound].lowercased()
+        if let separator = rest.firstRange(of: "://".utf8) {
+            let scheme = Substring(rest[..<separator.lowerBound]).lowercased()
             guard let named = scheme == "socks" ? .socks5h : Kind(rawValue: scheme) else {
                 throw StreamError(posix: EINVAL, .proxyUnreadable("unknown kind “\(scheme)”"))
             }
             kind = named
-            rest = text[separator.upperBound...]
+            rest = rest[separator.upperBound...]
         }
-        if let end = rest.firstIndex(where: { "/?#".contains($0) }) {
-            guard rest[end...] == "/" else {
+        if let end = rest.firstIndex(where: { "/?#".utf8.contains($0) }) {
+            guard rest[end...].elementsEqual("/".utf8) else {
                 throw StreamError(posix: EINVAL, .proxyUnreadable("a path follows its port"))
             }
             rest = rest[..<end]
         }
-        if let at = rest.lastIndex(of: "@") {
-            let parts = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let colon = UInt8(ascii: ":")
+        if let at = rest.lastIndex(of: UInt8(ascii: "@")) {
+            let parts = rest[..<at].split(separator: colon, maxSplits: 1, omittingEmptySubsequences: false)
             user = try ProxyServer.decode(parts[0])
             password = parts.count > 1 ? try ProxyServer.decode(parts[1]) : nil
             if kind == .socks4 || kind == .socks4a, password?.isEmpty == false {
                 throw StreamError(posix: EINVAL, .proxyUnreadable("SOCKS 4 does not support passwords"))
             }
-            rest = rest[rest.index(after: at)...]
+            rest = rest[at...].dropFirst()
         }
         var portText: Substring?
-        if rest.hasPrefix("["), let end = rest.firstIndex(of: "]") {
-            host = String(rest[rest.index(after: rest.startIndex)..<end])
-            let behind = rest[rest.index(after: end)...]
-            guard behind.isEmpty || behind.hasPrefix(":"), case .v6? = IPAddress(host) else {
+        if rest.first == UInt8(ascii: "["), let end = rest.firstIndex(of: UInt8(ascii: "]")) {
+            host = String(Substring(rest[..<end].dropFirst()))
+            let behind = rest[end...].dropFirst()
+            guard behind.isEmpty || behind.first == colon, case .v6? = IPAddress(host) else {
                 throw StreamError(posix: EINVAL, .proxyUnreadable("the text in brackets is not an IPv6 address"))
             }
-            portText = behind.isEmpty ? nil : behind.dropFirst()
+            portText = behind.isEmpty ? nil : Substring(behind.dropFirst())
         } else {
-            let parts = rest.split(separator: ":", omittingEmptySubsequences: false)
+            let parts = rest.split(separator: colon, omittingEmptySubsequences: false).map { Substring($0) }
             guard parts.count <= 2 else {
                 throw StreamError(posix: EINVAL, .proxyUnreadable("an IPv6 address must be in brackets"))
             }
@@ -149,9 +151,9 @@ public struct ProxyServer: Sendable, Hashable {
     }
 
     /// Decodes percent-encoding (RFC 3986 §2.1).
-    private static func decode(_ text: Substring) throws(StreamError) -> String {
+    private static func decode(_ text: Substring.UTF8View) throws(StreamError) -> String {
         var bytes: [UInt8] = []
-        var rest = text.utf8
+        var rest = text
         while let byte = rest.popFirst() {
             guard byte == UInt8(ascii: "%") else {
                 bytes.append(byte)

@@ -203,10 +203,10 @@ extension ProxySettings {
     /// - Throws: `EINVAL` for an invalid line, with its number and without its value.
     public init(fileText: String) throws(StreamError) {
         self.init()
-        let lines = fileText.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        let lines = fileText.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {
             do throws(StreamError) {
-                try read(line)
+                try read(Substring(line))
             } catch {
                 throw StreamError(posix: EINVAL, .settingsLine(index + 1, error.description), underlying: error)
             }
@@ -237,18 +237,18 @@ extension ProxySettings {
 
     private mutating func read(_ line: Substring) throws(StreamError) {
         var line = ProxySettings.trimmed(line)
-        if line.isEmpty || line.hasPrefix("#") { return }
+        if line.isEmpty || line.unicodeScalars.first == "#" { return }
         if line.hasPrefix("export ") { line = ProxySettings.trimmed(line.dropFirst(7)) }
-        guard let equals = line.firstIndex(of: "=") else {
+        guard let equals = line.unicodeScalars.firstIndex(of: "=") else {
             throw StreamError(posix: EINVAL, .settingsUnreadable("it contains no “=”"))
         }
         let name = ProxySettings.trimmed(line[..<equals]).lowercased()
-        var value = ProxySettings.trimmed(line[line.index(after: equals)...])
-        if let quote = value.first, quote == "\"" || quote == "'" {
-            guard value.count >= 2, value.last == quote else {
+        var value = ProxySettings.trimmed(Substring(line.unicodeScalars[equals...].dropFirst()))
+        if let quote = value.unicodeScalars.first, quote == "\"" || quote == "'" {
+            guard value.unicodeScalars.count >= 2, value.unicodeScalars.last == quote else {
                 throw StreamError(posix: EINVAL, .settingsUnreadable("a quotation mark is not closed"))
             }
-            value = value.dropFirst().dropLast()
+            value = Substring(value.unicodeScalars.dropFirst().dropLast())
         }
         switch name {
         case "http_proxy": http = try ProxySettings.servers(value)
@@ -257,7 +257,7 @@ extension ProxySettings {
         case "all_proxy": others = try ProxySettings.servers(value)
         case "no_proxy": bypass = ProxyBypassList(noProxy: String(value))
         case "exceptions":
-            bypass = ProxyBypassList(exceptions: value.split(separator: ",").map(String.init))
+            bypass = ProxyBypassList(exceptions: value.unicodeScalars.split(separator: ",").map { String($0) })
         case "exclude_simple_hostnames": bypassesSimpleNames = try ProxySettings.flag(value)
         case "bypass_loopback": bypassesLoopback = try ProxySettings.flag(value)
         case "ftp_passive": usesPassiveFTP = try ProxySettings.flag(value)
@@ -268,7 +268,9 @@ extension ProxySettings {
 
     private static func servers(_ list: Substring) throws(StreamError) -> [ProxyServer] {
         var servers: [ProxyServer] = []
-        for element in list.split(separator: ",") { servers.append(try ProxyServer(String(trimmed(element)))) }
+        for element in list.unicodeScalars.split(separator: ",") {
+            servers.append(try ProxyServer(String(trimmed(Substring(element)))))
+        }
         return servers
     }
 
@@ -281,9 +283,10 @@ extension ProxySettings {
     }
 
     private static func trimmed(_ text: Substring) -> Substring {
-        let front = text.drop { $0 == " " || $0 == "\t" }
-        guard let last = front.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return "" }
-        return front[...last]
+        let isBlank = { (scalar: Unicode.Scalar) in scalar == " " || scalar == "\t" || scalar == "\r" }
+        let front = text.unicodeScalars.drop(while: isBlank)
+        guard let last = front.lastIndex(where: { !isBlank($0) }) else { return "" }
+        return Substring(front[...last])
     }
 }
 

@@ -150,9 +150,10 @@ final class FileWatch: Sendable {
     ///
     /// - Throws: an `errno` if the directory does not exist, or the system has no more watches.
     init(path: String) throws(StreamError) {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: true)
-        let folder = (path.hasPrefix("/") ? "/" : "./") + parts.dropLast().joined(separator: "/")
-        name = Array((parts.last.map(String.init) ?? "").utf8)
+        let parts = path.utf8.split(separator: UInt8(ascii: "/"))
+        let isAbsolute = path.utf8.first == UInt8(ascii: "/")
+        let folder = (isAbsolute ? "/" : "./") + parts.dropLast().map { String(Substring($0)) }.joined(separator: "/")
+        name = parts.last.map { Array($0) } ?? []
         guard !name.isEmpty else { throw StreamError(posix: EINVAL) }
         let descriptor = inotify_init1(O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw StreamError(posix: errno) }

@@ -138,12 +138,17 @@ struct ProxyScriptAnswerTests {
         ("QUIC a:1; PROXY b:2; PROXY c d; PROXY; PROXY e:99999; PROXY f:x", ["http://b:2"]),
         ("PROXY user@a:1; PROXY a/b:1; DIRECT", ["direct"]),
         ("DIRECT;", ["direct"]), (";DIRECT", ["direct"]),
+        // U+0301 and U+0D4E form one character with the delimiter before or after them.
+        ("PROXY a:1;\u{301}x; DIRECT", ["http://a:1", "direct"]), ("PROXY a\u{D4E}@b:1; DIRECT", ["direct"]),
     ])
     func reads(_ text: String, _ expected: [String]) throws {
         #expect(try ProxyScriptAnswer(text).choices.map(\.description) == expected)
     }
 
-    @Test(arguments: ["PROXY", "undefined", "null", "QUIC a:1", "PROXY a b", "PROXY a:0", "\u{0}", "DIRECT now"])
+    @Test(arguments: [
+        "PROXY", "undefined", "null", "QUIC a:1", "PROXY a b", "PROXY a:0", "\u{0}", "DIRECT now",
+        "PROXY a:1\u{37E}DIRECT",
+    ])
     func refuses(_ text: String) {
         let error = #expect(throws: StreamError.self) { try ProxyScriptAnswer(text) }
         #expect(error?.domain == .http && error?.code == 308)

@@ -27,6 +27,8 @@ import Testing
             ("fe80::1", "fe80::1%eth0 fe80::1", "fe80::2"),
             ("::1/128", "::1", "::2 ::"),
             ("<local>", "intranet", "a.b 1.2.3.4 ::1"),
+            // U+0D4E forms one character with the comma after it.
+            ("b\u{D4E},a.test", "a.test", "c.test"),
             ("bücher.example", "BÜCHER.example xn--bcher-kva.example www.bücher.example", "bucher.example"),
         ])
     func noProxy(_ rules: String, _ covered: String, _ others: String) {

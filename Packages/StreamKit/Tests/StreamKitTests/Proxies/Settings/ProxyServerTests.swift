@@ -22,6 +22,9 @@ import Testing
             ("http://me:a%40b%3Ac@p:1", ProxyServer(.http, host: "p", port: 1, user: "me", password: "a@b:c")),
             ("http://me:a:b@c@p:1", ProxyServer(.http, host: "p", port: 1, user: "me", password: "a:b@c")),
             ("http://:@p", ProxyServer(.http, host: "p", port: 80, user: "", password: "")),
+            // U+0301 and U+0D4E form one character with the delimiter before or after them.
+            ("http://me:\u{301}a@p:1", ProxyServer(.http, host: "p", port: 1, user: "me", password: "\u{301}a")),
+            ("http://me\u{D4E}@p:1", ProxyServer(.http, host: "p", port: 1, user: "me\u{D4E}")),
         ])
     func reads(_ text: String, _ server: ProxyServer) throws {
         #expect(try ProxyServer(text) == server)
@@ -35,7 +38,7 @@ import Testing
             "http://me:s3cr3t@p:1:2", "http://me:s3cr3t@p/path", "http://me:s3cr3t@p?q", "http://me:s3cr3t%4@p",
             "http://me:s3cr3t%ff@p", "http://me:s3cr3t@[p]", "http://me:s3cr3t@[::1]x", "http://me:s3cr3t@a b",
             "http://me:s3cr3t@::1", "http://me:s3cr3t@p:+1", "http://s3cr3t:1:2", "socks4://me:s3cr3t@p",
-            "socks4a://me:s3cr3t@p",
+            "socks4a://me:s3cr3t@p", "http://p:1/\u{301}@evil.example", "http://p?\u{301}@evil.example",
         ])
     func refuses(_ text: String) throws {
         let error = try #require(throws: StreamError.self) { try ProxyServer(text) }

@@ -72,6 +72,16 @@ struct ProxySettingsMonitorTests {
         #expect(await late.next() == nil)
     }
 
+    @Test("a name that begins with a combining mark, which forms one character with the slash before it")
+    func combiningName() async throws {
+        let folder = try Folder()
+        try folder.write("http_proxy=a", to: "\u{301}proxies")
+        let monitor = try ProxySettingsMonitor(path: folder.path + "/\u{301}proxies")
+        var changes = monitor.changes().makeAsyncIterator()
+        try folder.write("http_proxy=b", to: "\u{301}proxies")
+        #expect(try proxies(await changes.next()) == ["http://b:80"])
+    }
+
     // Parity: SK-121
     @Test("on a queue: once per change, and never after cancelling")
     func queue() async throws {

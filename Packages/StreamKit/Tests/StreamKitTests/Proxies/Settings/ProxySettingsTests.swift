@@ -139,6 +139,14 @@ import Testing
         #expect(!error.debugDescription.contains("s3cr3t"))
     }
 
+    @Test("lines end as in other programs: text in other scripts cannot end a comment")
+    func lineEnds() throws {
+        for separator in ["\u{85}", "\u{2028}", "\u{C}"] {
+            let settings = try ProxySettings(fileText: "# by hand\(separator)http_proxy=evil\r\nhttps_proxy = b\r\n")
+            #expect(settings.http.isEmpty && settings.https.map(\.host) == ["b"])
+        }
+    }
+
     @Test("no file, no settings; a file that is too large or cannot be read is an error")
     func files() throws {
         let file = TestFile()
