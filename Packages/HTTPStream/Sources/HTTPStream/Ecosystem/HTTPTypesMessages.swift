@@ -21,10 +21,10 @@ extension HTTPSession {
     /// - Throws: The error of the load; an error of domain `StreamErrorDomain.http` for a message that the other type cannot
     ///   represent.
     public func load(
-        _ request: HTTPTypes.HTTPRequest, body: HTTPBody? = nil, limit: Int = 16 << 20, timeout: Duration? = nil
+        _ request: HTTPTypes.HTTPRequest, body: HTTPBody? = nil, limit: Int = 16 << 20, within timeout: Duration? = nil
     ) async throws(StreamError) -> (response: HTTPTypes.HTTPResponse, body: [UInt8]) {
         let response = try await load(
-            HTTPMessage.HTTPRequest(loading: request), body: body, limit: limit, timeout: timeout)
+            HTTPMessage.HTTPRequest(loading: request), body: body, limit: limit, within: timeout)
         do throws(HTTPMessageError) {
             return (try HTTPTypes.HTTPResponse(response), response.body ?? [])
         } catch {
@@ -40,11 +40,11 @@ extension HTTPSession {
     ///   - body: The body of the request.
     ///   - timeout: The time limit of this load, including the body; nil for ``Configuration/totalLimit``.
     /// - Returns: The head of the response, and the stream of its body.
-    /// - Throws: As ``load(_:body:limit:timeout:)``.
+    /// - Throws: As ``load(_:body:limit:within:)``.
     public func open(
-        _ request: HTTPTypes.HTTPRequest, body: HTTPBody? = nil, timeout: Duration? = nil
+        _ request: HTTPTypes.HTTPRequest, body: HTTPBody? = nil, within timeout: Duration? = nil
     ) async throws(StreamError) -> (response: HTTPTypes.HTTPResponse, stream: ReadStream) {
-        let stream = try await open(HTTPMessage.HTTPRequest(loading: request), body: body, timeout: timeout)
+        let stream = try await open(HTTPMessage.HTTPRequest(loading: request), body: body, within: timeout)
         let response = try await stream.response()
         do throws(HTTPMessageError) {
             return (try HTTPTypes.HTTPResponse(response), stream)
