@@ -33,6 +33,7 @@ import Testing
         #expect(verdict == .refused && authentication.error?.number == .badUserName)
     }
 
+    // Parity: HA-035, HA-037 (lighttpd)
     @Test(arguments: Servers.names.filter { $0.hasPrefix("lighttpd") })
     func namesAndPasswordsBeyondASCII(_ name: String) async throws {
         var request = try HTTPRequest(method: .get, url: Servers.url(name))
@@ -74,6 +75,27 @@ import Testing
         guard name.hasSuffix("basic") else { return }
         try request.addAuthentication(answering: nil, user: "alice", password: "open sesame")
         #expect(try await send(request).text == "treasure")
+    }
+
+    /// An object for each user of one server, used in turn: each keeps its own credentials and nonce.
+    // Parity: HA-002 (lighttpd)
+    @Test(arguments: Servers.names.filter { $0.hasPrefix("lighttpd") })
+    func twoUsersOfOneServer(_ name: String) async throws {
+        let request = try HTTPRequest(method: .get, url: Servers.url(name))
+        var users: [(HTTPAuthentication, user: String, password: String)] = []
+        for (user, password) in [("alice", "open sesame"), ("Jäsøn", "sésame")] {
+            users.append(
+                (try #require(HTTPAuthentication(response: try await send(request).response)), user, password))
+        }
+        for _ in 0..<3 {
+            for (object, user, password) in users {
+                var own = request
+                try await object.apply(to: &own, user: user, password: password)
+                let answer = try await send(own)
+                #expect(answer.text == "treasure")
+                #expect(try object.update(with: answer.response, to: own) == .accepted)
+            }
+        }
     }
 
     /// One nonce for many requests, with Apache's proof for each.

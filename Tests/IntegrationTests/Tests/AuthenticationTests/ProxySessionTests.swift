@@ -85,9 +85,9 @@ import Testing
     private static let known = AuthenticationPrompt.Answer(user: "alice", password: "open sesame")
     private static let wrong = AuthenticationPrompt.Answer(user: "alice", password: "wrong")
 
-    // Parity: HA-048, HA-070 (Apache, lighttpd, Samba winbind, squid)
+    // Parity: HA-070 (Apache, Samba winbind, squid)
     @Test(
-        "HA-048, HA-070: every scheme prompts once, and the prompt names the proxy", arguments: Proxy.allCases,
+        "HA-070: every scheme prompts once, and the prompt names the proxy", arguments: Proxy.allCases,
         [HTTPListener.plain, .tls])
     func loginAtAProxy(_ proxy: Proxy, _ listener: HTTPListener) async throws {
         let questions = Collected<AuthenticationPrompt>()
@@ -181,7 +181,7 @@ import Testing
         #expect(try await session.load(HTTPRequest(method: .get, url: Self.url(listener))).status == .ok)
     }
 
-    // Parity: HA-029 (Samba winbind, squid)
+    // Parity: HA-029 (Apache, Samba winbind, squid)
     @Test(
         "HA-029: proxy and server each require their own login", arguments: Proxy.allCases, [HTTPListener.plain, .tls])
     func proxyAndServerRequireLogins(_ proxy: Proxy, _ listener: HTTPListener) async throws {
@@ -201,7 +201,7 @@ import Testing
         #expect(try await other.load(HTTPRequest(method: .get, url: Self.url(listener, path))).status == .unauthorized)
     }
 
-    // Parity: HA-051 (Samba winbind, squid)
+    // Parity: HA-051 (Apache, Samba winbind, squid)
     @Test("HA-051: bodies are sent completely in the end", arguments: Proxy.allCases, [HTTPListener.plain, .tls])
     func bodies(_ proxy: Proxy, _ listener: HTTPListener) async throws {
         let session = try Self.session(through: proxy) { _ in Self.known }
@@ -259,7 +259,7 @@ import Testing
         }
     }
 
-    // Parity: HA-068, HA-069 (Samba winbind, squid)
+    // Parity: HA-068, HA-069 (Apache, squid)
     @Test("HA-068, HA-069: stores separate proxies and servers, with the proxy as key")
     func storesSeparateProxiesAndServers() async throws {
         let proxy = Proxy.digest

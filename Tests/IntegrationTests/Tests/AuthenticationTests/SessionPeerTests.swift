@@ -27,6 +27,37 @@ import Testing
         #expect(try await self.session("alice", "wrong").load(request).status == .unauthorized)
     }
 
+    /// A stored password is not sent before the server's challenge, and afterwards without another one.
+    // Parity: HA-026, HA-039 (Apache)
+    @Test(arguments: ["basic", "digest"])
+    func aStoredPasswordAnswersAChallenge(_ scheme: String) async throws {
+        let apache = Apache(listeners: [.plain])
+        try apache.start()
+        defer { apache.stop() }
+        try apache.write("secret.txt", Array("treasure".utf8))
+        let memory = MemoryCredentialStore()
+        let space = ProtectionSpace(
+            .origin, scheme: "http", host: "localhost", port: apache.port(.plain), realm: "peers")
+        memory.save(Credential(user: "alice", password: "open sesame", for: space))
+        var configuration = HTTPSession.Configuration()
+        configuration.pool = HTTPConnectionPool()
+        configuration.stores = CredentialStores(origins: [memory])
+        let session = HTTPSession(configuration)
+        let url = try #require(URL(string: apache.url(.plain, "/\(scheme)/secret.txt")))
+        for _ in 0..<3 {
+            #expect(try await session.load(HTTPRequest(method: .get, url: url)).body == Array("treasure".utf8))
+        }
+        #expect(await apache.logs { Self.statuses($0).count == 4 }, "\(apache.log)")
+        #expect(Self.statuses(apache.log) == [401, 200, 200, 200])
+    }
+
+    /// The statuses in Apache's log of requests.
+    private static func statuses(_ log: String) -> [Int] {
+        log.split(separator: "\n").filter { $0.contains("HTTP/1.1\" ") }.compactMap { line in
+            line.split(separator: " ").dropLast().last.flatMap { Int($0) }
+        }
+    }
+
     @Test func loadsWithALoginOverTLS() async throws {
         let url = try #require(URL(string: Servers.apache.get().url(.tls, "/digest/secret.txt")))
         var configuration = HTTPSession.Configuration()

@@ -7,7 +7,7 @@ import Testing
 
 /// The properties of FTP streams: which can be set and read, and when.
 struct PropertyTests {
-    // Parity: FT-030, FT-031 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
+    // Parity: FT-030, FT-031 (pyftpdlib)
     @Test func propertiesTakePrecedenceOverTheURL() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("a", [1])
@@ -26,7 +26,7 @@ struct PropertyTests {
         #expect(try await users(server.url("files/a", user: "ann"), nil, "open sesame") == ["USER ann"])
     }
 
-    // Parity: FT-043 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
+    // Parity: FT-043, FT-044 (pyftpdlib)
     @Test func propertiesAreSetBeforeOpen() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("a", patterned(100_000))
@@ -54,7 +54,7 @@ struct PropertyTests {
     }
 
     /// The size is queried before the transfer if it is requested, and only then.
-    // Parity: FT-036 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
+    // Parity: FT-036 (proftpd)
     @Test(arguments: [false, true])
     func theSizeIsQueriedOnRequest(_ isWanted: Bool) async throws {
         let server = try await ServerKind.proftpd.started()
@@ -68,7 +68,7 @@ struct PropertyTests {
         #expect(stream[.ftpResourceSize] == 5000)  // otherwise from the text of the 150 reply
     }
 
-    // Parity: FT-007 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
+    // Parity: FT-007 (pyftpdlib)
     @Test func eventsComeInOrder() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("a", patterned(1000))
@@ -97,7 +97,7 @@ struct PropertyTests {
     }
 
     /// Closing, removing the client and unscheduling, in this order, a thousand times.
-    // Parity: FT-017 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
+    // Parity: FT-017 (pyftpdlib)
     @Test func aThousandStreamsAreClosed() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("a", [1])
@@ -117,7 +117,7 @@ struct PropertyTests {
     }
 
     /// A directory without permission to create it, and one that exists.
-    // Parity: FT-061, FT-062 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
+    // Parity: FT-061, FT-062 (proftpd)
     @Test func refusedDirectoriesAreErrors() async throws {
         let server = try await ServerKind.proftpd.started()
         for path in ["files/new/", "files/"] {
@@ -131,7 +131,7 @@ struct PropertyTests {
         }
     }
 
-    // Parity: FT-064 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
+    // Parity: FT-064 (pyftpdlib)
     @Test(arguments: [FTPListingCommand.list, .facts])
     func aListingOfTenThousandEntries(_ command: FTPListingCommand) async throws {
         let server = try await ServerKind.pyftpdlib.started()

@@ -15,7 +15,7 @@ struct ProxyTests {
         #expect(try await client.list("files").map(\.name) == ["a"])
     }
 
-    // Parity: FT-042 (dante, proftpd, pure-ftpd, pyftpdlib, vsftpd)
+    // Parity: FT-042 (dante, proftpd, vsftpd)
     @Test(arguments: [ServerKind.vsftpd, .proftpd], [FTPServerSecurity.off, .explicit])
     func aSOCKSProxyCarriesBothConnections(_ kind: ServerKind, _ security: FTPServerSecurity) async throws {
         let server = try await kind.started(security)
@@ -60,7 +60,7 @@ struct ProxyTests {
         try await until { squid.log.split(separator: "\n").count { $0.contains("CONNECT 127.0.0.1:") } >= 4 }
     }
 
-    // Parity: FT-040, FT-041, FT-042 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
+    // Parity: FT-040, FT-041, FT-042 (pure-ftpd, vsftpd)
     @Test(arguments: [ServerKind.vsftpd, .pureFTPd], [false, true])
     func aProxyThatSpeaksFTP(_ kind: ServerKind, _ hasUser: Bool) async throws {
         let server = try await kind.started()
@@ -80,7 +80,7 @@ struct ProxyTests {
     }
 
     /// FT-034, FT-039: the machine's settings apply, including the mode of data connections; explicit properties take precedence.
-    // Parity: FT-033, FT-034, FT-039 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
+    // Parity: FT-033, FT-034, FT-039 (pyftpdlib)
     @Test func settingsDetermineTheModeOfDataConnections() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("a", Self.bytes)
@@ -107,7 +107,7 @@ struct ProxyTests {
     }
 
     /// SK-131: the proxies of settings and scripts are tried in turn; an HTTP proxy carries FTP, including uploads, in tunnels.
-    // Parity: SK-131 (proftpd, pure-ftpd, pyftpdlib, squid, vsftpd)
+    // Parity: SK-131 (squid, vsftpd)
     @Test(arguments: [false, true])
     func theNextProxyIsUsedIfOneIsUnreachable(_ isScript: Bool) async throws {
         let server = try await ServerKind.vsftpd.started()

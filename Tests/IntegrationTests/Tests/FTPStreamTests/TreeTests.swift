@@ -221,7 +221,6 @@ struct TreeTests {
     }
 
     /// Nothing is written through existing links in the folder, and an existing pipe does not block the download.
-    // Parity: FT-069 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
     @Test func existingLinksAndPipesAreRefused() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         let folder = try Folder()

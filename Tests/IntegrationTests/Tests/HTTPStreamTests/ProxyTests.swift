@@ -68,8 +68,9 @@ import Testing
 
     // MARK: SOCKS
 
-    // Parity: SK-110, SK-111, SK-112, SK-113, SK-114, SK-115 (dante, microsocks, nginx, OpenSSH, squid, tinyproxy)
-    @Test("SK-110…SK-115: every version, plain and with TLS, names and addresses", arguments: SOCKSCase.allCases)
+    // Parity: SK-110, SK-111, SK-112, SK-115 (dante, microsocks, nginx, OpenSSH)
+    @Test(
+        "SK-110…SK-112, SK-115: every version, plain and with TLS, names and addresses", arguments: SOCKSCase.allCases)
     func eachVersionOfSOCKS(_ sample: SOCKSCase) async throws {
         let nginx = try SharedNginx.get()
         try nginx.write("proxied", patterned(50_000))
@@ -88,7 +89,7 @@ import Testing
         }
     }
 
-    // Parity: SK-114 (dante, microsocks, OpenSSH, squid, tinyproxy)
+    // Parity: SK-114 (dante, microsocks)
     @Test("SK-114: refusals of proxies, with their codes") func socksRefusals() async throws {
         let dead = try UnansweredPort.closed()
         func failure(_ sample: SOCKSCase, port: UInt16, change: (inout SOCKSProxy) -> Void = { _ in }) async throws
@@ -124,7 +125,7 @@ import Testing
 
     // MARK: HTTP
 
-    // Parity: HM-092, HM-093 (dante, microsocks, nginx, OpenSSH, squid, tinyproxy)
+    // Parity: HM-092, HM-093, SK-116 (nginx, squid, tinyproxy)
     @Test(
         "HM-092, HM-093: http in absolute form, https through a tunnel", arguments: [HTTPListener.plain, .tls],
         Style.allCases)
@@ -162,7 +163,7 @@ import Testing
         }
     }
 
-    // Parity: HM-094 (dante, microsocks, nginx, OpenSSH, squid, tinyproxy)
+    // Parity: HM-094, SK-116 (nginx, squid)
     @Test("HM-094: a 407 is the response, with its challenge; with credentials the request succeeds")
     func proxiesWithALogin() async throws {
         let nginx = try SharedNginx.get()
@@ -213,6 +214,7 @@ import Testing
         #expect(origin.requests.map(\.target) == ["/", "/"])
     }
 
+    // Parity: SK-116 (squid)
     @Test("refusals of a tunnel: status, fields, body, and the failed step") func refusedTunnels() async throws {
         let dead = try UnansweredPort.closed()
         for (url, status) in [("https://blocked.test/", 403), ("https://127.0.0.1:\(dead)/", 503)] {
@@ -232,7 +234,7 @@ import Testing
         #expect(plain.status == 403 && !plain.body.isEmpty)
     }
 
-    // Parity: HM-095 (dante, microsocks, nginx, OpenSSH, squid, tinyproxy)
+    // Parity: HM-095, HM-106 (nginx, squid)
     @Test("HM-095: the next proxy is used if one cannot be reached, but not if one refuses")
     func theNextProxyIsUsedIfOneIsUnreachable() async throws {
         let nginx = try SharedNginx.get()
@@ -248,10 +250,15 @@ import Testing
             }
             let none = try await get(nginx.url(listener, "/hello")) { try $0.set(.proxies, to: [dead, deadSOCKS]) }
             #expect(none.error?.isPOSIX(111) == true)
+            #expect(none.error?.networkErrorNumber == nil, "the last proxy is a SOCKS proxy")
+            // HM-106: the error of an HTTP proxy that cannot be reached has CFNetwork's number.
+            let one = try await get(nginx.url(listener, "/hello")) { try $0.set(.proxies, to: [dead]) }
+            #expect(one.error?.isPOSIX(111) == true)
+            #expect(one.error?.networkErrorNumber == .httpProxyConnectionFailure)
         }
     }
 
-    // Parity: HM-090 (dante, microsocks, nginx, OpenSSH, squid, tinyproxy)
+    // Parity: HM-090 (dante, nginx, squid)
     @Test("HM-090: connections are kept only for the same proxies")
     func connectionsAreKeptForTheSameProxies() async throws {
         let nginx = try SharedNginx.get()

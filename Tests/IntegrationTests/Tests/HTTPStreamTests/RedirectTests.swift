@@ -112,6 +112,7 @@ import Testing
 
     // MARK: Secrets
 
+    // Parity: HM-088
     @Test(arguments: [302, 307])
     func secretsStayAtTheirOrigin(_ status: Int) async throws {
         let second = try Origin { _ in .init(body: "second") }
@@ -157,6 +158,7 @@ import Testing
         #expect(second.requests.allSatisfy { $0["X-Request-ID"] == ["7"] && $0["X-Api-Key"].isEmpty })
     }
 
+    // Parity: HM-088 (nginx)
     @Test func noRedirectFromTLSToPlaintext() async throws {
         let nginx = try SharedNginx.get()
         let loaded = try await get(nginx.url(.tls, "/to-plain")) { stream in
@@ -175,6 +177,7 @@ import Testing
         #expect(up.stream[.tlsInformation]?.isVerified == true)
     }
 
+    // Parity: HM-088 (nginx)
     @Test func aRedirectFromTLSToPlaintextIsFollowedOnRequest() async throws {
         let nginx = try SharedNginx.get()
         let loaded = try await get(nginx.url(.tls, "/to-plain"), fields: [(.authorization, "Basic c2VjcmV0")]) {

@@ -41,7 +41,7 @@ struct FTPListingTests {
         }
     }
 
-    // Parity: FT-014, FT-015, FT-016, FT-060 (vsftpd)
+    // Parity: FT-014, FT-015, FT-016 (vsftpd)
     @Test func transfersFrom1To3() async throws {
         let server = Vsftpd()
         try server.start()

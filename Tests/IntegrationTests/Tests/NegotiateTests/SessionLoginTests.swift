@@ -52,7 +52,7 @@ import Testing
         #expect(try await peers.login(url, options, cache: Self.none).hasPrefix("407"))
     }
 
-    // Parity: HA-045 (Apache, MIT Kerberos, python3-gssapi, Samba winbind)
+    // Parity: HA-045 (Apache, python3-gssapi, Samba winbind)
     @Test("HA-045: NTLM with the proxy and with the server behind it, on one connection")
     func ntlmWithProxyAndServer() async throws {
         let peers = try await peers()
@@ -67,7 +67,7 @@ import Testing
         #expect(lines.count == 3 && lines.allSatisfy { $0.hasPrefix("200") && $0.contains("bound=1") })
     }
 
-    // Parity: HA-050 (Apache, MIT Kerberos, nginx, python3-gssapi, Samba winbind)
+    // Parity: HA-050 (nginx, Samba winbind)
     @Test("HA-050: a connection to a proxy is authenticated once, whatever servers the requests are for")
     func aProxyConnectionIsAuthenticatedOnce() async throws {
         let peers = try await peers()

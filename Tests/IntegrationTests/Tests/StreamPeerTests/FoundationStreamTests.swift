@@ -111,7 +111,7 @@ import Testing
         server.stop()
     }
 
-    // Parity: SK-114 (dante, microsocks)
+    // Parity: SK-114 (microsocks)
     @Test("SK-114: a proxy that refuses is an error with CFNetwork's number")
     func aRefusalByAProxyIsAnError() async throws {
         let proxy = try await started(Microsocks(user: "alice", password: "open sesame"))

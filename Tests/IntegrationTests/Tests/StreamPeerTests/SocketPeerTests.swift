@@ -73,6 +73,28 @@ import Testing
         socket.invalidate()
     }
 
+    /// A pair to an address, and one to a family, type and protocol.
+    // Parity: SK-014 (socat)
+    @Test func streamsToASignature() async throws {
+        let unix = try await started(Socat(.echoUnix))
+        defer { unix.stop() }
+        let tcp = try await started(Socat(.echo))
+        defer { tcp.stop() }
+        let socket = try Socket(.ipv4, .stream, protocol: .tcp)
+        try await socket.connect(to: try address(tcp.port))
+        for pair in [
+            StreamPair(address: .unix(try UnixSocketAddress(path: try unix.path))), try socket.makeStreams(),
+        ] {
+            try pair.open()
+            try await pair.output.writeAll(Self.text)
+            var received: [UInt8] = []
+            while received.count < Self.text.count { received += try await pair.input.read(upTo: 100) }
+            #expect(received == Self.text)
+            pair.close()
+        }
+        #expect(!socket.isValid)
+    }
+
     // Parity: SK-144, SK-145, SK-156 (socat)
     @Test(arguments: ["TCP4:127.0.0.1", "TCP6:[::1]"])
     func clientsOfBothFamiliesAreAccepted(_ peer: String) async throws {
@@ -221,6 +243,44 @@ import Testing
                     case .nothing: tls.verification = .insecureNone
                     }
                 })
+            try pair.open()
+            do throws(StreamError) {
+                try await pair.output.opened()
+                #expect(isRelaxed)
+            } catch {
+                #expect(!isRelaxed && error.domain == .ssl, "\(error)")
+            }
+            pair.close()
+        }
+    }
+
+    /// An expired root, which made the server's certificate, is accepted on request only.
+    // Parity: SK-096 (faketime, openssl)
+    @Test func anExpiredRootIsAcceptedOnRequest() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("root-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try Data("subjectAltName=DNS:localhost\n".utf8).write(to: URL(fileURLWithPath: "\(folder)/names"))
+        let script = """
+            cd "$0"
+            new="-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+            faketime '2020-01-01 00:00:00' openssl req -x509 $new -keyout ca.key -out ca.pem -days 30 -subj '/CN=old root'
+            openssl req $new -keyout leaf.key -out leaf.csr -subj /CN=localhost
+            openssl x509 -req -in leaf.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out leaf.pem
+            """
+        let made = try await Command("sh", "-ec", script, folder).run()
+        #expect(made.status == 0, "\(made.text)")
+        var identity = try CertificateAuthority.shared().server(.good)
+        identity.chain = "\(folder)/leaf.pem"
+        identity.key = "\(folder)/leaf.key"
+        let server = try await started(OpenSSLServer(.statusPage, identity: identity))
+        defer { server.stop() }
+        for isRelaxed in [false, true] {
+            let pair = StreamPair(host: "localhost", port: UInt16(server.port))
+            var tls = TLSConfiguration()
+            tls.trust = .only(file: "\(folder)/ca.pem")
+            tls.insecureAllowsExpiredRoots = isRelaxed
+            try pair.set(.tls, to: tls)
             try pair.open()
             do throws(StreamError) {
                 try await pair.output.opened()

@@ -150,7 +150,7 @@ import Testing
         #expect(wrong.contains("wrong pass-phrase or key"))
     }
 
-    // Parity: HA-061 (Apache, GNOME Keyring, MIT Kerberos, python3-gssapi, squid)
+    // Parity: HA-061 (Apache, GNOME Keyring)
     @Test("HA-061: a password saved in the keyring is found by the next process") func keyRing() async throws {
         let servers = try Self.servers.get()
         let url = servers.apache.url(.plain, "/basic/secret.txt")
@@ -167,7 +167,7 @@ import Testing
         #expect(none.contains("there is no session bus: DBUS_SESSION_BUS_ADDRESS is not set"))
     }
 
-    // Parity: HA-006 (Apache, GNOME Keyring, MIT Kerberos, python3-gssapi, squid)
+    // Parity: HA-006 (MIT Kerberos, python3-gssapi)
     @Test("HA-006: a Kerberos ticket is delegated only to hosts that the user names") func tickets() async throws {
         let servers = try Self.servers.get()
         let environment = try servers.realm.environment(try await servers.realm.ticket(of: "alice"))

@@ -4,6 +4,7 @@ import Testing
 
 /// SK-083: the events of a stream as an asynchronous sequence.
 @Suite(.timeLimit(.minutes(1))) struct StreamEventSequenceTests {
+    // Parity: SK-083
     @Test func readsToTheEnd() async throws {
         let pair = StreamPair.bound(bufferSize: 4)
         try pair.open()
@@ -51,6 +52,7 @@ import Testing
         case secondSequence
     }
 
+    // Parity: SK-083
     @Test(arguments: Ending.allCases)
     func theSequenceEndsWithItsRegistration(_ ending: Ending) async throws {
         let pair = StreamPair.bound(bufferSize: 4)
@@ -91,6 +93,7 @@ import Testing
         await #expect(throws: StreamError.self) { try await peer.writeAll([1, 2, 3, 4, 5]) }
     }
 
+    // Parity: SK-083
     @Test func aCancelledTaskStopsWaiting() async throws {
         let pair = StreamPair.bound(bufferSize: 4)
         try pair.open()
