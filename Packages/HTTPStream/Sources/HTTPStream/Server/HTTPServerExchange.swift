@@ -445,13 +445,11 @@ extension HTTPServerExchange {
     /// Passes the facts of the exchange to the observer of the server.
     private func report() {
         guard let onResponse = connection.configuration.onResponse, let start else { return }
-        var isComplete = false
-        if !isClientGone {
+        let isComplete =
             switch answer {
-            case .whole, .switched: isComplete = true
-            case .begun, .none: break
+            case .whole, .switched: !isClientGone
+            case .begun, .none: false
             }
-        }
         onResponse(
             HTTPServer.Record(
                 request: request, status: status, bodyLength: sentLength, isComplete: isComplete,
@@ -469,10 +467,8 @@ extension HTTPServerExchange {
             return false
         }
         if isDisconnected { isClientGone = true }
-        do throws(StreamError) {
-            if failure == nil, case .begun = answer { try await finishBody() }
-        } catch {
-            failure = error
+        if failure == nil, case .begun = answer {
+            do throws(StreamError) { try await finishBody() } catch { failure = error }
         }
         if case .switched = answer {
             if let failure, !isDisconnected { connection.configuration.onError?(failure) }
