@@ -68,7 +68,7 @@ public struct HTTPFields {
     /// The value of the field with this name, or nil if there is no such field.
     ///
     /// If several fields have the name, their values are joined with `, ` (RFC 9110 §5.3), those of `Cookie` with `; `. Joined
-    /// values of `Set-Cookie` cannot be separated again: use ``values(for:)``.
+    /// values of `Set-Cookie` cannot be separated again: use ``values(for:)-(HTTPFieldName)``.
     ///
     /// Replaces `CFHTTPMessageCopyHeaderFieldValue`.
     public subscript(name: HTTPFieldName) -> String? {

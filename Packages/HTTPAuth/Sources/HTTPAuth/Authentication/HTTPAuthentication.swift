@@ -25,7 +25,7 @@ public import HTTPMessage
 /// The object works with any HTTP client and is safe to use from any thread.
 ///
 /// Replaces `CFHTTPAuthenticationRef`. CFNetwork hides the state of a login in the request; here
-/// ``update(with:to:body:through:)`` updates it explicitly.
+/// ``update(with:to:body:through:)-(_,_,AuthenticationBody,_)`` updates it explicitly.
 public final class HTTPAuthentication: Sendable {
     /// The server or proxy that asks for authentication, without a realm.
     public let peer: ProtectionSpace

@@ -38,7 +38,7 @@ extension HTTPAuthentication {
     /// - Parameters:
     ///   - status: The status code.
     ///   - fields: The names and values of the response's fields, in order.
-    ///   - request: The request with the credentials, as ``apply(to:_:body:channelBinding:through:)-(_,_,_,_,_)`` has left it.
+    ///   - request: The request with the credentials, as `apply` has left it.
     ///   - body: The bytes of the response's body if it is complete, otherwise nil; used if the server signs it.
     ///   - proxy: The proxy that the request was sent to, or nil.
     /// - Throws: As ``update(with:to:body:through:)-(_,_,AuthenticationBody,_)``; ``HTTPAuthError/Code/malformedChallenge`` for an

@@ -7,7 +7,7 @@ public struct DigestOptions: Hashable, Sendable {
     /// Whether to reject a response without the server's proof (`rspauth`, RFC 7616 §3.5).
     ///
     /// A proof is always checked if it is present, except for `auth-int` when the body is unknown. With this option
-    /// such a response is rejected too; pass the body to ``HTTPAuthentication/update(with:to:body:through:)``.
+    /// such a response is rejected too; pass the body to ``HTTPAuthentication/update(with:to:body:through:)-(_,_,AuthenticationBody,_)``.
     public var requiresServerProof = false
 
     /// Whether MD5 is allowed. Many servers support nothing else.
