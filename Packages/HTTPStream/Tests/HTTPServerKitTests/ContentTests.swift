@@ -98,4 +98,14 @@ import Testing
     func mediaTypes(_ sample: (name: String, type: String)) {
         #expect(MediaType.ofFile(sample.name) == sample.type)
     }
+
+    /// Browsers send `text/plain` with any parameter across origins without asking, so that it must not be taken for JSON.
+    @Test(arguments: [
+        ("Text/HTML; charset=utf-8", "text/html"), (" application/json\t", "application/json"),
+        ("text/plain;\u{301}+json", "text/plain"), ("text/plain \u{301}+json", "text/plain"),
+        ("text/plain\u{D4E};+json", "text/plain\u{D4E}"),
+    ])
+    func essence(_ sample: (value: String, type: String)) {
+        #expect(MediaType.essence(sample.value) == sample.type)
+    }
 }

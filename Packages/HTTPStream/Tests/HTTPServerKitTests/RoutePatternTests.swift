@@ -14,6 +14,9 @@ import Testing
             ("/users", "/users/", nil), ("/users/", "/users", nil), ("/users/:id", "/users/", nil),
             ("/users/:id", "/users/7/8", nil), ("/users/:id", "/Users/7", nil), ("/files/*path", "/files", nil),
             ("/", "//", nil), ("/a", "/b", nil),
+            // The Kelvin sign is canonically equivalent to K, and U+0301 forms one character with the slash before it.
+            ("/K", "/%E2%84%AA", nil), ("/café", "/cafe%CC%81", nil), ("/:x", "/a/\u{301}b", nil),
+            ("/:x/:y", "/a/\u{301}b", ["x": "a", "y": "\u{301}b"]),
         ] as [(RoutePattern, String, [String: String]?)])
     func match(_ sample: (pattern: RoutePattern, path: String, parameters: [String: String]?)) throws {
         #expect(sample.pattern.match(try #require(RoutePath(sample.path))) == sample.parameters)
@@ -88,6 +91,14 @@ import Testing
         #expect(try query.value("page", as: Int.self) == 2)
         #expect(try query.value("none", as: Int.self) == nil)
         #expect(try query.required("page", as: Double.self) == 2)
+    }
+
+    /// `&` and `=` separate beside combining marks as well, and only the same scalars are the same name.
+    @Test func textOutsideASCII() throws {
+        let form = try #require(QueryParameters("a=1&\u{301}b=2&c=3\u{D4E}&d=4&e=\u{301}5&%E2%84%AA=6"))
+        #expect(form.items.map(\.name) == ["a", "\u{301}b", "c", "d", "e", "\u{212A}"])
+        #expect(form.items.map(\.value) == ["1", "2", "3\u{D4E}", "4", "\u{301}5", "6"])
+        #expect(form["K"] == nil && form.values(for: "K").isEmpty && form["\u{212A}"] == "6")
     }
 
     /// The sentences name the parameter, and repeat at most 64 characters of the client's text.

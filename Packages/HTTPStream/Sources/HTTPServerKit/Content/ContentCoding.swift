@@ -12,8 +12,8 @@ enum ContentCoding: Hashable {
     static func preferred(_ acceptEncoding: String?) -> ContentCoding {
         guard let acceptEncoding else { return .identity }
         var weights: [String: Int] = [:]
-        for element in acceptEncoding.split(separator: ",") {
-            let parts = element.split(separator: ";", maxSplits: 1, omittingEmptySubsequences: false)
+        for element in acceptEncoding.utf8.split(separator: UInt8(ascii: ",")) {
+            let parts = element.split(separator: UInt8(ascii: ";"), maxSplits: 1, omittingEmptySubsequences: false)
             let name = trimmed(parts[0]).lowercased()
             guard !name.isEmpty, let weight = parts.count == 1 ? 1000 : weight(parts[1]) else { continue }
             weights[name == "x-gzip" ? "gzip" : name] = weight
@@ -24,16 +24,17 @@ enum ContentCoding: Hashable {
 
     /// Adds `Accept-Encoding` to `Vary`.
     static func vary(_ fields: inout HTTPFields) throws(HTTPMessageError) {
-        let named = fields[.vary]?.split(separator: ",").map { trimmed($0).lowercased() } ?? []
+        let named = fields[.vary]?.utf8.split(separator: UInt8(ascii: ",")).map { trimmed($0).lowercased() } ?? []
         if named.contains("*") || named.contains("accept-encoding") { return }
         try fields.append("Accept-Encoding", for: .vary)
     }
 
     /// Parses `q=` and a weight of at most three decimals (RFC 9110 §12.4.2), in thousandths.
-    private static func weight(_ text: Substring) -> Int? {
-        let parts = text.split(separator: "=", omittingEmptySubsequences: false)
+    private static func weight(_ text: Substring.UTF8View) -> Int? {
+        let parts = text.split(separator: UInt8(ascii: "="), omittingEmptySubsequences: false)
         guard parts.count == 2, trimmed(parts[0]).lowercased() == "q" else { return nil }
-        let digits = trimmed(parts[1]).split(separator: ".", omittingEmptySubsequences: false)
+        let digits = trimmed(parts[1]).utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            .map { Substring($0) }
         guard digits.count <= 2, digits[0] == "0" || digits[0] == "1" else { return nil }
         let decimals = digits.count == 2 ? digits[1] : ""
         guard decimals.count <= 3, decimals.utf8.allSatisfy({ 0x30...0x39 ~= $0 }),
@@ -42,9 +43,10 @@ enum ContentCoding: Hashable {
         return thousandths <= 1000 ? thousandths : nil
     }
 
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text = text.drop { $0 == " " || $0 == "\t" }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return text
+    private static func trimmed(_ text: Substring.UTF8View) -> Substring {
+        let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        guard let first = text.firstIndex(where: { !isSpace($0) }), let last = text.lastIndex(where: { !isSpace($0) })
+        else { return "" }
+        return Substring(text[first...last])
     }
 }

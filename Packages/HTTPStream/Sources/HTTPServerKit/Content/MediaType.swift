@@ -2,14 +2,15 @@
 enum MediaType {
     /// The type and subtype in lower case, without parameters.
     static func essence(_ value: String) -> String {
-        let type = value.prefix { $0 != ";" }
+        let type = value.unicodeScalars.prefix { $0 != ";" }
         return String(type.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }).lowercased()
     }
 
     /// The value of `Content-Type` for a file; `application/octet-stream` for an unknown extension.
     static func ofFile(_ name: String) -> String {
-        guard let dot = name.lastIndex(of: ".") else { return "application/octet-stream" }
-        return byExtension[name[name.index(after: dot)...].lowercased()] ?? "application/octet-stream"
+        guard let dot = name.unicodeScalars.lastIndex(of: ".") else { return "application/octet-stream" }
+        let ending = String(name.unicodeScalars[dot...].dropFirst())
+        return byExtension[ending.lowercased()] ?? "application/octet-stream"
     }
 
     /// Whether compression makes a body of this type smaller. Formats that are compressed already are not listed.

@@ -16,16 +16,16 @@ enum ByteRanges: Hashable {
     /// Another unit and a malformed value have no effect, as the RFC requires. Several ranges are sent as
     /// `multipart/byteranges`, unless that would be more bytes than the representation.
     static func parse(_ value: String?, length: Int64) -> ByteRanges {
-        guard let value, let equals = value.firstIndex(of: "="), value[..<equals].lowercased() == "bytes" else {
-            return .whole
-        }
+        guard let value, let equals = value.utf8.firstIndex(of: UInt8(ascii: "=")),
+            value[..<equals].lowercased() == "bytes"
+        else { return .whole }
         var parts: [Range<Int64>] = []
         var count = 0
-        for element in value[value.index(after: equals)...].split(separator: ",") {
-            let text = element.filter { $0 != " " && $0 != "\t" }
+        for element in value.utf8[equals...].dropFirst().split(separator: UInt8(ascii: ",")) {
+            let text = element.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
             if text.isEmpty { continue }
             count += 1
-            let bounds = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+            let bounds = text.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
             guard bounds.count == 2, count <= maximumParts else { return .whole }
             switch (number(bounds[0]), number(bounds[1])) {
             case (let first?, let last?):
@@ -46,9 +46,9 @@ enum ByteRanges: Hashable {
     }
 
     /// A number of digits; one that is too large is the largest.
-    private static func number(_ text: Substring) -> Int64? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
-        return Int64(text) ?? .max - 1
+    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+        guard !digits.isEmpty, digits.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
+        return Int64(String(decoding: digits, as: UTF8.self)) ?? .max - 1
     }
 
     /// The value of `Content-Range` for a part.

@@ -20,16 +20,18 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     /// The tags of a field; nil if it is malformed. Commas within the quotes do not separate.
     static func list(_ text: String) -> [EntityTag]? {
         var tags: [EntityTag] = []
-        var rest = text[...]
+        let (quote, comma) = (UInt8(ascii: "\""), UInt8(ascii: ","))
+        let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        var rest = text.utf8[...]
         while true {
-            rest = rest.drop { $0 == " " || $0 == "\t" || $0 == "," }
+            rest = rest.drop { isSpace($0) || $0 == comma }
             if rest.isEmpty { return tags.isEmpty ? nil : tags }
-            let isWeak = rest.hasPrefix("W/")
+            let isWeak = rest.starts(with: "W/".utf8)
             if isWeak { rest = rest.dropFirst(2) }
-            guard rest.popFirst() == "\"", let end = rest.firstIndex(of: "\"") else { return nil }
-            tags.append(EntityTag(String(rest[..<end]), isWeak: isWeak))
-            rest = rest[rest.index(after: end)...].drop { $0 == " " || $0 == "\t" }
-            guard rest.isEmpty || rest.first == "," else { return nil }
+            guard rest.popFirst() == quote, let end = rest.firstIndex(of: quote) else { return nil }
+            tags.append(EntityTag(String(Substring(rest[..<end])), isWeak: isWeak))
+            rest = rest[end...].dropFirst().drop(while: isSpace)
+            guard rest.isEmpty || rest.first == comma else { return nil }
         }
     }
 }

@@ -3,9 +3,9 @@ enum PercentCoding {
     /// Returns the decoded text, or nil.
     ///
     /// - Parameter plusIsSpace: whether `+` is a space, as in forms.
-    static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+    static func decode(_ text: some Sequence<UInt8>, plusIsSpace: Bool = false) -> String? {
         var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
+        var rest = Array(text)[...]
         while let byte = rest.popFirst() {
             switch byte {
             case UInt8(ascii: "%"):

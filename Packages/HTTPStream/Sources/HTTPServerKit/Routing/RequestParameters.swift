@@ -50,15 +50,18 @@ public struct QueryParameters: Sendable, Hashable {
         public let name: String
         /// The value; empty for a name without `=`.
         public let value: String
+
+        /// Whether the name has the same bytes: a canonically equivalent name is another one for other programs.
+        fileprivate func hasName(_ name: String) -> Bool { self.name.utf8.elementsEqual(name.utf8) }
     }
 
     /// Decodes a query, without its `?`. Returns nil for an invalid percent-escape and for invalid UTF-8.
     public init?(_ text: String) {
         var items: [Item] = []
-        for part in text.split(separator: "&") {
-            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        for part in text.utf8.split(separator: UInt8(ascii: "&")) {
+            let pair = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = PercentCoding.decode(pair[0], plusIsSpace: true),
-                let value = PercentCoding.decode(pair.count == 2 ? pair[1] : "", plusIsSpace: true)
+                let value = PercentCoding.decode(pair.dropFirst().joined(), plusIsSpace: true)
             else { return nil }
             items.append(Item(name: name, value: value))
         }
@@ -66,10 +69,10 @@ public struct QueryParameters: Sendable, Hashable {
     }
 
     /// The first value with this name; nil if there is none.
-    public subscript(name: String) -> String? { items.first { $0.name == name }?.value }
+    public subscript(name: String) -> String? { items.first { $0.hasName(name) }?.value }
 
     /// Returns all values with this name, in order.
-    public func values(for name: String) -> [String] { items.filter { $0.name == name }.map(\.value) }
+    public func values(for name: String) -> [String] { items.filter { $0.hasName(name) }.map(\.value) }
 
     /// Returns the first value with this name as a number or another value made of text; nil if there is none.
     ///

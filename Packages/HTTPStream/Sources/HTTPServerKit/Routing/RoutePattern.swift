@@ -25,7 +25,7 @@ public struct RoutePattern: Sendable, Hashable, CustomStringConvertible, Express
         guard text.utf8.first == UInt8(ascii: "/") else { return nil }
         var segments: [Segment] = []
         var names: Set<String> = []
-        let parts = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        let parts = text.unicodeScalars.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         for (index, part) in parts.enumerated() {
             let isLast = index == parts.count - 1
             switch part.first {
@@ -65,7 +65,7 @@ public struct RoutePattern: Sendable, Hashable, CustomStringConvertible, Express
             guard index < path.segments.count else { return nil }
             let text = path.segments[index]
             switch segment {
-            case .literal(let literal): if literal != text { return nil }
+            case .literal(let literal): if !literal.utf8.elementsEqual(text.utf8) { return nil }
             case .parameter(let name):
                 if text.isEmpty { return nil }
                 found[name] = text
@@ -103,7 +103,7 @@ struct RoutePath: Hashable, Sendable {
     init?(_ path: String) {
         guard path.utf8.first == UInt8(ascii: "/") else { return nil }
         var segments: [String] = []
-        for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+        for part in path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
             guard let text = PercentCoding.decode(part), text != ".", text != "..", !text.utf8.contains(0) else {
                 return nil
             }

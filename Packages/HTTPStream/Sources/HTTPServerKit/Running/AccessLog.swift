@@ -46,9 +46,10 @@ public struct AccessLog: Sendable {
     /// Returns the line of a response.
     func line(_ record: HTTPServer.Record, at now: HTTPDate) -> String {
         let request = record.request.map { request -> String in
-            let parts = request.requestLine.split(separator: " ", maxSplits: 2)
+            let parts = request.requestLine.utf8.split(separator: UInt8(ascii: " "), maxSplits: 2)
+                .map { String(Substring($0)) }
             guard parts.count == 3 else { return AccessLog.escaped(request.requestLine) }
-            return AccessLog.escaped("\(parts[0]) \(withoutQuery(String(parts[1]))) \(parts[2])")
+            return AccessLog.escaped("\(parts[0]) \(withoutQuery(parts[1])) \(parts[2])")
         }
         let length = record.bodyLength > 0 ? "\(record.bodyLength)" : "-"
         let status = record.status.map { "\($0.code)" } ?? "-"
@@ -72,7 +73,7 @@ public struct AccessLog: Sendable {
 
     /// `06/Nov/1994:08:49:37 +0000`, of the parts of `Sun, 06 Nov 1994 08:49:37 GMT`.
     private static func timestamp(_ date: HTTPDate) -> String {
-        let parts = date.description.split(separator: " ")
+        let parts = date.description.utf8.split(separator: UInt8(ascii: " ")).map { Substring($0) }
         return "\(parts[1])/\(parts[2])/\(parts[3]):\(parts[4]) +0000"
     }
 

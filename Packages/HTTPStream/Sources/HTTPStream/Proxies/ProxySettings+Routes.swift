@@ -22,7 +22,7 @@ extension ProxyServer {
                     "proxy.password", "The proxy %1 has a password and no user: set both, or neither.",
                     proxy.hostAndPort))
         }
-        guard !sendsLoginUnasked || !user.contains(":") else {
+        guard !sendsLoginUnasked || !user.utf8.contains(UInt8(ascii: ":")) else {
             throw StreamError(
                 posix: 22,  // EINVAL
                 Sentence(

@@ -395,11 +395,7 @@ extension HTTPServerExchange {
         try use.enter()
         defer { use.leave() }
         guard case .none = answer else { throw .answeredTwice }
-        let offered = request.fields.values(for: .upgrade).joined(separator: ",").lowercased().split(separator: ",")
-        let wanted = protocolName.lowercased()
-        guard exchange.request == .offered,
-            offered.contains(where: { $0.filter { $0 != " " && $0 != "\t" } == wanted })
-        else {
+        guard exchange.request == .offered, request.offers(protocolName) else {
             throw .unsendable("the request does not offer to switch to \(protocolName), or its body has not been read")
         }
         if fields.contains(.contentLength) || fields.contains(.transferEncoding) {

@@ -53,6 +53,18 @@ struct IncomingRequest {
     }
 }
 
+extension HTTPRequest {
+    /// Whether `Upgrade` names a protocol (RFC 9110 §7.8). Only the case of ASCII letters is ignored.
+    func offers(_ protocolName: String) -> Bool {
+        let lower = { (byte: UInt8) in (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+        return fields.values(for: .upgrade).contains { value in
+            value.utf8.split(separator: UInt8(ascii: ",")).contains { element in
+                SetCookie.trimmed(Array(element)[...]).elementsEqual(protocolName.utf8) { lower($0) == lower($1) }
+            }
+        }
+    }
+}
+
 /// A request that the server answers itself, because it must not be passed to the handler. The connection is then closed, since
 /// the start of the next request is unknown.
 struct RequestRefusal: Error, Equatable {

@@ -216,17 +216,18 @@ struct DownloadState: Sendable {
     /// The length of the resource in `Content-Range: bytes 10-19/20`; nil unless the range goes from the offset to the end, since a
     /// part of the rest would be taken for the whole of it.
     private static func length(of response: HTTPResponse, whoseRestBeginsAt offset: Int64) -> Int64? {
-        guard let range = response.fields[.contentRange]?.split(separator: " ").last,
-            let dash = range.firstIndex(of: "-"), let slash = range.firstIndex(of: "/"), dash < slash,
-            let last = Int64(range[range.index(after: dash)..<slash]), last >= offset,
-            let length = Int64(range[range.index(after: slash)...]), length > last
+        guard let range = response.fields[.contentRange]?.utf8.split(separator: UInt8(ascii: " ")).last,
+            let dash = range.firstIndex(of: UInt8(ascii: "-")), let slash = range.firstIndex(of: UInt8(ascii: "/")),
+            dash < slash,
+            let last = Int64(Substring(range[range.index(after: dash)..<slash])), last >= offset,
+            let length = Int64(Substring(range[slash...].dropFirst())), length > last
         else { return nil }
-        return Int64(range[..<dash]) == offset && length - last == 1 ? length : nil
+        return Int64(Substring(range[..<dash])) == offset && length - last == 1 ? length : nil
     }
 
     /// The length in `Content-Range: bytes */20`.
     private static func completeLength(of response: HTTPResponse) -> Int64? {
-        response.fields[.contentRange]?.split(separator: "/").last.flatMap { Int64($0) }
+        response.fields[.contentRange]?.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { Int64(Substring($0)) }
     }
 }
 

@@ -156,7 +156,7 @@ extension LoadLog {
 extension URL {
     /// The URL without user, password, query and fragment, for logs.
     fileprivate var loggedText: String {
-        publicText.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).first.map(String.init) ?? ""
+        String(Substring(publicText.utf8.prefix { $0 != UInt8(ascii: "?") }))
     }
 }
 #endif

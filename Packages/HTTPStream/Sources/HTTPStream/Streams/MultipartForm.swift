@@ -73,7 +73,7 @@ public struct MultipartForm: Sendable {
         var status = stat()
         guard stat(path, &status) == 0 else { throw .unreadableFile(path, errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(path) }
-        let base = path.split(separator: "/").last.map(String.init) ?? path
+        let base = path.unicodeScalars.split(separator: "/").last.map { String($0) } ?? path
         try append(
             name, fileName: fileName ?? base, contentType: contentType,
             .stream(length: Int64(status.st_size)) { ReadStream(path: path) })

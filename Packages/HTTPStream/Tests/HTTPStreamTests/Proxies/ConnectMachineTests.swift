@@ -185,10 +185,12 @@ import Testing
         var dumped = "\(proxy) \(String(reflecting: proxy))"
         dump(proxy, to: &dumped)
         #expect(!dumped.contains("s3cr3t") && !dumped.contains("bWU6"))
-        var colon = ProxyServer(.http, host: "p", port: 1, user: "a:b")
-        #expect(try colon.httpProxy()?.account?.user == "a:b")
-        colon.sendsLoginUnasked = true
-        #expect(throws: StreamError(posix: EINVAL)) { try colon.httpProxy() }
+        for user in ["a:b", "a:\u{301}b"] {
+            var colon = ProxyServer(.http, host: "p", port: 1, user: user)
+            #expect(try colon.httpProxy()?.account?.user == user)
+            colon.sendsLoginUnasked = true
+            #expect(throws: StreamError(posix: EINVAL)) { try colon.httpProxy() }
+        }
     }
 }
 

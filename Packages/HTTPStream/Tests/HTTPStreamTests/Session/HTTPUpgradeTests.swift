@@ -106,6 +106,24 @@ import Testing
         }
     }
 
+    /// Only the case of ASCII letters is ignored, and no space is left out within a name. The Kelvin sign in lower case is k.
+    @Test(arguments: [("spar\u{212A}", false), ("sp ark", false), ("a,\u{301}b, SPARK\t", true)])
+    func namesOfProtocols(_ offer: String, _ isOffered: Bool) async throws {
+        let handler: HTTPServer.Handler = { exchange in
+            if let connection = try? await exchange.switchProtocols(to: "Spark") { return connection.pair.close() }
+            try await exchange.respond(.ok)
+        }
+        try await serving(handler) { url in
+            let pair = StreamPair(host: "127.0.0.1", port: UInt16(try #require(url.port)))
+            defer { pair.close() }
+            try pair.open()
+            let head = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close, Upgrade\r\nUpgrade: \(offer)\r\n\r\n"
+            try await pair.output.writeAll(Array(head.utf8))
+            let text = String(decoding: try await pair.input.readAll(limit: 1000), as: UTF8.self)
+            #expect(text.hasPrefix("HTTP/1.1 101 ") == isOffered && text.hasPrefix("HTTP/1.1 200 ") != isOffered)
+        }
+    }
+
     /// A server that responds as without the offer: the response is read as usual, and the connection is kept.
     @Test func reportsADeclinedOffer() async throws {
         try await serving { exchange in

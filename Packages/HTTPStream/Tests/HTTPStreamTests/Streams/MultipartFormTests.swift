@@ -66,6 +66,20 @@ import Testing
         await #expect(throws: StreamError.self) { _ = try await read(short) }
     }
 
+    /// The server learns the file's name and no folder, also if a combining mark follows the slash.
+    @Test func theFileNameHasNoFolder() throws {
+        let folder = "/tmp/netkit-form-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        #expect(FileManager.default.createFile(atPath: "\(folder)/\u{301}a", contents: nil))
+        var form = MultipartForm()
+        try form.append("f", file: "\(folder)/\u{301}a")
+        let head = form.encodedParts.reduce(into: [UInt8]()) { head, part in
+            if case .bytes(let bytes) = part { head += bytes }
+        }
+        #expect(head.split(separator: UInt8(ascii: "\"")).contains(Array("\u{301}a".utf8)[...]))
+    }
+
     @Test func invalidFieldsAreRefused() throws {
         var form = MultipartForm()
         let empty = form.length

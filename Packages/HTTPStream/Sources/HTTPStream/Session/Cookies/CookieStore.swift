@@ -104,9 +104,9 @@ struct CookieStore: Sendable {
         if parsed.sameSite == HTTPCookie.SameSite.none, !parsed.isSecure { return nil }
         // A cookie without a name is sent as its value, which must not look like a name with a prefix.
         let start = String(decoding: (parsed.name.isEmpty ? parsed.value : parsed.name).prefix(9), as: UTF8.self)
-            .lowercased()
-        let isForSecure = start.hasPrefix("__secure-")
-        let isForHost = start.hasPrefix("__host-")
+            .lowercased().utf8
+        let isForSecure = start.starts(with: "__secure-".utf8)
+        let isForHost = start.starts(with: "__host-".utf8)
         if parsed.name.isEmpty, isForSecure || isForHost { return nil }
         if isForSecure, !parsed.isSecure { return nil }
         if isForHost, !(parsed.isSecure && isHostOnly && parsed.domain.isEmpty && parsed.path == "/") { return nil }
@@ -225,8 +225,8 @@ struct CookieStore: Sendable {
                 }
                 domains[key] = entries
             }
-            guard !url.isAddress, let dot = domain.firstIndex(of: ".") else { break }
-            domain = domain[domain.index(after: dot)...]
+            guard !url.isAddress, let dot = domain.utf8.firstIndex(of: UInt8(ascii: ".")) else { break }
+            domain = domain[domain.utf8.index(after: dot)...]
         }
         return
             found.sorted {

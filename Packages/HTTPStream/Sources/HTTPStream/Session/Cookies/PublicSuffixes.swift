@@ -67,9 +67,9 @@ struct PublicSuffixes: Sendable {
     /// Whether a domain in lower-case ASCII is a public suffix.
     func contains(_ domain: some StringProtocol) -> Bool {
         if rules.contains("!\(domain)") { return false }
-        guard let dot = domain.firstIndex(of: ".") else { return true }
+        guard let dot = domain.utf8.firstIndex(of: UInt8(ascii: ".")) else { return true }
         if rules.contains(String(domain)) { return true }
-        let parent = domain[domain.index(after: dot)...]
+        let parent = domain[domain.utf8.index(after: dot)...]
         if rules.contains("*.\(parent)") { return true }
         return usesSecondLevels && parent.utf8.count == 2
             && PublicSuffixes.secondLevels.contains(String(domain[..<dot]))
@@ -79,8 +79,8 @@ struct PublicSuffixes: Sendable {
     func site(of host: String) -> String {
         if IPAddress(host) != nil { return host }
         var site = host[...]
-        while !contains(site), !rules.contains("!\(site)"), let dot = site.firstIndex(of: ".") {
-            let parent = site[site.index(after: dot)...]
+        while !contains(site), !rules.contains("!\(site)"), let dot = site.utf8.firstIndex(of: UInt8(ascii: ".")) {
+            let parent = site[site.utf8.index(after: dot)...]
             if contains(parent) { break }
             site = parent
         }

@@ -97,6 +97,9 @@ import Testing
         ("__Host-a=b; Secure; Path=/; Domain=example.com", "https://example.com/", "https://example.com/", false),
         ("=__Host-a=b; Secure; Path=/", "https://example.com/", "https://example.com/", false),
         ("__Secure-a; Secure", "https://example.com/", "https://example.com/", false),
+        // U+0301 forms one character with the hyphen.
+        ("__Host-\u{301}=b", "http://example.com/", "http://example.com/", false),
+        ("=__Host-\u{301}=b; Secure; Path=/", "https://example.com/", "https://example.com/", false),
     ]
 
     @Test("which request carries a cookie", arguments: rows.indices)
