@@ -59,13 +59,13 @@ struct FTPOptions: ParsableArguments {
 
     /// Sets the login: from `-u`, else the URL, else the netrc file, else the terminal. Without a user name it is anonymous.
     private func logIn(_ client: FTPClient, _ address: URL, _ login: String?, _ netrc: NetrcOptions) throws {
-        let words = login?.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        let user = words?.first ?? address.user(percentEncoded: false)
-        if let words, words.count > 1 {
-            try client.set(.ftpUserName, to: words[0])
-            return try client.set(.ftpPassword, to: words[1])
+        let login = login.map { UserAndPassword($0) }
+        let user = login?.user ?? address.user(percentEncoded: false)
+        if let login, let password = login.password {
+            try client.set(.ftpUserName, to: login.user)
+            return try client.set(.ftpPassword, to: password)
         }
-        if words == nil, address.password() != nil { return }
+        if login == nil, address.password() != nil { return }
         let host = address.host(percentEncoded: false) ?? ""
         let scheme = address.scheme?.lowercased() ?? "ftp"
         let port = address.port ?? (scheme == "ftps" ? 990 : 21)

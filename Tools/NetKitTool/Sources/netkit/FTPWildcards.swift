@@ -6,11 +6,9 @@ import NetKit
 enum FTPWildcards {
     /// The pattern of a URL's path; nil without wildcards.
     static func pattern(of url: String) -> FTPPattern? {
-        guard FTPOptions.isFTP(url), let authority = url.range(of: "://")?.upperBound,
-            let slash = url[authority...].firstIndex(of: "/")
-        else { return nil }
+        guard FTPOptions.isFTP(url), let slash = pathStart(of: url) else { return nil }
         let wildcards = Array("*?".utf8)
-        var rest = Array(url[url.index(after: slash)...].utf8)[...]
+        var rest = Array(url.utf8[slash...].dropFirst())[...]
         var bytes: [UInt8] = []
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "%"), rest.count >= 2,
@@ -30,10 +28,12 @@ enum FTPWildcards {
 
     /// The URL without its path, for a pattern; a question mark in a path is not the beginning of a query.
     static func server(of url: String) -> URL? {
-        guard let authority = url.range(of: "://")?.upperBound,
-            let slash = url[authority...].firstIndex(of: "/")
-        else { return URL(string: url) }
-        return URL(string: String(url[...slash]))
+        pathStart(of: url).flatMap { URL(string: "\(url[..<$0])/") } ?? URL(string: url)
+    }
+
+    /// The slash before the path, found by bytes: beside a combining mark it is part of another `Character`.
+    private static func pathStart(of url: String) -> String.Index? {
+        url.utf8.firstRange(of: "://".utf8).flatMap { url.utf8[$0.upperBound...].firstIndex(of: UInt8(ascii: "/")) }
     }
 
     /// Whether a path is that of a folder.

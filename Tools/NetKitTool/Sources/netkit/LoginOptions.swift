@@ -3,6 +3,19 @@ import Foundation
 import Glibc
 import NetKit
 
+/// The value of an option such as `-u`: `USER`, or `USER:PASSWORD`.
+struct UserAndPassword {
+    let user: String
+    /// Nil without a colon.
+    let password: String?
+
+    init(_ text: String) {
+        let words = text.unicodeScalars.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        user = String(words[0])
+        password = words.count > 1 ? String(words[1]) : nil
+    }
+}
+
 /// The options for logins to HTTP servers and proxies.
 struct LoginOptions: ParsableArguments {
     @Option(
@@ -92,9 +105,8 @@ struct LoginOptions: ParsableArguments {
     /// The URL with the user name and password of `-u`.
     func url(for url: URL) -> URL {
         guard let user, var parts = URLComponents(url: url, resolvingAgainstBaseURL: false) else { return url }
-        let words = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        parts.user = String(words[0])
-        parts.password = words.count > 1 ? String(words[1]) : nil
+        let login = UserAndPassword(user)
+        (parts.user, parts.password) = (login.user, login.password)
         return parts.url ?? url
     }
 

@@ -137,9 +137,10 @@ enum Terminal {
     /// A URL as typed, without its password, because output is often logged. The text need not be a valid URL.
     static func shownURL(_ text: String) -> String {
         if let parts = URLComponents(string: text), parts.password == nil { return shown(text) }
-        let start = text.range(of: "//")?.upperBound ?? text.startIndex
-        guard let end = text[start...].lastIndex(of: "@"),
-            let colon = text[start..<end].firstIndex(of: ":")
+        // By scalars: an `@` beside a combining mark is part of another `Character`, and the password would be shown.
+        let scalars = text.unicodeScalars
+        let start = scalars.firstRange(of: "//".unicodeScalars)?.upperBound ?? text.startIndex
+        guard let end = scalars[start...].lastIndex(of: "@"), let colon = scalars[start..<end].firstIndex(of: ":")
         else { return shown(text) }
         return shown("\(text[..<colon]):…\(text[end...])")
     }
@@ -150,7 +151,9 @@ enum Terminal {
     /// guessed from it.
     static func shownField(_ name: String, _ value: String) -> String {
         guard name.lowercased().hasSuffix("authentication-info") else { return value }
-        return value.replacing(/(rspauth *= *)("[^"]*"|[^ ,]*)/.ignoresCase()) { "\($0.1)\"…\"" }
+        return value.replacing(/(rspauth *= *)("[^"]*"|[^ ,]*)/.ignoresCase().matchingSemantics(.unicodeScalar)) {
+            "\($0.1)\"…\""
+        }
     }
 }
 

@@ -138,8 +138,9 @@ enum SuggestedName {
         guard let last = name?.unicodeScalars.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init)
         else { return nil }
         let isSafe =
-            !last.hasPrefix(".") && !last.hasPrefix("-") && last.utf8.count <= longestName
-            && !last.hasSuffix(OutputFile.partialSuffix)
+            last.utf8.first != UInt8(ascii: ".") && last.utf8.first != UInt8(ascii: "-")
+            && last.utf8.count <= longestName
+            && !last.utf8.reversed().starts(with: OutputFile.partialSuffix.utf8.reversed())
             && !last.unicodeScalars.contains { [.control, .format].contains($0.properties.generalCategory) }
         return isSafe && !last.trimmingCharacters(in: .whitespaces).isEmpty ? last : nil
     }
@@ -147,32 +148,32 @@ enum SuggestedName {
     /// The parameters after the type, with their values unquoted.
     private static func parameters(_ field: String) -> [String: String] {
         var parameters: [String: String] = [:]
-        var rest = field.drop { $0 != ";" }
+        var rest = field.unicodeScalars.drop { $0 != ";" }
         while rest.first == ";" {
             rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
-            let name = rest.prefix { !"=;".contains($0) }
+            let name = rest.prefix { $0 != "=" && $0 != ";" }
             rest = rest.dropFirst(name.count)
             guard rest.first == "=" else { continue }
             rest = rest.dropFirst().drop { $0 == " " }
             var value = ""
             if rest.first == "\"" {
                 rest = rest.dropFirst()
-                while let character = rest.first, character != "\"" {
+                while let scalar = rest.first, scalar != "\"" {
                     rest = rest.dropFirst()
-                    if character == "\\", let escaped = rest.first {
-                        value.append(escaped)
+                    if scalar == "\\", let escaped = rest.first {
+                        value.unicodeScalars.append(escaped)
                         rest = rest.dropFirst()
                     } else {
-                        value.append(character)
+                        value.unicodeScalars.append(scalar)
                     }
                 }
                 rest = rest.drop { $0 != ";" }
             } else {
-                value = String(rest.prefix { $0 != ";" })
-                rest = rest.dropFirst(value.count)
-                value = value.trimmingCharacters(in: .whitespaces)
+                let word = rest.prefix { $0 != ";" }
+                rest = rest[word.endIndex...]
+                value = String(word).trimmingCharacters(in: .whitespaces)
             }
-            let key = name.trimmingCharacters(in: .whitespaces).lowercased()
+            let key = String(name).trimmingCharacters(in: .whitespaces).lowercased()
             if parameters[key] == nil { parameters[key] = value }
         }
         return parameters

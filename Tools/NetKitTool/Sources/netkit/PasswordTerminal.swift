@@ -123,11 +123,11 @@ final class LoginPrompt: Sendable {
     func answer(_ question: AuthenticationPrompt) async -> AuthenticationPrompt.Answer? {
         var question = question
         if question.space.role == .proxy, let proxyUser {
-            let words = proxyUser.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            question.user = words[0]
+            let login = UserAndPassword(proxyUser)
+            question.user = login.user
             // A login weaker than an earlier one needs the user's consent, which only the terminal can give.
-            if words.count > 1, question.failure == nil, question.downgrade == nil {
-                return .init(user: words[0], password: words[1])
+            if let password = login.password, question.failure == nil, question.downgrade == nil {
+                return .init(user: login.user, password: password)
             }
         }
         let answer = await ask(question)

@@ -12,38 +12,40 @@ enum ProcessArguments {
         var hidesNext = false
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let argument = CommandLine.unsafeArgv[index] else { continue }
-            let text = String(cString: argument)
-            if hidesNext {
-                overwrite(argument, from: start(of: text))
-            } else if let equals = text.firstIndex(of: "="), options.contains(String(text[..<equals])) {
-                let value = text.index(after: equals)
-                overwrite(argument, from: text[..<value].utf8.count + start(of: String(text[value...])))
-            } else if let short = options.first(where: { $0.count == 2 && text.hasPrefix($0) && text.count > 2 }) {
-                overwrite(argument, from: 2 + start(of: String(text.dropFirst(short.count))))
-            } else if let range = secretInURL(text) {
-                overwrite(argument, from: range.lowerBound, to: range.upperBound)
+            let bytes = Array(UnsafeBufferPointer(start: argument, count: strlen(argument))).map {
+                UInt8(bitPattern: $0)
             }
-            hidesNext = !hidesNext && options.contains(text)
+            for offset in secret(in: bytes, isValue: hidesNext) ?? 0..<0 { argument[offset] = CChar(UInt8(ascii: "x")) }
+            hidesNext = !hidesNext && options.contains(String(decoding: bytes, as: UTF8.self))
         }
     }
 
-    /// The offset of the secret in `USER:PASSWORD`; 0 if all of a value is secret.
-    private static func start(of value: String) -> Int {
-        value.firstIndex(of: ":").map { value[...$0].utf8.count } ?? (value.contains("@") ? value.utf8.count : 0)
+    /// The offsets of the secret in an argument; nil if it has none.
+    ///
+    /// - Parameter isValue: Whether the argument is the value of one of ``options``.
+    static func secret(in argument: [UInt8], isValue: Bool) -> Range<Int>? {
+        func isOption(_ bytes: ArraySlice<UInt8>) -> Bool { options.contains(String(decoding: bytes, as: UTF8.self)) }
+        if isValue { return secret(from: 0, in: argument) }
+        if let equals = argument.firstIndex(of: UInt8(ascii: "=")), isOption(argument[..<equals]) {
+            return secret(from: equals + 1, in: argument)
+        }
+        if argument.count > 2, isOption(argument[..<2]) { return secret(from: 2, in: argument) }
+        return passwordInURL(argument)
     }
 
-    /// The bytes of the password in a URL.
-    private static func secretInURL(_ text: String) -> Range<Int>? {
-        guard let scheme = text.range(of: "://"),
-            let end = text[scheme.upperBound...].firstIndex(where: { "/?#".contains($0) })
-                ?? Optional(text.endIndex), let at = text[scheme.upperBound..<end].lastIndex(of: "@"),
-            let colon = text[scheme.upperBound..<at].firstIndex(of: ":")
+    /// The password in `USER:PASSWORD`, else all of the value, except for the name of a file.
+    private static func secret(from start: Int, in argument: [UInt8]) -> Range<Int> {
+        let value = argument[start...]
+        if let colon = value.firstIndex(of: UInt8(ascii: ":")) { return colon + 1..<argument.count }
+        return (value.contains(UInt8(ascii: "@")) ? argument.count : start)..<argument.count
+    }
+
+    private static func passwordInURL(_ text: [UInt8]) -> Range<Int>? {
+        guard let scheme = text.firstRange(of: "://".utf8) else { return nil }
+        let authority = text[scheme.upperBound...].prefix { !"/?#".utf8.contains($0) }
+        guard let at = authority.lastIndex(of: UInt8(ascii: "@")),
+            let colon = authority[..<at].firstIndex(of: UInt8(ascii: ":"))
         else { return nil }
-        return text[...colon].utf8.count..<text[..<at].utf8.count
-    }
-
-    private static func overwrite(_ argument: UnsafeMutablePointer<CChar>, from start: Int, to end: Int? = nil) {
-        let count = strlen(argument)
-        for offset in min(start, count)..<min(end ?? count, count) { argument[offset] = CChar(UInt8(ascii: "x")) }
+        return colon + 1..<at
     }
 }

@@ -10,7 +10,9 @@ enum URLArgument {
 
         init(_ text: String) {
             let guess = "http://\(text)"
-            let isHost = !text.contains("@") && !text.contains("//") && URL(string: guess)?.host()?.isEmpty == false
+            let isHost =
+                !text.utf8.contains(UInt8(ascii: "@")) && !text.contains("//")
+                && URL(string: guess)?.host()?.isEmpty == false
             description = "'\(Terminal.shownURL(text))' is not a URL.\(isHost ? " Did you mean \(guess)?" : "")"
         }
     }
@@ -20,7 +22,7 @@ enum URLArgument {
         let path = URL(string: text)?.path(percentEncoded: true) ?? ""
         let name = path.split(separator: "/", omittingEmptySubsequences: false).last?.removingPercentEncoding ?? ""
         let isSafe =
-            !name.hasPrefix(".")
+            name.utf8.first != UInt8(ascii: ".")
             && !name.unicodeScalars.contains { $0 == "/" || $0.properties.generalCategory == .control }
         guard !name.isEmpty, isSafe else {
             throw ValidationError("'\(Terminal.shownURL(text))' has no safe file name; use -o FILE.")
@@ -33,7 +35,7 @@ enum URLArgument {
     static func checkEscapes(_ text: String) throws {
         // The zone of an IPv6 address has a percent sign of its own.
         let rest = text.replacing(/\/\/[^\/]*\]/, with: "//h")
-        guard rest.contains("%") else { return }
+        guard rest.utf8.contains(UInt8(ascii: "%")) else { return }
         let shown = Terminal.shownURL(text)
         let bytes = Array(rest.utf8)
         for index in bytes.indices where bytes[index] == UInt8(ascii: "%") {
@@ -50,7 +52,7 @@ enum URLArgument {
     /// The URL has another scheme than those that the verb supports; `HOST:PORT` is read as scheme and path.
     static func unsupported(_ text: String, _ scheme: String, use schemes: String) -> StreamError {
         let rest = text.dropFirst(scheme.count + 1)
-        let isPort = !text.contains("@") && rest.first?.isWholeNumber == true
+        let isPort = !text.utf8.contains(UInt8(ascii: "@")) && (0x30...0x39).contains(rest.utf8.first ?? 0)
         let advice = isPort ? "Did you mean http://\(Terminal.shown(text))?" : "Use \(schemes)."
         return StreamError(
             domain: .http, code: HTTPErrorNumber.badURL.rawValue,

@@ -19,10 +19,20 @@ import Testing
             // U+0301 and U+0D4E form one character with the `/` before or after them.
             (#"attachment; filename*=UTF-8''%2Ftmp%2F%CC%81x"#, "\u{301}x"),
             (#"attachment; filename*=UTF-8''a%E0%B5%8E%2F.profile"#, nil),
+            (#"attachment; filename=".\#u{301}bashrc""#, nil), (#"attachment; filename="-\#u{301}rf""#, nil),
+            (#"attachment; filename="x\#u{D4E}.part""#, nil),
+            (#"attachment;\#u{301}x; filename="a"\#u{301}.txt"#, "a"),
             (#"attachment; filename="a\"b.txt""#, "a\"b.txt"), ("attachment; filename", nil), ("; =; filename=;", nil),
         ])
     func suggestedNames(_ field: String, _ name: String?) {
         #expect(SuggestedName.name(field) == name)
+    }
+
+    @Test func namesInURLs() throws {
+        #expect(try URLArgument.fileName(of: "http://a/b%CC%81") == "b\u{301}")
+        for name in ["%2Ebashrc", "%2E%CC%81bashrc", "", "a%2Fb"] {
+            #expect(throws: (any Error).self) { try URLArgument.fileName(of: "http://a/\(name)") }
+        }
     }
 
     /// No byte of a field makes the parser trap or suggest a name with a folder.
