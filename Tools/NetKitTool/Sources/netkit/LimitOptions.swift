@@ -47,11 +47,16 @@ struct LimitOptions: ParsableArguments {
     /// The greatest rate in bytes per second; nil for no limit.
     func rate() throws -> Int64? {
         guard let limitRate else { return nil }
-        let units: [Character: Int64] = ["k": 1 << 10, "m": 1 << 20, "g": 1 << 30]
-        let unit = limitRate.last.flatMap { units[Character($0.lowercased())] }
+        let unit: Int64? =
+            switch limitRate.utf8.last {
+            case UInt8(ascii: "k"), UInt8(ascii: "K"): 1 << 10
+            case UInt8(ascii: "m"), UInt8(ascii: "M"): 1 << 20
+            case UInt8(ascii: "g"), UInt8(ascii: "G"): 1 << 30
+            default: nil
+            }
         let digits = unit == nil ? Substring(limitRate) : limitRate.dropLast()
-        guard let number = Int64(digits), number > 0, number <= 1 << 40 else {
-            throw ValidationError("--limit-rate must be a number of bytes above 0, also with k, M or G.")
+        guard let number = Int64(digits), number > 0, number <= (1 << 40) / (unit ?? 1) else {
+            throw ValidationError("--limit-rate must be a number of bytes from 1 to 1024G, also with k, M or G.")
         }
         return number * (unit ?? 1)
     }

@@ -99,6 +99,7 @@ import Testing
             (["-J"], "-J requires -O."), (["-o", "a", "-o", "b"], "There are more -o than URLs."),
             (["--limit-rate", "0"], "--limit-rate must be"),
             (["--limit-rate", "9999999999999999999"], "--limit-rate must be"),
+            (["--limit-rate", "1099511627776G"], "--limit-rate must be"),
             (["--stall-timeout", "0"], "--stall-timeout must be"), (["-4", "-6"], "-4 and -6 cannot be combined."),
             (["--resolve", "x"], "is not HOST:PORT:ADDRESS"), (["--resolve", "x:1:y"], "is not HOST:PORT:ADDRESS"),
             (["--connect-to", "a:b"], "is not HOST1:PORT1:HOST2:PORT2"),
