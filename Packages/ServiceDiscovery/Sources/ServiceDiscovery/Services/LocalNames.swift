@@ -20,21 +20,23 @@ public enum ComputerName {
     /// missing or cannot be a name.
     static func pretty(_ text: String) -> String? {
         let key = "PRETTY_HOSTNAME="
-        guard let line = text.split(whereSeparator: \.isNewline).last(where: { $0.hasPrefix(key) }) else { return nil }
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"))
+        guard let line = lines.last(where: { $0.starts(with: key.utf8) }) else { return nil }
         var name = ""
-        var quote: Character?
+        var quote: Unicode.Scalar?
         var isEscaped = false
-        for character in line.dropFirst(key.count) {
+        for scalar in Substring(line.dropFirst(key.utf8.count)).unicodeScalars {
             if isEscaped {
-                (isEscaped, name) = (false, name + String(character))
-            } else if character == "\\", quote != "'" {
+                name.unicodeScalars.append(scalar)
+                isEscaped = false
+            } else if scalar == "\\", quote != "'" {
                 isEscaped = true
-            } else if character == quote {
+            } else if scalar == quote {
                 quote = nil
-            } else if quote == nil, character == "\"" || character == "'" {
-                quote = character
+            } else if quote == nil, scalar == "\"" || scalar == "'" {
+                quote = scalar
             } else {
-                name.append(character)
+                name.unicodeScalars.append(scalar)
             }
         }
         let hasControls = name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }

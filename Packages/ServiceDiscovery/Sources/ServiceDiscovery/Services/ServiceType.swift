@@ -36,10 +36,14 @@ public struct ServiceType: Sendable {
     ///
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidType`` with the broken rule.
     public init(_ text: String) throws(ServiceDiscoveryError) {
-        var parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        var base = Substring(parts.removeFirst())
-        if base.hasSuffix(".") { base = base.dropLast() }
-        let labels = base.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let separator = (comma: UInt8(ascii: ","), dot: UInt8(ascii: "."))
+        var parts = text.utf8.split(separator: separator.comma, omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
+        var base = Substring(parts.removeFirst()).utf8
+        if base.last == separator.dot { base = base.dropLast() }
+        let labels = base.split(separator: separator.dot, omittingEmptySubsequences: false).map {
+            String(Substring($0))
+        }
         guard labels.count == 2 else { throw Self.invalid(text, "it must have two parts, as in _http._tcp") }
         guard let transport = Transport(rawValue: labels[1].lowercased()) else {
             throw Self.invalid(text, "it must end in _tcp or _udp")
