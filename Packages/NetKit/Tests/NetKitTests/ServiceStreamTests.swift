@@ -19,6 +19,17 @@ import Testing
         }
     }
 
+    // Parity: SK-059
+    @Test("SK-059: a pair knows its service, before and after close")
+    func remoteService() throws {
+        let service = try ServiceInstance(name: "Office", type: try ServiceType("_ipp._tcp"))
+        let pair = StreamPair(service: service, engine: .embedded)
+        #expect(pair[.remoteService] == service && pair.output[.remoteService] == service)
+        pair.close()
+        #expect(pair[.remoteService] == service)
+        #expect(StreamPair(host: "localhost", port: 1)[.remoteService] == nil)
+    }
+
     // Parity: SK-048
     @Test("SK-048: the numbers of HTTP are the same everywhere", arguments: HTTPErrorNumber.allCases)
     func numbers(_ number: HTTPErrorNumber) {

@@ -27,8 +27,17 @@ extension StreamPair {
         properties: StreamProperties = StreamProperties(), loop: EventLoop = .shared
     ) {
         let resolver = ServiceResolver(service, interface: interface, engine: engine)
+        var properties = properties
+        properties[.remoteService] = service
         self.init(finder: ServiceFinder(resolver: resolver), properties: properties, loop: loop)
     }
+}
+
+extension StreamProperty where Value == ServiceInstance {
+    /// The service that the pair was made with; nil if the pair was made otherwise. The pair sets it; setting it has no effect.
+    ///
+    /// Replaces `kCFStreamPropertySocketRemoteNetService`.
+    public static var remoteService: Self { .init("NetKit.remoteService", access: .beforeOpen) }
 }
 
 /// Finds a discovered service for a stream.
