@@ -118,6 +118,38 @@ import Testing
         #expect(request.fields[.authorization]?.contains("nc=00000019") == true)
     }
 
+    /// Apache announces the next nonce before the current one expires. An expired nonce is replaced without asking the user.
+    // Parity: HA-038 (Apache)
+    @Test(.timeLimit(.minutes(2))) func noncesAreRenewed() async throws {
+        let apache = Apache(listeners: [.plain], nonceLifetime: 2)
+        try apache.start()
+        defer { apache.stop() }
+        try apache.write("secret.txt", Array("treasure".utf8))
+        let url = try #require(URL(string: apache.url(.plain, "/digest/secret.txt")))
+        var request = try HTTPRequest(method: .get, url: url)
+        let challenge = try await send(request).response
+        let following = try #require(HTTPAuthentication(response: challenge))
+        for _ in 0..<3 {
+            try await following.apply(to: &request, user: "alice", password: "open sesame")
+            #expect(request.fields[.authorization]?.contains("nc=00000001") == true, "a new nonce each time")
+            let answer = try await send(request)
+            #expect(answer.text == "treasure")
+            #expect(answer.response.fields[.authenticationInfo]?.contains("nextnonce=") == true)
+            #expect(try following.update(with: answer.response, to: request) == .accepted)
+        }
+        // An object that ignores the announcements uses the first nonce until the server calls it stale.
+        let ignoring = try #require(HTTPAuthentication(response: challenge))
+        var answer: Answer
+        repeat {
+            try await ignoring.apply(to: &request, user: "alice", password: "open sesame")
+            answer = try await send(request)
+        } while answer.response.status == .ok
+        #expect(answer.response.fields[.wwwAuthenticate]?.contains("stale=true") == true)
+        #expect(try ignoring.update(with: answer.response, to: request) == .apply)
+        try await ignoring.apply(to: &request, user: "alice", password: "open sesame")
+        #expect(try await send(request).text == "treasure")
+    }
+
     /// A proof that was changed in transit is rejected.
     @Test func aChangedProofIsRejected() async throws {
         var request = try HTTPRequest(method: .get, url: Servers.url("apache digest"))

@@ -285,6 +285,20 @@ struct ServerTests {
         await #expect(throws: StreamError.self) { try await client.removeDirectory("files/two") }
     }
 
+    /// The disk of the user is full: the server refuses the rest of an upload, or confirms nothing.
+    // Parity: FT-011, FT-058 (pure-ftpd)
+    @Test func anUploadBeyondAQuotaIsAnError() async throws {
+        let server = PureFTPd(quota: 1)
+        try await start(server)
+        let fits = try server.writer("files/fits.bin", pool: FTPSessionPool())
+        try await Style.async.writeAll(patterned(1000), to: fits)
+        let large = try server.writer("files/large.bin", pool: FTPSessionPool())
+        let error = await #expect(throws: StreamError.self) {
+            try await Style.async.writeAll(patterned(4 << 20), to: large)
+        }
+        #expect(error?.domain == .ftp && error?.code == 552, "\(error.debugDescription)")
+    }
+
     @Test(arguments: ServerKind.allCases)
     func sizesDatesAndModesOfFiles(_ kind: ServerKind) async throws {
         let server = try await kind.started()

@@ -15,14 +15,19 @@ public final class PureFTPd: FTPServer {
     /// Whether the server listens on `::1`.
     public let isIPv6: Bool
 
+    /// The most MiB that the user's files may have; nil for no limit.
+    private let quota: Int?
+
     /// Creates a server that is not started yet.
     ///
     /// - Parameters:
     ///   - security: When TLS begins; not ``FTPServerSecurity/implicit``.
     ///   - isIPv6: Whether the server listens on `::1` instead of `127.0.0.1`.
-    public init(_ security: FTPServerSecurity = .off, isIPv6: Bool = false) {
+    ///   - quota: The most MiB that the user's files may have; nil for no limit.
+    public init(_ security: FTPServerSecurity = .off, isIPv6: Bool = false, quota: Int? = nil) {
         self.security = security
         self.isIPv6 = isIPv6
+        self.quota = quota
     }
 
     /// Starts the server and returns when it accepts connections.
@@ -48,8 +53,11 @@ public final class PureFTPd: FTPServer {
                 "-l", "puredb:\(users).pdb", "-Y", security == .off ? "0" : "3", "-2", both, "-u", "1",
                 "-H", "-c", "50", "-C", "50", "-L", "200000:5", "-k", "100", "-i",
             ]
+            // -n: the most files, and the most MiB. The server counts in a file of the user's folder, which is read-only here.
+            if quota != nil { try scratch.write("root/.ftpquota", "0 0\n", mode: 0o666) }
+            let limits = quota.map { ["-n", "1000:\($0)"] } ?? []
             return PeerProcess.Launch(
-                arguments: accounts.arguments(running: [server] + options), sockets: sockets(ports[0]))
+                arguments: accounts.arguments(running: [server] + options + limits), sockets: sockets(ports[0]))
         }
     }
 

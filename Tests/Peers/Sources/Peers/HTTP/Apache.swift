@@ -29,12 +29,16 @@ public final class Apache: Peer {
     /// The listeners, in the order of the ports.
     public let listeners: [HTTPListener]
 
+    /// The seconds after which a nonce of Digest is stale; nil for the server's default.
+    private let nonceLifetime: Int?
+
     /// Creates a server with these listeners that is not started yet.
     public init(
         listeners: [HTTPListener] = [.plain, .tls, .tls12Only, .clientRequired, .tls(.expired)],
-        in namespace: NetworkNamespace? = nil
+        nonceLifetime: Int? = nil, in namespace: NetworkNamespace? = nil
     ) {
         self.listeners = listeners
+        self.nonceLifetime = nonceLifetime
         process = PeerProcess(in: namespace)
     }
 
@@ -54,7 +58,8 @@ public final class Apache: Peer {
                 try scratch.write("cgi/\(name)", "#!/bin/sh\n\(script)\n", mode: 0o755)
             }
             let configuration = ApacheConfiguration(
-                folder: scratch.path, authority: authority, listeners: Array(zip(listeners, ports)), hasIPv6: hasIPv6)
+                folder: scratch.path, authority: authority, listeners: Array(zip(listeners, ports)), hasIPv6: hasIPv6,
+                nonceLifetime: nonceLifetime)
             let file = try scratch.write("httpd.conf", configuration.text)
             return PeerProcess.Launch(
                 arguments: ["-d", scratch.path, "-f", file, "-DFOREGROUND"],
@@ -99,6 +104,7 @@ struct ApacheConfiguration {
     var authority: CertificateAuthority
     var listeners: [(HTTPListener, port: Int)]
     var hasIPv6: Bool
+    var nonceLifetime: Int?
 
     /// The folder of apache2-bin's modules on Debian.
     private let modules = "/usr/lib/apache2/modules"
@@ -157,6 +163,7 @@ struct ApacheConfiguration {
             AuthType Digest
             AuthName peers
             AuthUserFile \(folder)/digest.users
+            \(nonceLifetime.map { "AuthDigestNonceLifetime \($0)" } ?? "")
             Require valid-user
         </Location>
         \(listeners.map(host).joined(separator: "\n"))
