@@ -165,20 +165,13 @@ extension Connection {
     nonisolated(nonsending) func opened(_ half: StreamHalf) async throws(StreamError) {
         try enter(half)
         defer { leaveUntouched(half) }
-        while true {
-            switch status(half) {
-            case .opening:
-                guard let waitPoint = details.withLock({ $0.opening }) else { continue }
-                let wake =
-                    half == .reader
-                    ? await waitPoint.readerWait(for: .readable, until: nil)
-                    : await waitPoint.writerWait(for: .writable, until: nil)
-                try resume(wake, half)
-            case .notOpen: throw .notOpen
-            case .closed: throw .closed
-            case .error: throw error(half) ?? .closed
-            case .open, .reading, .writing, .atEnd: return
-            }
+        while try !hasOpened(half) {
+            guard let waitPoint = opening else { continue }
+            let wake =
+                half == .reader
+                ? await waitPoint.readerWait(for: .readable, until: nil)
+                : await waitPoint.writerWait(for: .writable, until: nil)
+            try resume(wake, half)
         }
     }
 
@@ -186,14 +179,17 @@ extension Connection {
     func blockUntilOpened(_ half: StreamHalf) throws(StreamError) {
         try enter(half)
         defer { leaveUntouched(half) }
-        while true {
-            switch status(half) {
-            case .opening: try block(half, for: [.readable, .writable], until: nil)
-            case .notOpen: throw .notOpen
-            case .closed: throw .closed
-            case .error: throw error(half) ?? .closed
-            case .open, .reading, .writing, .atEnd: return
-            }
+        while try !hasOpened(half) { try block(half, for: [.readable, .writable], until: nil) }
+    }
+
+    /// Whether the half is open; false while it is opening. Throws the reason if it is neither.
+    private func hasOpened(_ half: StreamHalf) throws(StreamError) -> Bool {
+        switch status(half) {
+        case .opening: return false
+        case .notOpen: throw .notOpen
+        case .closed: throw .closed
+        case .error: throw error(half) ?? .closed
+        case .open, .reading, .writing, .atEnd: return true
         }
     }
 

@@ -9,9 +9,7 @@ extension Socket {
     ///
     /// - Throws: `EMFILE` or `ENFILE`, and the connection stays in the queue; `EINVAL` if the socket is not listening.
     public func tryAccept() throws(StreamError) -> Socket? {
-        try enter(.reader)
-        defer { leave(.reader) }
-        return try acceptOne()
+        try attempt(.reader) { () throws(StreamError) in try acceptOne() }
     }
 
     /// Waits for a connection on the calling thread. See ``tryAccept()``.
@@ -19,12 +17,7 @@ extension Socket {
     /// - Throws: as ``tryAccept()``; ``StreamError/timedOut`` at the deadline; ``StreamError/closed``.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func accept(until deadline: ContinuousClock.Instant? = nil) throws(StreamError) -> Socket {
-        try enter(.reader)
-        defer { leave(.reader) }
-        while true {
-            if let socket = try acceptOne() { return socket }
-            try block(.reader, for: .readable, until: deadline)
-        }
+        try perform(.reader, until: deadline) { () throws(StreamError) in try acceptOne() }
     }
 
     /// Waits for a connection. Cancellation loses none. See ``tryAccept()``.
@@ -34,12 +27,7 @@ extension Socket {
     public nonisolated(nonsending) func accept(
         until deadline: ContinuousClock.Instant? = nil
     ) async throws(StreamError) -> Socket {
-        try enter(.reader)
-        defer { leave(.reader) }
-        while true {
-            if hasTurn(.reader, for: .readable), let socket = try acceptOne() { return socket }
-            try await wait(.reader, for: .readable, until: deadline)
-        }
+        try await perform(.reader, until: deadline) { () throws(StreamError) in try acceptOne() }
     }
 
     /// The connections received by this listener, until the task is cancelled or the socket is invalidated.

@@ -12,9 +12,7 @@ extension Socket {
     /// - Throws: the failure of the connection; `ECONNREFUSED` on a connected datagram socket whose peer does not
     ///   listen.
     public func tryReceive(into buffer: inout MutableRawSpan) throws(StreamError) -> SocketReception? {
-        try enter(.reader)
-        defer { leave(.reader) }
-        return try receiveOnce(into: &buffer)
+        try attempt(.reader) { () throws(StreamError) in try receiveOnce(into: &buffer) }
     }
 
     /// Waits on the calling thread for a datagram, or for bytes of a stream. See `tryReceive(into:)`.
@@ -25,12 +23,7 @@ extension Socket {
     public func receive(
         into buffer: inout MutableRawSpan, until deadline: ContinuousClock.Instant? = nil
     ) throws(StreamError) -> SocketReception {
-        try enter(.reader)
-        defer { leave(.reader) }
-        while true {
-            if let reception = try receiveOnce(into: &buffer) { return reception }
-            try block(.reader, for: .readable, until: deadline)
-        }
+        try perform(.reader, until: deadline) { () throws(StreamError) in try receiveOnce(into: &buffer) }
     }
 
     /// Waits for a datagram, or for bytes of a stream. See `tryReceive(into:)`.
@@ -40,19 +33,12 @@ extension Socket {
     public nonisolated(nonsending) func receive(
         into buffer: inout MutableRawSpan, until deadline: ContinuousClock.Instant? = nil
     ) async throws(StreamError) -> SocketReception {
-        try enter(.reader)
-        defer { leave(.reader) }
-        while true {
-            if hasTurn(.reader, for: .readable), let reception = try receiveOnce(into: &buffer) { return reception }
-            try await wait(.reader, for: .readable, until: deadline)
-        }
+        try await perform(.reader, until: deadline) { () throws(StreamError) in try receiveOnce(into: &buffer) }
     }
 
     /// Receives up to `limit` bytes; nil if nothing is available. Never waits. See `tryReceive(into:)`.
     public func tryReceive(upTo limit: Int) throws(StreamError) -> SocketMessage? {
-        try enter(.reader)
-        defer { leave(.reader) }
-        return try receiveOnce(upTo: limit)
+        try attempt(.reader) { () throws(StreamError) in try receiveOnce(upTo: limit) }
     }
 
     /// Waits on the calling thread and receives up to `limit` bytes. See `receive(into:until:)`.
@@ -60,24 +46,14 @@ extension Socket {
     public func receive(
         upTo limit: Int, until deadline: ContinuousClock.Instant? = nil
     ) throws(StreamError) -> SocketMessage {
-        try enter(.reader)
-        defer { leave(.reader) }
-        while true {
-            if let message = try receiveOnce(upTo: limit) { return message }
-            try block(.reader, for: .readable, until: deadline)
-        }
+        try perform(.reader, until: deadline) { () throws(StreamError) in try receiveOnce(upTo: limit) }
     }
 
     /// Waits and receives up to `limit` bytes. See `receive(into:until:)`.
     public nonisolated(nonsending) func receive(
         upTo limit: Int, until deadline: ContinuousClock.Instant? = nil
     ) async throws(StreamError) -> SocketMessage {
-        try enter(.reader)
-        defer { leave(.reader) }
-        while true {
-            if hasTurn(.reader, for: .readable), let message = try receiveOnce(upTo: limit) { return message }
-            try await wait(.reader, for: .readable, until: deadline)
-        }
+        try await perform(.reader, until: deadline) { () throws(StreamError) in try receiveOnce(upTo: limit) }
     }
 
     private func receiveOnce(into buffer: inout MutableRawSpan) throws(StreamError) -> SocketReception? {
@@ -127,9 +103,7 @@ extension Socket {
     /// - Throws: `EMSGSIZE` if a datagram is too long; `EDESTADDRREQ` or `ENOTCONN` without an address; `EPIPE`;
     ///   `ECONNRESET`.
     public func trySend(_ bytes: RawSpan, to address: SocketAddress? = nil) throws(StreamError) -> Int? {
-        try enter(.writer)
-        defer { leave(.writer) }
-        return try sendOnce(bytes, to: address)
+        try attempt(.writer) { () throws(StreamError) in try sendOnce(bytes, to: address) }
     }
 
     /// Waits on the calling thread until a datagram, or at least one byte of a stream, is sent. See
@@ -143,12 +117,7 @@ extension Socket {
     public func send(
         _ bytes: RawSpan, to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
     ) throws(StreamError) -> Int {
-        try enter(.writer)
-        defer { leave(.writer) }
-        while true {
-            if let count = try sendOnce(bytes, to: address) { return count }
-            try block(.writer, for: .writable, until: deadline)
-        }
+        try perform(.writer, until: deadline) { () throws(StreamError) in try sendOnce(bytes, to: address) }
     }
 
     /// Waits until a datagram, or at least one byte of a stream, is sent. See ``trySend(_:to:)-(RawSpan,_)``.
@@ -158,12 +127,7 @@ extension Socket {
     public nonisolated(nonsending) func send(
         _ bytes: RawSpan, to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
     ) async throws(StreamError) -> Int {
-        try enter(.writer)
-        defer { leave(.writer) }
-        while true {
-            if hasTurn(.writer, for: .writable), let count = try sendOnce(bytes, to: address) { return count }
-            try await wait(.writer, for: .writable, until: deadline)
-        }
+        try await perform(.writer, until: deadline) { () throws(StreamError) in try sendOnce(bytes, to: address) }
     }
 
     /// Waits on the calling thread until all bytes are sent. A datagram is sent as one.

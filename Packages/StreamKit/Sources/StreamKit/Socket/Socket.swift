@@ -190,6 +190,45 @@ extension Socket {
         if eventClient.isActive { eventClient.arm(self) }
     }
 
+    /// Performs an operation of one half without waiting.
+    ///
+    /// - Parameter attempt: makes one attempt; nil if it would have to wait.
+    @inline(__always)
+    func attempt<Value>(
+        _ half: WaitPoint.Half, _ attempt: () throws(StreamError) -> Value?
+    ) throws(StreamError) -> Value? {
+        try enter(half)
+        defer { leave(half) }
+        return try attempt()
+    }
+
+    /// Performs an operation of one half, waiting on the calling thread. See ``attempt(_:_:)``.
+    @available(*, noasync)
+    @inline(__always)
+    func perform<Value>(
+        _ half: WaitPoint.Half, until deadline: ContinuousClock.Instant?, _ attempt: () throws(StreamError) -> Value?
+    ) throws(StreamError) -> Value {
+        try enter(half)
+        defer { leave(half) }
+        while true {
+            if let value = try attempt() { return value }
+            try block(half, for: half.transfers, until: deadline)
+        }
+    }
+
+    /// Performs an operation of one half, suspending the task. See ``attempt(_:_:)``.
+    @inline(__always)
+    nonisolated(nonsending) func perform<Value>(
+        _ half: WaitPoint.Half, until deadline: ContinuousClock.Instant?, _ attempt: () throws(StreamError) -> Value?
+    ) async throws(StreamError) -> Value {
+        try enter(half)
+        defer { leave(half) }
+        while true {
+            if hasTurn(half, for: half.transfers), let value = try attempt() { return value }
+            try await wait(half, for: half.transfers, until: deadline)
+        }
+    }
+
     /// Calls `body` with the descriptor, which stays open during the call. Neither half is entered.
     func using<Result>(_ body: (CInt) throws(StreamError) -> Result) throws(StreamError) -> Result {
         guard let result = try point.withDescriptor(body) else { throw .closed }
@@ -233,6 +272,11 @@ extension Socket {
         case .failed(let number): throw StreamError(posix: number)
         }
     }
+}
+
+extension WaitPoint.Half {
+    /// The readiness for a transfer of this half.
+    fileprivate var transfers: Interest { self == .reader ? .readable : .writable }
 }
 
 /// The state of a socket, as far as this object knows it. Another user of a borrowed descriptor may change it.
