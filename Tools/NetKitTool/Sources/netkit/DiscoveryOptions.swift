@@ -42,7 +42,7 @@ struct DiscoveryOptions: ParsableArguments {
             nonisolated(unsafe) let kept = source
             source.setEventHandler {
                 _ = kept
-                embedded.close()  // withdraws what is published; a daemon notices the end of the process itself
+                embedded.stop()  // withdraws what is published; a daemon notices the end of the process itself
                 Foundation.exit(0)
             }
             source.resume()
