@@ -61,7 +61,8 @@ public final class Socat: Peer {
             case .relay(let target):
                 PeerProcess.Launch(arguments: ["-d", "-d", listen, "TCP4:127.0.0.1:\(target)"], sockets: tcp)
             case .shell(let command):
-                // Without -t, it ends half a second after the client has closed its direction, even if the command is still starting.
+                // Without -t, it ends half a second after the client has closed its direction, even if the command is
+                // still starting.
                 PeerProcess.Launch(
                     arguments: [
                         "-d", "-d", "-t", "60", listen, "EXEC:\(try scratch.write("run", "#!/bin/sh\n\(command)\n", mode: 0o755))",
