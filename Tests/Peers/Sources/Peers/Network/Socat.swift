@@ -65,7 +65,8 @@ public final class Socat: Peer {
                 // still starting.
                 PeerProcess.Launch(
                     arguments: [
-                        "-d", "-d", "-t", "60", listen, "EXEC:\(try scratch.write("run", "#!/bin/sh\n\(command)\n", mode: 0o755))",
+                        "-d", "-d", "-t", "60", listen,
+                        "EXEC:\(try scratch.write("run", "#!/bin/sh\n\(command)\n", mode: 0o755))",
                     ],
                     sockets: tcp)
             case .echoDatagrams:
