@@ -213,7 +213,8 @@ import Testing
         #expect(await callers.says("refused", times: 2), "\(callers.log)")
         var left = ["unknown"]
         let end = ContinuousClock.now + .seconds(Deadline.ofHangs)
-        while !left.isEmpty, ContinuousClock.now < end { left = try await avahi.browse("_echo._tcp") }
+        // A service that goes while avahi-browse asks for its addresses can make that program wait beyond its limit.
+        while !left.isEmpty, ContinuousClock.now < end { left = (try? await avahi.browse("_echo._tcp")) ?? left }
         #expect(left.isEmpty, "\(left)")
     }
 
