@@ -132,14 +132,14 @@ struct LimitTests {
 
     @Test func streamsThatTheLibraryReadsAndWritesHaveATimeLimit() throws {
         let client = try FTPClient(try #require(URL(string: "ftp://h/")))
-        #expect(client.reader("x")[.readLimit] == nil)
-        #expect(client.limited(client.reader("x"))[.readLimit] == FTPTimeLimits.idleData)
-        #expect(client.limited(client.writer("x"))[.writeLimit] == FTPTimeLimits.idleData)
-        #expect(client.entries("x").makeAsyncIterator().stream[.readLimit] == FTPTimeLimits.idleData)
-        try client.set(.readLimit, to: .seconds(1))
-        try client.set(.writeLimit, to: .zero)
-        #expect(client.limited(client.reader("x"))[.readLimit] == .seconds(1))
-        #expect(client.limited(client.writer("x"))[.writeLimit] == .zero)
+        #expect(client.reader("x")[.readTimeout] == nil)
+        #expect(client.limited(client.reader("x"))[.readTimeout] == FTPTimeLimits.idleData)
+        #expect(client.limited(client.writer("x"))[.writeTimeout] == FTPTimeLimits.idleData)
+        #expect(client.entries("x").makeAsyncIterator().stream[.readTimeout] == FTPTimeLimits.idleData)
+        try client.set(.readTimeout, to: .seconds(1))
+        try client.set(.writeTimeout, to: .zero)
+        #expect(client.limited(client.reader("x"))[.readTimeout] == .seconds(1))
+        #expect(client.limited(client.writer("x"))[.writeTimeout] == .zero)
     }
 
     /// The data connection is open, and no data arrives.
@@ -147,7 +147,7 @@ struct LimitTests {
         let (held, release) = AsyncStream<Void>.makeStream()
         let server = try CommandServer(maySend: { for await _ in held { break } })
         let client = try client(server)
-        try client.set(.readLimit, to: .milliseconds(20))
+        try client.set(.readTimeout, to: .milliseconds(20))
         let error = await #expect(throws: StreamError.self) { try await client.list() }
         #expect(error?.isPOSIX(ETIMEDOUT) == true)
         release.finish()

@@ -70,7 +70,7 @@ struct OptionTests {
             },
             "pool": Row("idle 0", .ftpPool, FTPSessionPool(limits: .init(total: 0))),
             "listing": Row("NLST", .ftpListingCommand, .names),
-            "replyLimit": Row("error posix 110", .ftpReplyLimit, .milliseconds(20)),
+            "replyLimit": Row("error posix 110", .ftpReplyTimeout, .milliseconds(20)),
             "keepAlive": Row("NOOP", .ftpKeepAlive, .milliseconds(1)),
         ]
         rows["account"]?.answer = { $0.hasPrefix("USER") ? "332 Account?" : nil }

@@ -13,7 +13,7 @@ internal import HTTPStream
 /// #expect(try await page.status == .ok)
 /// ```
 ///
-/// Time limits of a single wait, such as `responseLimit`, use the real clock: an answer of ``TestServer`` arrives at once, so they need no
+/// Time limits of a single wait, such as `responseTimeout`, use the real clock: an answer of ``TestServer`` arrives at once, so they need no
 /// other time.
 public final class ManualClock: Sendable {
     private struct State {

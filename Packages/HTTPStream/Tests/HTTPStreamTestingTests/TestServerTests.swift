@@ -70,7 +70,7 @@ import Testing
         server.enqueue(.disconnection)
         server.enqueue(.silence)
         var impatient = server.configuration()
-        impatient.responseLimit = .milliseconds(10)
+        impatient.responseTimeout = .milliseconds(10)
         for (configuration, isTimeout) in [
             (server.configuration(), false), (server.configuration(), false), (impatient, true),
         ] {

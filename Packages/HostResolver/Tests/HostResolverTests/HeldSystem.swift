@@ -24,7 +24,7 @@ final class HeldSystem: Sendable {
 
     init(
         configured: AddressFamilies = .all, threadLimit: Int = 16, longestQueue: Int = 4096,
-        idleTime: Duration = .seconds(10), reverseLimit: Duration = SystemResolver.reverseLimit
+        idleTime: Duration = .seconds(10), reverseTimeout: Duration = SystemResolver.reverseTimeout
     ) {
         let held = Shared()
         self.held = held
@@ -47,7 +47,7 @@ final class HeldSystem: Sendable {
             },
             names: { subject in call(subject.description).map { $0.map(\.description) } },
             configuredFamilies: { configured })
-        resolver = SystemResolver(calls: calls, threads: threads, reverseLimit: reverseLimit)
+        resolver = SystemResolver(calls: calls, threads: threads, reverseTimeout: reverseTimeout)
     }
 
     /// The calls made so far.

@@ -54,7 +54,7 @@ struct LookupFlightsTests {
     // MARK: Deadlines
 
     @Test func aDeadlineReplacesTheSystemResolversReverseLimit() async throws {
-        let system = HeldSystem(reverseLimit: .milliseconds(1))
+        let system = HeldSystem(reverseTimeout: .milliseconds(1))
         let subject = NameQuery.host(try HostName("www.example.org"))
         async let patient = system.resolver.names(of: subject, until: .now + .seconds(3600))
         await system.untilCalls(1)
@@ -77,7 +77,8 @@ struct LookupFlightsTests {
             $0.attempts = 50
         }
         let resolver = WireResolver(
-            configuration: configuration, hosts: HostsFile(parsing: ""), cacheLimit: 0, reverseLimit: .milliseconds(1))
+            configuration: configuration, hosts: HostsFile(parsing: ""), cacheLimit: 0, reverseTimeout: .milliseconds(1)
+        )
         let subject = NameQuery.address(IPAddress("192.0.2.1")!)
         async let patient = resolver.names(of: subject, until: .now + .seconds(3600))
         while server.questions.isEmpty { await Task.yield() }

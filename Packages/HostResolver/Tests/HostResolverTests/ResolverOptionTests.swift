@@ -124,6 +124,6 @@ struct ResolverOptionTests {
         #expect(try await outcome(ResolverConfiguration(servers: [])).last == "asked 0")
         // A new property needs a line above. The configuration and the cache belong to the client.
         let parts = Mirror(reflecting: WireResolver()).children.compactMap(\.label)
-        #expect(Set(parts) == ["client", "fixedHosts", "reverseLimit", "flights"])
+        #expect(Set(parts) == ["client", "fixedHosts", "reverseTimeout", "flights"])
     }
 }

@@ -22,15 +22,15 @@ public final class NetDiagnostic: Sendable {
     /// The time limits of a diagnosis, and the resolver, proxies and TLS configuration that it uses.
     public struct Options: Sendable {
         /// The limit for looking up a name. Default 5 s.
-        public var lookupLimit: Duration = .seconds(5)
+        public var lookupTimeout: Duration = .seconds(5)
         /// The limit for each name server. Default 2 s.
-        public var nameServerLimit: Duration = .seconds(2)
+        public var nameServerTimeout: Duration = .seconds(2)
         /// The limit for connecting, and for a TLS handshake. Default 5 s.
-        public var connectionLimit: Duration = .seconds(5)
+        public var connectionTimeout: Duration = .seconds(5)
         /// The limit for receiving the head of an answer. Default 10 s.
-        public var responseLimit: Duration = .seconds(10)
+        public var responseTimeout: Duration = .seconds(10)
         /// The limit for pings and for tracing the path. Default 1.5 s.
-        public var pathLimit: Duration = .milliseconds(1500)
+        public var pathTimeout: Duration = .milliseconds(1500)
         /// The proxies through which to reach the target. Nil (default) means this machine's settings (`ProxySettings.system()`).
         ///
         /// Their credentials are not sent. A proxy script is loaded and run as `ProxyScript` does it. TLS with its server, and with
@@ -202,8 +202,8 @@ extension NetDiagnostic.Options {
 extension LadderLimits {
     init(_ options: NetDiagnostic.Options) {
         self.init(
-            lookup: options.lookupLimit, nameServer: options.nameServerLimit, connection: options.connectionLimit,
-            answer: options.responseLimit, path: options.pathLimit)
+            lookup: options.lookupTimeout, nameServer: options.nameServerTimeout, connection: options.connectionTimeout,
+            answer: options.responseTimeout, path: options.pathTimeout)
     }
 }
 

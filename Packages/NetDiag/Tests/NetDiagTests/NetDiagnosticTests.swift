@@ -61,7 +61,7 @@ import Testing
     @Test func aLateHead() async throws {
         let server = try AnsweringServer("HTTP/1.1 200 OK\r\n")
         var options = NetDiagnostic.Options.patient
-        options.responseLimit = .zero
+        options.responseTimeout = .zero
         let url = URL(string: "http://127.0.0.1:\(server.port)/")!
         let diagnosis = try await NetDiagnostic(url: url, options: options).diagnose()
         #expect(diagnosis.cause?.code == .answerMissing, "\(diagnosis)")

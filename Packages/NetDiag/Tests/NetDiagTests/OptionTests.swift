@@ -21,8 +21,8 @@ import Testing
 
     /// The test of each option. For a new option without a row, the test of this table fails.
     private static let rows: [String: String] = [
-        "lookupLimit": "lookups", "nameServerLimit": "limits", "connectionLimit": "connections",
-        "responseLimit": "NetDiagnosticTests.aLateHead", "pathLimit": "limits", "proxies": "proxies",
+        "lookupTimeout": "lookups", "nameServerTimeout": "limits", "connectionTimeout": "connections",
+        "responseTimeout": "NetDiagnosticTests.aLateHead", "pathTimeout": "limits", "proxies": "proxies",
         "tls": "TrustTests.roots, among the integration tests", "resolver": "resolvers", "nameServers": "nameServers",
         "name": "NetDiagnosticTests.programName",
     ]
@@ -53,7 +53,7 @@ import Testing
         let hasty = try await diagnose(url) {
             $0.resolver = SlowResolver(duration: .seconds(30))
             $0.nameServers = []
-            $0.lookupLimit = .seconds(10)
+            $0.lookupTimeout = .seconds(10)
         }
         #expect(hasty.brokenRung == .name, "\(hasty)")
     }
@@ -62,7 +62,7 @@ import Testing
         let server = try AnsweringServer(Self.page)
         let url = "http://127.0.0.1:\(server.port)/"
         #expect(try await diagnose(url) { _ in }.cause == nil)
-        let hasty = try await diagnose(url) { $0.connectionLimit = .nanoseconds(1) }
+        let hasty = try await diagnose(url) { $0.connectionTimeout = .nanoseconds(1) }
         #expect(hasty.brokenRung == .connection, "\(hasty)")
     }
 
@@ -75,18 +75,18 @@ import Testing
         let dead = World.changed { $0.connection = World.timedOut }
         func time(_ world: World, _ change: (inout NetDiagnostic.Options) -> Void) -> Duration {
             var options = NetDiagnostic.Options()
-            options.lookupLimit = .seconds(1)
-            options.connectionLimit = .seconds(1)
-            options.responseLimit = .seconds(100)
+            options.lookupTimeout = .seconds(1)
+            options.connectionTimeout = .seconds(1)
+            options.responseTimeout = .seconds(100)
             change(&options)
             return world.run(limits: LadderLimits(options)).time
         }
         func difference(_ world: World, _ option: WritableKeyPath<NetDiagnostic.Options, Duration>) -> Duration {
             time(world) { $0[keyPath: option] = .seconds(60) } - time(world) { $0[keyPath: option] = .seconds(20) }
         }
-        #expect(difference(silent, \.nameServerLimit) >= .seconds(40))
-        #expect(difference(dead, \.pathLimit) >= .seconds(40))
-        #expect(difference(dead, \.nameServerLimit) == .zero)
+        #expect(difference(silent, \.nameServerTimeout) >= .seconds(40))
+        #expect(difference(dead, \.pathTimeout) >= .seconds(40))
+        #expect(difference(dead, \.nameServerTimeout) == .zero)
     }
 
     @Test func proxies() async throws {

@@ -176,9 +176,9 @@ extension NetDiagnostic.Options {
     /// Options for servers that answer, however slow the machine is.
     static var patient: Self {
         var options = NetDiagnostic.Options()
-        options.lookupLimit = .seconds(60)
-        options.connectionLimit = .seconds(60)
-        options.responseLimit = .seconds(60)
+        options.lookupTimeout = .seconds(60)
+        options.connectionTimeout = .seconds(60)
+        options.responseTimeout = .seconds(60)
         return options
     }
 }

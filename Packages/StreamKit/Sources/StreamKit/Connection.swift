@@ -495,8 +495,8 @@ extension Connection {
         self.init(
             kind, point: point, only: half, to: endpoint, properties, toProxy: leadsToProxy, opener: .work(open))
         if properties.isEmpty { return }
-        setLimit(properties[.readLimit], .reader)
-        setLimit(properties[.writeLimit], .writer)
+        setLimit(properties[.readTimeout], .reader)
+        setLimit(properties[.writeTimeout], .writer)
         if let closes = properties[.closesDescriptor] { point.setOwnership(closes) }
     }
 
@@ -832,8 +832,8 @@ extension Connection {
         }
         guard key.isAlways else { return }
         switch key.name {
-        case StreamProperty<Duration>.readLimit.name: setLimit(value as? Duration, .reader)
-        case StreamProperty<Duration>.writeLimit.name: setLimit(value as? Duration, .writer)
+        case StreamProperty<Duration>.readTimeout.name: setLimit(value as? Duration, .reader)
+        case StreamProperty<Duration>.writeTimeout.name: setLimit(value as? Duration, .writer)
         case StreamProperty<Bool>.closesDescriptor.name: point.setOwnership(value as? Bool)
         default: break
         }

@@ -98,7 +98,7 @@ extension ReadStream {
     /// Waits until a read would not wait, because of bytes, the end, or an error. Consumes nothing.
     ///
     /// - Throws: the failure of the stream; ``StreamError/cancelled``, ``StreamError/closed``, ``StreamError/busy``;
-    ///   ``StreamError/timedOut`` after ``StreamProperty/readLimit``.
+    ///   ``StreamError/timedOut`` after ``StreamProperty/readTimeout``.
     public nonisolated(nonsending) func ready() async throws(StreamError) {
         try await connection.readable()
     }
@@ -273,7 +273,7 @@ extension ReadStream {
     /// `CFReadStreamRead`.
     ///
     /// - Throws: the failure of the stream; ``StreamError/cancelled``, ``StreamError/closed``, ``StreamError/busy``;
-    ///   ``StreamError/timedOut`` after ``StreamProperty/readLimit``.
+    ///   ``StreamError/timedOut`` after ``StreamProperty/readTimeout``.
     public nonisolated(nonsending) func read(into buffer: inout MutableRawSpan) async throws(StreamError) -> Int {
         var step = try connection.beginRead(into: &buffer)
         while case .wait(let point, let interest, let deadline) = step {

@@ -135,9 +135,9 @@ extension ContractTrial {
 
     func lateReadConsumesNothing() async throws {
         try await open()
-        try input.set(.readLimit, to: .milliseconds(1))
+        try input.set(.readTimeout, to: .milliseconds(1))
         try await expect(.timedOut, "a read of nothing") { () async throws(StreamError) in try await style.read(input) }
-        try input.set(.readLimit, to: nil)
+        try input.set(.readTimeout, to: nil)
         try expect(input.status == .open, "after the limit the status is \(input.status)")
         let pending = reading { [self] () async throws(StreamError) in try await style.read(input) }
         try await output.writeAll([5])
@@ -148,7 +148,7 @@ extension ContractTrial {
     func lateWriteFails() async throws {
         if bound == nil { return }
         try await open()
-        try output.set(.writeLimit, to: .milliseconds(1))
+        try output.set(.writeTimeout, to: .milliseconds(1))
         _ = try fill()
         try await expect(.timedOut, "writes without room") { () async throws(StreamError) in
             while true { _ = try await style.write([1], to: output) }

@@ -119,7 +119,7 @@ import Testing
         let outcome = OneShot<(count: Int, code: WebSocketError.Code?)>()
         try await serving { exchange in
             var configuration = WebSocket.Configuration()
-            configuration.writeLimit = .milliseconds(100)
+            configuration.writeTimeout = .milliseconds(100)
             let socket = try await exchange.acceptWebSocket(configuration)
             var count = 0
             do throws(WebSocketError) {
@@ -280,7 +280,7 @@ import Testing
             done.provide(())
         } _: { url in
             var configuration = WebSocket.Configuration()
-            configuration.closeLimit = .milliseconds(50)
+            configuration.closeTimeout = .milliseconds(50)
             let socket = try await WebSocket.connect(url, configuration: configuration, session: session())
             try await socket.close()
             #expect(socket.closure == nil)

@@ -66,8 +66,8 @@ extension Attack {
     private static func client(_ scene: AttackScene) throws -> FTPClient {
         guard let url = URL(string: "ftp://ann:secret@127.0.0.1:\(scene.port)/") else { throw StreamError.closed }
         let client = try FTPClient(url)
-        try client.set(.ftpReplyLimit, to: AttackScene.limit)
-        try client.set(.readLimit, to: AttackScene.limit)
+        try client.set(.ftpReplyTimeout, to: AttackScene.limit)
+        try client.set(.readTimeout, to: AttackScene.limit)
         return client
     }
 
@@ -81,8 +81,8 @@ extension Attack {
         guard let url = URL(string: "\(scheme)://ann:secret@127.0.0.1:\(scene.port)/file") else { return }
         try await scene.limited {
             let stream = try ReadStream(ftpURL: url)
-            try stream.set(.ftpReplyLimit, to: AttackScene.limit)
-            try stream.set(.readLimit, to: AttackScene.limit)
+            try stream.set(.ftpReplyTimeout, to: AttackScene.limit)
+            try stream.set(.readTimeout, to: AttackScene.limit)
             try stream.set(.ftpPool, to: FTPSessionPool())
             try prepare(stream)
             try stream.open()

@@ -117,7 +117,7 @@ extension Attack {
         guard let url = URL(string: address ?? own) else { return }
         let stream = try ReadStream(httpURL: url)
         if isTLS { try stream.set(.tls, to: scene.tls()) }
-        try stream.set(.httpTotalLimit, to: AttackScene.limit)
+        try stream.set(.httpTotalTimeout, to: AttackScene.limit)
         try prepare(stream, scene)
         try stream.open()
         try await scene.drain(stream)

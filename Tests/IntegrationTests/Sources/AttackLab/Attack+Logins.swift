@@ -60,7 +60,7 @@ extension Attack {
         configuration.pool = HTTPConnectionPool()
         // A user who agrees to no weaker scheme.
         configuration.prompt = { $0.downgrade == nil ? .init(user: "ann", password: "secret") : nil }
-        configuration.totalLimit = AttackScene.limit
+        configuration.totalTimeout = AttackScene.limit
         try change(&configuration)
         guard let url = URL(string: "http://127.0.0.1:\(scene.port)/") else { return }
         var request = try HTTPRequest(method: method, url: url)

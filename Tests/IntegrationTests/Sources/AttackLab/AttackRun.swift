@@ -56,11 +56,11 @@ public struct AttackRun: Sendable {
         _ isSecure: Bool, _ scene: AttackScene, _ identity: Identity?
     ) async throws -> AttackMeasurement {
         var configuration = HTTPServer.Configuration()
-        configuration.headLimit = AttackScene.limit
-        configuration.idleLimit = AttackScene.limit
-        configuration.bodyLimit = AttackScene.limit
-        configuration.writeLimit = AttackScene.limit
-        configuration.connections.handshakeLimit = AttackScene.limit
+        configuration.headTimeout = AttackScene.limit
+        configuration.idleTimeout = AttackScene.limit
+        configuration.bodyTimeout = AttackScene.limit
+        configuration.writeTimeout = AttackScene.limit
+        configuration.connections.handshakeTimeout = AttackScene.limit
         if isSecure, let identity {
             configuration.connections.tls = TLSConfiguration(
                 server: try TLSIdentity(file: identity.chain, keyFile: identity.key))

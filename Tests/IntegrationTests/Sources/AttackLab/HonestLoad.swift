@@ -29,7 +29,7 @@ final class HonestLoad: Sendable {
         if let tls { try stream.set(.tls, to: tls) }
         try stream.set(.httpKeepsConnection, to: true)
         try stream.set(.httpPool, to: pool)
-        try stream.set(.httpTotalLimit, to: Self.patience)
+        try stream.set(.httpTotalTimeout, to: Self.patience)
         defer { stream.close() }
         try stream.open()
         let body = try await stream.readAll(limit: 1 << 20)

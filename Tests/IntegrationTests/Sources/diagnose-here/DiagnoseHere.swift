@@ -31,8 +31,8 @@ internal import NetKit
             return
         }
         var options = NetDiagnostic.Options()
-        options.connectionLimit = .seconds(4)
-        options.responseLimit = .seconds(4)
+        options.connectionTimeout = .seconds(4)
+        options.responseTimeout = .seconds(4)
         let diagnostic =
             CommandLine.arguments.contains("--stream")
             ? try await failed(url, options) : try NetDiagnostic(url: url, options: options)
@@ -53,7 +53,7 @@ internal import NetKit
         guard words[0] == "--passive-stream", let host = url.host(percentEncoded: false) else { return }
         let stream = StreamPair(host: host, port: UInt16(url.port ?? 80))
         defer { stream.close() }
-        try stream.set(.openLimit, to: .seconds(10))
+        try stream.set(.openTimeout, to: .seconds(10))
         do throws(StreamError) {
             try stream.open()
             try await stream.output.opened()
@@ -69,8 +69,8 @@ internal import NetKit
     private static func failed(_ url: URL, _ options: NetDiagnostic.Options) async throws -> NetDiagnostic {
         let stream = try ReadStream(httpURL: url)
         try stream.set(.httpProxySettings, to: try ProxySettings.environment())
-        try stream.set(.openLimit, to: .seconds(4))
-        try stream.set(.readLimit, to: .seconds(4))
+        try stream.set(.openTimeout, to: .seconds(4))
+        try stream.set(.readTimeout, to: .seconds(4))
         do throws(StreamError) {
             try stream.open()
             _ = try await stream.readAll(limit: 1 << 20)

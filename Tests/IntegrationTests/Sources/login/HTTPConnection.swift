@@ -9,7 +9,7 @@ struct HTTPConnection {
 
     init(to url: URL, root: String?) async throws {
         var properties = StreamProperties()
-        properties[.readLimit] = .seconds(40)
+        properties[.readTimeout] = .seconds(40)
         let isEncrypted = url.scheme == "https"
         if isEncrypted {
             var tls = TLSConfiguration()

@@ -75,7 +75,7 @@ import StreamKit
             }
             guard
                 let first = HTTPAuthentication(
-                    response: response, policy: settings.policy, workLimit: settings.limit)
+                    response: response, policy: settings.policy, workTimeout: settings.limit)
             else { return print("\(response.status.code) \(text)") }
             if let error = first.error { throw error }
             authentication = first

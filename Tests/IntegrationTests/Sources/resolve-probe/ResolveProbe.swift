@@ -93,7 +93,7 @@ import Synchronization
             print(pair[.remoteAddress].map(\.description) ?? "?", try await lines.next() ?? "?")
         case "open":
             let pair = StreamPair(host: name, port: UInt16(argument ?? "") ?? 0)
-            try pair.set(.openLimit, to: .milliseconds(300))
+            try pair.set(.openTimeout, to: .milliseconds(300))
             try pair.open()
             let status = pair.output.status
             do throws(StreamError) {

@@ -38,7 +38,7 @@ import NetKit
 
     private static func service(_ name: String, _ type: String, _ seconds: Int) async throws {
         var properties = StreamProperties()
-        properties[.openLimit] = .seconds(seconds)
+        properties[.openTimeout] = .seconds(seconds)
         let service = try ServiceInstance(name: name, type: try ServiceType(type))
         let pair = StreamPair(service: service, engine: .embedded, properties: properties)
         try pair.open()

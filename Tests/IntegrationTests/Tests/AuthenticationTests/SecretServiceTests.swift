@@ -14,8 +14,8 @@ import Testing
 
     private static let schema = ["xdg:schema", "org.gnome.keyring.NetworkPassword"]
 
-    private func store(_ ring: KeyRing, promptLimit: Duration? = nil) throws -> SecretServiceStore {
-        SecretServiceStore(busAddress: try ring.busAddress, promptLimit: promptLimit)
+    private func store(_ ring: KeyRing, promptTimeout: Duration? = nil) throws -> SecretServiceStore {
+        SecretServiceStore(busAddress: try ring.busAddress, promptTimeout: promptTimeout)
     }
 
     /// A service for one test.
@@ -172,7 +172,7 @@ import Testing
             #expect(try store(ring).find(CredentialQuery(space.with(realm: "unknown"))) == nil)
             // There is no display for gnome-keyring's window, which it treats as a user who declines.
             for limit in [nil, Duration.seconds(20)] {
-                let store = try store(ring, promptLimit: limit)
+                let store = try store(ring, promptTimeout: limit)
                 for error in [
                     failure { _ = try store.find(CredentialQuery(space)) }, failure { try store.save(credential) },
                     failure { try store.remove(CredentialQuery(space)) },
@@ -189,15 +189,15 @@ import Testing
         let credential = Credential(user: "joe", password: "p", for: space)
         try await with(.scripted([.locked])) { ring in
             #expect(failure { try store(ring).save(credential) }.code == .storeLocked)
-            try store(ring, promptLimit: .seconds(20)).save(credential)
+            try store(ring, promptTimeout: .seconds(20)).save(credential)
             #expect(try store(ring).find(CredentialQuery(space)) == credential)
         }
         try await with(.scripted([.locked, .declining])) { ring in
-            let error = failure { try store(ring, promptLimit: .seconds(20)).save(credential) }
+            let error = failure { try store(ring, promptTimeout: .seconds(20)).save(credential) }
             #expect(error.code == .storeLocked && error.detail?.contains("declined") == true)
         }
         try await with(.scripted([.locked, .absent])) { ring in
-            let error = failure { try store(ring, promptLimit: .milliseconds(50)).save(credential) }
+            let error = failure { try store(ring, promptTimeout: .milliseconds(50)).save(credential) }
             #expect(error.code == .storeLocked && error.detail?.contains("was not unlocked") == true)
         }
     }
@@ -224,7 +224,7 @@ import Testing
             #expect(failure { try store(ring).check() }.detail?.contains("no default key ring") == true)
         }
         try await with(.scripted([.silent])) { ring in
-            let store = SecretServiceStore(busAddress: try ring.busAddress, replyLimit: .milliseconds(300))
+            let store = SecretServiceStore(busAddress: try ring.busAddress, replyTimeout: .milliseconds(300))
             #expect(failure { try store.save(Credential(user: "u", password: "p", for: space)) }.code == .timedOut)
         }
         try await with(.scripted([.confused])) { ring in

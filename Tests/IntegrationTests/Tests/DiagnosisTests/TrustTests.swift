@@ -52,8 +52,8 @@ import Testing
     private func options() throws -> NetDiagnostic.Options {
         let authority = try CertificateAuthority.shared()
         var options = NetDiagnostic.Options()
-        options.connectionLimit = .seconds(60)
-        options.responseLimit = .seconds(60)
+        options.connectionTimeout = .seconds(60)
+        options.responseTimeout = .seconds(60)
         options.proxies = ProxySettings()
         options.tls.trust = .only(file: authority.root)
         options.tls.identity = try TLSIdentity(file: authority.client.chain, keyFile: authority.client.key)

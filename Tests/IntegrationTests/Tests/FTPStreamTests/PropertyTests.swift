@@ -261,7 +261,7 @@ struct PropertyTests {
             try connection.readToEnd()
         }
         let client = try FTPClient(url("ftp://127.0.0.1:\(server.port)/"))
-        try client.set(.readLimit, to: .milliseconds(100))
+        try client.set(.readTimeout, to: .milliseconds(100))
         let stream = client.reader("x")
         let error = await #expect(throws: StreamError.self) { try await Style.async.readAll(stream) }
         #expect(error?.isPOSIX(ETIMEDOUT) == true)

@@ -80,7 +80,7 @@ struct PyFTPServerTests {
 
     // Parity: FT-038 (pyftpdlib)
     @Test func aSessionThatTheServerEndedIsReplaced() async throws {
-        let server = PyFTPServer(idleLimit: 1)
+        let server = PyFTPServer(idleTimeout: 1)
         try await start(server)
         try server.write("a", [1])
         let client = try client(server)

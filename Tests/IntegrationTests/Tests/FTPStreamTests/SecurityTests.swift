@@ -108,7 +108,7 @@ struct SecurityTests {
         let server = try ScriptedServer { connection throws(PeerError) in try connection.readToEnd() }
         for style in Style.allCases {
             let stream = try reader(server)
-            try stream.set(.ftpReplyLimit, to: .milliseconds(50))
+            try stream.set(.ftpReplyTimeout, to: .milliseconds(50))
             let error = await #expect(throws: StreamError.self) { try await style.readAll(stream) }
             #expect(error?.isPOSIX(ETIMEDOUT) == true)
         }
@@ -119,7 +119,7 @@ struct SecurityTests {
         let data = try RefusedPort()
         let server = try server(dataPort: Int(data.port)) { connection throws(PeerError) in try connection.readToEnd() }
         let stream = try reader(server)
-        try stream.set(.ftpReplyLimit, to: .milliseconds(500))
+        try stream.set(.ftpReplyTimeout, to: .milliseconds(500))
         let error = await failure(stream)
         #expect(error?.isPOSIX(ECONNREFUSED) == true)
     }

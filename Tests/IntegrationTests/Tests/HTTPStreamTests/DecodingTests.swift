@@ -120,7 +120,7 @@ import Testing
         let server = try server("gzip", bomb)
         let loaded = try await get(server.url(), style) { stream in
             try Self.decode(stream)
-            try stream.set(.httpDecodedLimit, to: 1 << 20)
+            try stream.set(.httpDecodedLength, to: 1 << 20)
         }
         #expect(loaded.error?.domain == .http)
         #expect(loaded.error?.description.contains("1048576") == true)
@@ -133,7 +133,7 @@ import Testing
             let server = try server("gzip", body)
             let loaded = try await get(server.url()) { stream in
                 try Self.decode(stream)
-                try stream.set(.httpDecodedLimit, to: Int64(limit))
+                try stream.set(.httpDecodedLength, to: Int64(limit))
             }
             #expect((loaded.error != nil) == fails)
         }

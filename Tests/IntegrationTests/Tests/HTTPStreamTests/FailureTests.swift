@@ -96,10 +96,10 @@ import Testing
             try stream.set(.httpFollowsRedirects, to: true)
             try stream.set(.httpKeepsConnection, to: true)
             try stream.set(.httpDecodesContent, to: true)
-            try stream.set(.httpTotalLimit, to: .seconds(1))
+            try stream.set(.httpTotalTimeout, to: .seconds(1))
         }
         #expect(stream[.httpFollowsRedirects] == true && stream[.httpKeepsConnection] == true)
-        #expect(stream[.httpDecodesContent] == true && stream[.httpTotalLimit] == .seconds(1))
+        #expect(stream[.httpDecodesContent] == true && stream[.httpTotalTimeout] == .seconds(1))
         #expect(throws: StreamError.self) { try stream.set(.httpBodyBytesSent, to: 1) }
         #expect(throws: StreamError.self) { try stream.set(.httpResponse, to: nil) }
         #expect(throws: StreamError.self) { try stream.set(.httpFinalURL, to: nil) }
@@ -108,9 +108,10 @@ import Testing
         #expect(throws: StreamError.self) { try stream.set(.httpFollowsRedirects, to: false) }
         #expect(throws: StreamError.self) { try stream.set(.httpKeepsConnection, to: false) }
         #expect(throws: StreamError.self) { try stream.set(.httpDecodesContent, to: false) }
-        #expect(throws: StreamError.self) { try stream.set(.httpTotalLimit, to: .seconds(2)) }
+        #expect(throws: StreamError.self) { try stream.set(.httpTotalTimeout, to: .seconds(2)) }
         #expect(
-            stream[.httpFollowsRedirects] == true && stream[.httpTotalLimit] == .seconds(1), "and nothing has changed")
+            stream[.httpFollowsRedirects] == true && stream[.httpTotalTimeout] == .seconds(1), "and nothing has changed"
+        )
         stream.close()
     }
 

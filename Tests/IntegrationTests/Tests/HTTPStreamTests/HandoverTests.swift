@@ -119,7 +119,7 @@ import Testing
         try second.set(.httpKeepsConnection, to: true)
         try second.set(.httpPool, to: pool)
         // With a limit, a thread waits at a wait point, not in `recv`.
-        try second.set(.readLimit, to: .seconds(30))
+        try second.set(.readTimeout, to: .seconds(30))
         let loaded = Task { await load(second, .blocking) }
         while second.status != .reading { await Task.yield() }
         go.fire()

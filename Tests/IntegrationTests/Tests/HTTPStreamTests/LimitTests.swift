@@ -23,9 +23,9 @@ import Testing
 
     // Parity: HM-099
     @Test(arguments: Style.allCases, ["", "HTTP/1.1 200", half])
-    func totalLimit(_ style: Style, _ text: String) async throws {
+    func totalTimeout(_ style: Style, _ text: String) async throws {
         let server = try silent(after: text)
-        let loaded = try await get(server.url(), style) { try $0.set(.httpTotalLimit, to: .milliseconds(150)) }
+        let loaded = try await get(server.url(), style) { try $0.set(.httpTotalTimeout, to: .milliseconds(150)) }
         #expect(loaded.error?.isPOSIX(ETIMEDOUT) == true)
         // On a busy machine the limit may pass before the server has sent its part.
         let isHalf = loaded.text == "half"
@@ -42,25 +42,25 @@ import Testing
             let piece = [UInt8](repeating: 1, count: 1000)
             while (try? connection.send(piece)) != nil {}
         }
-        let loaded = try await get(server.url(), style) { try $0.set(.httpTotalLimit, to: .milliseconds(80)) }
+        let loaded = try await get(server.url(), style) { try $0.set(.httpTotalTimeout, to: .milliseconds(80)) }
         #expect(loaded.error?.isPOSIX(ETIMEDOUT) == true)
     }
 
     @Test func totalLimitOfConnecting() async throws {
         let port = try UnansweredPort()
         let loaded = try await get("http://127.0.0.1:\(port.port)/") {
-            try $0.set(.httpTotalLimit, to: .milliseconds(60))
+            try $0.set(.httpTotalTimeout, to: .milliseconds(60))
         }
         #expect(loaded.error?.isPOSIX(ETIMEDOUT) == true)
         #expect(loaded.error?.description.contains("connecting") == true)
-        let other = try await get("http://127.0.0.1:\(port.port)/") { try $0.set(.openLimit, to: .milliseconds(60)) }
+        let other = try await get("http://127.0.0.1:\(port.port)/") { try $0.set(.openTimeout, to: .milliseconds(60)) }
         #expect(other.error?.isPOSIX(ETIMEDOUT) == true)
     }
 
     /// A read limit passes and the stream stays usable.
     // Parity: HM-099
     @Test(arguments: [Style.blocking, .async])
-    func readLimit(_ style: Style) async throws {
+    func readTimeout(_ style: Style) async throws {
         let go = Signal()
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
@@ -71,7 +71,7 @@ import Testing
         let stream = try makeStream(server.url())
         try stream.open()
         #expect(try await stream.read(upTo: 10) == Array("ab".utf8))
-        try stream.set(.readLimit, to: .milliseconds(30))
+        try stream.set(.readTimeout, to: .milliseconds(30))
         let failure: StreamError? =
             if style == .async {
                 await #expect(throws: StreamError.timedOut) { _ = try await stream.read(upTo: 10) }
@@ -79,7 +79,7 @@ import Testing
                 await onThread { #expect(throws: StreamError.timedOut) { _ = try stream.read(upTo: 10) } }
             }
         #expect(failure == .timedOut)
-        try stream.set(.readLimit, to: nil)
+        try stream.set(.readTimeout, to: nil)
         go.fire()
         #expect(try await stream.read(upTo: 10) == Array("cd".utf8))
         stream.close()
@@ -158,7 +158,7 @@ import Testing
                 try stream.trustPeers()
                 try stream.set(.httpKeepsConnection, to: number % 2 == 0)
                 try stream.set(.httpPool, to: pool)
-                try stream.set(.httpTotalLimit, to: .seconds(30))
+                try stream.set(.httpTotalTimeout, to: .seconds(30))
             }
             let task = Task { await load(stream) }
             for _ in 0..<turns { await Task.yield() }
@@ -200,7 +200,7 @@ import Testing
             try connection.wait(for: over)
         }
         let loaded = try await get(server.url(), style) {
-            try $0.set(.httpResponseLimit, to: .milliseconds(100))
+            try $0.set(.httpResponseTimeout, to: .milliseconds(100))
         }
         #expect(loaded.error == .timedOut)
         #expect(loaded.error?.description.contains("waiting for the response") == true)
@@ -221,7 +221,7 @@ import Testing
                 try connection.wait(for: isPast)
                 try connection.send("cd")
             }
-            let loaded = try await get(server.url(), style) { try $0.set(.httpResponseLimit, to: limit) }
+            let loaded = try await get(server.url(), style) { try $0.set(.httpResponseTimeout, to: limit) }
             if loaded.error == .timedOut, loaded.stream[.httpResponse] == nil { continue }
             #expect(loaded.error == nil && loaded.text == "abcd")
             return
@@ -246,7 +246,7 @@ import Testing
             try $0.set(.httpFollowsRedirects, to: true)
             try $0.set(.httpKeepsConnection, to: true)
             try $0.set(.httpPool, to: HTTPConnectionPool())
-            try $0.set(.httpDiscardLimit, to: .milliseconds(100))
+            try $0.set(.httpDiscardTimeout, to: .milliseconds(100))
         }
         #expect(loaded.error == nil && loaded.text == "end")
         over.fire()

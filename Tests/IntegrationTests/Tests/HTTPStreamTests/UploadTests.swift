@@ -213,7 +213,7 @@ import Testing
     private func expecting(_ url: String, _ style: Style, limit: Duration = .seconds(20)) async throws -> Loaded {
         try await get(
             url, style, method: .put, fields: [(.expect, "100-continue")], body: .bytes(Array("body".utf8))
-        ) { try $0.set(.httpContinueLimit, to: limit) }
+        ) { try $0.set(.httpContinueTimeout, to: limit) }
     }
 
     @Test(arguments: Style.allCases)

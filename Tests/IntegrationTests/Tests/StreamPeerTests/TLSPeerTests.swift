@@ -148,7 +148,7 @@ import Testing
     func aMissingGreetingIsATimeout() async throws {
         let server = try ScriptedServer { connection throws(PeerError) in _ = try connection.readToEnd() }
         let pair = StreamPair(host: "127.0.0.1", port: UInt16(server.port))
-        try pair.set(.openLimit, to: .milliseconds(300))
+        try pair.set(.openTimeout, to: .milliseconds(300))
         try pair.open()
         try await pair.input.opened()
         await #expect(throws: StreamError.timedOut) { _ = try await pair.startingTLS(by: .smtp) }

@@ -16,7 +16,7 @@ enum Serve {
             configuration.connections.loops = loops
             configuration.connections.maximumConnections = options.connections
             configuration.limits.bodyLength = 64 << 20
-            configuration.idleLimit = .seconds(options.idle)
+            configuration.idleTimeout = .seconds(options.idle)
             configuration.connections.tls = try options.tls()
             configuration.connections.onFailure = { error, peer in report("\(peer?.description ?? "-"): \(error)") }
             configuration.onError = { report("a handler failed: \($0)") }

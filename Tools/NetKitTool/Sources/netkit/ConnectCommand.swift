@@ -166,7 +166,7 @@ struct ConnectCommand: AsyncParsableCommand {
                 ? try choices.routes(tls: settings.tls) : try await decidedRoutes(settings, host, port)
             try pair.set(.proxies, to: routes)
         }
-        if let timeout { try pair.set(.openLimit, to: .seconds(timeout)) }
+        if let timeout { try pair.set(.openTimeout, to: .seconds(timeout)) }
         return pair
     }
 

@@ -217,7 +217,7 @@ struct DiagnoseCommand: AsyncParsableCommand {
         configuration.followsRedirects = false
         if let tls = try connection.tls() { configuration.tls = tls }
         configuration.proxies = .settings(try connection.settings())
-        configuration.totalLimit = .seconds(30)
+        configuration.totalTimeout = .seconds(30)
         var request = try HTTPRequest(method: .get, url: login.url(for: url))
         try login.addBearer(to: &request)
         let session = HTTPSession(configuration)

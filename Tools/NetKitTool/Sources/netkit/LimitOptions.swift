@@ -64,15 +64,15 @@ struct LimitOptions: ParsableArguments {
     /// Sets the limits of a session.
     func apply(to configuration: inout HTTPSession.Configuration) {
         if let timeout {
-            configuration.totalLimit = .seconds(timeout)
-            configuration.properties[.openLimit] = .seconds(timeout)
+            configuration.totalTimeout = .seconds(timeout)
+            configuration.properties[.openTimeout] = .seconds(timeout)
         }
         if let connectTimeout {
-            configuration.properties[.openLimit] = .seconds(min(connectTimeout, timeout ?? connectTimeout))
+            configuration.properties[.openTimeout] = .seconds(min(connectTimeout, timeout ?? connectTimeout))
         }
         if let stallTimeout {
-            configuration.responseLimit = .seconds(stallTimeout)
-            configuration.properties[.writeLimit] = .seconds(stallTimeout)
+            configuration.responseTimeout = .seconds(stallTimeout)
+            configuration.properties[.writeTimeout] = .seconds(stallTimeout)
         }
         if let retry { configuration.retries = RetryPolicy(limit: retry) }
     }

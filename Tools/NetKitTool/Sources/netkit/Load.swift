@@ -54,7 +54,7 @@ struct Load: Sendable {
     private func transfer(_ outcome: inout Outcome) async throws {
         let stream = try await opened()
         outcome.stream = stream
-        if let stallTimeout { try stream.set(.readLimit, to: stallTimeout) }
+        if let stallTimeout { try stream.set(.readTimeout, to: stallTimeout) }
         let response = try await stream.response()
         outcome.response = response
         prints?(course)

@@ -207,25 +207,25 @@ public final class FTPClient: Sendable {
     private func read(_ exchange: FTPExchange) -> ReadStream {
         let stream = ReadStream(transport: exchange)
         // Cannot fail: the property can be set at any time.
-        try? stream.set(.readLimit, to: settings.withLock { $0.all[.readLimit] })
+        try? stream.set(.readTimeout, to: settings.withLock { $0.all[.readTimeout] })
         return stream
     }
 
     private func write(_ exchange: FTPExchange) -> WriteStream {
         let stream = WriteStream(transport: exchange)
-        try? stream.set(.writeLimit, to: settings.withLock { $0.all[.writeLimit] })
+        try? stream.set(.writeTimeout, to: settings.withLock { $0.all[.writeTimeout] })
         return stream
     }
 
     /// Sets the library's time limit, for streams that the library reads itself, unless the client has one.
     func limited(_ stream: ReadStream) -> ReadStream {
-        try? stream.set(.readLimit, to: settings.withLock { $0.all[.readLimit] } ?? FTPTimeLimits.idleData)
+        try? stream.set(.readTimeout, to: settings.withLock { $0.all[.readTimeout] } ?? FTPTimeLimits.idleData)
         return stream
     }
 
     /// Sets the library's time limit, for streams that the library writes itself, unless the client has one.
     func limited(_ stream: WriteStream) -> WriteStream {
-        try? stream.set(.writeLimit, to: settings.withLock { $0.all[.writeLimit] } ?? FTPTimeLimits.idleData)
+        try? stream.set(.writeTimeout, to: settings.withLock { $0.all[.writeTimeout] } ?? FTPTimeLimits.idleData)
         return stream
     }
 

@@ -226,7 +226,7 @@ extension FTPExchange {
             let conversation = state.running?.conversation
             switch name {
             // Properties of the stream itself.
-            case StreamProperty<Duration>.readLimit.name, StreamProperty<Duration>.writeLimit.name: return nil
+            case StreamProperty<Duration>.readTimeout.name, StreamProperty<Duration>.writeTimeout.name: return nil
             case StreamProperty<UInt64>.ftpResourceSize.name: return conversation?.resourceSize
             case StreamProperty<Bool>.ftpUsesPassiveMode.name: return state.settings.isPassive
             case StreamProperty<FTPReply>.ftpLastReply.name: return conversation?.lastReply
@@ -247,7 +247,7 @@ extension FTPExchange {
     }
 
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
-        let isStreams = [StreamProperty<Duration>.readLimit.name, StreamProperty<Duration>.writeLimit.name]
+        let isStreams = [StreamProperty<Duration>.readTimeout.name, StreamProperty<Duration>.writeTimeout.name]
         guard kind.properties.honours(name), !isStreams.contains(name) else { return false }
         try FTPSettings.check(value, named: name)
         return state.withLock { state in

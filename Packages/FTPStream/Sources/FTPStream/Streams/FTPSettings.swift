@@ -41,7 +41,7 @@ struct FTPSettings: Sendable {
         case StreamProperty<FTPSecurity>.ftpSecurity.name: security = value as? FTPSecurity
         case StreamProperty<FTPProxy>.ftpProxy.name: proxy = value as? FTPProxy
         case StreamProperty<FTPSessionPool>.ftpPool.name: pool = value as? FTPSessionPool
-        case StreamProperty<Duration>.ftpReplyLimit.name: replyLimit = value as? Duration ?? defaults.replyLimit
+        case StreamProperty<Duration>.ftpReplyTimeout.name: replyLimit = value as? Duration ?? defaults.replyLimit
         case StreamProperty<Duration>.ftpKeepAlive.name: keepAlive = value as? Duration ?? defaults.keepAlive
         case StreamProperty<FTPListingCommand>.ftpListingCommand.name:
             listing = value as? FTPListingCommand ?? defaults.listing

@@ -87,14 +87,14 @@ extension StreamProperty where Value == Duration {
     ///
     /// Preliminary replies do not extend it. The limit of the greeting includes connecting; that of the confirmation of a
     /// transfer begins at the end of the data. Default ``FTPTimeLimits/reply``; zero for no limit.
-    public static var ftpReplyLimit: Self {
+    public static var ftpReplyTimeout: Self {
         .init(setting: "FTPStream.replyLimit", access: .beforeOpen, default: FTPTimeLimits.reply)
     }
 
     /// The interval between NOOPs on the control connection during a transfer, which prevent firewalls from dropping it. Default
     /// ``FTPTimeLimits/keepAlive``; zero for no NOOPs.
     ///
-    /// To limit the time without data, use `StreamProperty.readLimit` and `StreamProperty.writeLimit`.
+    /// To limit the time without data, use `StreamProperty.readTimeout` and `StreamProperty.writeTimeout`.
     public static var ftpKeepAlive: Self {
         .init(setting: "FTPStream.keepAlive", access: .beforeOpen, default: FTPTimeLimits.keepAlive)
     }
@@ -168,18 +168,18 @@ extension FTPProxy: CustomStringConvertible, CustomDebugStringConvertible, Custo
 
 /// The default time limits of FTP.
 ///
-/// When the caller reads from or writes to a stream, the wait has no limit unless `StreamProperty.readLimit` or
-/// `StreamProperty.writeLimit` sets one. Every other wait has one of these limits.
+/// When the caller reads from or writes to a stream, the wait has no limit unless `StreamProperty.readTimeout` or
+/// `StreamProperty.writeTimeout` sets one. Every other wait has one of these limits.
 public enum FTPTimeLimits {
-    /// The default of `ftpReplyLimit`: 60 s for one command.
+    /// The default of `ftpReplyTimeout`: 60 s for one command.
     public static let reply = Duration.seconds(60)
 
     /// The default of `ftpKeepAlive`: 60 s.
     public static let keepAlive = Duration.seconds(60)
 
     /// The longest time without data on a data connection in ``FTPClient/list(_:)``, ``FTPClient/entries(_:)``,
-    /// ``FTPClient/download(_:to:_:)`` and ``FTPClient/upload(_:to:_:)``, unless `StreamProperty.readLimit` or
-    /// `StreamProperty.writeLimit` is set on the client: 60 s.
+    /// ``FTPClient/download(_:to:_:)`` and ``FTPClient/upload(_:to:_:)``, unless `StreamProperty.readTimeout` or
+    /// `StreamProperty.writeTimeout` is set on the client: 60 s.
     public static let idleData = Duration.seconds(60)
 
     /// The time limit for the resynchronization of a session after an aborted transfer; then the session is closed: 15 s.
@@ -191,14 +191,14 @@ public enum FTPTimeLimits {
 extension StreamPropertyTable {
     /// The properties that every kind of FTP stream honours.
     static let ftpSession = StreamPropertyTable.connection
-        .without(.readLimit)
-        .without(.writeLimit)
+        .without(.readTimeout)
+        .without(.writeTimeout)
         .using(.ftpAccount)
         .using(.ftpKeepsConnection)
         .using(.ftpPassword)
         .using(.ftpPool)
         .using(.ftpProxy)
-        .using(.ftpReplyLimit)
+        .using(.ftpReplyTimeout)
         .using(.ftpSecurity)
         .using(.ftpUserName)
         .telling(.ftpLastReply)
@@ -213,10 +213,10 @@ extension StreamPropertyTable {
         .telling(.ftpDataTLSInformation)
 
     /// The properties that every download honours.
-    static let ftpDownload = StreamPropertyTable.ftpTransfer.using(.readLimit)
+    static let ftpDownload = StreamPropertyTable.ftpTransfer.using(.readTimeout)
 
     /// The properties that every upload honours.
-    static let ftpUpload = StreamPropertyTable.ftpTransfer.using(.writeLimit)
+    static let ftpUpload = StreamPropertyTable.ftpTransfer.using(.writeTimeout)
 }
 
 extension StreamKind {

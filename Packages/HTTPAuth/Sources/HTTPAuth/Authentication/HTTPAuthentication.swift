@@ -31,7 +31,7 @@ public final class HTTPAuthentication: Sendable {
     public let peer: ProtectionSpace
 
     /// The time limit for blocking work, such as getting a Kerberos ticket, in one call of `apply`.
-    public let workLimit: Duration
+    public let workTimeout: Duration
 
     /// The forms of earlier logins. A credential is not used in a weaker form without the user's agreement.
     public let memory: AuthenticationMemory
@@ -60,7 +60,7 @@ public final class HTTPAuthentication: Sendable {
     ///   - peer: The server or proxy that responded; its role must match the status. Nil takes it from the URL of the
     ///     response. A proxy then has no host, so pass it if there can be several proxies.
     ///   - policy: The schemes that may be used.
-    ///   - workLimit: See ``workLimit``.
+    ///   - workTimeout: See ``workTimeout``.
     ///   - memory: The forms of earlier logins. Pass the same memory to all objects for one server; by default the
     ///     object has its own.
     ///   - isNamed: Whether the application named the server or proxy. If false, for instance after a redirect, it gets
@@ -69,12 +69,13 @@ public final class HTTPAuthentication: Sendable {
     /// Replaces `CFHTTPAuthenticationCreateFromResponse`.
     public init?(
         response: HTTPResponse, from peer: ProtectionSpace? = nil, policy: AuthenticationPolicy = .init(),
-        workLimit: Duration = .seconds(30), memory: AuthenticationMemory = AuthenticationMemory(), isNamed: Bool = true
+        workTimeout: Duration = .seconds(30), memory: AuthenticationMemory = AuthenticationMemory(),
+        isNamed: Bool = true
     ) {
         guard let role = ProtectionSpace.Role(asking: response.status) else { return nil }
         precondition(peer == nil || peer?.role == role, "a 401 comes from an origin, a 407 from a proxy")
         self.peer = (peer ?? ProtectionSpace(role, of: response.url)).with(realm: nil)
-        self.workLimit = workLimit
+        self.workTimeout = workTimeout
         self.memory = memory
         self.isNamed = isNamed
         url = response.url
@@ -90,10 +91,10 @@ public final class HTTPAuthentication: Sendable {
     /// and with a scheme that reveals little. Digest does not work this way.
     public init(
         preemptive method: AuthenticationMethod, to peer: ProtectionSpace, policy: AuthenticationPolicy = .init(),
-        workLimit: Duration = .seconds(30), memory: AuthenticationMemory = AuthenticationMemory()
+        workTimeout: Duration = .seconds(30), memory: AuthenticationMemory = AuthenticationMemory()
     ) {
         self.peer = peer.with(realm: nil)
-        self.workLimit = workLimit
+        self.workTimeout = workTimeout
         self.memory = memory
         isNamed = true
         url = nil
@@ -271,7 +272,7 @@ extension HTTPAuthentication {
         withMachine { $0.disconnected() }
     }
 
-    /// Puts a credential on a request. May block for up to ``workLimit``.
+    /// Puts a credential on a request. May block for up to ``workTimeout``.
     ///
     /// If the chosen scheme cannot start, the next one is started. If that scheme needs another credential, the error
     /// is ``HTTPAuthError/Code/missingUserName`` or ``HTTPAuthError/Code/wrongProtectionSpace``, the object stays
@@ -401,7 +402,7 @@ extension HTTPAuthentication {
     ) throws(HTTPAuthError) {
         var step = try begin(request, body, binding, proxy, credential)
         while case .work(let work) = step {
-            let outcome = work.outcome(within: workLimit)
+            let outcome = work.outcome(within: workTimeout)
             if let next = try end(outcome) {
                 step = next
             } else {
@@ -417,7 +418,7 @@ extension HTTPAuthentication {
     ) async throws(HTTPAuthError) {
         var step = try begin(request, body, binding, proxy, credential)
         while case .work(let work) = step {
-            let outcome = await work.outcome(within: workLimit)
+            let outcome = await work.outcome(within: workTimeout)
             if let next = try end(outcome) {
                 step = next
             } else {

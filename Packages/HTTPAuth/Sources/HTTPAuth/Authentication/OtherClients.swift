@@ -16,7 +16,7 @@ extension HTTPAuthentication {
     ///   - status: The status code.
     ///   - fields: The names and values of the response's fields, in order.
     ///   - url: The URL of the request.
-    ///   - peer: The server or proxy that responded; see ``init(response:from:policy:workLimit:memory:isNamed:)``.
+    ///   - peer: The server or proxy that responded; see ``init(response:from:policy:workTimeout:memory:isNamed:)``.
     ///   - policy: The schemes that may be used.
     ///   - memory: The forms of earlier logins.
     /// - Throws: `HTTPMessageError` for an invalid status or field.

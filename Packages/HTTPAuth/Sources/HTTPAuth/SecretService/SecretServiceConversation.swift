@@ -11,14 +11,14 @@ final class SecretServiceConversation {
     static let itemLimit = 256
 
     private let bus: DBusConnection
-    private let replyLimit: Duration
-    private let promptLimit: Duration?
+    private let replyTimeout: Duration
+    private let promptTimeout: Duration?
     private var session: SecretServiceSession?
 
-    init(_ bus: DBusConnection, replyLimit: Duration, promptLimit: Duration?) {
+    init(_ bus: DBusConnection, replyTimeout: Duration, promptTimeout: Duration?) {
         self.bus = bus
-        self.replyLimit = replyLimit
-        self.promptLimit = promptLimit
+        self.replyTimeout = replyTimeout
+        self.promptTimeout = promptTimeout
     }
 
     // MARK: Entries
@@ -54,7 +54,7 @@ final class SecretServiceConversation {
         let body: [DBusValue] = [
             .string("\(Self.names).Item"), .string("Attributes"), .variant(.dictionary(attributes)),
         ]
-        _ = try bus.call(.call("Set", Self.properties, at: item, of: Self.service, body), until: .now + replyLimit)
+        _ = try bus.call(.call("Set", Self.properties, at: item, of: Self.service, body), until: .now + replyTimeout)
     }
 
     func create(
@@ -107,20 +107,20 @@ final class SecretServiceConversation {
     private func finish(_ prompt: DBusValue?, _ method: String) throws(HTTPAuthError) {
         guard let path = prompt?.path else { throw Self.unexpected(method) }
         if path == "/" { return }
-        guard let promptLimit else { throw HTTPAuthError(.storeLocked, detail: "the key ring is locked") }
+        guard let promptTimeout else { throw HTTPAuthError(.storeLocked, detail: "the key ring is locked") }
         let rule = "type='signal',interface='\(Self.names).Prompt',path='\(path)'"
         let bus = "/org/freedesktop/DBus"
         _ = try self.bus.call(
             .call("AddMatch", DBusConnection.bus, at: bus, of: DBusConnection.bus, [.string(rule)]),
-            until: .now + replyLimit)
+            until: .now + replyTimeout)
         _ = try call("Prompt", "Prompt", at: path, [.string("")])
         let completed: [DBusValue]
         do throws(HTTPAuthError) {
-            completed = try self.bus.signal("Completed", from: path, until: .now + promptLimit)
+            completed = try self.bus.signal("Completed", from: path, until: .now + promptTimeout)
         } catch {
             guard error.code == .timedOut else { throw error }
             _ = try? call("Dismiss", "Prompt", at: path)
-            throw HTTPAuthError(.storeLocked, detail: "the key ring was not unlocked within \(promptLimit)")
+            throw HTTPAuthError(.storeLocked, detail: "the key ring was not unlocked within \(promptTimeout)")
         }
         guard completed.first?.isTrue == false else {
             throw HTTPAuthError(.storeLocked, detail: "the key ring is locked, and the user declined or was not asked")
@@ -159,7 +159,7 @@ final class SecretServiceConversation {
     ) throws(HTTPAuthError) -> DBusValue {
         let body = [.string("\(Self.names).\(interface)")] + (property.map { [DBusValue.string($0)] } ?? [])
         let message = DBusMessage.call(member, Self.properties, at: path, of: Self.service, body)
-        guard let value = try bus.call(message, until: .now + replyLimit).first else { throw Self.unexpected(member) }
+        guard let value = try bus.call(message, until: .now + replyTimeout).first else { throw Self.unexpected(member) }
         return value
     }
 
@@ -167,7 +167,7 @@ final class SecretServiceConversation {
         _ member: String, _ interface: String, at path: String = root, _ body: [DBusValue] = []
     ) throws(HTTPAuthError) -> [DBusValue] {
         try bus.call(
-            .call(member, "\(Self.names).\(interface)", at: path, of: Self.service, body), until: .now + replyLimit)
+            .call(member, "\(Self.names).\(interface)", at: path, of: Self.service, body), until: .now + replyTimeout)
     }
 
     private static func unexpected(_ method: String) -> HTTPAuthError {

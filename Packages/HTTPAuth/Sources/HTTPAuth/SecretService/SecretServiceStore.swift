@@ -23,10 +23,10 @@ public final class SecretServiceStore: CredentialStore {
     public let busAddress: String?
 
     /// How long the user may take to unlock the key ring; nil to never prompt the user.
-    public let promptLimit: Duration?
+    public let promptTimeout: Duration?
 
     /// The time limit for each reply of the bus or the service.
-    public let replyLimit: Duration
+    public let replyTimeout: Duration
 
     private let runtimeFolder: String?
 
@@ -35,18 +35,18 @@ public final class SecretServiceStore: CredentialStore {
     /// - Parameters:
     ///   - busAddress: The bus address, such as `unix:path=/run/user/1000/bus`. Nil means `DBUS_SESSION_BUS_ADDRESS`
     ///     or, if that is not set, the bus in `XDG_RUNTIME_DIR`.
-    ///   - promptLimit: How long the user may take to unlock a locked key ring, in a window of the service. Nil for
+    ///   - promptTimeout: How long the user may take to unlock a locked key ring, in a window of the service. Nil for
     ///     programs that must not wait; a locked key ring is then an error.
-    ///   - replyLimit: The time limit for each reply.
+    ///   - replyTimeout: The time limit for each reply.
     public init(
-        busAddress: String? = nil, promptLimit: Duration? = .seconds(120), replyLimit: Duration = .seconds(25)
+        busAddress: String? = nil, promptTimeout: Duration? = .seconds(120), replyTimeout: Duration = .seconds(25)
     ) {
-        self.replyLimit = replyLimit
+        self.replyTimeout = replyTimeout
         let folder = Environment.variable("XDG_RUNTIME_DIR")
         runtimeFolder = folder
         self.busAddress =
             busAddress ?? Environment.variable("DBUS_SESSION_BUS_ADDRESS") ?? folder.map { "unix:path=\($0)/bus" }
-        self.promptLimit = promptLimit
+        self.promptTimeout = promptTimeout
     }
 
     /// "Secret Service".
@@ -137,8 +137,8 @@ public final class SecretServiceStore: CredentialStore {
                 .storeUnavailable, detail: "there is no session bus: DBUS_SESSION_BUS_ADDRESS is not set")
         }
         let addresses = DBusAddress.parse(busAddress, runtimeFolder: runtimeFolder)
-        let bus = try DBusConnection(addresses, until: .now + replyLimit)
-        return SecretServiceConversation(bus, replyLimit: replyLimit, promptLimit: promptLimit)
+        let bus = try DBusConnection(addresses, until: .now + replyTimeout)
+        return SecretServiceConversation(bus, replyTimeout: replyTimeout, promptTimeout: promptTimeout)
     }
 }
 

@@ -29,7 +29,7 @@ public final class CredentialFile: CredentialStore {
     public static let sizeLimit = 16 << 20
 
     /// How long to wait for another program's lock.
-    public static let lockLimit = Duration.seconds(10)
+    public static let lockTimeout = Duration.seconds(10)
 
     private let key: Key
     /// The keys derived from ``key`` and the file's salt, cached because deriving them from a pass-phrase is slow.
@@ -113,7 +113,7 @@ extension CredentialFile {
         _ body: (inout [CredentialFileContents.Entry]) -> Int
     ) throws(HTTPAuthError) -> Int {
         let file = AtomicFile(path: path)
-        let lock = try file.lock(limit: Self.lockLimit)
+        let lock = try file.lock(limit: Self.lockTimeout)
         defer { withExtendedLifetime(lock) {} }
         var entries = try read()
         let count = body(&entries)

@@ -78,7 +78,7 @@ public final class ProxyScriptStore: Sendable {
             defer { stream.close() }
             try stream.set(.tls, to: tls)
             try stream.set(.httpFollowsRedirects, to: true)
-            try stream.set(.httpTotalLimit, to: ProxyScriptStore.loadLimit)
+            try stream.set(.httpTotalTimeout, to: ProxyScriptStore.loadLimit)
             try stream.open()
             status = try await stream.response().status.code
             bytes = status == 200 ? try await stream.readAll(limit: ProxyScript.maximumScriptSize) : []

@@ -71,8 +71,8 @@ public final class HTTPServer: Sendable {
     ) throws(StreamError) -> StreamListener.Configuration {
         var connections = configuration.connections
         for (name, decider) in [
-            (StreamProperty<Duration>.readLimit.name, "headLimit, idleLimit and bodyLimit"),
-            (StreamProperty<Duration>.writeLimit.name, "writeLimit"),
+            (StreamProperty<Duration>.readTimeout.name, "headTimeout, idleTimeout and bodyTimeout"),
+            (StreamProperty<Duration>.writeTimeout.name, "writeTimeout"),
         ] where connections.properties.value(named: name) != nil {
             throw .serverDecides(name, instead: "HTTPServer.Configuration: \(decider)")
         }
@@ -82,7 +82,7 @@ public final class HTTPServer: Sendable {
             }
             connections.tls = tls
         }
-        connections.properties[.writeLimit] = configuration.writeLimit
+        connections.properties[.writeTimeout] = configuration.writeTimeout
         connections.tls = connections.tls.map(HTTPServer.offering)
         return connections
     }
@@ -149,23 +149,23 @@ extension HTTPServer {
 
         /// The time limit from a connection's or request's first byte to the end of the head. Default 10 s; then the response is
         /// 408.
-        public var headLimit: Duration = .seconds(10)
+        public var headTimeout: Duration = .seconds(10)
 
         /// The time for which a connection may be idle before a request. Default 60 s; then it is closed without a response.
-        public var idleLimit: Duration = .seconds(60)
+        public var idleTimeout: Duration = .seconds(60)
 
         /// The time limit of the wait for each piece of a request's body. Default 30 s; then the response is 408.
-        public var bodyLimit: Duration = .seconds(30)
+        public var bodyTimeout: Duration = .seconds(30)
 
         /// The minimum rate at which a client must send a request's body, in bytes per second. All waits count, after the first
-        /// ``bodyLimit`` of them. Default 500; 0 for any rate. Below it, the response is 408.
+        /// ``bodyTimeout`` of them. Default 500; 0 for any rate. Below it, the response is 408.
         public var minimumBodyRate = 500
 
         /// The time limit until the client accepts each piece of a response. Default 30 s; then the connection is closed.
-        public var writeLimit: Duration = .seconds(30)
+        public var writeTimeout: Duration = .seconds(30)
 
         /// The minimum rate at which a client must receive a response's body, in bytes per second. All waits count, after the
-        /// first ``writeLimit`` of them. Default 500; 0 for any rate. Below it, the connection is closed. Responses of up to 16
+        /// first ``writeTimeout`` of them. Default 500; 0 for any rate. Below it, the connection is closed. Responses of up to 16
         /// KiB that are sent whole are not measured.
         public var minimumResponseRate = 500
 
@@ -174,15 +174,15 @@ extension HTTPServer {
         ///
         /// Such a client is gone, or is still waiting for the response; only sending shows which. A client whose connection was
         /// reset is gone, and its handler is cancelled at once.
-        public var halfClosedLimit: Duration = .seconds(10)
+        public var halfClosedTimeout: Duration = .seconds(10)
 
         /// The maximum number of bytes of a request's body that the server reads and drops after the handler, in order to keep
         /// the connection. Default 256 KiB.
-        public var unreadLimit: Int64 = 256 * 1024
+        public var unreadLength: Int64 = 256 * 1024
 
         /// The time for which the server reads and drops bytes that a client still sends after the last response on its
         /// connection. Closing at once could destroy the response (RFC 9112 §9.6). Default 2 s.
-        public var lingerLimit: Duration = .seconds(2)
+        public var lingerTimeout: Duration = .seconds(2)
 
         /// Whether connections are kept for further requests. Default true.
         public var keepsConnections = true

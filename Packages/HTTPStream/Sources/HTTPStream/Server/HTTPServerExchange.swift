@@ -19,7 +19,7 @@ public import StreamKit
 /// that names the client's error); afterwards the connection is closed, so that the client sees that the response is incomplete.
 /// If a handler does not respond, the response is a 500.
 ///
-/// If the client disconnects, the handler's task is cancelled (``HTTPServer/Configuration/halfClosedLimit``), and waiting calls
+/// If the client disconnects, the handler's task is cancelled (``HTTPServer/Configuration/halfClosedTimeout``), and waiting calls
 /// end with an error. ``closed()`` waits for that in another task.
 ///
 /// An exchange may be used from any task, by one call at a time: a second one throws `StreamError.busy`. It ends with the
@@ -76,8 +76,8 @@ public final class HTTPServerExchange: @unchecked Sendable {
         watcher = connection.watcher
         let configuration = connection.configuration
         decoder = BodyDecoder(incoming.framing, limits: configuration.limits)
-        requestPace = BodyPace(limit: configuration.bodyLimit, rate: configuration.minimumBodyRate)
-        responsePace = BodyPace(limit: configuration.writeLimit, rate: configuration.minimumResponseRate)
+        requestPace = BodyPace(limit: configuration.bodyTimeout, rate: configuration.minimumBodyRate)
+        responsePace = BodyPace(limit: configuration.writeTimeout, rate: configuration.minimumResponseRate)
         exchange = incoming.exchange
         start = configuration.onResponse == nil ? nil : .now
     }
@@ -183,7 +183,7 @@ extension HTTPServerExchange {
 
     /// Reads the part of the body that the handler did not read, unless it is too long to keep the connection.
     private func skipBody() async {
-        var rest = connection.configuration.unreadLimit
+        var rest = connection.configuration.unreadLength
         while exchange.request == .body, rest > 0, let piece = try? await nextPiece() {
             rest -= Int64(piece.count)
         }
@@ -196,7 +196,7 @@ extension HTTPServerExchange {
         if decoder.isComplete { return true }
         guard exchange.request != .held else { return false }
         if case .length(let count) = incoming.framing {
-            return count - decoder.payloadCount <= configuration.unreadLimit
+            return count - decoder.payloadCount <= configuration.unreadLength
         }
         return true
     }
@@ -420,8 +420,8 @@ extension HTTPServerExchange {
         watcher.stop()
         let received = connection.buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } }
         connection.buffer.remove(connection.buffer.count)
-        try connection.pair.set(.readLimit, to: nil)
-        try connection.pair.set(.writeLimit, to: nil)
+        try connection.pair.set(.readTimeout, to: nil)
+        try connection.pair.set(.writeTimeout, to: nil)
         return HTTPUpgradedConnection(pair: connection.pair, received: received)
     }
 }

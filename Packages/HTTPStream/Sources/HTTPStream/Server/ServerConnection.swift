@@ -34,12 +34,12 @@ final class ServerConnection {
     let observedAddress: SocketAddress?
 
     /// Observes the client while a handler runs.
-    private(set) lazy var watcher = DisconnectionWatcher(pair.input.waitPoint, limit: configuration.halfClosedLimit)
+    private(set) lazy var watcher = DisconnectionWatcher(pair.input.waitPoint, limit: configuration.halfClosedTimeout)
 
     private let entry: ServerConnections.Entry
     private var parser: HeadParser
-    private var readLimit = Duration.zero
-    private var writeLimit: Duration
+    private var readTimeout = Duration.zero
+    private var writeTimeout: Duration
     /// Counts ``isTurnSpent()``; wraps around.
     private var steps: UInt8 = 0
 
@@ -53,7 +53,7 @@ final class ServerConnection {
         self.date = date
         entry = connections.add(pair)
         observedAddress = configuration.onResponse == nil ? nil : pair[.remoteAddress]
-        writeLimit = configuration.writeLimit
+        writeTimeout = configuration.writeTimeout
         parser = HeadParser(.request, limits: configuration.limits)
     }
 
@@ -98,11 +98,11 @@ final class ServerConnection {
                         return .refused(error)
                     }
                     // The time limit starts with the first bytes of a head, including empty lines.
-                    headDeadline = headDeadline ?? .now + configuration.headLimit
+                    headDeadline = headDeadline ?? .now + configuration.headTimeout
                 }
                 // A read that finds bytes does not check the clock, so the limit of the wait is not enough.
                 if let headDeadline, .now >= headDeadline { return .refused(RequestRefusal(408)) }
-                let limit = headDeadline.map(time(until:)) ?? configuration.idleLimit
+                let limit = headDeadline.map(time(until:)) ?? configuration.idleTimeout
                 if try await fill(within: limit) == 0 { return .ended }
             }
         } catch {
@@ -129,9 +129,9 @@ final class ServerConnection {
     /// - Throws: the error of the stream; ``StreamError/timedOut``.
     func fill(within limit: Duration) async throws(StreamError) -> Int {
         if isTurnSpent() { await Task.yield() }
-        if limit != readLimit {
-            readLimit = limit
-            try pair.set(.readLimit, to: limit)
+        if limit != readTimeout {
+            readTimeout = limit
+            try pair.set(.readTimeout, to: limit)
         }
         return try await buffer.fill(from: pair.input)
     }
@@ -149,15 +149,15 @@ final class ServerConnection {
 
     /// Writes all bytes; each wait has the limit of the configuration.
     func writeAll(_ bytes: [UInt8]) async throws(StreamError) {
-        try setWriteLimit(configuration.writeLimit)
+        try setWriteLimit(configuration.writeTimeout)
         try await pair.output.writeAll(bytes)
         watcher.noteTransfer()
     }
 
     private func setWriteLimit(_ limit: Duration) throws(StreamError) {
-        if limit == writeLimit { return }
-        writeLimit = limit
-        try pair.set(.writeLimit, to: limit)
+        if limit == writeTimeout { return }
+        writeTimeout = limit
+        try pair.set(.writeTimeout, to: limit)
     }
 
     /// Counts a read, or a piece of a body. Returns true once per 256 calls: the caller then yields to the loop. A client that
@@ -193,7 +193,7 @@ final class ServerConnection {
 
     /// Closes the connection so that the client receives the last response, even if it is still sending.
     func linger() async {
-        let end = Moment.now + configuration.lingerLimit
+        let end = Moment.now + configuration.lingerTimeout
         var rest = Self.lingerBytes
         do throws(StreamError) {
             try await pair.output.finish()

@@ -16,7 +16,7 @@ extension HTTPSession {
     ///   - url: The URL, `http` or `https`.
     ///   - path: The path of the file.
     ///   - resuming: Whether the rest of an earlier download is loaded.
-    ///   - timeout: The time limit of the download; nil for ``Configuration/totalLimit``.
+    ///   - timeout: The time limit of the download; nil for ``Configuration/totalTimeout``.
     ///   - progress: Called while bytes are received, on any thread.
     public func download(
         _ url: URL, to path: String, resuming: Bool = false, within timeout: Duration? = nil,
@@ -45,7 +45,7 @@ extension HTTPSession {
     ///   - request: The request, without a body and without `Range` and `If-Range`.
     ///   - path: The path of the file.
     ///   - resuming: Whether the rest of an earlier download is loaded.
-    ///   - timeout: The time limit of the download; nil for ``Configuration/totalLimit``. ``Configuration/readLimit`` limits the wait
+    ///   - timeout: The time limit of the download; nil for ``Configuration/totalTimeout``. ``Configuration/readTimeout`` limits the wait
     ///     for each piece.
     ///   - progress: Called while bytes are received, on any thread. With `resuming`, the bytes of earlier calls are included.
     /// - Returns: The response, without a body if the file was written: a 200, a 206, or a 416 if an earlier call had received
@@ -58,7 +58,7 @@ extension HTTPSession {
         guard request.body == nil, !request.fields.contains(.range), !request.fields.contains(.ifRange) else {
             throw .notDownloadable
         }
-        var options = LoadOptions(timeout: timeout ?? configuration.totalTimeout, time: configuration.time)
+        var options = LoadOptions(timeout: timeout ?? configuration.effectiveTimeout, time: configuration.time)
         options.permitsDecoding = false
         #if Metrics || Tracing
         return try await observing(request, options) { (request, options) throws(StreamError) in
@@ -113,7 +113,7 @@ extension HTTPSession {
             reported.toReceive = download.length ?? stream[.httpBodyLength]
             reported.received = download.offset
             var piece = [UInt8](repeating: 0, count: ReadStream.chunkSize)
-            try stream.set(.readLimit, to: stream[.readLimit] ?? configuration.readLimit)
+            try stream.set(.readTimeout, to: stream[.readTimeout] ?? configuration.readTimeout)
             do throws(StreamError) {
                 while case let count = try await stream.read(into: &piece), count > 0 {
                     try file.write(piece.span.bytes.extracting(..<count))
@@ -134,7 +134,7 @@ extension HTTPSession {
     private func body(of stream: ReadStream, upTo limit: Int) async throws(StreamError) -> [UInt8] {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 4096)
-        try stream.set(.readLimit, to: stream[.readLimit] ?? configuration.readLimit)
+        try stream.set(.readTimeout, to: stream[.readTimeout] ?? configuration.readTimeout)
         while bytes.count < limit, case let count = try await stream.read(into: &piece), count > 0 {
             bytes += piece[..<min(count, limit - bytes.count)]
         }

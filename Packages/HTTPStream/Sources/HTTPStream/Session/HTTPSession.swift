@@ -77,7 +77,7 @@ public final class HTTPSession: Sendable {
     /// - Parameters:
     ///   - url: The URL, `http` or `https`.
     ///   - limit: The maximum number of bytes of the response body; a longer one is an error.
-    ///   - timeout: The time limit of this load; nil for ``Configuration/totalLimit``.
+    ///   - timeout: The time limit of this load; nil for ``Configuration/totalTimeout``.
     /// - Throws: The error of the load. A response such as 404 is not an error.
     public func get(
         _ url: URL, limit: Int = 16 << 20, within timeout: Duration? = nil
@@ -101,13 +101,13 @@ public final class HTTPSession: Sendable {
     ///   - body: The body, apart from the request. A body that can be read only once is sent after the server's consent
     ///     (`100-continue`), since it cannot be sent again.
     ///   - timeout: The time limit of this load, including redirects, logins, retries and the body; nil for
-    ///     ``Configuration/totalLimit``.
+    ///     ``Configuration/totalTimeout``.
     /// - Throws: the error of the load. A 401 response is not an error: no credential was available, or the user declined the
     ///   prompt.
     public func open(
         _ request: HTTPRequest, body: HTTPBody? = nil, within timeout: Duration? = nil
     ) async throws(StreamError) -> ReadStream {
-        let options = LoadOptions(timeout: timeout ?? configuration.totalTimeout, time: configuration.time)
+        let options = LoadOptions(timeout: timeout ?? configuration.effectiveTimeout, time: configuration.time)
         var retries = 0
         #if Metrics || Tracing
         return try await observing(request, options) { (request, options) throws(StreamError) in
@@ -123,9 +123,9 @@ public final class HTTPSession: Sendable {
     /// - Parameters:
     ///   - request: As for ``open(_:body:within:)``.
     ///   - body: The body, apart from the request.
-    ///   - limit: The maximum number of bytes of the response body; a longer one is an error. ``Configuration/readLimit`` and
-    ///     ``Configuration/bodyLimit`` limit the time.
-    ///   - timeout: The time limit of this load; nil for ``Configuration/totalLimit``.
+    ///   - limit: The maximum number of bytes of the response body; a longer one is an error. ``Configuration/readTimeout`` and
+    ///     ``Configuration/bodyTimeout`` limit the time.
+    ///   - timeout: The time limit of this load; nil for ``Configuration/totalTimeout``.
     ///   - progress: Called while bytes are sent and received, on any thread.
     public func load(
         _ request: HTTPRequest, body: HTTPBody? = nil, limit: Int = 16 << 20, within timeout: Duration? = nil,
@@ -134,7 +134,7 @@ public final class HTTPSession: Sendable {
         let observer = progress.map(ProgressObserver.init)
         let observed = observer?.observe(body ?? request.body.map { .bytes($0) })
         #if Metrics || Tracing
-        let options = LoadOptions(timeout: timeout ?? configuration.totalTimeout, time: configuration.time)
+        let options = LoadOptions(timeout: timeout ?? configuration.effectiveTimeout, time: configuration.time)
         return try await observing(request, options) { (request, options) throws(StreamError) in
             var retries = 0
             let stream = try await openRetrying(request, observed ?? body, options, &retries)
@@ -156,12 +156,12 @@ public final class HTTPSession: Sendable {
             observer?.begin(stream)
             var bytes: [UInt8] = []
             var piece = [UInt8](repeating: 0, count: ReadStream.chunkSize)
-            let end = Moment.now + configuration.bodyLimit
-            let readLimit = stream[.readLimit] ?? configuration.readLimit
+            let end = Moment.now + configuration.bodyTimeout
+            let readTimeout = stream[.readTimeout] ?? configuration.readTimeout
             while true {
                 let left = Moment.now.duration(to: end)
-                guard left > .zero else { throw .timedOut("receiving the body", after: configuration.bodyLimit) }
-                try stream.set(.readLimit, to: min(left, readLimit))
+                guard left > .zero else { throw .timedOut("receiving the body", after: configuration.bodyTimeout) }
+                try stream.set(.readTimeout, to: min(left, readTimeout))
                 let count = try await stream.read(into: &piece)
                 if count == 0 { break }
                 guard bytes.count + count <= limit else { throw .bodyTooLong(limit) }

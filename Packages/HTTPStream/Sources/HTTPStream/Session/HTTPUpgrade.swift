@@ -40,7 +40,7 @@ extension HTTPSession {
     /// - Parameters:
     ///   - request: The request, without a body. `Connection` and `Upgrade` are added.
     ///   - protocolName: The name of the protocol, such as `websocket`.
-    ///   - timeout: The time limit until the response; nil for ``Configuration/totalLimit``.
+    ///   - timeout: The time limit until the response; nil for ``Configuration/totalTimeout``.
     /// - Throws: The error of the load; an error of domain `StreamErrorDomain.http` if the server switches to a protocol that was
     ///   not offered.
     public func upgrade(
@@ -53,7 +53,7 @@ extension HTTPSession {
             throw StreamError(error)
         }
         let options = LoadOptions(
-            timeout: timeout ?? configuration.totalTimeout, upgrade: protocolName, time: configuration.time)
+            timeout: timeout ?? configuration.effectiveTimeout, upgrade: protocolName, time: configuration.time)
         #if Metrics || Tracing
         return try await observing(request, options) { (request, options) throws(StreamError) in
             try await switchProtocols(request, options)

@@ -130,7 +130,7 @@ struct SessionAttempt {
 
     // MARK: The stream
 
-    /// Waits for the permission to send, and sets the request of the stream and what is left of `StreamProperty.httpTotalLimit`, which
+    /// Waits for the permission to send, and sets the request of the stream and what is left of `StreamProperty.httpTotalTimeout`, which
     /// all attempts of a load share.
     ///
     /// - Parameter redirects: the responses that led to the request.
@@ -147,7 +147,7 @@ struct SessionAttempt {
             }
         }
         if let left = try options.timeLeft(for: "authenticating or following redirects") {
-            try stream.set(.httpTotalLimit, to: left)
+            try stream.set(.httpTotalTimeout, to: left)
         }
         var sent = request
         if let body, !leavesBodyOut, !body.isRepeatable, !sent.fields.contains(.expect) {

@@ -12,7 +12,7 @@ extension HTTPSession {
     ///
     /// ```swift
     /// var configuration = HTTPSession.Configuration()
-    /// configuration.totalLimit = .seconds(30)
+    /// configuration.totalTimeout = .seconds(30)
     /// configuration.tls.trust = .only(file: "ca.pem")
     /// configuration.proxies = .direct
     /// let session = HTTPSession(configuration)
@@ -94,26 +94,26 @@ extension HTTPSession {
 
         /// The time limit of a load, from the first request to the end of the body, including redirects, logins and retries. Nil
         /// (default) for none.
-        public var totalLimit: Duration?
+        public var totalTimeout: Duration?
 
         /// The time limit of the wait for the response head, restarted whenever more of the request has been sent. Default 75 s.
-        /// Connecting has its own limit, `StreamProperty.openLimit`.
-        public var responseLimit: Duration = .seconds(75)
+        /// Connecting has its own limit, `StreamProperty.openTimeout`.
+        public var responseTimeout: Duration = .seconds(75)
 
         /// The time limit for reading the body of an unneeded response (a challenge, or a redirect), in order to keep its
         /// connection. Default 5 s; then the connection is closed.
-        public var discardLimit: Duration = .seconds(5)
+        public var discardTimeout: Duration = .seconds(5)
 
         /// The time limit of the wait for each piece of a body in ``HTTPSession/load(_:body:limit:within:progress:)``. Default 75 s. It does not
         /// limit the reads of a stream from ``HTTPSession/open(_:body:within:)``.
-        public var readLimit: Duration = .seconds(75)
+        public var readTimeout: Duration = .seconds(75)
 
         /// The time limit for a whole body in ``HTTPSession/load(_:body:limit:within:progress:)``. Default 10 minutes.
-        public var bodyLimit: Duration = .seconds(600)
+        public var bodyTimeout: Duration = .seconds(600)
 
         // MARK: Other properties
 
-        /// Further properties of every stream, such as `StreamProperty.openLimit` or `StreamProperty.logger`.
+        /// Further properties of every stream, such as `StreamProperty.openTimeout` or `StreamProperty.logger`.
         ///
         /// Loads fail with `EINVAL` if it contains a property for which this structure has a member.
         public var properties = StreamProperties()
@@ -139,8 +139,8 @@ extension HTTPSession {
         /// Makes the default configuration.
         public init() {}
 
-        /// ``totalLimit``, or nil if that is not positive.
-        var totalTimeout: Duration? { totalLimit.flatMap { $0 > .zero ? $0 : nil } }
+        /// ``totalTimeout``, or nil if that is not positive.
+        var effectiveTimeout: Duration? { totalTimeout.flatMap { $0 > .zero ? $0 : nil } }
 
         /// The policy for servers or for proxies.
         func policy(for role: ProtectionSpace.Role) -> AuthenticationPolicy {
@@ -226,10 +226,10 @@ extension HTTPSession.Configuration {
         (StreamProperty<Bool>.httpKeepsConnection.name, "pool"),
         (StreamProperty<HTTPConnectionPool>.httpPool.name, "pool"),
         (StreamProperty<HTTPLimits>.httpLimits.name, "limits"),
-        (StreamProperty<Duration>.httpTotalLimit.name, "totalLimit"),
-        (StreamProperty<Duration>.httpResponseLimit.name, "responseLimit"),
-        (StreamProperty<Duration>.httpDiscardLimit.name, "discardLimit"),
-        (StreamProperty<Duration>.readLimit.name, "readLimit"),
+        (StreamProperty<Duration>.httpTotalTimeout.name, "totalTimeout"),
+        (StreamProperty<Duration>.httpResponseTimeout.name, "responseTimeout"),
+        (StreamProperty<Duration>.httpDiscardTimeout.name, "discardTimeout"),
+        (StreamProperty<Duration>.readTimeout.name, "readTimeout"),
     ]
 
     /// Sets the properties of a stream that loads a URL.
@@ -251,8 +251,8 @@ extension HTTPSession.Configuration {
         try stream.set(.httpKeepsConnection, to: true)
         try stream.set(.httpDecodesContent, to: decodesContent)
         try stream.set(.httpLimits, to: limits)
-        try stream.set(.httpResponseLimit, to: responseLimit)
-        try stream.set(.httpDiscardLimit, to: discardLimit)
+        try stream.set(.httpResponseTimeout, to: responseTimeout)
+        try stream.set(.httpDiscardTimeout, to: discardTimeout)
         if url.scheme?.lowercased() == "https", tls != TLSConfiguration() {
             try stream.set(.tls, to: isNamed ? tls : crossOrigin.tls(tls))
         }

@@ -355,12 +355,12 @@ struct SessionLoad: ~Copyable {
 
     /// Reads the rest of a response so that its connection can be used again, and closes the stream.
     func discard(_ stream: ReadStream) async {
-        let end = Moment.now + session.configuration.discardLimit
+        let end = Moment.now + session.configuration.discardTimeout
         var piece = [UInt8](repeating: 0, count: 4096)
         var count = 0
         do throws(StreamError) {
             while count < Fetch.discardLimit, case let left = Moment.now.duration(to: end), left > .zero {
-                try stream.set(.readLimit, to: left)
+                try stream.set(.readTimeout, to: left)
                 let more = try await stream.read(into: &piece)
                 if more == 0 { break }
                 count += more

@@ -191,7 +191,7 @@ extension HTTPExchange {
 
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
         try point.withLoad { (load, hasBegun) throws(StreamError) in
-            if hasBegun, name != StreamProperty<Duration>.writeLimit.name { return false }
+            if hasBegun, name != StreamProperty<Duration>.writeTimeout.name { return false }
             return try load.settings.set(value, named: name)
         }
     }

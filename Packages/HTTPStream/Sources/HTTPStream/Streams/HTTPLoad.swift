@@ -272,9 +272,9 @@ extension HTTPLoad {
         }
     }
 
-    /// The connection accepts no bytes. Throws if that has lasted longer than `StreamProperty.writeLimit`.
+    /// The connection accepts no bytes. Throws if that has lasted longer than `StreamProperty.writeTimeout`.
     private mutating func recordStall() throws(StreamError) {
-        guard clock.isStalled || !settings.properties.isEmpty, let limit = settings.properties[.writeLimit],
+        guard clock.isStalled || !settings.properties.isEmpty, let limit = settings.properties[.writeTimeout],
             limit > .zero, let taken = sender?.taken
         else { return }
         if clock.isOverdue(stalledAt: taken, limit) { throw .timedOut(step, after: limit) }
@@ -294,7 +294,7 @@ extension HTTPLoad {
             hasJustSent = !hasBlockedSending
         case .awaitsContinue:
             phase = .receivingHead
-            clock.continueDeadline = .now + settings.continueLimit
+            clock.continueDeadline = .now + settings.continueTimeout
         }
         return nil
     }
@@ -384,7 +384,7 @@ extension HTTPLoad {
         // A refusal also ends a request whose head is still being sent, and has no effect on a complete one.
         if stopsRequest || (response?.status.code ?? 0) >= 300 { stopSending() }
         if settings.decodesContent, let response {
-            responseBody.decodeContent(of: response, limit: settings.decodedLimit)
+            responseBody.decodeContent(of: response, limit: settings.decodedLength)
         }
         phase = .receivingBody
         if responseBody.isComplete { releaseConnection() }
@@ -594,7 +594,7 @@ extension HTTPLoad {
 
     /// Reads and drops a redirect's body, then begins the next request.
     private mutating func discard() throws(StreamError) -> Interest? {
-        let deadline = clock.discardDeadline ?? .now + settings.discardLimit
+        let deadline = clock.discardDeadline ?? .now + settings.discardTimeout
         clock.discardDeadline = deadline
         if settings.keepsConnection, responseBody.endsByItself, .now < deadline {
             var scrap = [UInt8](repeating: 0, count: 4096)
@@ -746,7 +746,7 @@ extension HTTPLoad {
             if tls.applicationProtocols.isEmpty { tls.applicationProtocols = ["http/1.1"] }
             properties[.tls] = tls
         }
-        properties[.writeLimit] = nil  // the load enforces the limit itself
+        properties[.writeTimeout] = nil  // the load enforces the limit itself
         log.deferred?.install(in: &properties)
         properties[.httpEndpoints] = nil  // no property of the connection itself
         let pair: StreamPair
@@ -1065,13 +1065,13 @@ extension HTTPLoad {
 
     /// Starts the total time limit.
     mutating func beginClock() {
-        if let limit = settings.totalLimit, limit > .zero { clock.totalDeadline = .now + limit }
+        if let limit = settings.totalTimeout, limit > .zero { clock.totalDeadline = .now + limit }
     }
 
     /// Restarts the time limit of the response head, unless the head has arrived.
     @inline(__always)
     private mutating func restartResponseClock() {
-        if let limit = settings.responseLimit, response == nil { clock.responseDeadline = .now + limit }
+        if let limit = settings.responseTimeout, response == nil { clock.responseDeadline = .now + limit }
     }
 
     /// - Throws: a time-out, if a time limit has passed.
@@ -1079,10 +1079,10 @@ extension HTTPLoad {
     mutating func checkTime() throws(StreamError) {
         guard clock.totalDeadline != nil || clock.responseDeadline != nil, !isOver else { return }
         let now = Moment.now
-        if let deadline = clock.totalDeadline, now >= deadline { throw .timedOut(step, after: settings.totalLimit) }
+        if let deadline = clock.totalDeadline, now >= deadline { throw .timedOut(step, after: settings.totalTimeout) }
         if let reason = block?.reason, reason == .source || reason == .fetch { return restartResponseClock() }
         if let deadline = clock.responseDeadline, now >= deadline {
-            throw .timedOut(step, after: settings.responseLimit)
+            throw .timedOut(step, after: settings.responseTimeout)
         }
     }
 }

@@ -53,31 +53,31 @@ extension StreamProperty where Value == Duration {
     ///
     /// For a load of an ``HTTPSession`` it covers all attempts and redirects, including the time that the user takes to answer a
     /// prompt; the property of the load's stream holds the time that was left for the last attempt.
-    public static var httpTotalLimit: Self { .init(setting: "HTTPStream.totalLimit", access: .beforeOpen) }
+    public static var httpTotalTimeout: Self { .init(setting: "HTTPStream.totalTimeout", access: .beforeOpen) }
 
     /// The time limit of the wait for the response head, restarted whenever more of the request has been sent. Default nil: no
-    /// limit. ``HTTPSession`` sets it to ``HTTPSession/Configuration/responseLimit``.
+    /// limit. ``HTTPSession`` sets it to ``HTTPSession/Configuration/responseTimeout``.
     ///
     /// Time in which the stream of the request's body has no bytes does not count. Interim responses do not restart the limit.
-    public static var httpResponseLimit: Self { .init(setting: "HTTPStream.responseLimit", access: .beforeOpen) }
+    public static var httpResponseTimeout: Self { .init(setting: "HTTPStream.responseTimeout", access: .beforeOpen) }
 
     /// The time limit for reading the body of a redirect that is followed, in order to keep its connection. Default 5 s; then the
     /// connection is closed. At most 64 KiB are read.
-    public static var httpDiscardLimit: Self {
-        .init(setting: "HTTPStream.discardLimit", access: .beforeOpen, default: .seconds(5))
+    public static var httpDiscardTimeout: Self {
+        .init(setting: "HTTPStream.discardTimeout", access: .beforeOpen, default: .seconds(5))
     }
 
     /// The time to wait for 100 (Continue) before the body is sent anyway, if the request contains `Expect: 100-continue`.
     /// Default 1 s.
-    public static var httpContinueLimit: Self {
-        .init(setting: "HTTPStream.continueLimit", access: .beforeOpen, default: .seconds(1))
+    public static var httpContinueTimeout: Self {
+        .init(setting: "HTTPStream.continueTimeout", access: .beforeOpen, default: .seconds(1))
     }
 }
 
 extension StreamProperty where Value == Int64 {
     /// The maximum size of a decoded body in bytes. Default 1 GiB; see ``StreamProperty/httpDecodesContent``.
-    public static var httpDecodedLimit: Self {
-        .init(setting: "HTTPStream.decodedLimit", access: .beforeOpen, default: 1 << 30)
+    public static var httpDecodedLength: Self {
+        .init(setting: "HTTPStream.decodedLength", access: .beforeOpen, default: 1 << 30)
     }
 
     /// The number of bytes of the request's body that have been sent.
@@ -160,10 +160,10 @@ extension StreamKind {
     public static let http = StreamKind(
         "an HTTP request",
         StreamPropertyTable.connection
-            .using(.httpContinueLimit)
+            .using(.httpContinueTimeout)
             .using(.httpCrossOriginPolicy)
-            .using(.httpDecodedLimit)
-            .using(.httpDiscardLimit)
+            .using(.httpDecodedLength)
+            .using(.httpDiscardTimeout)
             .using(.httpDecodesContent)
             .connecting(.httpEndpoints)
             .using(.httpFollowsRedirects)
@@ -172,8 +172,8 @@ extension StreamKind {
             .using(.httpLimits)
             .using(.httpPool)
             .using(.httpProxySettings)
-            .using(.httpResponseLimit)
-            .using(.httpTotalLimit)
+            .using(.httpResponseTimeout)
+            .using(.httpTotalTimeout)
             .telling(.httpAnsweringProxy)
             .telling(.httpBodyBytesSent)
             .telling(.httpBodyLength)

@@ -2,7 +2,7 @@ internal import EventLoops
 
 /// The time limits of a load. It reads the clock only for a pause in sending; the load sets the deadlines and observes them.
 struct LoadClock: Sendable {
-    /// A pause in which the connection accepts no bytes of the request, limited by `StreamProperty.writeLimit`.
+    /// A pause in which the connection accepts no bytes of the request, limited by `StreamProperty.writeTimeout`.
     private struct WriteStall: Sendable {
         /// The number of bytes that the connection had accepted when the pause began.
         let taken: Int

@@ -28,11 +28,11 @@ struct LoadSettings: Sendable {
     var crossOrigin = CrossOriginPolicy()
     var keepsConnection = false
     var decodesContent = false
-    var decodedLimit: Int64 = 1 << 30
-    var continueLimit = Duration.seconds(1)
-    var totalLimit: Duration?
-    var responseLimit: Duration?
-    var discardLimit = Duration.seconds(5)
+    var decodedLength: Int64 = 1 << 30
+    var continueTimeout = Duration.seconds(1)
+    var totalTimeout: Duration?
+    var responseTimeout: Duration?
+    var discardTimeout = Duration.seconds(5)
     var limits = HTTPLimits.default
     var pool: HTTPConnectionPool?
     private var uncommon: Uncommon?
@@ -99,22 +99,22 @@ struct LoadSettings: Sendable {
         case StreamProperty<CrossOriginPolicy>.httpCrossOriginPolicy.name:
             crossOrigin = value as? CrossOriginPolicy ?? CrossOriginPolicy()
         case StreamProperty<Bool>.httpDecodesContent.name: decodesContent = value as? Bool ?? false
-        case StreamProperty<Int64>.httpDecodedLimit.name:
-            decodedLimit = value as? Int64 ?? LoadSettings().decodedLimit
-        case StreamProperty<Duration>.httpTotalLimit.name: totalLimit = value as? Duration
-        case StreamProperty<Duration>.httpResponseLimit.name:
-            responseLimit = (value as? Duration).flatMap { $0 > .zero ? $0 : nil }
-        case StreamProperty<Duration>.httpDiscardLimit.name:
-            discardLimit = value as? Duration ?? LoadSettings().discardLimit
-        case StreamProperty<Duration>.httpContinueLimit.name:
-            continueLimit = value as? Duration ?? LoadSettings().continueLimit
+        case StreamProperty<Int64>.httpDecodedLength.name:
+            decodedLength = value as? Int64 ?? LoadSettings().decodedLength
+        case StreamProperty<Duration>.httpTotalTimeout.name: totalTimeout = value as? Duration
+        case StreamProperty<Duration>.httpResponseTimeout.name:
+            responseTimeout = (value as? Duration).flatMap { $0 > .zero ? $0 : nil }
+        case StreamProperty<Duration>.httpDiscardTimeout.name:
+            discardTimeout = value as? Duration ?? LoadSettings().discardTimeout
+        case StreamProperty<Duration>.httpContinueTimeout.name:
+            continueTimeout = value as? Duration ?? LoadSettings().continueTimeout
         case StreamProperty<HTTPLimits>.httpLimits.name: limits = value as? HTTPLimits ?? .default
         case StreamProperty<String>.httpHost.name:
             let text = value as? String
             if let text, !HTTPOrigin.isHost(text) { throw .invalidHost(text) }
             host = text
         // The stream itself enforces its read limit.
-        case StreamProperty<Duration>.readLimit.name: return false
+        case StreamProperty<Duration>.readTimeout.name: return false
         default:
             guard StreamKind.http.properties.honours(name) else { return false }
             properties.set(value, named: name)
@@ -131,11 +131,11 @@ struct LoadSettings: Sendable {
         case StreamProperty<Bool>.httpFollowsRedirects.name: followsRedirects
         case StreamProperty<CrossOriginPolicy>.httpCrossOriginPolicy.name: crossOrigin
         case StreamProperty<Bool>.httpDecodesContent.name: decodesContent
-        case StreamProperty<Int64>.httpDecodedLimit.name: decodedLimit
-        case StreamProperty<Duration>.httpTotalLimit.name: totalLimit
-        case StreamProperty<Duration>.httpResponseLimit.name: responseLimit
-        case StreamProperty<Duration>.httpDiscardLimit.name: discardLimit
-        case StreamProperty<Duration>.httpContinueLimit.name: continueLimit
+        case StreamProperty<Int64>.httpDecodedLength.name: decodedLength
+        case StreamProperty<Duration>.httpTotalTimeout.name: totalTimeout
+        case StreamProperty<Duration>.httpResponseTimeout.name: responseTimeout
+        case StreamProperty<Duration>.httpDiscardTimeout.name: discardTimeout
+        case StreamProperty<Duration>.httpContinueTimeout.name: continueTimeout
         case StreamProperty<HTTPLimits>.httpLimits.name: limits
         case StreamProperty<String>.httpHost.name: host
         default: properties.value(named: name)

@@ -29,7 +29,7 @@ import Testing
     /// A handler that ignores the time-out of its own write.
     @Test func nothingFollowsAResponseThatWasCutOff() async throws {
         let (written, signal) = AsyncStream<Void>.makeStream()
-        let text = try await serving(server { $0.writeLimit = .milliseconds(50) }) { exchange in
+        let text = try await serving(server { $0.writeTimeout = .milliseconds(50) }) { exchange in
             try await exchange.begin(HTTPResponse(status: .ok))
             try? await exchange.write([UInt8](repeating: 65, count: 64 << 20))
             signal.finish()
@@ -166,8 +166,8 @@ import Testing
     @Test func tooSlow() async throws {
         for request in ["GET / HT", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na"] {
             let server = try server {
-                $0.headLimit = .milliseconds(100)
-                $0.bodyLimit = .milliseconds(100)
+                $0.headTimeout = .milliseconds(100)
+                $0.bodyTimeout = .milliseconds(100)
             }
             let found = try await serving(server) { pair in
                 try await pair.output.writeAll(Array(request.utf8))
@@ -175,14 +175,14 @@ import Testing
             }
             #expect(statuses(found) == ["408"])
         }
-        let idle = try await serving(try server { $0.idleLimit = .milliseconds(100) }) { try await readAll($0) }
+        let idle = try await serving(try server { $0.idleTimeout = .milliseconds(100) }) { try await readAll($0) }
         #expect(idle == "")
     }
 
     /// The rest of the head has arrived already, so no read waits; but the time limit has passed after the first read.
     @Test func aHeadThatIsLateIsRefusedWithoutAWait() async throws {
         let fields = String(repeating: "X: \(String(repeating: "x", count: 900))\r\n", count: 60)
-        let server = try server { $0.headLimit = .zero }
+        let server = try server { $0.headTimeout = .zero }
         let found = try await serving(server) { pair in
             try? await pair.output.writeAll(Array("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n".utf8))
             try? await pair.output.finish()
@@ -194,7 +194,7 @@ import Testing
     /// Each byte arrives when the previous one has been read: each wait is short, but their sum is long.
     @Test func inTimeButSlow() async throws {
         let server = try server {
-            $0.bodyLimit = .milliseconds(50)
+            $0.bodyTimeout = .milliseconds(50)
             $0.minimumBodyRate = .max
         }
         let count = 200_000
@@ -307,7 +307,7 @@ import Testing
         let next = "GET /2 HTTP/1.1\r\nHost: a\r\n\r\n"
         let handler: HTTPServer.Handler = { try await $0.respond(.ok) }
         var strict = HTTPServer.Configuration()
-        strict.unreadLimit = 999
+        strict.unreadLength = 999
         #expect(statuses(try await answers(request + next, .init(), handler)) == ["200", "200"])
         #expect(statuses(try await answers(request + next, strict, handler)) == ["200"])
     }
@@ -400,7 +400,7 @@ import Testing
     @Test func aHandlerThatSendsNothingIsCancelledAfterItsClientHasEndedItsOutput() async throws {
         let (begun, cancelled) = (OneShot<Void>(), OneShot<Void>())
         let rest = try await serving(
-            server { $0.halfClosedLimit = .milliseconds(20) }, waitingHandler(begun, cancelled)
+            server { $0.halfClosedTimeout = .milliseconds(20) }, waitingHandler(begun, cancelled)
         ) { pair in
             try await pair.output.writeAll(Self.request)
             try await pair.output.finish()

@@ -52,12 +52,12 @@ import Testing
 
     @Test(
         "a property of connections that the configuration decides is refused",
-        arguments: ["readLimit", "writeLimit", "tls"])
+        arguments: ["readTimeout", "writeTimeout", "tls"])
     func decidedProperties(_ property: String) {
         var configuration = HTTPServer.Configuration()
         switch property {
-        case "readLimit": configuration.connections.properties[.readLimit] = .seconds(1)
-        case "writeLimit": configuration.connections.properties[.writeLimit] = .seconds(1)
+        case "readTimeout": configuration.connections.properties[.readTimeout] = .seconds(1)
+        case "writeTimeout": configuration.connections.properties[.writeTimeout] = .seconds(1)
         default:
             var other = TLSConfiguration()
             other.minimumVersion = .tls13
@@ -113,29 +113,29 @@ import Testing
         Row(
             field: "limits", client: sending(last), usual: "200", changed: "431", change: { $0.limits.fieldCount = 1 }),
         Row(
-            field: "headLimit", client: sending("GET / HTTP/1.1\r\n", then: "Host: a\r\nConnection: close\r\n\r\n"),
-            usual: "200", changed: "408", change: { $0.headLimit = .milliseconds(50) }),
+            field: "headTimeout", client: sending("GET / HTTP/1.1\r\n", then: "Host: a\r\nConnection: close\r\n\r\n"),
+            usual: "200", changed: "408", change: { $0.headTimeout = .milliseconds(50) }),
         Row(
-            field: "idleLimit", client: sending("", then: last), usual: "200", changed: "",
-            change: { $0.idleLimit = .milliseconds(50) }),
+            field: "idleTimeout", client: sending("", then: last), usual: "200", changed: "",
+            change: { $0.idleTimeout = .milliseconds(50) }),
         Row(
-            field: "bodyLimit",
+            field: "bodyTimeout",
             client: sending("PUT / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\na", then: "b"),
-            usual: "200", changed: "408", change: { $0.bodyLimit = .milliseconds(50) },
+            usual: "200", changed: "408", change: { $0.bodyTimeout = .milliseconds(50) },
             handler: { exchange in
                 _ = try await exchange.body()
                 try await exchange.respond(.ok)
             }),
         Row(
             // The handler waits for a permission, which the client gives only if the field was not changed.
-            field: "halfClosedLimit",
+            field: "halfClosedTimeout",
             client: { pair, isChanged in
                 try await pair.output.writeAll(Array(last.utf8))
                 try await pair.output.finish()
                 if !isChanged { permissions.continuation.yield() }
                 return try await statuses(pair)
             },
-            usual: "200", changed: "", change: { $0.halfClosedLimit = .milliseconds(1) },
+            usual: "200", changed: "", change: { $0.halfClosedTimeout = .milliseconds(1) },
             handler: { exchange in
                 for await _ in permissions.stream { break }
                 try await exchange.respond(.ok)
@@ -156,14 +156,14 @@ import Testing
                     // The connection was closed in the middle.
                 }
                 return sent == count ? "whole" : "cut off"
-            }, usual: "whole", changed: "cut off", both: { $0.bodyLimit = .seconds(3) },
+            }, usual: "whole", changed: "cut off", both: { $0.bodyTimeout = .seconds(3) },
             change: { $0.minimumBodyRate = .max },
             handler: { exchange in
                 try await exchange.begin(HTTPResponse(status: .ok))
                 while case let piece = try await exchange.readBody(), !piece.isEmpty { try await exchange.write([33]) }
             }),
         Row(
-            field: "writeLimit",
+            field: "writeTimeout",
             client: { pair, isChanged in
                 written.withLock { $0 = [] }
                 try await pair.output.writeAll(Array(last.utf8))
@@ -172,7 +172,7 @@ import Testing
                     if let outcome = written.withLock(\.first) { return outcome }
                     await Task.yield()
                 }
-            }, usual: "written", changed: "timed out", change: { $0.writeLimit = .milliseconds(50) },
+            }, usual: "written", changed: "timed out", change: { $0.writeTimeout = .milliseconds(50) },
             handler: { exchange in
                 try await exchange.begin(HTTPResponse(status: .ok))
                 do throws(StreamError) {
@@ -199,7 +199,7 @@ import Testing
                     // The connection was closed in the middle.
                 }
                 return last == Array("0\r\n\r\n".utf8) ? "whole" : "cut off"
-            }, usual: "whole", changed: "cut off", both: { $0.writeLimit = .seconds(1) },
+            }, usual: "whole", changed: "cut off", both: { $0.writeTimeout = .seconds(1) },
             change: { $0.minimumResponseRate = .max },
             handler: { exchange in
                 try await exchange.begin(HTTPResponse(status: .ok))
@@ -207,13 +207,13 @@ import Testing
                 repeat { try await exchange.write(piece) } while "\(exchange.request.target)" == "/endless"
             }),
         Row(
-            field: "unreadLimit",
+            field: "unreadLength",
             client: sendingAll("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n\(filler)\(last)"),
-            usual: "200 200", changed: "200", change: { $0.unreadLimit = 99 }),
+            usual: "200 200", changed: "200", change: { $0.unreadLength = 99 }),
         Row(
             // After its last response the server reads what the client still sends, for a limited time; then it resets the
             // connection.
-            field: "lingerLimit",
+            field: "lingerTimeout",
             client: { pair, isChanged in
                 try await pair.output.writeAll(Array("nonsense\r\n\r\n".utf8))
                 guard try await statuses(pair) == "400" else { return "no refusal" }
@@ -226,8 +226,8 @@ import Testing
                 } catch {
                     return "reset"
                 }
-            }, usual: "taken", changed: "reset", both: { $0.lingerLimit = .seconds(3600) },
-            change: { $0.lingerLimit = .zero }),
+            }, usual: "taken", changed: "reset", both: { $0.lingerTimeout = .seconds(3600) },
+            change: { $0.lingerTimeout = .zero }),
         Row(
             field: "keepsConnections", client: sendingAll(get + last), usual: "200 200", changed: "200",
             change: { $0.keepsConnections = false }),

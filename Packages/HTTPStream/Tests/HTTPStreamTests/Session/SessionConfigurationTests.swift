@@ -40,12 +40,14 @@ import Testing
     /// No wait that a server can prolong is unlimited by default.
     @Test func waitsHaveLimitsByDefault() {
         let session = HTTPSession.Configuration()
-        #expect(session.responseLimit == .seconds(75) && session.readLimit == .seconds(75))
-        #expect(session.bodyLimit == .seconds(600) && session.discardLimit == .seconds(5))
+        #expect(session.responseTimeout == .seconds(75) && session.readTimeout == .seconds(75))
+        #expect(session.bodyTimeout == .seconds(600) && session.discardTimeout == .seconds(5))
         let load = LoadSettings()
-        #expect(load.discardLimit == .seconds(5) && load.continueLimit == .seconds(1))
+        #expect(load.discardTimeout == .seconds(5) && load.continueTimeout == .seconds(1))
         let server = HTTPServer.Configuration()
-        for limit in [server.headLimit, server.idleLimit, server.bodyLimit, server.writeLimit, server.lingerLimit] {
+        for limit in [
+            server.headTimeout, server.idleTimeout, server.bodyTimeout, server.writeTimeout, server.lingerTimeout,
+        ] {
             #expect(limit > .zero && limit <= .seconds(60))
         }
     }
@@ -56,12 +58,12 @@ import Testing
         var configuration = HTTPSession.Configuration()
         Self.login(&configuration)
         configuration.pool = HTTPConnectionPool()
-        configuration.totalLimit = .seconds(3600)
+        configuration.totalTimeout = .seconds(3600)
         configuration.onRequest = { stream in streams.withLock { $0.append(stream) } }
         let redirect = "HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n"
         let server = try TurnServer([Self.asks + "no", redirect, Self.ok])
         #expect(try await Self.outcome(HTTPSession(configuration), server) == "200 ok")
-        let limits = streams.withLock { $0 }.compactMap { $0[.httpTotalLimit] }
+        let limits = streams.withLock { $0 }.compactMap { $0[.httpTotalTimeout] }
         #expect(limits.count == 3)
         #expect(zip([.seconds(3600)] + limits, limits).allSatisfy { $0 > $1 })
     }
@@ -240,18 +242,19 @@ import Testing
             }, usual: "failed []", changed: "200 ok [true]",
             change: { $0.crossOrigin = CrossOriginPolicy(fields: ["X-Mine"], sendsBody: true) }),
         Row(
-            field: "responseLimit", load: holding("|" + ok), usual: "200 ok 1", changed: "timed out",
-            change: { $0.responseLimit = .milliseconds(50) }),
+            field: "responseTimeout", load: holding("|" + ok), usual: "200 ok 1", changed: "timed out",
+            change: { $0.responseTimeout = .milliseconds(50) }),
         Row(
             // The rest of the unneeded body never arrives: the login continues over another connection.
-            field: "discardLimit", load: holding(asks + "n|o", ok), usual: "200 ok 1", changed: "200 ok 2", both: login,
-            change: { $0.discardLimit = .milliseconds(50) }),
+            field: "discardTimeout", load: holding(asks + "n|o", ok), usual: "200 ok 1", changed: "200 ok 2",
+            both: login,
+            change: { $0.discardTimeout = .milliseconds(50) }),
         Row(
-            field: "readLimit", load: holding("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok|!"),
-            usual: "200 ok! 1", changed: "timed out", change: { $0.readLimit = .milliseconds(50) }),
+            field: "readTimeout", load: holding("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok|!"),
+            usual: "200 ok! 1", changed: "timed out", change: { $0.readTimeout = .milliseconds(50) }),
         Row(
-            field: "bodyLimit", load: holding("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok|!"),
-            usual: "200 ok! 1", changed: "timed out", change: { $0.bodyLimit = .milliseconds(50) }),
+            field: "bodyTimeout", load: holding("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok|!"),
+            usual: "200 ok! 1", changed: "timed out", change: { $0.bodyTimeout = .milliseconds(50) }),
         Row(
             field: "pool",
             load: { session, _ in
@@ -289,8 +292,8 @@ import Testing
             field: "limits", load: loading(ok), usual: "200 ok", changed: "failed",
             change: { $0.limits.headLength = 10 }),
         Row(
-            field: "totalLimit", load: holding("|" + ok), usual: "200 ok 1", changed: "timed out",
-            change: { $0.totalLimit = .milliseconds(50) }),
+            field: "totalTimeout", load: holding("|" + ok), usual: "200 ok 1", changed: "timed out",
+            change: { $0.totalTimeout = .milliseconds(50) }),
         Row(
             field: "retries",
             load: { session, _ in
@@ -313,9 +316,10 @@ import Testing
                 let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
                 let stream = try await session.open(HTTPRequest(method: .get, url: url))
                 defer { stream.close() }
-                return "\(stream[.openLimit] ?? .zero)"
-            }, usual: "\(StreamProperty<Duration>.openLimit.defaultValue ?? .zero)", changed: "\(Duration.seconds(7))",
-            change: { $0.properties[.openLimit] = .seconds(7) }),
+                return "\(stream[.openTimeout] ?? .zero)"
+            }, usual: "\(StreamProperty<Duration>.openTimeout.defaultValue ?? .zero)",
+            changed: "\(Duration.seconds(7))",
+            change: { $0.properties[.openTimeout] = .seconds(7) }),
         Row(
             field: "onRequest",
             load: { session, _ in

@@ -150,11 +150,11 @@ import Testing
     private static let decided: [@Sendable (StreamProperties) -> StreamProperties] = [
         { $0.with(.httpFollowsRedirects, true) }, { $0.with(.httpKeepsConnection, false) },
         { $0.with(.httpPool, HTTPConnectionPool()) }, { $0.with(.httpCrossOriginPolicy, CrossOriginPolicy()) },
-        { $0.with(.httpDiscardLimit, .seconds(1)) }, { $0.with(.httpDecodesContent, false) },
+        { $0.with(.httpDiscardTimeout, .seconds(1)) }, { $0.with(.httpDecodesContent, false) },
         { $0.with(.tls, TLSConfiguration()) }, { $0.with(.proxies, []) }, { $0.with(.httpLimits, .default) },
         { $0.with(.socksProxy, SOCKSProxy(host: "h", port: 1)) }, { $0.with(.httpProxySettings, ProxySettings()) },
-        { $0.with(.httpTotalLimit, .seconds(1)) }, { $0.with(.httpResponseLimit, .seconds(1)) },
-        { $0.with(.readLimit, .seconds(1)) },
+        { $0.with(.httpTotalTimeout, .seconds(1)) }, { $0.with(.httpResponseTimeout, .seconds(1)) },
+        { $0.with(.readTimeout, .seconds(1)) },
     ]
 
     @Test("the properties cannot contain one that the configuration has a member for", arguments: decided.indices)

@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test("the total limit ends a wait, although the body's closure has not returned") func timeLimit() async throws {
-        try await withHangingBody(totalLimit: .milliseconds(1)) { _, observer, _ in
+        try await withHangingBody(totalTimeout: .milliseconds(1)) { _, observer, _ in
             let hasFired = try await observer.hasFired.value()
             #expect(hasFired)
         } afterwards: { error in
@@ -154,7 +154,7 @@ import Testing
     /// Calls `body` while a thread opens a load whose body's closure does not return, and `afterwards` with the error of that
     /// thread.
     private func withHangingBody(
-        totalLimit: Duration? = nil,
+        totalTimeout: Duration? = nil,
         _ body: (HTTPExchange, Observer, _ canReturn: DispatchSemaphore) async throws -> Void,
         afterwards: (StreamError?) -> Void
     ) async throws {
@@ -170,7 +170,7 @@ import Testing
         }
         let request = try HTTPRequest(method: .put, url: url)
         let exchange = HTTPExchange(request, body: requestBody, loop: .shared)
-        _ = try exchange.setProperty(totalLimit, named: StreamProperty<Duration>.httpTotalLimit.name)
+        _ = try exchange.setProperty(totalTimeout, named: StreamProperty<Duration>.httpTotalTimeout.name)
         let opening = Task {
             try await Self.onThread { () -> StreamError? in
                 do throws(StreamError) {
@@ -204,7 +204,7 @@ import Testing
         try request.fields.set("100-continue", for: .expect)
         let stream = ReadStream(request: request, body: .stream(once: ReadStream(bytes: [1, 2, 3]), length: 3))
         try stream.set(.httpFollowsRedirects, to: true)
-        try stream.set(.httpContinueLimit, to: .seconds(60))
+        try stream.set(.httpContinueTimeout, to: .seconds(60))
         try stream.open()
         await #expect(throws: StreamError.bodyNotRepeatable(307)) { try await stream.response() }
         #expect(server.requests.count == 2)

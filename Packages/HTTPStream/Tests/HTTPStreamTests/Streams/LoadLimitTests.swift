@@ -37,7 +37,7 @@ import Testing
         let body = HTTPBody.stream(length: 20) { ReadStream(transport: Source()) }
         var load = HTTPLoad(try HTTPRequest(method: .put, url: url), body: body, loop: .shared)
         defer { load.close() }
-        load.settings.responseLimit = .seconds(60)
+        load.settings.responseTimeout = .seconds(60)
         var second: BodyFetch?
         // The response may arrive before the load needs the second part.
         while load.response == nil || second == nil {
@@ -83,10 +83,10 @@ import Testing
         let (socket, url) = try Self.deafServer()
         defer { socket.invalidate() }
         let stream = ReadStream(request: try HTTPRequest(method: .put, url: url), body: .bytes(Self.body))
-        if !isLate { try stream.set(.writeLimit, to: .milliseconds(20)) }
+        if !isLate { try stream.set(.writeTimeout, to: .milliseconds(20)) }
         try stream.open()
-        if isLate { try stream.set(.writeLimit, to: .milliseconds(20)) }
-        #expect(stream[.writeLimit] == .milliseconds(20))
+        if isLate { try stream.set(.writeTimeout, to: .milliseconds(20)) }
+        #expect(stream[.writeTimeout] == .milliseconds(20))
         let error = await #expect(throws: StreamError.self) { _ = try await stream.response() }
         #expect(error == .timedOut && error?.description.contains("sending the request") == true)
         #expect((stream[.httpBodyBytesSent] ?? .max) < Self.body.count)
@@ -115,7 +115,7 @@ import Testing
         defer { serving.cancel() }
         let url = try #require(URL(string: "http://127.0.0.1:\(server.port ?? 0)/"))
         let stream = ReadStream(request: try HTTPRequest(method: .put, url: url), body: .bytes(Self.body))
-        try stream.set(.writeLimit, to: .seconds(30))
+        try stream.set(.writeTimeout, to: .seconds(30))
         try stream.open()
         #expect(try await stream.readAll(limit: 100) == Array("\(Self.body.count)".utf8))
     }

@@ -160,7 +160,7 @@ import Testing
         let server = try TurnServer(["HTTP/1.1 100 Continue\r\n\r\n", Self.asks, Self.ok])
         // The body must not be sent before the server has answered the head.
         let session = Self.session {
-            $0.properties[.httpContinueLimit] = .seconds(60)
+            $0.properties[.httpContinueTimeout] = .seconds(60)
         }
         let url = try #require(URL(string: "http://joe:pw@127.0.0.1:\(server.port)/"))
         let body = HTTPBody.stream(once: ReadStream(bytes: [1, 2, 3]), length: 3)
@@ -178,7 +178,7 @@ import Testing
         let server = try TurnServer([
             "HTTP/1.1 100 Continue\r\n\r\n", redirect(303, "/a"), redirect(302, "/b"), Self.asks, Self.ok,
         ])
-        let session = Self.session { $0.properties[.httpContinueLimit] = .seconds(60) }
+        let session = Self.session { $0.properties[.httpContinueTimeout] = .seconds(60) }
         let url = try #require(URL(string: "http://joe:pw@127.0.0.1:\(server.port)/"))
         let body = HTTPBody.stream(once: ReadStream(bytes: [1, 2, 3]), length: 3)
         let response = try await session.load(HTTPRequest(method: .post, url: url), body: body)
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test("a response's body has at most as many bytes as the caller allows", arguments: [4, 3])
-    func bodyLimit(_ limit: Int) async throws {
+    func bodyTimeout(_ limit: Int) async throws {
         let server = try TurnServer(["HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody"])
         let request = try HTTPRequest(
             method: .get, url: #require(URL(string: "http://127.0.0.1:\(server.port)/")))

@@ -147,7 +147,7 @@ extension HostLookup {
 
     /// Looks up the names, the canonical name first.
     ///
-    /// Without a deadline, the resolvers of this package give up after ``SystemResolver/reverseLimit``.
+    /// Without a deadline, the resolvers of this package give up after ``SystemResolver/reverseTimeout``.
     ///
     /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/cancelled`` if the task or the lookup is
     ///   cancelled.

@@ -30,7 +30,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
     public static let idleTime: Duration = .seconds(10)
     /// The time limit of a lookup of names without a deadline: 5 s. Reverse lookups of private addresses often hang,
     /// because upstream servers do not answer them.
-    public static let reverseLimit: Duration = .seconds(5)
+    public static let reverseTimeout: Duration = .seconds(5)
 
     private struct Question: Hashable {
         let name: String
@@ -38,7 +38,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
     }
 
     private let calls: SystemCalls
-    private let reverseLimit: Duration
+    private let reverseTimeout: Duration
     private let lookups: LookupFlights<Question, [IPAddress]>
     private let reverse: LookupFlights<NameQuery, [String]>
 
@@ -48,9 +48,9 @@ public final class SystemResolver: Resolver, ReverseResolver {
         self.init(calls: .libc, threads: threads)
     }
 
-    init(calls: SystemCalls, threads: BlockingThreads, reverseLimit: Duration = SystemResolver.reverseLimit) {
+    init(calls: SystemCalls, threads: BlockingThreads, reverseTimeout: Duration = SystemResolver.reverseTimeout) {
         self.calls = calls
-        self.reverseLimit = reverseLimit
+        self.reverseTimeout = reverseTimeout
         lookups = LookupFlights(threads: threads) { Self.addresses($0, calls) }
         reverse = LookupFlights(threads: threads) { calls.names($0) }
     }
@@ -102,7 +102,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
         of subject: NameQuery, until deadline: ContinuousClock.Instant?,
         _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
     ) -> LookupToken {
-        reverse.ask(subject, until: deadline ?? .now + reverseLimit) { result in
+        reverse.ask(subject, until: deadline ?? .now + reverseTimeout) { result in
             handler(result.mapError { $0.about(subject.description) })
         }
     }

@@ -21,8 +21,8 @@ internal import EventLoops
 ///
 /// Equal concurrent questions share one query. Answers are cached only if `cacheLimit` is positive.
 public final class WireResolver: Resolver, ReverseResolver {
-    /// The time limit of a lookup of names without a deadline: ``SystemResolver/reverseLimit``.
-    public static let reverseLimit = SystemResolver.reverseLimit
+    /// The time limit of a lookup of names without a deadline: ``SystemResolver/reverseTimeout``.
+    public static let reverseTimeout = SystemResolver.reverseTimeout
 
     /// The maximum number of addresses of each family that a lookup of addresses returns.
     ///
@@ -31,7 +31,7 @@ public final class WireResolver: Resolver, ReverseResolver {
 
     let client: DNSClient
     private let fixedHosts: HostsFile?
-    private let reverseLimit: Duration
+    private let reverseTimeout: Duration
     private let flights: LookupFlights<DNSQuestion, DNSAnswer>
 
     /// Creates a resolver.
@@ -43,14 +43,15 @@ public final class WireResolver: Resolver, ReverseResolver {
     public convenience init(
         configuration: ResolverConfiguration? = nil, hosts: HostsFile? = nil, cacheLimit: Int = 0
     ) {
-        self.init(configuration: configuration, hosts: hosts, cacheLimit: cacheLimit, reverseLimit: Self.reverseLimit)
+        self.init(
+            configuration: configuration, hosts: hosts, cacheLimit: cacheLimit, reverseTimeout: Self.reverseTimeout)
     }
 
-    init(configuration: ResolverConfiguration?, hosts: HostsFile?, cacheLimit: Int, reverseLimit: Duration) {
+    init(configuration: ResolverConfiguration?, hosts: HostsFile?, cacheLimit: Int, reverseTimeout: Duration) {
         let client = DNSClient(configuration: configuration, cacheLimit: cacheLimit)
         self.client = client
         fixedHosts = hosts
-        self.reverseLimit = reverseLimit
+        self.reverseTimeout = reverseTimeout
         flights = LookupFlights { question, complete in
             let task = Task(executorPreference: EventLoop.shared) { complete(await client.answer(to: question)) }
             return LookupToken {
@@ -138,7 +139,7 @@ public final class WireResolver: Resolver, ReverseResolver {
         _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
     ) -> LookupToken {
         let search = NameSearch(
-            resolver: self, subject: subject, hosts: hosts, deadline: deadline ?? .now + reverseLimit)
+            resolver: self, subject: subject, hosts: hosts, deadline: deadline ?? .now + reverseTimeout)
         // Nil if the lookup was cancelled before.
         let answer = OneShot<Result<[String], ResolverError>?>()
         answer.onValue { if let result = $0 { handler(result) } }

@@ -48,7 +48,7 @@ struct LadderDriver: Sendable {
             }
             guard let url = target.url else { return await run(target.through(.direct)).diagnosis }
             let left = ContinuousClock.now.duration(to: end) / .milliseconds(1)
-            script.timeLimit = min(script.timeLimit, .milliseconds(Int(max(0, left))))
+            script.timeout = min(script.timeout, .milliseconds(Int(max(0, left))))
             let routes = try await script.choices(for: url).map { target.through($0) }
             return await diagnose(routes, knowing: LadderFacts())
         } catch {

@@ -160,7 +160,7 @@ struct Exchange: Sendable {
         _ pair: StreamPair, tls: TLSConfiguration?, _ failed: (StreamError) -> ExchangeOutcome
     ) async throws(EarlyEnd) {
         do throws(StreamError) {
-            try pair.set(.openLimit, to: try limit(options.connectionLimit))
+            try pair.set(.openTimeout, to: try limit(options.connectionTimeout))
             if let tls { try pair.set(.tls, to: tls) }
             try pair.open()
             try await pair.output.opened()
@@ -243,7 +243,7 @@ struct Exchange: Sendable {
         var parser = HeadParser(.response, leniency: .client)
         var buffer = [UInt8](repeating: 0, count: 4096)
         // One limit for the whole head: a server must not delay it byte by byte, or with interim responses without end.
-        let end = min(deadline, .now + options.responseLimit)
+        let end = min(deadline, .now + options.responseTimeout)
         var interim = 0
         while true {
             var final: HTTPResponse?
@@ -266,7 +266,7 @@ struct Exchange: Sendable {
                 }
                 return .answered(answer)
             }
-            try input.set(.readLimit, to: try left(until: end))
+            try input.set(.readTimeout, to: try left(until: end))
             let count = try await input.read(into: &buffer)
             guard count > 0 else { return bytes.isEmpty ? .unanswered(.closedByServer) : .wrongProtocol }
             bytes += buffer[..<count]
@@ -281,7 +281,7 @@ struct Exchange: Sendable {
         var body = try ExchangeBody(of: head, upTo: limit)
         if try body.receive(bytes) { return body.bytes }
         while true {
-            try input.set(.readLimit, to: try left(until: end))
+            try input.set(.readTimeout, to: try left(until: end))
             let more = try await input.read(upTo: 65536)
             if try more.isEmpty ? body.receiveEnd() : body.receive(more) { return body.bytes }
         }
@@ -291,7 +291,7 @@ struct Exchange: Sendable {
     private func greeting(from input: ReadStream, after first: [UInt8]) async -> ExchangeOutcome {
         var bytes = first
         var buffer = [UInt8](repeating: 0, count: 512)
-        let end = min(deadline, .now + options.responseLimit)
+        let end = min(deadline, .now + options.responseTimeout)
         do throws(StreamError) {
             while bytes.count < Exchange.maxGreetingLength {
                 if bytes.count >= 4 {
@@ -299,7 +299,7 @@ struct Exchange: Sendable {
                     let isReply = digits.count == 3 && [0x20, 0x2D].contains(bytes[3]) && (1...5).contains(digits[0])
                     return isReply ? .greeted(digits.reduce(0) { $0 * 10 + $1 }) : .wrongProtocol
                 }
-                try input.set(.readLimit, to: try left(until: end))
+                try input.set(.readTimeout, to: try left(until: end))
                 let count = try await input.read(into: &buffer)
                 guard count > 0 else { return bytes.isEmpty ? .unanswered(.closedByServer) : .wrongProtocol }
                 bytes += buffer[..<count]

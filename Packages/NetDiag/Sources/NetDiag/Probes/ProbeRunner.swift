@@ -64,7 +64,7 @@ struct ProbeRunner: Sendable {
         _ server: SocketAddress, _ name: String, _ transport: NameTransport, _ deadline: ContinuousClock.Instant
     ) async -> NameServerAnswer {
         var configuration = ResolverConfiguration(servers: [server])
-        configuration.timeout = options.nameServerLimit / 2
+        configuration.timeout = options.nameServerTimeout / 2
         configuration.attempts = 2
         configuration.usesTCPOnly = transport == .tcp
         let resolver = WireResolver(configuration: configuration, hosts: HostsFile(parsing: ""))
@@ -91,7 +91,7 @@ struct ProbeRunner: Sendable {
         let pair = StreamPair(address: address)
         defer { pair.close() }
         do throws(StreamError) {
-            try pair.set(.openLimit, to: left)
+            try pair.set(.openTimeout, to: left)
             try pair.open()
             try await pair.output.opened()
             return nil

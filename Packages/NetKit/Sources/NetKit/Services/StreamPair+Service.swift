@@ -13,7 +13,7 @@ extension StreamPair {
     /// try pair.open()          // resolves host, port and addresses; reads and writes wait for them
     /// ```
     ///
-    /// Resolving has no time limit of its own, since an absent service does not respond; `StreamProperty/openLimit`, if set,
+    /// Resolving has no time limit of its own, since an absent service does not respond; `StreamProperty/openTimeout`, if set,
     /// covers resolving and connecting together. TLS verifies the service's host name. If no address accepts a connection, the
     /// engine queries the service again; a service that is gone disappears from all browsers (`ServiceResolver.reconfirm()`).
     /// Replaces `CFStreamCreatePairWithSocketToNetService` and `NetService.getInputStream`.

@@ -75,17 +75,17 @@ extension PropertyEffect {
             _ = try await stream.readAll(limit: 10)
             return pool.idleCount == 1
         },
-        http("httpTotalLimit") {
+        http("httpTotalTimeout") {
             let peer = try SilentPeer()
             let stream = try ReadStream(httpURL: try #require(URL(string: "http://127.0.0.1:\(peer.port)/")))
-            try stream.set(.httpTotalLimit, to: .milliseconds(1))
+            try stream.set(.httpTotalTimeout, to: .milliseconds(1))
             try stream.open()
             return await Subject.reader(stream).failureOfReading() == .timedOut
         },
-        http("httpResponseLimit") {
+        http("httpResponseTimeout") {
             let peer = try SilentPeer()
             let stream = try ReadStream(httpURL: try #require(URL(string: "http://127.0.0.1:\(peer.port)/")))
-            try stream.set(.httpResponseLimit, to: .milliseconds(1))
+            try stream.set(.httpResponseTimeout, to: .milliseconds(1))
             try stream.open()
             return await Subject.reader(stream).failureOfReading() == .timedOut
         },
@@ -119,7 +119,7 @@ extension PropertyEffect {
             _ = try await stream.response()
             return server.requests.first?.contains("Host: www.example.org\r\n") == true
         },
-        http("httpDiscardLimit") {
+        http("httpDiscardTimeout") {
             // The redirect announces a body that does not arrive.
             for (limit, isFollowed) in [(Duration.milliseconds(1), true), (.seconds(3600), false)] {
                 let target = try AnsweringServer(none)
@@ -129,22 +129,22 @@ extension PropertyEffect {
                 try stream.set(.httpFollowsRedirects, to: true)
                 try stream.set(.httpKeepsConnection, to: true)
                 try stream.set(.httpPool, to: HTTPConnectionPool())
-                try stream.set(.httpDiscardLimit, to: limit)
-                if !isFollowed { try stream.set(.httpTotalLimit, to: .milliseconds(50)) }
+                try stream.set(.httpDiscardTimeout, to: limit)
+                if !isFollowed { try stream.set(.httpTotalTimeout, to: .milliseconds(50)) }
                 try stream.open()
                 let response = try? await stream.response()
                 if (response?.status.code == 204) != isFollowed { return false }
             }
             return true
         },
-        http("httpContinueLimit") {
+        http("httpContinueTimeout") {
             let peer = try SilentPeer()
             var request = try HTTPRequest(
                 method: .put, url: try #require(URL(string: "http://127.0.0.1:\(peer.port)/")))
             try request.fields.set("100-continue", for: .expect)
             let stream = ReadStream(request: request, body: .bytes(Array("the body".utf8)))
             defer { stream.close() }
-            try stream.set(.httpContinueLimit, to: .milliseconds(1))
+            try stream.set(.httpContinueTimeout, to: .milliseconds(1))
             try stream.open()
             let reading = Task { _ = try? await stream.response() }
             defer { reading.cancel() }
@@ -156,7 +156,7 @@ extension PropertyEffect {
             }
             return true
         },
-        http("httpDecodedLimit") {
+        http("httpDecodedLength") {
             // A thousand times "a".
             let zlib: [UInt8] = [
                 0x78, 0xDA, 0x4B, 0x4C, 0x1C, 0x05, 0xA3, 0x60, 0x14, 0x0C, 0x77, 0x00, 0x00, 0xF9, 0xD8, 0x7A, 0xF8,
@@ -167,7 +167,7 @@ extension PropertyEffect {
                 defer { listener.stop(within: .zero) }
                 let stream = try ReadStream(httpURL: url)
                 try stream.set(.httpDecodesContent, to: true)
-                try stream.set(.httpDecodedLimit, to: limit)
+                try stream.set(.httpDecodedLength, to: limit)
                 try stream.open()
                 let body = try? await stream.readAll(limit: 2000)
                 if (body == [UInt8](repeating: 0x61, count: 1000)) != fits { return false }

@@ -27,7 +27,7 @@ extension PropertyEffect {
             // A connected socket reports only a handshake, which the limit ends.
             if [StreamKind.socket.name, StreamKind.accepted.name].contains(kind) {
                 try fixture.subject.set(.tls, to: named)
-                try fixture.subject.set(.openLimit, to: .milliseconds(1))
+                try fixture.subject.set(.openTimeout, to: .milliseconds(1))
             }
             try fixture.subject.begin()
             for await _ in lines { return true }

@@ -186,8 +186,8 @@ extension PropertyEffect {
 
     private static let limits = [
         PropertyEffect(
-            "readLimit",
-            of: connecting.filter { $0.honours(.readLimit) } + [
+            "readTimeout",
+            of: connecting.filter { $0.honours(.readTimeout) } + [
                 .readFile, .boundInput, .descriptor, .socket, .accepted, .unixSocket, .transport, .readTransport,
                 .layer,
             ]
@@ -200,13 +200,13 @@ extension PropertyEffect {
                 try #require(mkfifo(file.path, 0o600) == 0)
                 fixture = Fixture(.reader(ReadStream(path: file.path)), keeping: file)
             }
-            try fixture.subject.set(.readLimit, to: .milliseconds(1))
+            try fixture.subject.set(.readTimeout, to: .milliseconds(1))
             try fixture.subject.open()
             return await fixture.subject.failureOfReading() == .timedOut
         },
         PropertyEffect(
-            "writeLimit",
-            of: connecting.filter { $0.honours(.writeLimit) } + [
+            "writeTimeout",
+            of: connecting.filter { $0.honours(.writeTimeout) } + [
                 .writtenFile, .boundOutput, .descriptor, .socket, .accepted, .unixSocket, .transport,
                 .writtenTransport, .layer,
             ]
@@ -225,12 +225,12 @@ extension PropertyEffect {
                 try #require(pipe(&ends) == 0)
                 fixture = Fixture(.pair(StreamPair(descriptor: ends[1], ownership: .borrowed)))
             }
-            try fixture.subject.set(.writeLimit, to: .milliseconds(1))
+            try fixture.subject.set(.writeTimeout, to: .milliseconds(1))
             try fixture.subject.open()
             return await fixture.subject.failureOfWriting() == .timedOut
         },
         PropertyEffect(
-            "openLimit",
+            "openTimeout",
             of: connecting + [
                 .socket, .accepted, .unixSocket, .transport, .readTransport, .writtenTransport, .layer,
             ]
@@ -250,7 +250,7 @@ extension PropertyEffect {
                     try fixture.subject.set(.tls, to: named)
                 }
             }
-            try fixture.subject.set(.openLimit, to: .milliseconds(1))
+            try fixture.subject.set(.openTimeout, to: .milliseconds(1))
             try? fixture.subject.open()  // the limit may have passed by then
             return await fixture.subject.failureOfOpening()?.isPOSIX(ETIMEDOUT) == true
         },
@@ -379,7 +379,7 @@ extension PropertyEffect {
             defer { subject.close() }
             // With the default delay, only the first would be tried within the time limit of the test.
             try subject.set(.attemptDelay, to: .seconds(3600))
-            try subject.set(.openLimit, to: .milliseconds(20))
+            try subject.set(.openTimeout, to: .milliseconds(20))
             var early: StreamError?
             try? subject.open()
             early = await subject.failureOfOpening()
@@ -506,9 +506,9 @@ extension PropertyEffect {
             }
             return pool.idleCount == 0 && commands.contains { $0.hasPrefix("USER") }
         },
-        PropertyEffect("ftpReplyLimit", of: ftp) { kind in
+        PropertyEffect("ftpReplyTimeout", of: ftp) { kind in
             let fixture = try KindFixture.make(kind)
-            try fixture.subject.set(.ftpReplyLimit, to: .milliseconds(1))
+            try fixture.subject.set(.ftpReplyTimeout, to: .milliseconds(1))
             try? fixture.subject.open()  // the limit may have passed by then
             return await fixture.subject.failureOfOpening()?.isPOSIX(ETIMEDOUT) == true
         },

@@ -221,7 +221,7 @@ extension StreamListener {
                     let loop = nextLoop()
                     var properties = configuration.properties
                     if configuration.tls != nil { properties[.tls] = state.withLock { $0.tls } }
-                    properties[.openLimit] = configuration.handshakeLimit
+                    properties[.openTimeout] = configuration.handshakeTimeout
                     let pair = StreamPair(accepted, properties, loop: loop)
                     group.addTask(executorPreference: loop) { await self.serve(pair, accepted.peer, handler) }
                 } catch  where error == .closed || error == .cancelled {
@@ -274,7 +274,7 @@ extension StreamListener {
         public var tls: TLSConfiguration?
 
         /// The longest time that a client may take for the handshake. Default 10 s; zero for no limit.
-        public var handshakeLimit: Duration = .seconds(10)
+        public var handshakeTimeout: Duration = .seconds(10)
 
         /// The most connections at once, including those whose handshake is in progress. Default 4096; a number below 1
         /// counts as 1.
@@ -290,8 +290,8 @@ extension StreamListener {
         /// Properties of every connection (``StreamKind/accepted``): time limits, keep-alive, delay, service type. The
         /// listener's initializer throws if such a connection does not honour one of them.
         ///
-        /// ``StreamProperty/tls`` is used if ``tls`` is nil, and ``StreamProperty/openLimit`` replaces
-        /// ``handshakeLimit``.
+        /// ``StreamProperty/tls`` is used if ``tls`` is nil, and ``StreamProperty/openTimeout`` replaces
+        /// ``handshakeTimeout``.
         public var properties = StreamProperties()
 
         /// The loops whose threads serve the clients, in turn. Must not be empty. Default: the shared loop.
@@ -314,8 +314,8 @@ extension StreamListener.Configuration {
     var settled: Self {
         var settled = self
         settled.tls = tls ?? properties[.tls]
-        let limit = properties.value(named: StreamProperty<Duration>.openLimit.name) as? Duration
-        settled.handshakeLimit = limit ?? handshakeLimit
+        let limit = properties.value(named: StreamProperty<Duration>.openTimeout.name) as? Duration
+        settled.handshakeTimeout = limit ?? handshakeTimeout
         settled.maximumConnections = max(1, maximumConnections)
         return settled
     }

@@ -9,7 +9,7 @@ public import HostResolver
 /// try pair.open()          // starts the search; reads and writes wait for it
 /// ```
 ///
-/// A search has no time limit of its own. ``StreamProperty/openLimit`` covers searching and connecting together.
+/// A search has no time limit of its own. ``StreamProperty/openTimeout`` covers searching and connecting together.
 public protocol AddressFinder: Sendable {
     /// What is searched for, for reports and messages.
     var description: String { get }
@@ -190,7 +190,7 @@ struct FinderOpening: OpeningWork {
             return details.properties
         }
         if let deadline = search.deadline {
-            properties[.openLimit] = max(.milliseconds(1), Moment.now.duration(to: deadline))
+            properties[.openTimeout] = max(.milliseconds(1), Moment.now.duration(to: deadline))
         }
         return ConnectPlan(to: .addresses(addresses, name: found.name), properties, isLast: found.isComplete)
     }
@@ -201,7 +201,7 @@ struct FinderOpening: OpeningWork {
     }
 
     private func begin(_ connection: Connection) -> Search {
-        let limit = connection.details.withLock { $0.properties[.openLimit] } ?? .zero
+        let limit = connection.details.withLock { $0.properties[.openTimeout] } ?? .zero
         let step = connection.beginStep(.lookup(finder.description))
         let answer = Answer(loop: connection.point.loop)
         let token = finder.start { answer.put($0) }

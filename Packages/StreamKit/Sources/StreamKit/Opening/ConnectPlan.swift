@@ -25,7 +25,7 @@ final class ConnectPlan: Sendable {
             serviceType: properties[.serviceType], localAddress: properties[.localAddress])
         resolver = properties[.resolver] ?? SystemResolver.shared
         attemptDelay = properties[.attemptDelay] ?? .milliseconds(250)
-        let limit = properties[.openLimit] ?? .zero
+        let limit = properties[.openTimeout] ?? .zero
         deadline = limit > .zero ? .now + limit : nil
         tls = properties[.tls]
         closesDescriptor = properties[.closesDescriptor] ?? true

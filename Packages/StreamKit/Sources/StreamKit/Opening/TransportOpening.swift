@@ -2,7 +2,7 @@ internal import EventLoops
 internal import Glibc
 
 /// Opens a user's own transport, optionally with TLS on top.
-/// ``StreamProperty/openLimit``, which has a default, limits the time.
+/// ``StreamProperty/openTimeout``, which has a default, limits the time.
 struct TransportOpening: OpeningWork {
     let transport: any StreamTransport
     /// The half of the transport's wait point to wait at.
@@ -50,7 +50,7 @@ struct TransportOpening: OpeningWork {
     }
 
     private static func deadline(of connection: Connection) -> Moment? {
-        let property = StreamProperty<Duration>.openLimit
+        let property = StreamProperty<Duration>.openTimeout
         let limit = connection.value(named: property.name) as? Duration ?? property.defaultValue ?? .zero
         return limit > .zero ? .now + limit : nil
     }

@@ -82,18 +82,18 @@ extension StreamProperty where Value == (any Resolver) {
 
 extension StreamProperty where Value == Duration {
     /// The time limit for opening: name lookup, connecting, proxies and TLS together. Default 75 s; zero for no limit.
-    public static var openLimit: Self {
-        .init(setting: "StreamKit.openLimit", access: .beforeOpen, default: .seconds(75))
+    public static var openTimeout: Self {
+        .init(setting: "StreamKit.openTimeout", access: .beforeOpen, default: .seconds(75))
     }
 
     /// The longest time that a read waits for a first byte. Default nil; nil and zero mean no limit.
     ///
     /// A read that exceeds it consumes nothing, and the stream stays usable.
-    public static var readLimit: Self { .init(setting: "StreamKit.readLimit", access: .always) }
+    public static var readTimeout: Self { .init(setting: "StreamKit.readTimeout", access: .always) }
 
     /// The longest time that a write waits for room. Default nil; nil and zero mean no limit. A write that exceeds it
     /// fails the stream.
-    public static var writeLimit: Self { .init(setting: "StreamKit.writeLimit", access: .always) }
+    public static var writeTimeout: Self { .init(setting: "StreamKit.writeTimeout", access: .always) }
 
     /// The time to wait for one address before the next one is tried in parallel (RFC 8305 §5). Default 250 ms.
     public static var attemptDelay: Self {

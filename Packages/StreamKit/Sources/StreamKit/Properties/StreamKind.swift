@@ -65,9 +65,9 @@ extension StreamPropertyTable {
         .connecting(.socksProxy)
         .connecting(.tls)
         .using(.attemptDelay)
-        .using(.openLimit)
-        .using(.readLimit)
-        .using(.writeLimit)
+        .using(.openTimeout)
+        .using(.readTimeout)
+        .using(.writeTimeout)
         .telling(.report)
         .telling(.tlsInformation)
         .logging
@@ -85,15 +85,15 @@ extension StreamPropertyTable {
     /// The properties of any stream on which TLS can be enabled before it opens.
     fileprivate static let secured = StreamPropertyTable()
         .connecting(.tls)
-        .using(.openLimit)
-        .using(.readLimit)
-        .using(.writeLimit)
+        .using(.openTimeout)
+        .using(.readTimeout)
+        .using(.writeTimeout)
         .telling(.exporterBinding)
         .telling(.serverEndPointBinding)
         .telling(.tlsInformation)
 
-    fileprivate static let reading = StreamPropertyTable().using(.readLimit)
-    fileprivate static let writing = StreamPropertyTable().using(.writeLimit)
+    fileprivate static let reading = StreamPropertyTable().using(.readTimeout)
+    fileprivate static let writing = StreamPropertyTable().using(.writeTimeout)
 
     #if Logging
     fileprivate var logging: Self { using(.logger) }
@@ -164,11 +164,11 @@ extension StreamKind {
 
     /// `ReadStream(transport:)`: one direction, so without TLS.
     public static let readTransport = StreamKind(
-        "a custom transport for reading", .reading.using(.openLimit))
+        "a custom transport for reading", .reading.using(.openTimeout))
 
     /// `WriteStream(transport:)`: one direction, so without TLS.
     public static let writtenTransport = StreamKind(
-        "a custom transport for writing", .writing.using(.openLimit))
+        "a custom transport for writing", .writing.using(.openTimeout))
 
     /// `StreamPair(securing:with:peerName:)` and `StreamPair(afterTLSOf:)`: a layer on top of an open pair.
     public static let layer = StreamKind(

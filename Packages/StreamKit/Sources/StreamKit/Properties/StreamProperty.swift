@@ -1,7 +1,7 @@
 /// A typed key for a value of a stream.
 ///
 /// ```swift
-/// try stream.set(.openLimit, to: .seconds(10))
+/// try stream.set(.openTimeout, to: .seconds(10))
 /// let name = stream[.remoteHostName]
 /// ```
 ///
@@ -102,7 +102,7 @@ struct StreamPropertyKey: Sendable {
 ///
 /// ```swift
 /// var properties = StreamProperties()
-/// properties[.openLimit] = .seconds(10)
+/// properties[.openTimeout] = .seconds(10)
 /// let pair = StreamPair(host: "localhost", port: 80, properties: properties)
 /// ```
 ///

@@ -70,7 +70,7 @@ struct ProxiedOpening: OpeningWork {
         self.endpoint = endpoint
         self.properties = properties
         resolver = properties[.resolver] ?? SystemResolver.shared
-        let longest = properties[.openLimit] ?? .zero
+        let longest = properties[.openTimeout] ?? .zero
         limit = longest > .zero ? .now + longest : nil
         machine = ProxyRouteMachine(routes, host: host, port: port, addresses: known)
     }
@@ -118,10 +118,10 @@ struct ProxiedOpening: OpeningWork {
         var own = properties
         own[.proxies] = nil
         own[.socksProxy] = nil
-        own[.readLimit] = nil
-        own[.writeLimit] = nil
+        own[.readTimeout] = nil
+        own[.writeTimeout] = nil
         own[.remoteHost] = nil
-        own[.openLimit] = deadline.map { max(.milliseconds(1), now.duration(to: $0)) } ?? .zero
+        own[.openTimeout] = deadline.map { max(.milliseconds(1), now.duration(to: $0)) } ?? .zero
         own[.tls] = plan.route.hops.first?.tls
         let target = plan.route.hops.first.map { Endpoint.host($0.host, port: $0.port) } ?? endpoint
         let lower = Connection(to: target, own, toProxy: true, loop: connection.point.loop)

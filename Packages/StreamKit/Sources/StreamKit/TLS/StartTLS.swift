@@ -21,7 +21,7 @@ extension StreamPair {
     /// Performs the protocol's dialogue up to the point where TLS begins, and then the handshake.
     ///
     /// The pair must be open, and nothing may have been read from it. The returned pair takes it over. The dialogue and
-    /// the handshake may each take as long as ``StreamProperty/openLimit`` allows.
+    /// the handshake may each take as long as ``StreamProperty/openTimeout`` allows.
     ///
     /// - Parameters:
     ///   - dialogue: the protocol that the server speaks.
@@ -37,7 +37,7 @@ extension StreamPair {
             try await converse(dialogue)
             let secured = try StreamPair(
                 securing: self, with: configuration, peerName: self[.remoteHostName], port: self[.remotePort])
-            try secured.set(.openLimit, to: self[.openLimit])
+            try secured.set(.openTimeout, to: self[.openTimeout])
             try secured.open()
             try await secured.input.opened()
             return secured
@@ -50,19 +50,19 @@ extension StreamPair {
     private nonisolated(nonsending) func converse(_ dialogue: StartTLSProtocol) async throws(StreamError) {
         var machine = StartTLSMachine(dialogue)
         var buffer = [UInt8](repeating: 0, count: 1024)
-        let limit = self[.openLimit] ?? .zero
+        let limit = self[.openTimeout] ?? .zero
         let deadline = ContinuousClock.now + limit
-        let limits = (read: input[.readLimit], write: output[.writeLimit])
+        let limits = (read: input[.readTimeout], write: output[.writeTimeout])
         while true {
             switch machine.next() {
             case .secure:
-                try input.set(.readLimit, to: limits.read)
-                return try output.set(.writeLimit, to: limits.write)
+                try input.set(.readTimeout, to: limits.read)
+                return try output.set(.writeTimeout, to: limits.write)
             case .send(let bytes):
-                if limit > .zero { try output.set(.writeLimit, to: max(deadline - .now, .nanoseconds(1))) }
+                if limit > .zero { try output.set(.writeTimeout, to: max(deadline - .now, .nanoseconds(1))) }
                 try await output.writeAll(bytes)
             case .read:
-                if limit > .zero { try input.set(.readLimit, to: max(deadline - .now, .nanoseconds(1))) }
+                if limit > .zero { try input.set(.readTimeout, to: max(deadline - .now, .nanoseconds(1))) }
                 let count = try await input.read(into: &buffer)
                 if count == 0 { throw machine.end() }
                 try machine.receive(buffer[..<count])

@@ -76,24 +76,24 @@ extension StreamPair {
     /// Sends close_notify and waits for the peer's. Both sides must agree that TLS ends here: further data from the
     /// peer is an error.
     ///
-    /// - Parameter limit: the time limit of the whole call. ``StreamProperty/readLimit`` and
-    ///   ``StreamProperty/writeLimit`` do not apply meanwhile.
+    /// - Parameter limit: the time limit of the whole call. ``StreamProperty/readTimeout`` and
+    ///   ``StreamProperty/writeTimeout`` do not apply meanwhile.
     /// - Throws: the errors of ``init(afterTLSOf:)``, `finish` and `read`, and ``TLSFailure/protocolViolation`` for
     ///   further data. The caller still has to close the pair.
     public nonisolated(nonsending) func endingTLS(
         within limit: Duration = StreamPair.closeNotifyLimit
     ) async throws(StreamError) -> StreamPair {
         let deadline = ContinuousClock.now + limit
-        let limits = (read: input[.readLimit], write: output[.writeLimit])
-        try output.set(.writeLimit, to: limit)
+        let limits = (read: input[.readTimeout], write: output[.writeTimeout])
+        try output.set(.writeTimeout, to: limit)
         try await output.finish()
-        try output.set(.writeLimit, to: limits.write)
+        try output.set(.writeTimeout, to: limits.write)
         var buffer = [UInt8](repeating: 0, count: 1)
-        try input.set(.readLimit, to: max(deadline - .now, .nanoseconds(1)))
+        try input.set(.readTimeout, to: max(deadline - .now, .nanoseconds(1)))
         guard try await input.read(into: &buffer) == 0 else {
             throw StreamError(.protocolViolation, .dataAfterCloseNotify)
         }
-        try input.set(.readLimit, to: limits.read)
+        try input.set(.readTimeout, to: limits.read)
         return try StreamPair(afterTLSOf: self)
     }
 
@@ -112,7 +112,7 @@ extension Connection {
             details.properties[.tls] = nil
             details.recorder = recorder
         }
-        setLimit(properties[.readLimit], .reader)
-        setLimit(properties[.writeLimit], .writer)
+        setLimit(properties[.readTimeout], .reader)
+        setLimit(properties[.writeTimeout], .writer)
     }
 }

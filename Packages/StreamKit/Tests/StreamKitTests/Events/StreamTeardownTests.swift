@@ -196,8 +196,8 @@ import Testing
                     while !Task.isCancelled {
                         _ = (pair.input.status, pair.output.status, pair.input.error, pair.output.error)
                         _ = (pair.input.hasBytesAvailable, pair.output.canAcceptBytes, pair.input.report.steps.count)
-                        try pair.set(.readLimit, to: .seconds(100))
-                        _ = (pair[.readLimit], pair[.nativeDescriptor])
+                        try pair.set(.readTimeout, to: .seconds(100))
+                        _ = (pair[.readTimeout], pair[.nativeDescriptor])
                         pair.input.setClient(.all) { _, _ in }
                         pair.output.setClient([.canAcceptBytes]) { _, _ in }
                         pair.input.schedule(on: target)

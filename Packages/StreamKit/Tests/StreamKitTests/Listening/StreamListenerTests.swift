@@ -223,7 +223,7 @@ import Testing
         try await serving(
             listener {
                 $0.tls = tls
-                $0.handshakeLimit = .milliseconds(300)
+                $0.handshakeTimeout = .milliseconds(300)
                 $0.onFailure = { error, _ in
                     #expect(error.isPOSIX(ETIMEDOUT))
                     failed.provide(())

@@ -170,7 +170,7 @@ private final class ScriptedFinder: AddressFinder {
     func late() async throws {
         let finder = ScriptedFinder()
         var properties = StreamProperties()
-        properties[.openLimit] = .milliseconds(20)
+        properties[.openTimeout] = .milliseconds(20)
         let pair = StreamPair(finder: finder, properties: properties)
         try pair.open()
         do throws(StreamError) {

@@ -126,7 +126,7 @@ import Testing
     func limit(_ addresses: Int) async throws {
         let hole = try await BlackHole()
         resolver.script("slow.example.org", [])
-        let properties = properties { $0[.openLimit] = .milliseconds(1) }
+        let properties = properties { $0[.openTimeout] = .milliseconds(1) }
         let pair =
             addresses == 0
             ? StreamPair(host: "slow.example.org", port: 1, properties: properties)
@@ -189,7 +189,7 @@ import Testing
     func deadlinePasses() async throws {
         let latch = ScriptedOpeningTransport()
         let pair = StreamPair(transport: latch)
-        try pair.input.set(.readLimit, to: .milliseconds(1))
+        try pair.input.set(.readTimeout, to: .milliseconds(1))
         try pair.open()
         #expect(try await error(of: .read, on: pair) == .timedOut)
         #expect(pair.input.status == .opening)

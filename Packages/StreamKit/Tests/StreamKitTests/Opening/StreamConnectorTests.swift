@@ -98,7 +98,7 @@ private let second = "127.0.0.1"
     func limitInLookup() async throws {
         resolver.script("slow.example.org", [])
         let pair = StreamPair(
-            host: "slow.example.org", port: 1, properties: properties { $0[.openLimit] = .milliseconds(1) })
+            host: "slow.example.org", port: 1, properties: properties { $0[.openTimeout] = .milliseconds(1) })
         let error = await failure(of: pair)
         #expect(error == .timedOut)
         #expect(pair.report.failure?.kind == .lookup("slow.example.org"))
@@ -109,7 +109,7 @@ private let second = "127.0.0.1"
         let hole = try await BlackHole()
         let pair = StreamPair(
             addresses: Array(repeating: hole.address, count: addresses), name: nil,
-            properties: properties { $0[.openLimit] = .milliseconds(1) })
+            properties: properties { $0[.openTimeout] = .milliseconds(1) })
         let error = await failure(of: pair)
         #expect(error == .timedOut)
         #expect(error?.description.contains(hole.address.description) == true)

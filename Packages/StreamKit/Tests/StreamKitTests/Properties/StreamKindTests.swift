@@ -103,12 +103,12 @@ import Testing
         await #expect(throws: StreamError(.badConfiguration, Sentence("", ""))) { try await client.input.opened() }
     }
 
-    @Test("openLimit ends the opening of a transport and its handshake", arguments: [false, true])
+    @Test("openTimeout ends the opening of a transport and its handshake", arguments: [false, true])
     func limitsOpening(_ withTLS: Bool) async throws {
         let silent = TestWire.pair()
         let transport: any StreamTransport = withTLS ? silent.0 : ScriptedOpeningTransport()
         let pair = StreamPair(transport: transport)
-        try pair.set(.openLimit, to: .milliseconds(1))
+        try pair.set(.openTimeout, to: .milliseconds(1))
         if withTLS {
             var configuration = TLSConfiguration()
             configuration.peerName = "www.example.org"
@@ -119,13 +119,13 @@ import Testing
         withExtendedLifetime(silent) {}
     }
 
-    @Test("a layer on an open connection honours openLimit")
+    @Test("a layer on an open connection honours openTimeout")
     func limitsLayers() async throws {
         let (first, _second) = TestWire.pair()
         let plain = StreamPair(transport: first)
         try plain.open()
         let secured = try StreamPair(securing: plain, with: TLSConfiguration(), peerName: "www.example.org")
-        try secured.set(.openLimit, to: .milliseconds(1))
+        try secured.set(.openTimeout, to: .milliseconds(1))
         #expect(throws: StreamError.self) { try secured.set(.tls, to: TLSConfiguration()) }
         try secured.open()
         await #expect(throws: StreamError.timedOut) { try await secured.input.opened() }
@@ -169,10 +169,10 @@ import Testing
     @Test("a limit of a bound pair applies to the half that honours it")
     func boundPairs() async throws {
         let pair = StreamPair.bound(bufferSize: 1)
-        try pair.set(.writeLimit, to: .milliseconds(1))
-        try pair.set(.readLimit, to: .milliseconds(1))
-        #expect(pair.output[.writeLimit] == .milliseconds(1) && pair.input[.writeLimit] == nil)
-        #expect(pair[.writeLimit] == .milliseconds(1) && pair[.readLimit] == .milliseconds(1))
+        try pair.set(.writeTimeout, to: .milliseconds(1))
+        try pair.set(.readTimeout, to: .milliseconds(1))
+        #expect(pair.output[.writeTimeout] == .milliseconds(1) && pair.input[.writeTimeout] == nil)
+        #expect(pair[.writeTimeout] == .milliseconds(1) && pair[.readTimeout] == .milliseconds(1))
         try pair.open()
         await #expect(throws: StreamError.timedOut) { _ = try await pair.input.read(upTo: 1) }
         await #expect(throws: StreamError.timedOut) { try await pair.output.writeAll([1, 2]) }
@@ -304,9 +304,9 @@ import Testing
         let note = StreamProperty<Int>("Tests.number", access: .beforeOpen)
         #expect(
             Self.shape {
-                $0[.openLimit] = .seconds(1)
+                $0[.openTimeout] = .seconds(1)
                 $0[.attemptDelay] = .seconds(1)
-                $0[.readLimit] = .seconds(1)
+                $0[.readTimeout] = .seconds(1)
                 $0[.keepsAlive] = false
                 $0[.sendsAtOnce] = true
                 $0[note] = 1

@@ -19,17 +19,17 @@ import Testing
     @Test("SK-055: some properties can be set until open, some always") func access() throws {
         let (wire, _) = TestWire.pair()
         let stream = ReadStream(transport: wire)
-        try stream.set(.openLimit, to: .seconds(1))
-        #expect(stream[.openLimit] == .seconds(1))
+        try stream.set(.openTimeout, to: .seconds(1))
+        #expect(stream[.openTimeout] == .seconds(1))
         try stream.open()
-        let error = #expect(throws: StreamError.self) { try stream.set(.openLimit, to: .seconds(2)) }
+        let error = #expect(throws: StreamError.self) { try stream.set(.openTimeout, to: .seconds(2)) }
         #expect(error?.isPOSIX(22) == true)
-        #expect(error?.description.contains("openLimit") == true)
-        #expect(stream[.openLimit] == .seconds(1))
-        try stream.set(.readLimit, to: .seconds(3))
-        #expect(stream[.readLimit] == .seconds(3))
-        try stream.set(.readLimit, to: nil)
-        #expect(stream[.readLimit] == nil)
+        #expect(error?.description.contains("openTimeout") == true)
+        #expect(stream[.openTimeout] == .seconds(1))
+        try stream.set(.readTimeout, to: .seconds(3))
+        #expect(stream[.readTimeout] == .seconds(3))
+        try stream.set(.readTimeout, to: nil)
+        #expect(stream[.readTimeout] == nil)
     }
 
     // Parity: SK-055
@@ -39,7 +39,7 @@ import Testing
         #expect(pair.output[.attemptDelay] == .milliseconds(100))
         try pair.output.set(.attemptDelay, to: nil)
         #expect(pair.input[.attemptDelay] == .milliseconds(250))
-        #expect(pair[.openLimit] == .seconds(75))
+        #expect(pair[.openTimeout] == .seconds(75))
         #expect(pair[.sendsAtOnce] == true && pair[.keepsAlive] == false)
     }
 

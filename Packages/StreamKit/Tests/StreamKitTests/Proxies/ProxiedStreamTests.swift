@@ -164,7 +164,7 @@ import Testing
         let route = ProxyRoute(SOCKSProxy(host: "127.0.0.1", port: 1, resolvesNamesHere: true))
         resolver.script("slow.test", [])  // it never ends by itself
         for limit in [Duration.nanoseconds(1), .seconds(60)] {
-            let properties = properties(route) { $0[.openLimit] = limit }
+            let properties = properties(route) { $0[.openTimeout] = limit }
             let connection = Connection(to: .host("slow.test", port: 80), properties, loop: .shared)
             var opening = try ProxiedOpening(to: .host("slow.test", port: 80), through: [route], properties)
             if limit < .seconds(1) {
@@ -323,7 +323,7 @@ import Testing
             })
         let alone = StreamPair(
             host: "www.test", port: 80,
-            properties: properties(ProxyRoute(socks(silent))) { $0[.openLimit] = .milliseconds(20) })
+            properties: properties(ProxyRoute(socks(silent))) { $0[.openTimeout] = .milliseconds(20) })
         let error = await failure(of: alone)
         #expect(error == .timedOut)
         #expect("\(try #require(error))".contains("waiting for the proxy 127.0.0.1:\(silent.port)"))
@@ -333,7 +333,9 @@ import Testing
         }
         let pair = StreamPair(
             host: "www.test", port: 80,
-            properties: properties(ProxyRoute(socks(silent)), ProxyRoute(socks(good))) { $0[.openLimit] = .seconds(1) })
+            properties: properties(ProxyRoute(socks(silent)), ProxyRoute(socks(good))) {
+                $0[.openTimeout] = .seconds(1)
+            })
         try pair.open()
         try await pair.input.opened()
         #expect(pair[.proxyRoute] == ProxyRoute(socks(good)))

@@ -288,7 +288,7 @@ import Testing
             func writability() throws(StreamError) -> Attempt { .ended }
         }
         let pair = StreamPair(transport: Never())
-        try pair.set(.openLimit, to: .milliseconds(1))
+        try pair.set(.openTimeout, to: .milliseconds(1))
         try pair.open()
         let error = await #expect(throws: StreamError.self) { try await pair.input.opened() }
         #expect(error?.isPOSIX(ETIMEDOUT) == true)
@@ -331,9 +331,9 @@ private func blockingRead(_ stream: ReadStream) throws(StreamError) -> Int {
         var byte: [UInt8] = [0]
         #expect(try stream.tryRead(into: &byte) == 1)
         #expect(byte == Array("t".utf8))
-        try stream.set(.readLimit, to: .seconds(60))
+        try stream.set(.readTimeout, to: .seconds(60))
         #expect(try stream.read(upTo: 1) == Array("t".utf8))
-        try stream.set(.readLimit, to: nil)
+        try stream.set(.readTimeout, to: nil)
         #expect(try stream.read(upTo: 1) == Array("r".utf8))
         stream.close()
     }

@@ -64,7 +64,7 @@ public final class WebSocket: Sendable {
     /// have been sent, and the connection fails.
     ///
     /// - Throws: ``WebSocketError/Code/closed`` after the close of either side; the failure of the connection, such as
-    ///   ``WebSocketError/Code/timedOut`` after ``Configuration/writeLimit``.
+    ///   ``WebSocketError/Code/timedOut`` after ``Configuration/writeTimeout``.
     public func send(_ message: WebSocketMessage) async throws(WebSocketError) {
         try await connection.send(message)
     }
@@ -82,7 +82,7 @@ public final class WebSocket: Sendable {
     /// Closes the connection with the closing handshake (RFC 6455 §7.1.2). Has no effect on a closed socket.
     ///
     /// Messages that are being sent are completed first. Messages that arrive afterwards are dropped. Returns when the peer has
-    /// confirmed and the connection is closed, or after ``Configuration/closeLimit``, when the connection is closed in any case;
+    /// confirmed and the connection is closed, or after ``Configuration/closeTimeout``, when the connection is closed in any case;
     /// ``closure`` tells the two apart.
     ///
     /// - Parameters:
@@ -147,10 +147,10 @@ extension WebSocket {
         public var keepAlive: Duration? = .seconds(30)
 
         /// The longest time that sending waits for the peer to read. Default 30 s; then the connection fails.
-        public var writeLimit: Duration = .seconds(30)
+        public var writeTimeout: Duration = .seconds(30)
 
         /// The time limit of the closing handshake. Default 5 s; then the connection is closed without it.
-        public var closeLimit: Duration = .seconds(5)
+        public var closeTimeout: Duration = .seconds(5)
 
         /// The defaults stated at each property.
         public init() {}

@@ -40,7 +40,7 @@ final class WebSocketConnection: Sendable {
     }
 
     /// The longest time for which bytes are read and dropped after a failure, so that the peer receives the Close frame.
-    private static let lingerLimit = Duration.seconds(2)
+    private static let lingerTimeout = Duration.seconds(2)
     /// The most bytes that are dropped then.
     private static let lingerBytes = 1 << 20
     private static let smallBuffer = 4 * 1024
@@ -72,8 +72,8 @@ final class WebSocketConnection: Sendable {
     /// - Parameter received: the bytes that have arrived already.
     func start(_ received: [UInt8]) throws(WebSocketError) {
         do throws(StreamError) {
-            try pair.set(.readLimit, to: configuration.keepAlive)
-            try pair.set(.writeLimit, to: configuration.writeLimit)
+            try pair.set(.readTimeout, to: configuration.keepAlive)
+            try pair.set(.writeTimeout, to: configuration.writeTimeout)
         } catch {
             pair.close()
             throw WebSocketError(error)
@@ -207,7 +207,7 @@ extension WebSocketConnection {
         if case .failed(let error) = end, let failure = state.withLock({ $0.failure }), error.closeCode == nil {
             end = .failed(failure)
         }
-        let deadline = Moment.now + configuration.closeLimit
+        let deadline = Moment.now + configuration.closeTimeout
         let isSent = await sendLast(until: deadline)
         switch end {
         case .closed:
@@ -217,7 +217,7 @@ extension WebSocketConnection {
         case .failed(let error):
             if isSent, error.closeCode != nil {
                 try? await pair.output.finish()
-                await drain(until: min(deadline, .now + WebSocketConnection.lingerLimit))
+                await drain(until: min(deadline, .now + WebSocketConnection.lingerTimeout))
             }
             publish(end)
         }
@@ -237,7 +237,7 @@ extension WebSocketConnection {
         defer { turn.signal() }
         let bytes = state.withLock { $0.machine.takeOutput() }
         if bytes.isEmpty { return true }
-        try? pair.set(.writeLimit, to: configuration.closeLimit)
+        try? pair.set(.writeTimeout, to: configuration.closeTimeout)
         return (try? await pair.output.writeAll(bytes)) != nil
     }
 
@@ -246,7 +246,7 @@ extension WebSocketConnection {
         var rest = WebSocketConnection.lingerBytes
         var scrap = [UInt8](repeating: 0, count: WebSocketConnection.smallBuffer)
         while rest > 0, case let left = Moment.now.duration(to: deadline), left > .zero {
-            guard (try? pair.set(.readLimit, to: left)) != nil, let count = try? await pair.input.read(into: &scrap),
+            guard (try? pair.set(.readTimeout, to: left)) != nil, let count = try? await pair.input.read(into: &scrap),
                 count > 0
             else { return }
             rest -= count
@@ -439,13 +439,13 @@ extension WebSocketConnection {
         var trial = WebSocketMachine(role)
         try trial.close(closure)
         dropMessages()
-        let deadline = Moment.now + configuration.closeLimit
+        let deadline = Moment.now + configuration.closeTimeout
         if (try? await turn.wait(until: deadline)) != nil {
             let bytes = state.withLock { state in
                 try? state.machine.close(closure)
                 return state.machine.takeOutput()
             }
-            try? pair.set(.writeLimit, to: configuration.closeLimit)
+            try? pair.set(.writeTimeout, to: configuration.closeTimeout)
             if !bytes.isEmpty { try? await writeAll(bytes) }
             turn.signal()
         }

@@ -18,7 +18,7 @@ public final class PyFTPServer: FTPServer {
     private let address: String
     private let masquerade: String?
     private let cutsAfter: Int?
-    private let idleLimit: Int
+    private let idleTimeout: Int
 
     /// Creates a server that is not started yet.
     ///
@@ -29,17 +29,17 @@ public final class PyFTPServer: FTPServer {
     ///   - masquerade: The address in replies to PASV; nil for the server's own.
     ///   - cutsAfter: The number of bytes of a download after which the server closes the data connection and replies 426; nil for
     ///     never.
-    ///   - idleLimit: The number of seconds after which the server ends an idle session with 421.
+    ///   - idleTimeout: The number of seconds after which the server ends an idle session with 421.
     public init(
         isIPv6: Bool = false, at address: String? = nil, in namespace: NetworkNamespace? = nil,
-        masquerade: String? = nil, cutsAfter: Int? = nil, idleLimit: Int = 300
+        masquerade: String? = nil, cutsAfter: Int? = nil, idleTimeout: Int = 300
     ) {
         process = PeerProcess(in: namespace)
         self.address = address ?? (isIPv6 ? "::1" : "127.0.0.1")
         self.isIPv6 = isIPv6
         self.masquerade = masquerade
         self.cutsAfter = cutsAfter
-        self.idleLimit = idleLimit
+        self.idleTimeout = idleTimeout
     }
 
     /// Starts the server and returns when it accepts connections.
@@ -48,7 +48,7 @@ public final class PyFTPServer: FTPServer {
             try makeTree(scratch)
             let script = try scratch.write("server.py", Self.script)
             let arguments = [
-                scratch.file("root"), address, "\(ports[0])", masquerade ?? "", "\(cutsAfter ?? -1)", "\(idleLimit)",
+                scratch.file("root"), address, "\(ports[0])", masquerade ?? "", "\(cutsAfter ?? -1)", "\(idleTimeout)",
             ]
             return PeerProcess.Launch(
                 arguments: ["-c", "exec /usr/bin/python3 -u \"$@\"", "sh", script] + arguments,

@@ -16,7 +16,7 @@ internal import HostResolver
 /// and the engine cannot be stopped. The helper is this program's own file, executed anew and taken over before `main`:
 /// no other file need be installed, and the helper contains nothing of this program's memory. Its environment has at
 /// most `TZ` and `LD_LIBRARY_PATH`. Its only descriptor is a socket to this process. It can neither open another one
-/// nor start a process: seccomp(2) ends it if it tries. Its limits are ``timeLimit`` and ``memoryLimit``. This process
+/// nor start a process: seccomp(2) ends it if it tries. Its limits are ``timeout`` and ``memoryLimit``. This process
 /// looks up the names that the script asks for, as with `dnsResolve`, at most ``maximumNames``. A script also learns this
 /// machine's name and address.
 ///
@@ -47,7 +47,7 @@ public struct ProxyScript: Sendable, Hashable {
 
     /// The time limit of one run, including its lookups and, for a task, the wait for its turn (``maximumProcesses``).
     /// Default 10 s.
-    public var timeLimit: Duration = .seconds(10)
+    public var timeout: Duration = .seconds(10)
 
     /// Makes a script from its text.
     ///
@@ -107,14 +107,14 @@ public struct ProxyScript: Sendable, Hashable {
         for url: URL, resolver: any Resolver
     ) async throws(StreamError) -> [ProxyChoice] {
         let conversation = ProxyScriptConversation(text, try question(for: url))
-        let deadline = ContinuousClock.now + timeLimit
+        let deadline = ContinuousClock.now + timeout
         do throws(WaitError) {
             try await Self.turns.wait(until: Moment(deadline))
         } catch {
-            throw error == .timedOut ? .script(.scriptTooSlow(timeLimit), underlying: StreamError.timedOut) : .cancelled
+            throw error == .timedOut ? .script(.scriptTooSlow(timeout), underlying: StreamError.timedOut) : .cancelled
         }
         defer { Self.turns.signal() }
-        return try await ProxyScriptProcess(limit: timeLimit, until: deadline).choices(
+        return try await ProxyScriptProcess(limit: timeout, until: deadline).choices(
             conversation, resolver: resolver)
     }
 
@@ -123,7 +123,7 @@ public struct ProxyScript: Sendable, Hashable {
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func choices(for url: URL) throws(StreamError) -> [ProxyChoice] {
         let conversation = ProxyScriptConversation(text, try question(for: url))
-        return try ProxyScriptProcess(limit: timeLimit).blockingChoices(conversation, resolver: SystemResolver.shared)
+        return try ProxyScriptProcess(limit: timeout).blockingChoices(conversation, resolver: SystemResolver.shared)
     }
 
     private func question(for url: URL) throws(StreamError) -> ProxyScriptQuestion {

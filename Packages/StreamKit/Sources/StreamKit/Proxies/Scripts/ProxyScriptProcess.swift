@@ -47,15 +47,15 @@ final class ProxyScriptProcess: Sendable {
             while true {
                 switch try conversation.next() {
                 case .receive:
-                    try pair.input.set(.readLimit, to: try remainingTime())
+                    try pair.input.set(.readTimeout, to: try remainingTime())
                     let count = try await pair.input.read(into: &buffer)
                     conversation.receive(buffer[..<count])
                 case .send(let bytes):
-                    try pair.output.set(.writeLimit, to: try remainingTime())
+                    try pair.output.set(.writeTimeout, to: try remainingTime())
                     try await pair.output.writeAll(bytes)
                 case .lookUp(let name):
                     let reply = conversation.found(await addresses(of: name, resolver))
-                    try pair.output.set(.writeLimit, to: try remainingTime())
+                    try pair.output.set(.writeTimeout, to: try remainingTime())
                     try await pair.output.writeAll(reply)
                 case .finish(let choices): return choices
                 }
@@ -76,15 +76,15 @@ final class ProxyScriptProcess: Sendable {
             while true {
                 switch try conversation.next() {
                 case .receive:
-                    try pair.input.set(.readLimit, to: try remainingTime())
+                    try pair.input.set(.readTimeout, to: try remainingTime())
                     let count = try pair.input.read(into: &buffer)
                     conversation.receive(buffer[..<count])
                 case .send(let bytes):
-                    try pair.output.set(.writeLimit, to: try remainingTime())
+                    try pair.output.set(.writeTimeout, to: try remainingTime())
                     try pair.output.writeAll(bytes)
                 case .lookUp(let name):
                     let reply = conversation.found(blockingAddresses(of: name, resolver))
-                    try pair.output.set(.writeLimit, to: try remainingTime())
+                    try pair.output.set(.writeTimeout, to: try remainingTime())
                     try pair.output.writeAll(reply)
                 case .finish(let choices): return choices
                 }

@@ -59,14 +59,14 @@ import Testing
     /// Makes a script that may run for as long as a slow machine needs.
     private static func patient(_ text: String) throws -> ProxyScript {
         var script = try ProxyScript(text)
-        script.timeLimit = .seconds(300)
+        script.timeout = .seconds(300)
         return script
     }
 
     @Test("A script that never ends is ended, with async and blocking calls")
     func endless() async throws {
         var script = try ProxyScript("function FindProxyForURL(url, host) { while (true); }")
-        script.timeLimit = .milliseconds(50)
+        script.timeout = .milliseconds(50)
         let url = try Self.url("http://www.example/")
         let slow = script
         let error = await #expect(throws: StreamError.self) { _ = try await slow.choices(for: url) }
@@ -84,7 +84,7 @@ import Testing
             let question = try #require(ProxyScriptQuestion(url))
             for reads in [true, false] where !(reads && text.hasPrefix("while")) {
                 let number = try await { () async throws -> Int32 in
-                    let process = try ProxyScriptProcess(limit: script.timeLimit)
+                    let process = try ProxyScriptProcess(limit: script.timeout)
                     let conversation = ProxyScriptConversation(script.text, question)
                     if reads { _ = try await process.choices(conversation, resolver: ScriptedResolver()) }
                     return process.process
