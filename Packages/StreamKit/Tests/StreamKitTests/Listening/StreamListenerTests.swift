@@ -286,10 +286,13 @@ import Testing
     // MARK: Ends
 
     @Test func stopWaitsForHandlers() async throws {
-        let listener = try listener()
+        // An address of its own: no other test can take the port when the listener has closed it.
+        let host = "127.0.83.1"
+        let listener = try StreamListener(address: .ip(try #require(IPAddress(host)), port: 0))
         let isStopped = OneShot<Void>()
         let running = Task { try await listener.run(Self.echo) }
-        let pair = try open(try #require(listener.port))
+        let port = try #require(listener.port)
+        let pair = try open(port, host: host)
         #expect(try await exchange(pair) == [1, 2, 3])
         let late = Task {
             try await isStopped.value()
@@ -298,10 +301,9 @@ import Testing
             pair.close()
             return answer
         }
-        let port = try #require(listener.port)
         listener.stop()
         #expect(listener.isStopping && listener.addresses.isEmpty)
-        let refused = try open(port)
+        let refused = try open(port, host: host)
         await #expect(throws: StreamError.self) { try await refused.output.opened() }
         isStopped.provide(())
         #expect(try await late.value == [4, 5])
