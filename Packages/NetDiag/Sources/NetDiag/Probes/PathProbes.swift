@@ -58,7 +58,12 @@ enum PathProbes {
     /// The common sizes of links and tunnels, down to those that every IPv6 link and nearly every IPv4 link supports.
     static let usualSizes = [1492, 1460, 1420, 1400, 1340, 1280, 576]
 
-    /// Sends packets of the full size and of smaller sizes at the same time, the full size twice.
+    /// The time after which a packet of the full size is sent again. A host that limits the rate of its errors sends one
+    /// a second at least (Linux, `icmp_ratelimit`), so that the third packet is answered within the limit of the probe.
+    private static let resendInterval = Duration.milliseconds(500)
+
+    /// Sends packets of the full size and of smaller sizes at the same time, the full size again and again: without an
+    /// answer to any of them, the full size is taken for lost on the path.
     static func packetSizes(to address: IPAddress, full: Int, until deadline: ContinuousClock.Instant) async
         -> PacketSizes
     {
@@ -66,13 +71,14 @@ enum PathProbes {
         var sizes = PacketSizes(full: full)
         let smaller = usualSizes.filter { $0 < full && (address.family == .v4 || $0 >= 1280) }
         await withTaskGroup(of: (Int, ProbeSocket.Reaction?).self) { group in
-            for size in [full, full] + smaller {
-                group.addTask { (size, await sized(to: address, .echo, size, until: deadline)) }
+            func send(_ kind: ProbeSocket.Kind, _ size: Int) {
+                let interval = size == full ? resendInterval : nil
+                group.addTask { (size, await sized(to: address, kind, size, until: deadline, resendingEvery: interval)) }
             }
+            for size in [full] + smaller { send(.echo, size) }
             let least = smaller.last ?? full
             for (number, size) in [full, max(least, 1280), least].enumerated() {
-                let port = firstPort + UInt16(PathProbes.maxHops + 1 + number)
-                group.addTask { (size, await sized(to: address, .datagram(port: port), size, until: deadline)) }
+                send(.datagram(port: firstPort + UInt16(PathProbes.maxHops + 1 + number)), size)
             }
             for await (size, reaction) in group {
                 sizes.receive(reaction, size: size)
@@ -83,10 +89,11 @@ enum PathProbes {
     }
 
     private static func sized(
-        to address: IPAddress, _ kind: ProbeSocket.Kind, _ size: Int, until deadline: ContinuousClock.Instant
+        to address: IPAddress, _ kind: ProbeSocket.Kind, _ size: Int, until deadline: ContinuousClock.Instant,
+        resendingEvery interval: Duration?
     ) async -> ProbeSocket.Reaction? {
         guard let socket = try? ProbeSocket(to: address, kind, size: size, mark: mark()) else { return nil }
-        return (try? await socket.run(until: deadline)) ?? nil
+        return (try? await socket.run(until: deadline, resendingEvery: interval)) ?? nil
     }
 
     private static func mark() -> [UInt8] {

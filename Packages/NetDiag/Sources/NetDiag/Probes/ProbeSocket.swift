@@ -77,13 +77,28 @@ final class ProbeSocket: Sendable {
     }
 
     /// Sends the packet and waits for the first answer or error; returns nil if none arrives until `deadline`.
-    nonisolated(nonsending) func run(until deadline: ContinuousClock.Instant) async throws(Failure) -> Reaction? {
+    ///
+    /// - Parameter interval: The time after which the packet is sent again while nothing has arrived; nil to send it once.
+    nonisolated(nonsending) func run(
+        until deadline: ContinuousClock.Instant, resendingEvery interval: Duration? = nil
+    ) async throws(Failure) -> Reaction? {
         guard point.enter(.reader) == .entered else { return nil }
         defer { point.leave(.reader) }
-        if Glibc.send(point.descriptor, packet, packet.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)) < 0 {
-            if errno == EMSGSIZE, let report = report() { return .report(report) }
-            throw Failure(number: errno)
+        while !Task.isCancelled {
+            if Glibc.send(point.descriptor, packet, packet.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)) < 0 {
+                let number = errno
+                if let report = report() { return .report(report) }
+                throw Failure(number: number)
+            }
+            let next = interval.map { min(ContinuousClock.now + $0, deadline) } ?? deadline
+            if let reaction = await reaction(until: next) { return reaction }
+            if ContinuousClock.now >= deadline { return nil }
         }
+        return nil
+    }
+
+    /// Waits for the first answer or error.
+    private nonisolated(nonsending) func reaction(until deadline: ContinuousClock.Instant) async -> Reaction? {
         while !Task.isCancelled {
             if let report = report() { return .report(report) }
             if hasAnswer() { return .answered }
