@@ -156,7 +156,7 @@ import Testing
                     // The connection was closed in the middle.
                 }
                 return sent == count ? "whole" : "cut off"
-            }, usual: "whole", changed: "cut off", both: { $0.bodyTimeout = .seconds(3) },
+            }, usual: "whole", changed: "cut off", both: { $0.bodyTimeout = .seconds(10) },
             change: { $0.minimumBodyRate = .max },
             handler: { exchange in
                 try await exchange.begin(HTTPResponse(status: .ok))
