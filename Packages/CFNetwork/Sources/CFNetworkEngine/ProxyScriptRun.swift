@@ -24,6 +24,7 @@ final class ProxyScriptRun: Sendable {
 
     private struct State {
         var client: Client?
+        var hasStarted = false
         var task: Task<Void, Never>?
         var loops: [Loop] = []
         var result: Result<[ProxyChoice], StreamError>?
@@ -81,7 +82,8 @@ final class ProxyScriptRun: Sendable {
         let loop = Loop(value: loop)
         let isFirst = state.withLock { state in
             state.loops.append(loop)
-            return state.task == nil && state.result == nil && state.client != nil
+            defer { state.hasStarted = true }
+            return !state.hasStarted && state.client != nil
         }
         guard isFirst else { return }
         let task = Task { [weak self, script, url] in
@@ -122,9 +124,7 @@ final class ProxyScriptRun: Sendable {
             let result = state.result.take()
             return (result, result == nil ? nil : state.client.take(), state.source)
         }
-        guard let result, let client else {
-            return
-        }
+        guard let result, let client else { return }
         let list: Unmanaged<CFArray>
         var error: Unmanaged<CFError>?
         switch result {

@@ -73,7 +73,7 @@ extension StreamKey {
 }
 
 extension [String: StreamKey] {
-    /// The properties that have no meaning on Linux. StreamKit's streams keep some of them as notes.
+    /// The properties that have no meaning on Linux: they have no value, and cannot be set.
     private static let meaningless = [
         __kCFStreamPropertySSLContext, __kCFStreamPropertySSLPeerTrust, __kCFStreamPropertyNoCellular,
         __kCFStreamPropertyConnectionIsCellular, __kCFStreamPropertyAllowExpensiveNetworkAccess,

@@ -27,8 +27,8 @@ public final class EventLoop: TaskExecutor, Sendable {
     public static let slowTurnLimit: Duration = .milliseconds(100)
 
     /// The longest time by which ``executeDeferred(_:)`` delays a body.
-    public static let laziness: Duration = .milliseconds(EventLoop.lazyMilliseconds)
-    private static let lazyMilliseconds: CInt = 5
+    public static let maximumDeferral: Duration = .milliseconds(EventLoop.maximumDeferralMilliseconds)
+    private static let maximumDeferralMilliseconds: CInt = 5
 
     /// The name of the loop and of its thread, of which the kernel keeps the first 15 bytes.
     public let name: String
@@ -124,7 +124,7 @@ public final class EventLoop: TaskExecutor, Sendable {
     }
 
     /// Runs `body` on the loop's thread like ``execute(_:)``, but does not wake a sleeping loop: the body runs when the loop next
-    /// wakes for another reason, at the latest after ``laziness``.
+    /// wakes for another reason, at the latest after ``maximumDeferral``.
     ///
     /// For work that is probably unnecessary by then: waking a thread costs ten times as much as this call.
     public func executeDeferred(_ body: @escaping @Sendable () -> Void) {
@@ -207,7 +207,7 @@ extension EventLoop {
             if lazily {
                 // Under the lock, so that the loop cannot end first; at most once in a few milliseconds.
                 if !inbox.isSignalled, !inbox.isTimerSet {
-                    epoll.wakeUp(afterMilliseconds: EventLoop.lazyMilliseconds)
+                    epoll.wakeUp(afterMilliseconds: EventLoop.maximumDeferralMilliseconds)
                     inbox.isTimerSet = true
                 }
                 return (false, nil)

@@ -2,7 +2,7 @@
 ///
 /// Theory of operation. Changes of a network come in bursts, and frequent checks do not help a broken one. So a check waits
 /// until the network has been quiet, checks are at least ``WatchPace/shortest`` apart, and they become less frequent as long as
-/// the network stays broken. A fault is reported once it has lasted for ``WatchPace/patience``, a recovery immediately.
+/// the network stays broken. A fault is reported once it has lasted for ``WatchPace/confirmationTime``, a recovery immediately.
 struct WatchMachine: Sendable {
     /// The next thing for the driver to do.
     enum Action: Sendable, Hashable {
@@ -62,7 +62,7 @@ struct WatchMachine: Sendable {
         } else if reported == nil || result == .works {
             report(result)
         } else if let candidate = unconfirmed, candidate.result == result {
-            if candidate.since + pace.patience <= now { report(result) } else { confirm(candidate.since) }
+            if candidate.since + pace.confirmationTime <= now { report(result) } else { confirm(candidate.since) }
         } else {
             unconfirmed = (result, now)
             confirm(now)
@@ -90,7 +90,7 @@ struct WatchMachine: Sendable {
 
     /// Schedules the check that confirms a fault, once it is old enough to be reported.
     private mutating func confirm(_ since: ContinuousClock.Instant) {
-        nextCheck = max(min(nextCheck, since + pace.patience), earliestCheck)
+        nextCheck = max(min(nextCheck, since + pace.confirmationTime), earliestCheck)
     }
 
     private var backoff: Duration {
@@ -102,10 +102,10 @@ struct WatchMachine: Sendable {
 
 /// How often a watched network is checked, and how soon results are reported.
 public struct WatchPace: Sendable, Hashable {
-    /// How long the network must be quiet after a change before it is checked. Default 1 s.
+    /// The time for which the network must be quiet after a change before it is checked. Default 1 s.
     public var quietTime: Duration = .seconds(1)
-    /// How long a fault must last before it is reported. Default 5 s.
-    public var patience: Duration = .seconds(5)
+    /// The time for which a fault must last before it is reported. Default 5 s.
+    public var confirmationTime: Duration = .seconds(5)
     /// The shortest time between two checks. Default 5 s. It doubles after each check that finds a fault, up to ``longest``.
     public var shortest: Duration = .seconds(5)
     /// The longest time between two checks of a broken network that does not change. Default 5 minutes.

@@ -80,7 +80,7 @@ import Testing
         let limits = LadderLimits()
         let run = world.run()
         #expect(run.diagnosis.cause?.code == .noAnswer && run.probes.contains(.plainPage(World.host)))
-        #expect(run.time <= limits.connection + limits.patience + .milliseconds(200) && run.time < limits.total)
+        #expect(run.time <= limits.connection + limits.slowAfter + .milliseconds(200) && run.time < limits.total)
     }
 
     @Test func everyProbeHasADeadlineWithinTheWhole() {

@@ -4,7 +4,7 @@ internal import Peers
 /// Runs attacks, each on a victim in a separate process, so that memory from one attack does not hide the growth of another.
 public struct AttackLab: Sendable {
     /// The time after the end of an attack when the victim counts as hung, in seconds.
-    private static let patience = 20.0
+    private static let graceSeconds = 20.0
 
     private let tool: String
 
@@ -57,9 +57,9 @@ public struct AttackLab: Sendable {
             Program(tool), ["--measure", attack.name, "--seconds", "\(seconds)", "--bytes", "\(bytes)"], in: namespace)
         let result: Command.Result
         do throws(PeerError) {
-            result = try await command.run(seconds: seconds + Self.patience)
+            result = try await command.run(seconds: seconds + Self.graceSeconds)
         } catch {
-            throw error.code == .timedOut ? Breach(description: "the victim hung for \(Int(Self.patience)) s") : error
+            throw error.code == .timedOut ? Breach(description: "the victim hung for \(Int(Self.graceSeconds)) s") : error
         }
         guard result.status == 0 else {
             let signal =

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Requests that are independent of the attack, one after the other on the same loop.
 final class HonestLoad: Sendable {
     /// The time limit of one request.
-    static let patience = Duration.seconds(5)
+    static let totalTimeout = Duration.seconds(5)
     /// The pause between two requests, which keeps the load on the machine low.
     private static let rest = Duration.milliseconds(10)
 
@@ -29,7 +29,7 @@ final class HonestLoad: Sendable {
         if let tls { try stream.set(.tls, to: tls) }
         try stream.set(.httpKeepsConnection, to: true)
         try stream.set(.httpPool, to: pool)
-        try stream.set(.httpTotalTimeout, to: Self.patience)
+        try stream.set(.httpTotalTimeout, to: Self.totalTimeout)
         defer { stream.close() }
         try stream.open()
         let body = try await stream.readAll(limit: 1 << 20)

@@ -55,9 +55,9 @@ extension ConnectCommand {
         do {
             let socket = try await datagramSocket()
             if listen { announce([socket.localAddress].compactMap { $0 }) }
-            let patience: Duration? = wait.map { .seconds($0) } ?? (listen ? nil : .seconds(1))
+            let idleTimeout: Duration? = wait.map { .seconds($0) } ?? (listen ? nil : .seconds(1))
             let result = await withNetworkExecutor {
-                await DatagramPipe(socket, patience: patience).run { peer in
+                await DatagramPipe(socket, idleTimeout: idleTimeout).run { peer in
                     if Terminal.isInteractive { Terminal.say("Datagrams from \(peer)") }
                 }
             }

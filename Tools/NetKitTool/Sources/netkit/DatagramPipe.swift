@@ -11,14 +11,14 @@ final class DatagramPipe: Sendable {
 
     private let socket: Socket
     /// The time without a datagram, after the end of the input, that ends the exchange; nil for no end.
-    private let patience: Duration?
+    private let idleTimeout: Duration?
     private let lastReceived = Mutex(ContinuousClock.now)
 
     /// - Parameter socket: connected to the peer, or bound. A bound socket connects to the sender of the first datagram, and
     ///   the input is sent from then on.
-    init(_ socket: Socket, patience: Duration?) {
+    init(_ socket: Socket, idleTimeout: Duration?) {
         self.socket = socket
-        self.patience = patience
+        self.idleTimeout = idleTimeout
     }
 
     /// Copies in both directions until the end.
@@ -65,9 +65,9 @@ final class DatagramPipe: Sendable {
 
     private func untilIdle(after input: StandardInput) async -> Result<Void, any Error> {
         if let failure = await input.untilEnd() { return .failure(failure) }
-        var due = ContinuousClock.now + (patience ?? .seconds(TimeLimit.longest))
+        var due = ContinuousClock.now + (idleTimeout ?? .seconds(TimeLimit.longest))
         while due > .now, (try? await Task.sleep(until: due)) != nil {
-            if let patience { due = max(due, lastReceived.withLock { $0 } + patience) }
+            if let idleTimeout { due = max(due, lastReceived.withLock { $0 } + idleTimeout) }
         }
         return .success(())
     }

@@ -74,7 +74,7 @@ struct LadderMachine: Sendable {
     func wake(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         underWay.compactMap { probe, start in
             switch probe {
-            case .lookup, .connect, .exchange: start + limits.patience
+            case .lookup, .connect, .exchange: start + limits.slowAfter
             case .environment, .route, .nameServer, .nonexistentName, .neighbors, .ping, .path, .packetSizes,
                 .alternative, .inspection, .plainPage:
                 nil
@@ -85,9 +85,9 @@ struct LadderMachine: Sendable {
     /// Whether a probe is under way.
     var isWaiting: Bool { !underWay.isEmpty }
 
-    /// Whether a probe has been under way for longer than ``LadderLimits/patience``.
+    /// Whether a probe has been under way for longer than ``LadderLimits/slowAfter``.
     private func isSlow(_ probe: Probe, _ now: ContinuousClock.Instant) -> Bool {
-        underWay[probe].map { $0 + limits.patience <= now } ?? false
+        underWay[probe].map { $0 + limits.slowAfter <= now } ?? false
     }
 }
 

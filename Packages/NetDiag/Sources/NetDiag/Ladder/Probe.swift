@@ -135,7 +135,7 @@ struct LadderLimits: Sendable, Hashable {
     /// For pings and for tracing the path.
     var path = Duration.milliseconds(1500)
     /// The time after which a missing answer is investigated while it may still arrive.
-    var patience = Duration.seconds(1)
+    var slowAfter = Duration.seconds(1)
 
     /// The limit of the whole diagnosis: the longest single limit.
     var total: Duration { max(lookup, nameServer, connection, answer, path) }
