@@ -40,6 +40,15 @@ public struct Deferred<Item: Sendable>: Sendable {
         return taken
     }
 
+    /// Removes all items and calls `body` with each, in the order of ``add(_:)``.
+    @inlinable
+    public mutating func removeAll(_ body: (consuming Item) -> Void) {
+        if let item = first.take() { body(item) }
+        if others.isEmpty { return }
+        for item in others { body(item) }
+        others = []
+    }
+
     /// Calls `body` with each item, in the order of ``add(_:)``.
     @inlinable
     public func forEach(_ body: (Item) -> Void) {

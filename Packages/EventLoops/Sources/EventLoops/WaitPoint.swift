@@ -95,8 +95,8 @@ open class WaitPoint: @unchecked Sendable {
     }
 
     /// Creates a point without a descriptor for one half. The other half is closed from the start.
-    public convenience init(loop: EventLoop = .shared, only half: Half) {
-        self.init(loop: loop)
+    public init(loop: EventLoop = .shared, only half: Half) {
+        self.loop = loop
         state.store(half == .reader ? Bits.writerClosed : Bits.readerClosed, ordering: .releasing)
     }
 

@@ -17,6 +17,15 @@ struct DeferredTests {
         #expect(taken.last == 4)
     }
 
+    @Test func allItemsAreRemovedInTheirOrder() {
+        var deferred = Deferred<Int>()
+        for number in 1...3 { deferred.add(number) }
+        var removed: [Int] = []
+        deferred.removeAll { removed.append($0) }
+        #expect(removed == [1, 2, 3] && deferred.isEmpty)
+        deferred.removeAll { _ in Issue.record("an item is removed twice") }
+    }
+
     /// An optional item counts even if it is nil.
     @Test func nilIsAnItem() {
         var deferred = Deferred<Int?>()
