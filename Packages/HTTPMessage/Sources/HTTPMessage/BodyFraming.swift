@@ -45,19 +45,7 @@ public enum BodyFraming: Hashable, Sendable {
     public static func of(
         _ response: HTTPResponse, to method: HTTPMethod, leniency: HTTPLeniency = .strict
     ) throws(HTTPMessageError) -> BodyFraming {
-        if response.version == .http09, response.statusLine.isEmpty { return .untilClose }
-        let fields = FramingFields(response.fields, response.version, leniency)
-        let length = try fields.contentLength()
-        let coding = try fields.transferEncoding(hasLength: length != nil)
-        let status = response.status
-        switch status.code {
-        case 101: return .tunnel
-        case 100...199, 204, 304: return .none
-        case 200...299 where method == .connect: return .tunnel
-        default: break
-        }
-        if method == .head { return .none }
-        return coding ?? length.map { .length($0) } ?? .untilClose
+        try FramingFields(response.fields, response.version, leniency).framing(of: response, to: method)
     }
 }
 
@@ -71,33 +59,105 @@ extension HTTPFields {
     }
 }
 
-/// The two fields that delimit a body, `Content-Length` and `Transfer-Encoding`.
+/// The fields that determine the end of a message and of its connection, found in one pass over the head.
 ///
-/// They are parsed strictly: a proxy on the path that interprets them differently would see another end of the message.
-private struct FramingFields {
-    let storage: HeadStorage
-    let version: HTTPVersion
-    let leniency: HTTPLeniency
+/// `Content-Length` and `Transfer-Encoding` delimit the body. They are parsed strictly: a proxy on the path that interprets them
+/// differently would see another end of the message.
+struct FramingFields {
+    /// The fields with one of the names.
+    private struct Occurrences {
+        /// The index of the first one; -1 for none.
+        private var start = -1
+        private(set) var isRepeated = false
 
+        @inline(__always)
+        mutating func add(_ index: Int) {
+            if start < 0 { start = index } else { isRepeated = true }
+        }
+
+        @inline(__always)
+        var first: Int? { start < 0 ? nil : start }
+    }
+
+    private let storage: HeadStorage
+    private let version: HTTPVersion
+    private let leniency: HTTPLeniency
+    private var lengths = Occurrences()
+    private var transferEncodings = Occurrences()
+    private var connections = Occurrences()
+    private var proxyConnections = Occurrences()
+
+    @inline(__always)
     init(_ fields: HTTPFields, _ version: HTTPVersion, _ leniency: HTTPLeniency) {
         storage = fields.storage
         self.version = version
         self.leniency = leniency
+        let slots = storage.slots
+        for index in 0..<storage.layout.fieldCount {
+            let name = slots[index].name
+            // The length alone tells these names apart from nearly all others.
+            switch name.count {
+            case 10 where HTTPGrammar.equalsIgnoringCase(storage.slice(name), "connection"): connections.add(index)
+            case 14 where HTTPGrammar.equalsIgnoringCase(storage.slice(name), "content-length"): lengths.add(index)
+            case 16 where HTTPGrammar.equalsIgnoringCase(storage.slice(name), "proxy-connection"):
+                proxyConnections.add(index)
+            case 17 where HTTPGrammar.equalsIgnoringCase(storage.slice(name), "transfer-encoding"):
+                transferEncodings.add(index)
+            default: break
+            }
+        }
     }
 
     func error(_ code: HTTPMessageError.Code, at index: Int? = nil) -> HTTPMessageError {
         HTTPMessageError(code, offset: index.map { Int(storage.slots[$0].valueStart) })
     }
 
+    /// The framing of a response to a request with this method. Throws the errors of ``BodyFraming/of(_:to:leniency:)``.
+    @inline(__always)
+    func framing(of response: HTTPResponse, to method: HTTPMethod) throws(HTTPMessageError) -> BodyFraming {
+        if version == .http09, response.statusLine.isEmpty { return .untilClose }
+        let length = try contentLength()
+        let coding = try transferEncoding(hasLength: length != nil)
+        // Comparing equal methods costs less than comparing different ones, and nearly all are GET.
+        let isGet = method == .get
+        switch response.status.code {
+        case 101: return .tunnel
+        case 100...199, 204, 304: return .none
+        case 200...299 where !isGet && method == .connect: return .tunnel
+        default: break
+        }
+        if !isGet, method == .head { return .none }
+        return coding ?? length.map { .length($0) } ?? .untilClose
+    }
+
+    /// Whether the connection persists after a message with these fields.
+    ///
+    /// `close` takes precedence over `keep-alive`. `Proxy-Connection: close` is obeyed if `Connection` has neither option,
+    /// because closing is always safe. A message with ambiguous framing is the last one (RFC 9112 §6.1, §6.3).
+    var isPersistent: Bool {
+        if transferEncodings.first != nil, version < .http11 || lengths.first != nil { return false }
+        let (closes, keepsAlive) = options(of: connections, "connection")
+        if closes { return false }
+        if keepsAlive { return true }
+        return version >= .http11 && !options(of: proxyConnections, "proxy-connection").closes
+    }
+
+    @inline(__always)
+    private func options(of found: Occurrences, _ name: StaticString) -> (closes: Bool, keepsAlive: Bool) {
+        var options = (false, false)
+        var next = found.first
+        while let index = next {
+            storage.search(index, for: "close", "keep-alive", &options)
+            next = found.isRepeated ? storage.firstIndex(of: name, from: index + 1) : nil
+        }
+        return options
+    }
+
     /// The value of `Content-Length` (RFC 9110 §8.6), or nil if the field is absent.
     @inline(__always)
     func contentLength() throws(HTTPMessageError) -> Int64? {
-        guard let index = storage.firstIndex(of: "content-length") else { return nil }
-        if let length = Self.number(storage.slice(storage.slots[index].value)),
-            storage.firstIndex(of: "content-length", from: index + 1) == nil
-        {
-            return length
-        }
+        guard let index = lengths.first else { return nil }
+        if !lengths.isRepeated, let length = Self.number(storage.slice(storage.slots[index].value)) { return length }
         return try repeatedContentLength(from: index)
     }
 
@@ -127,14 +187,14 @@ private struct FramingFields {
     /// The framing that `Transfer-Encoding` specifies, `chunked` or `untilClose`, or nil if the field is absent.
     @inline(__always)
     func transferEncoding(hasLength: Bool) throws(HTTPMessageError) -> BodyFraming? {
-        guard let index = storage.firstIndex(of: "transfer-encoding") else { return nil }
+        guard let index = transferEncodings.first else { return nil }
         if version < .http11, !leniency.contains(.transferEncodingInHTTP10) {
             throw error(.transferEncodingInHTTP10, at: index)
         }
         if hasLength, !leniency.contains(.transferEncodingOverridesLength) {
             throw error(.conflictingFraming, at: index)
         }
-        if storage.firstIndex(of: "transfer-encoding", from: index + 1) == nil,
+        if !transferEncodings.isRepeated,
             HTTPGrammar.equalsIgnoringCase(storage.slice(storage.slots[index].value), "chunked")
         {
             return .chunked
@@ -155,7 +215,7 @@ private struct FramingFields {
     /// disagree about all three.
     func codings() throws(HTTPMessageError) -> [String] {
         var codings: [String] = []
-        var next = storage.firstIndex(of: "transfer-encoding")
+        var next = transferEncodings.first
         while let index = next {
             for element in storage.value(index).split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
                 let parts = element.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
@@ -179,9 +239,10 @@ private struct FramingFields {
 
     /// Parses `1*DIGIT`, without sign or whitespace. Nil if the number overflows.
     private static func number(_ bytes: some RandomAccessCollection<UInt8>) -> Int64? {
-        guard !bytes.isEmpty, bytes.allSatisfy(HTTPGrammar.isDigit) else { return nil }
+        if bytes.isEmpty { return nil }
         var number: Int64 = 0
         for digit in bytes {
+            guard HTTPGrammar.isDigit(digit) else { return nil }
             let (times, overflow) = number.multipliedReportingOverflow(by: 10)
             let (sum, carry) = times.addingReportingOverflow(Int64(digit &- UInt8(ascii: "0")))
             if overflow || carry { return nil }

@@ -298,14 +298,15 @@ extension ExchangeMachine {
             guard interimCount <= HTTPLimits.interimResponses else { throw fail(.tooManyInterimResponses, .response) }
             return status == 100 && permitBody() ? .continueRequest : .interim
         }
+        let fields = FramingFields(head.fields, head.version, leniency)
         let framing: BodyFraming
         do throws(HTTPMessageError) {
-            framing = try BodyFraming.of(head, to: method, leniency: leniency)
+            framing = try fields.framing(of: head, to: method)
         } catch {
             response = .failed
             throw error
         }
-        return try beginResponse(head.status, framing: framing, isPersistent: head.isPersistent)
+        return try beginResponse(head.status, framing: framing, isPersistent: fields.isPersistent)
     }
 
     /// Reports the head of a final response whose properties the caller has already determined.

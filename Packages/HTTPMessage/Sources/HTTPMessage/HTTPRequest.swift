@@ -18,15 +18,19 @@ public struct HTTPRequest: Hashable, Sendable {
     /// The body in wire format, or nil if none was set. Setting the body changes no field.
     ///
     /// Replaces `CFHTTPMessageSetBody` and `CFHTTPMessageCopyBody`.
-    public var body: [UInt8]?
+    public var body: [UInt8]? {
+        get { head.body }
+        set { head.body = newValue }
+    }
 
     /// The URL that the request was created with. For a parsed request, the URL of its target: see ``RequestTarget/url``.
     ///
     /// Replaces `CFHTTPMessageCopyRequestURL`.
-    public var url: URL? { creationURL ?? target.url }
+    public var url: URL? { if let link { link.url } else { target.url } }
 
     private var head: MessageHead
-    private var creationURL: URL?
+    /// The URL that the request was created with.
+    private(set) var link: MessageURL?
 
     /// Creates a request without fields.
     ///
@@ -57,12 +61,12 @@ public struct HTTPRequest: Hashable, Sendable {
         } else {
             try self.init(method: method, target: RequestTarget(origin: url), version: version)
         }
-        creationURL = url
+        link = MessageURL(url)
     }
 
     @inline(__always)
-    init(startLine: StartLine, fields: HTTPFields) {
-        head = MessageHead(startLine: startLine, fields: fields)
+    init(parsed fields: HTTPFields) {
+        head = MessageHead(parsed: fields)
     }
 
     /// The method. Replaces `CFHTTPMessageCopyRequestMethod`.
@@ -95,12 +99,9 @@ public struct HTTPRequest: Hashable, Sendable {
     public mutating func setTarget(_ target: RequestTarget) throws(HTTPMessageError) {
         let method = method
         try Self.check(method, target)
-        let fields = head.fields
-        head = MessageHead(
-            [Array(method.name.utf8), target.bytes, Array(version.description.utf8)],
-            startLine: StartLine(version: version))
-        head.fields = fields
-        creationURL = nil
+        head.setStartLine(
+            [Array(method.name.utf8), target.bytes, Array(version.description.utf8)], StartLine(version: version))
+        link = nil
     }
 
     /// Returns the head and body in the strict syntax of RFC 9112.
@@ -119,7 +120,7 @@ public struct HTTPRequest: Hashable, Sendable {
     /// Appends the head and body. See ``serialized()``.
     public func serialize(into output: inout [UInt8]) {
         head.write(to: &output)
-        if let body { output += body }
+        if let body = head.body { output += body }
     }
 
     /// Appends the head, including the empty line that ends it. Does not allocate if `output` has sufficient capacity.
@@ -142,6 +143,17 @@ public struct HTTPRequest: Hashable, Sendable {
         guard let form = target.form, RequestTarget.isForm(form, allowedFor: method.name.utf8) else {
             throw HTTPMessageError(.invalidTarget, fault: .caller)
         }
+    }
+}
+
+extension HTTPRequest {
+    /// Whether both requests have the same start line, fields, body and URL of creation.
+    public static func == (a: HTTPRequest, b: HTTPRequest) -> Bool { a.head == b.head && a.link?.url == b.link?.url }
+
+    /// Hashes the start line, the fields, the body and the URL of creation.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(head)
+        hasher.combine(link?.url)
     }
 }
 

@@ -16,12 +16,19 @@ public struct HTTPResponse: Hashable, Sendable {
     /// The body in wire format, or nil if none was set. Setting the body changes no field.
     ///
     /// Replaces `CFHTTPMessageSetBody` and `CFHTTPMessageCopyBody`.
-    public var body: [UInt8]?
+    public var body: [UInt8]? {
+        get { head.body }
+        set { head.body = newValue }
+    }
 
     /// The URL that the response came from, set by the stream that received it. Nil for all other responses.
-    public var url: URL?
+    public var url: URL? {
+        get { link?.url }
+        set { link = newValue.map { MessageURL($0) } }
+    }
 
     private var head: MessageHead
+    private var link: MessageURL?
 
     /// Creates a response without fields. The default reason is the standard phrase of the status.
     ///
@@ -39,8 +46,13 @@ public struct HTTPResponse: Hashable, Sendable {
     }
 
     @inline(__always)
-    init(startLine: StartLine, fields: HTTPFields) {
-        head = MessageHead(startLine: startLine, fields: fields)
+    init(parsed fields: HTTPFields) {
+        head = MessageHead(parsed: fields)
+    }
+
+    /// Sets ``url`` to the URL of the request that the response answers. The two messages share it.
+    public mutating func setURL(of request: HTTPRequest) {
+        link = request.link ?? request.url.map { MessageURL($0) }
     }
 
     /// The status code. Replaces `CFHTTPMessageGetResponseStatusCode`.
@@ -85,7 +97,7 @@ public struct HTTPResponse: Hashable, Sendable {
     /// Appends the head and body. See ``serialized()``.
     public func serialize(into output: inout [UInt8]) {
         head.write(to: &output)
-        if let body { output += body }
+        if let body = head.body { output += body }
     }
 
     /// Appends the head, including the empty line that ends it. Does not allocate if `output` has sufficient capacity.
@@ -100,6 +112,17 @@ public struct HTTPResponse: Hashable, Sendable {
     @inline(__always)
     public func serializeOpenHead(into output: inout [UInt8]) {
         head.writeOpen(to: &output)
+    }
+}
+
+extension HTTPResponse {
+    /// Whether both responses have the same start line, fields, body and URL.
+    public static func == (a: HTTPResponse, b: HTTPResponse) -> Bool { a.head == b.head && a.url == b.url }
+
+    /// Hashes the start line, the fields, the body and the URL.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(head)
+        hasher.combine(url)
     }
 }
 

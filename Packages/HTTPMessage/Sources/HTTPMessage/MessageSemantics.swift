@@ -1,13 +1,13 @@
 extension HTTPRequest {
     /// Whether the client keeps the connection open after this request, according to its fields (RFC 9112 §9.3).
-    public var isPersistent: Bool { fields.isPersistent(in: version) }
+    public var isPersistent: Bool { FramingFields(fields, version, .strict).isPersistent }
 }
 
 extension HTTPResponse {
     /// Whether the server keeps the connection open after this response, according to its fields (RFC 9112 §9.3).
     ///
     /// The connection cannot persist if its close delimits the body: see ``BodyFraming/untilClose``.
-    public var isPersistent: Bool { fields.isPersistent(in: version) }
+    public var isPersistent: Bool { FramingFields(fields, version, .strict).isPersistent }
 }
 
 extension HTTPFields {
@@ -20,34 +20,6 @@ extension HTTPFields {
             }
         }
         return options
-    }
-
-    /// Whether the connection persists after a message with these fields.
-    ///
-    /// `close` takes precedence over `keep-alive`. `Proxy-Connection: close` is obeyed if `Connection` has neither option,
-    /// because closing is always safe. A message with ambiguous framing is the last one (RFC 9112 §6.1, §6.3).
-    func isPersistent(in version: HTTPVersion) -> Bool {
-        var (connection, proxyConnection) = ((false, false), (false, false))  // close, keep-alive
-        var isCoded = false
-        let slots = storage.slots
-        for index in 0..<storage.layout.fieldCount {
-            let name = slots[index].name
-            // The length alone tells these names apart from nearly all others.
-            switch name.count {
-            case 10 where HTTPGrammar.equalsIgnoringCase(storage.slice(name), "connection"):
-                storage.search(index, for: "close", "keep-alive", &connection)
-            case 16 where HTTPGrammar.equalsIgnoringCase(storage.slice(name), "proxy-connection"):
-                storage.search(index, for: "close", "keep-alive", &proxyConnection)
-            case 17 where HTTPGrammar.equalsIgnoringCase(storage.slice(name), "transfer-encoding"):
-                isCoded = true
-            default:
-                break
-            }
-        }
-        if isCoded, version < .http11 || storage.firstIndex(of: "content-length") != nil { return false }
-        if connection.0 { return false }
-        if connection.1 { return true }
-        return !proxyConnection.0 && version >= .http11
     }
 }
 
@@ -69,7 +41,7 @@ extension HeadStorage {
     }
 
     /// Searches the list in field `index`.
-    fileprivate func search(
+    func search(
         _ index: Int, for first: StaticString, _ second: StaticString, _ found: inout (Bool, Bool)
     ) {
         if layout.hasFolds {

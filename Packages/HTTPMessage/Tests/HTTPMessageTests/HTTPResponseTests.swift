@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPMessage
 import Testing
 
@@ -12,6 +13,47 @@ import Testing
         #expect(response.serialized() == Array("HTTP/1.1 \(code) \(phrase)\r\n\r\n".utf8))
         #expect(response.reason == phrase)
         #expect(response.status.code == code)
+    }
+
+    /// An existential contains three words without memory of its own.
+    @Test func aMessageTakesThreeWords() {
+        #expect(MemoryLayout<HTTPResponse>.size <= 24 && MemoryLayout<HTTPRequest>.size <= 24)
+    }
+
+    @Test func hasTheURLOfItsRequest() throws {
+        let url = try #require(URL(string: "http://example.org/x"))
+        var response = try HTTPResponse(status: .ok)
+        response.setURL(of: try HTTPRequest(method: .get, url: url))
+        #expect(response.url == url)
+        response.setURL(of: try HTTPRequest(method: .get, target: "http://example.org/y"))
+        #expect(response.url?.absoluteString == "http://example.org/y")
+        response.setURL(of: try HTTPRequest(method: .options, target: "*"))
+        #expect(response.url == nil)
+    }
+
+    /// Copies share their parts until one of them changes.
+    @Test func copiesAreIndependent() throws {
+        let original = try HTTPResponse(status: .ok)
+        var copy = original
+        copy.body = [1]
+        var other = copy
+        other.body = [2]
+        try other.fields.set("x", for: .location)
+        #expect(original.body == nil && copy.body == [1] && other.body == [2])
+        #expect(original != copy && copy != other && copy.fields.isEmpty && copy.statusLine == other.statusLine)
+    }
+
+    @Test func aParsedResponseKeepsItsStatusLineWithABodyAndOtherFields() throws {
+        var parser = HeadParser(.response)
+        let bytes = Array("HTTP/1.1 404 Nowhere\r\nA: 1\r\n\r\n".utf8)
+        _ = try parser.parse(bytes.span.bytes)
+        let parsed = try parser.makeResponse(from: bytes.span.bytes)
+        var changed = parsed
+        changed.body = [1]
+        #expect(changed.statusLine == "HTTP/1.1 404 Nowhere" && changed.serialized() == bytes + [1])
+        changed.fields = ["B": "2"]
+        #expect(changed.serialized() == Array("HTTP/1.1 404 Nowhere\r\nB: 2\r\n\r\n".utf8) + [1])
+        #expect(parsed.serialized() == bytes && parsed.status == .notFound && changed.status == .notFound)
     }
 
     // Parity: HM-005, HM-051

@@ -124,7 +124,7 @@ public struct HeadParser {
         guard kind == .request, state.stage == .complete, bytes.byteCount >= state.scan else {
             throw HTTPMessageError(.incompleteMessage, fault: .caller)
         }
-        return HTTPRequest(startLine: startLine, fields: copyFields(bytes))
+        return HTTPRequest(parsed: copyFields(bytes))
     }
 
     /// Creates the response from its complete head, without a body.
@@ -135,7 +135,7 @@ public struct HeadParser {
         guard kind == .response, state.stage == .complete, bytes.byteCount >= state.scan else {
             throw HTTPMessageError(.incompleteMessage, fault: .caller)
         }
-        return HTTPResponse(startLine: startLine, fields: copyFields(bytes))
+        return HTTPResponse(parsed: copyFields(bytes))
     }
 
     /// Creates the fields of a complete trailer section.
@@ -213,13 +213,15 @@ extension HeadParser {
         let count = state.fieldCount
         let storage = reusableStorage(slots: count, bytes: size)
         let slots = buffer.slots
+        let startLine = startLine
         let (fieldsStart, fieldsEnd, toleratedDeviations) = (
             state.fieldsStart - start, state.fieldsEnd - start, state.toleratedDeviations
         )
         bytes.withUnsafeBytes { bytes in
             storage.fill(
                 copying: UnsafeRawBufferPointer(rebasing: bytes[start..<start + size]), slots: slots, count: count,
-                fieldsStart: fieldsStart, fieldsEnd: fieldsEnd, toleratedDeviations: toleratedDeviations)
+                fieldsStart: fieldsStart, fieldsEnd: fieldsEnd, startLine: startLine,
+                toleratedDeviations: toleratedDeviations)
         }
         if start > 0 {
             let slots = storage.slots

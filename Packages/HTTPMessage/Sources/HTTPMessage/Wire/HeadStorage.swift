@@ -18,6 +18,8 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         var fieldsStart: Int
         var fieldsEnd: Int
         var byteCount: Int
+        /// The start line of a parsed head.
+        var startLine = StartLine()
         /// The leniencies that parsing the bytes required.
         var toleratedDeviations: HTTPLeniency
 
@@ -43,7 +45,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         return storage
     }
 
-    /// Whether ``fill(copying:slots:count:fieldsStart:fieldsEnd:toleratedDeviations:)`` can store this many slots and bytes.
+    /// Whether ``fill(copying:slots:count:fieldsStart:fieldsEnd:startLine:toleratedDeviations:)`` can store this many slots and bytes.
     @inline(__always)
     func hasCapacity(slots: Int, bytes: Int) -> Bool {
         slots &* MemoryLayout<FieldSlot>.stride &+ bytes <= layout.size
@@ -55,14 +57,14 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
     @inline(__always)
     func fill(
         copying bytes: UnsafeRawBufferPointer, slots: UnsafePointer<FieldSlot>, count: Int, fieldsStart: Int,
-        fieldsEnd: Int, toleratedDeviations: HTTPLeniency
+        fieldsEnd: Int, startLine: StartLine, toleratedDeviations: HTTPLeniency
     ) {
         withUnsafeMutablePointers { layout, tail in
             let size = layout.pointee.size
             layout.pointee = Layout(
                 slotCapacity: count, byteCapacity: size &- count &* MemoryLayout<FieldSlot>.stride, fieldCount: count,
                 fieldsStart: fieldsStart, fieldsEnd: fieldsEnd, byteCount: bytes.count,
-                toleratedDeviations: toleratedDeviations)
+                startLine: startLine, toleratedDeviations: toleratedDeviations)
             tail.update(from: slots, count: count)
             if let base = bytes.baseAddress {
                 UnsafeMutableRawPointer(tail + count).copyMemory(from: base, byteCount: bytes.count)
@@ -93,6 +95,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         copy.layout.fieldsStart = layout.fieldsStart
         copy.layout.fieldsEnd = layout.fieldsEnd
         copy.layout.byteCount = layout.byteCount
+        copy.layout.startLine = layout.startLine
         copy.layout.toleratedDeviations = layout.toleratedDeviations
         copy.slots.update(from: self.slots, count: layout.fieldCount)
         copy.bytes.update(from: self.bytes, count: layout.byteCount)

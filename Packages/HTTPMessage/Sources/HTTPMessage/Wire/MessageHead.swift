@@ -1,27 +1,70 @@
-/// A start line and fields: the common part of requests and responses.
+internal import FoundationEssentials
+
+/// A start line, fields and a body: the common part of requests and responses.
 ///
 /// The start line of a parsed head is stored before its fields, in the single allocation of ``HeadStorage``. Fields can be
 /// assigned from one message to another; therefore the start line is copied to separate bytes before the fields change.
+///
+/// Two references, so that a message is copied with few instructions and an existential contains it without an allocation.
 struct MessageHead {
-    private(set) var startLine: StartLine
-    /// The start line with its line ending. Nil while the start line is in the storage of the fields.
-    private var startBytes: [UInt8]?
     /// The fields, for reading. Use ``fields`` to change them.
     private(set) var storedFields: HTTPFields
+    /// The parts that are not in the storage of the fields. Nil for a parsed message without a body.
+    private var own: OwnParts?
 
+    /// The parts of a message that few parsed messages have. Changed only while a single head refers to it.
+    private final class OwnParts: @unchecked Sendable {
+        // Unchecked: changed only after isKnownUniquelyReferenced has proved that one value has the only reference.
+
+        @exclusivity(unchecked) var startLine: StartLine
+        /// The start line with its line ending. Nil while the start line is in the storage of the fields.
+        @exclusivity(unchecked) var startBytes: [UInt8]?
+        @exclusivity(unchecked) var body: [UInt8]?
+
+        init(_ startLine: StartLine, _ startBytes: [UInt8]?, body: [UInt8]?) {
+            self.startLine = startLine
+            self.startBytes = startBytes
+            self.body = body
+        }
+    }
+
+    /// Creates a parsed head, whose start line is in the storage of the fields.
     @inline(__always)
-    init(startLine: StartLine, fields: HTTPFields) {
-        self.startLine = startLine
-        startBytes = nil
+    init(parsed fields: HTTPFields) {
         storedFields = fields
     }
 
     /// Creates a head without fields. The start line is the three parts, separated by spaces.
     init(_ parts: some Collection<some Collection<UInt8>>, startLine: StartLine) {
-        self.startLine = startLine
         storedFields = HTTPFields()
-        startBytes = []
         setStartLine(parts, startLine)
+    }
+
+    /// The positions of the parts of the start line, in the bytes of ``bytes(_:)``.
+    @inline(__always)
+    var startLine: StartLine {
+        if let own, own.startBytes != nil { own.startLine } else { storedFields.storage.layout.startLine }
+    }
+
+    private var startBytes: [UInt8]? {
+        @inline(__always) get { own?.startBytes }
+    }
+
+    /// The body; nil if none was set.
+    var body: [UInt8]? {
+        get { own?.body }
+        set {
+            if newValue == nil, own == nil { return }
+            uniqueParts().body = newValue
+        }
+    }
+
+    /// The parts outside the storage, to which no other value refers.
+    private mutating func uniqueParts() -> OwnParts {
+        if isKnownUniquelyReferenced(&own), let own { return own }
+        let made = OwnParts(startLine, startBytes, body: body)
+        own = made
+        return made
     }
 
     /// Sets the start line to three parts, separated by spaces.
@@ -34,11 +77,18 @@ struct MessageHead {
             ranges.append(.init(bytes.count, bytes.count + part.count))
             bytes += part
         }
-        startLine = line
+        var startLine = line
         startLine.line = .init(0, bytes.count)
         startLine.first = line.status == nil ? ranges[0] : .init()
         startLine.second = line.status == nil ? ranges[1] : ranges[2]
-        startBytes = bytes + [HTTPGrammar.cr, HTTPGrammar.lf]
+        bytes += [HTTPGrammar.cr, HTTPGrammar.lf]
+        setStart(startLine, bytes)
+    }
+
+    private mutating func setStart(_ startLine: StartLine, _ bytes: [UInt8]) {
+        let parts = uniqueParts()
+        parts.startLine = startLine
+        parts.startBytes = bytes
     }
 
     /// The fields. Any access but reading moves the start line to its own bytes.
@@ -125,9 +175,7 @@ struct MessageHead {
     @inline(never)
     private func strictStartLine() -> [UInt8] {
         if isHeaderless { return [] }
-        var head = MessageHead(startLine: startLine, fields: HTTPFields())
-        head.setStartLine(strictParts, startLine)
-        return head.startBytes ?? []
+        return MessageHead(strictParts, startLine: startLine).startBytes ?? []
     }
 
     /// The parts of the start line without tolerated whitespace and control characters.
@@ -143,7 +191,7 @@ struct MessageHead {
         guard startBytes == nil else { return }
         let layout = storedFields.storage.layout
         if layout.isStrict || isHeaderless {
-            startBytes = Array(storedFields.storage.slice(0..<layout.fieldsStart))
+            setStart(layout.startLine, Array(storedFields.storage.slice(0..<layout.fieldsStart)))
         } else {
             setStartLine(strictParts, startLine)
         }
@@ -152,16 +200,26 @@ struct MessageHead {
 
 extension MessageHead: Hashable {
     static func == (a: MessageHead, b: MessageHead) -> Bool {
-        a.bytes(a.startLine.line) == b.bytes(b.startLine.line) && a.fields == b.fields
+        a.body == b.body && a.bytes(a.startLine.line) == b.bytes(b.startLine.line) && a.fields == b.fields
     }
 
     func hash(into hasher: inout Hasher) {
+        hasher.combine(body)
         hasher.combine(bytes(startLine.line))
         hasher.combine(fields)
     }
 }
 
 extension MessageHead: Sendable {}
+
+/// The URL of a message, shared by a request and its responses.
+final class MessageURL: Sendable {
+    let url: URL
+
+    init(_ url: URL) {
+        self.url = url
+    }
+}
 
 /// The parts of a start line and their positions.
 ///
