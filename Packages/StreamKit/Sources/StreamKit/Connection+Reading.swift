@@ -26,7 +26,7 @@ extension Connection {
 
     private func noteReadEnd() throws(StreamError) {
         if point.isClosed(.reader) { throw .closed }
-        try details.withLock { (details) throws(StreamError) in
+        try withDetails { (details) throws(StreamError) in
             if let failure = details.readFailure { throw failure }
             if settledStatus(.reader) == .open { reader.status = .atEnd }
         }
@@ -36,7 +36,7 @@ extension Connection {
     /// write consumed the kernel's report of a reset.
     func verifyReadEnd() throws(StreamError) {
         if point.isClosed(.reader) { throw .closed }
-        if let failure = details.withLock({ $0.readFailure }) { throw failure }
+        if let failure = withDetails({ $0.readFailure }) { throw failure }
     }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {

@@ -199,6 +199,8 @@ extension Connection {
     }
 
     func tryFlush() throws(StreamError) -> Attempt {
+        // A socket holds no bytes.
+        if isOpen(.writer), hasSocket { return .ended }
         try enter(.writer)
         defer { leaveUntouched(.writer) }
         return try attemptFlush()

@@ -84,7 +84,9 @@ final class Connection: Sendable {
     let point: WaitPoint
     /// The target, if the connection was made with one.
     let endpoint: Endpoint?
-    let details: Locked<Details>
+    private let lock = Lock()
+    /// Accessed only by ``withDetails(_:)``. Not in a ``Locked``, which would need memory of its own.
+    @exclusivity(unchecked) private nonisolated(unsafe) var details: Details
     // Unchecked: written before a half's status becomes `open` (a releasing store) or with both halves entered; read only
     // after that status was seen (an acquiring load) or under the lock. So reads and writes never overlap, and checking
     // for it would be wasted.
@@ -113,12 +115,20 @@ final class Connection: Sendable {
         self.endpoint = endpoint
         let refusal = properties.isEmpty ? nil : kind.kind(over: nil).refusal(of: properties)
         let opener = refusal.map { refusal in .work { (_) throws(StreamError) in throw refusal } } ?? opener
-        details = Locked(Details(opener, properties, only: half))
+        details = Details(opener, properties, only: half)
         if let half { point.close(half == .reader ? .writer : .reader) }
     }
 
+    /// Runs `body` with the state behind the lock.
+    @inline(__always)
+    func withDetails<Result: ~Copyable, Failure: Error>(
+        _ body: (inout Details) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try lock.withLock { () throws(Failure) in try body(&details) }
+    }
+
     /// The kind of the stream.
-    var streamKind: StreamKind { connectionKind.kind(over: details.withLock { $0.transport }) }
+    var streamKind: StreamKind { connectionKind.kind(over: withDetails { $0.transport }) }
 
     /// The engine; nil until open. Read it only when the half's status is open, or under the lock.
     @inline(__always)
@@ -170,7 +180,7 @@ final class Connection: Sendable {
 extension Connection {
     /// Begins to open a half. The first half to open starts the work for both.
     func open(_ half: StreamHalf) throws(StreamError) {
-        let pending = try details.withLock { (details) throws(StreamError) -> PendingOpen? in
+        let pending = try withDetails { (details) throws(StreamError) -> PendingOpen? in
             switch status(half) {
             case .notOpen: break
             case .closed: throw .closed
@@ -204,11 +214,11 @@ extension Connection {
             case .opened(let engine):
                 finishOpening(.success(engine))
             case .continues(var work):
-                if pending.hasProperties, let configuration = details.withLock({ $0.properties[.tls] }) {
+                if pending.hasProperties, let configuration = withDetails({ $0.properties[.tls] }) {
                     work = ContextPreparation.preparing(configuration, for: work)
                 }
                 let opening = Opening(work, of: self)
-                let hasClients = details.withLock { details in
+                let hasClients = withDetails { details in
                     details.opening = opening
                     return details.clients?.areScheduled ?? false
                 }
@@ -225,7 +235,7 @@ extension Connection {
         switch pending.opener {
         case .work(let begin): return try begin(self)
         case .transport(let transport, let half):
-            if pending.hasProperties, let configuration = details.withLock({ $0.properties[.tls] }) {
+            if pending.hasProperties, let configuration = withDetails({ $0.properties[.tls] }) {
                 return .continues(TransportOpening(of: transport, half: half, securedBy: configuration))
             }
             if case .opened = try TransportOpening.tryOpen(transport) { return .opened(Engine(transport)) }
@@ -235,12 +245,12 @@ extension Connection {
 
     /// Ends opening with its result.
     func finishOpening(_ result: Result<Engine, StreamError>) {
-        let (opening, unwanted, isWatched) = details.withLock { details -> (Opening?, Engine?, Bool) in
-            var unwanted: Engine?
+        let (opening, isUnwanted, isWatched) = withDetails { details -> (Opening?, Bool, Bool) in
+            var isUnwanted = false
             switch result {
             case .success(let engine):
                 if details.isReaderClosed, details.isWriterClosed {
-                    unwanted = engine
+                    isUnwanted = true
                 } else {
                     slot = engine
                     if case .socket = engine { socketFlag.store(true, ordering: .relaxed) }
@@ -252,9 +262,9 @@ extension Connection {
                 if details.error == nil { details.error = error }
                 endOpening(with: .error)
             }
-            return (details.opening.take(), unwanted, details.isAddressWatched)
+            return (details.opening.take(), isUnwanted, details.isAddressWatched)
         }
-        unwanted?.close()
+        if isUnwanted, case .success(let engine) = result { engine.close() }
         if isWatched { LocalAddressMonitor.shared.add(self) }
         if let opening {
             opening.signal([.readable, .writable])
@@ -281,18 +291,19 @@ extension Connection {
     }
 
     private func end(_ half: StreamHalf, isRelease: Bool) {
-        let work = details.withLock { details -> CloseWork? in
-            if isRelease, details.isTakenOver { return nil }
+        let work = withDetails { details -> CloseWork in
+            if isRelease, details.isTakenOver { return CloseWork() }
             let isNew = half == .reader ? !details.isReaderClosed : !details.isWriterClosed
             if half == .reader { details.isReaderClosed = true } else { details.isWriterClosed = true }
             if isNew, settledStatus(half) != .error { setStatus(.closed, half) }
             return CloseWork(
-                isLast: isNew && details.isReaderClosed && details.isWriterClosed, layer: hasSocket ? nil : engine,
+                closesHalf: true, isLast: isNew && details.isReaderClosed && details.isWriterClosed,
+                layer: hasSocket ? nil : engine,
                 opening: details.opening, unopened: details.opener == nil ? nil : details.transport,
                 isAddressWatched: details.isAddressWatched, hasClients: details.clients != nil,
                 client: details.clients?[half].client.take())
         }
-        guard let work else { return }
+        guard work.closesHalf else { return }
         work.client?.invalidate()
         if work.hasClients { withdrawWatcher(half) }
         if work.isLast, work.isAddressWatched { LocalAddressMonitor.shared.remove(self) }
@@ -309,16 +320,17 @@ extension Connection {
     }
 
     /// The work that remains, outside the lock, after a half has been closed.
-    private struct CloseWork {
-        let isLast: Bool
+    private struct CloseWork: ~Copyable {
+        var closesHalf = false
+        var isLast = false
         /// The engine, unless it is the socket. An engine that is set later needs no work here: it is refused once both
         /// halves are closed, and no call on a closed half waits at it.
-        let layer: Engine?
-        let opening: Opening?
-        let unopened: (any StreamTransport)?
-        let isAddressWatched: Bool
-        let hasClients: Bool
-        let client: StreamClient?
+        var layer: Engine?
+        var opening: Opening?
+        var unopened: (any StreamTransport)?
+        var isAddressWatched = false
+        var hasClients = false
+        var client: StreamClient?
     }
 }
 
@@ -327,7 +339,7 @@ extension Connection {
 extension Connection {
     /// The failure of a half.
     func error(_ half: StreamHalf) -> StreamError? {
-        details.withLock { half == .writer ? $0.writeError ?? $0.error : $0.error }
+        withDetails { half == .writer ? $0.writeError ?? $0.error : $0.error }
     }
 
     /// Records a failure of the transport. Both halves have failed then, except after a write to a peer that no longer
@@ -343,7 +355,7 @@ extension Connection {
     /// Fails the writer only: the peer no longer reads. Bytes that it sent before can still be read, such as a server's
     /// refusal of a request body (RFC 9112 §9.5).
     private func failWriter(_ error: StreamError) -> StreamError {
-        let (kept, change) = details.withLock { details -> (StreamError, StatusChange?) in
+        let (kept, change) = withDetails { details -> (StreamError, StatusChange?) in
             if let first = details.error ?? details.writeError { return (first, nil) }
             details.writeError = error
             return (error, enterError([.writer], &details))
@@ -356,7 +368,7 @@ extension Connection {
     /// failed both halves.
     @discardableResult
     func failBoth(_ error: StreamError) -> StreamError {
-        let (kept, change) = details.withLock { details -> (StreamError, StatusChange?) in
+        let (kept, change) = withDetails { details -> (StreamError, StatusChange?) in
             let kept = details.error ?? error
             details.error = kept
             return (kept, enterError([.reader, .writer], &details))
@@ -410,7 +422,7 @@ extension Connection {
 
     /// Records that the transport has reached its end.
     func noteEnd(_ half: StreamHalf) {
-        details.withLock { _ in
+        withDetails { _ in
             if settledStatus(half) == .open { setStatus(.atEnd, half) }
         }
     }
@@ -431,7 +443,7 @@ extension Connection {
     @inline(__always)
     func pointToWait(_ half: StreamHalf) -> WaitPoint? {
         if isOpen(half) { return hasSocket ? point : engine?.waitPoint }
-        return details.withLock { $0.opening }
+        return withDetails { $0.opening }
     }
 
     /// The point where a transport on top of this stream waits. Never a point that can no longer be signalled.
@@ -508,7 +520,7 @@ extension Connection {
     ) {
         self.init(endpoint.kind, point: WaitPoint(loop: loop), to: endpoint, properties, toProxy: leadsToProxy) {
             (connection) throws(StreamError) in
-            let properties = connection.details.withLock { $0.properties }
+            let properties = connection.withDetails { $0.properties }
             if let routes = properties.proxyRoutes {
                 return .continues(try ProxiedOpening(to: endpoint, through: routes, properties))
             }
@@ -528,7 +540,7 @@ extension Connection {
                 return .opened(.other(DescriptorTransport(point)))
             }
             guard kind == CInt(SOCK_STREAM.rawValue) else { throw StreamError(posix: EPROTOTYPE, .notAStreamSocket) }
-            let properties = connection.details.withLock { $0.properties }
+            let properties = connection.withDetails { $0.properties }
             if properties[.tls] != nil {
                 return .continues(StreamConnector(securing: ConnectPlan(to: .addresses([], name: nil), properties)))
             }
@@ -545,8 +557,14 @@ extension Connection {
             case .reader?: .readTransport
             case .writer?: .writtenTransport
             }
-        let loop = transport.loop
-        let point = half.map { WaitPoint(loop: loop, only: $0) } ?? WaitPoint(loop: loop)
+        let point: WaitPoint
+        if transport.ownsWaitPoint {
+            point = transport.waitPoint
+        } else if let half {
+            point = WaitPoint(loop: transport.loop, only: half)
+        } else {
+            point = WaitPoint(loop: transport.loop)
+        }
         self.init(
             kind, point: point, only: half,
             opener: .transport(transport, waitingAt: half ?? .reader))
@@ -596,7 +614,7 @@ extension Connection: StreamTransport {
 
     /// Records that a layer uses the connection from now on, so that releasing its streams does not close it.
     func takeOver() {
-        details.withLock { $0.isTakenOver = true }
+        withDetails { $0.isTakenOver = true }
     }
 }
 
@@ -619,7 +637,7 @@ extension Connection {
 
     func schedule<Stream: AnyObject & Sendable>(_ half: StreamHalf, on target: any DeliveryTarget, stream: Stream) {
         if point.isClosed(half) { return }
-        let isNew = details.withLock { details -> Bool in
+        let isNew = withDetails { details -> Bool in
             let clients = details.ensureClients()
             if clients[half].targets.contains(where: { $0.isSame(as: target) }) { return false }
             clients[half].targets.append(target)
@@ -631,7 +649,7 @@ extension Connection {
     }
 
     func unschedule(_ half: StreamHalf, from target: any DeliveryTarget) {
-        details.withLock { $0.clients?[half].targets.removeAll { $0.isSame(as: target) } }
+        withDetails { $0.clients?[half].targets.removeAll { $0.isSame(as: target) } }
         guard let client = client(half) else { return }
         client.unschedule(from: target)
         withdrawWatcher(half)
@@ -643,16 +661,16 @@ extension Connection {
     }
 
     /// The opening in progress.
-    var opening: Opening? { details.withLock { $0.opening } }
+    var opening: Opening? { withDetails { $0.opening } }
 
     func client(_ half: StreamHalf) -> StreamClient? {
         guard half == .reader ? reader.hasClient : writer.hasClient else { return nil }
-        return details.withLock { $0.clients?[half].client }
+        return withDetails { $0.clients?[half].client }
     }
 
     /// Replaces a half's client; nil removes it.
     func setClient(_ client: StreamClient?, _ half: StreamHalf) {
-        let unwanted = details.withLock { details -> StreamClient? in
+        let unwanted = withDetails { details -> StreamClient? in
             // Closing removes the client under this lock, once; a client set later would never be removed.
             let isClosed = half == .reader ? details.isReaderClosed : details.isWriterClosed
             if isClosed, client != nil { return client }
@@ -666,7 +684,7 @@ extension Connection {
 
     /// Removes the client of a half, unless another one has replaced it.
     func removeClient(_ client: StreamClient, _ half: StreamHalf) {
-        let isCurrent = details.withLock { details in
+        let isCurrent = withDetails { details in
             guard let clients = details.clients, clients[half].client === client else { return false }
             clients[half].client = nil
             if half == .reader { reader.hasClient = false } else { writer.hasClient = false }
@@ -677,7 +695,7 @@ extension Connection {
     }
 
     /// The targets where the events of a half are delivered.
-    func targets(_ half: StreamHalf) -> [any DeliveryTarget] { details.withLock { $0.clients?[half].targets ?? [] } }
+    func targets(_ half: StreamHalf) -> [any DeliveryTarget] { withDetails { $0.clients?[half].targets ?? [] } }
 
     /// Notifies the client that bytes were transferred, so that it may report the next event.
     func didTransfer(_ half: StreamHalf) {
@@ -721,16 +739,18 @@ extension Connection {
 
     /// The result that a try would have now, without transferring anything. For the client.
     private func look(_ half: StreamHalf) throws(StreamError) -> Attempt {
-        guard isOpen(half), let engine = hasSocket ? .socket(point) : engine else {
-            return try attemptWhileNotOpen(half)
-        }
-        do throws(StreamError) {
-            let attempt: Attempt? = try point.whileOpen { () throws(StreamError) -> Attempt in
-                half == .reader ? try engine.peek() : try engine.writability()
+        guard isOpen(half) else { return try attemptWhileNotOpen(half) }
+        if hasSocket {
+            do throws(StreamError) {
+                return try look(half, .socket(point))
+            } catch {
+                throw fail(error, half)
             }
-            guard let attempt else { throw .closed }
+        }
+        guard let engine else { return try attemptWhileNotOpen(half) }
+        do throws(StreamError) {
+            let attempt = try look(half, engine)
             if case .wouldBlock = attempt { return attempt }
-            if case .ended = attempt, half == .reader { try verifyReadEnd() }
             wakeCall(on: half, engine)
             return attempt
         } catch {
@@ -739,10 +759,19 @@ extension Connection {
         }
     }
 
+    @inline(__always)
+    private func look(_ half: StreamHalf, _ engine: Engine) throws(StreamError) -> Attempt {
+        let attempt: Attempt? = try point.whileOpen { () throws(StreamError) -> Attempt in
+            half == .reader ? try engine.peek() : try engine.writability()
+        }
+        guard let attempt else { throw .closed }
+        if case .ended = attempt, half == .reader { try verifyReadEnd() }
+        return attempt
+    }
+
     /// Wakes a call on this half. Looking moves bytes (or a failure) from the descriptor into a layer such as TLS,
     /// perhaps before the loop has seen them; a call that found nothing just before would then wait forever.
     private func wakeCall(on half: StreamHalf, _ engine: Engine) {
-        if case .socket = engine { return }
         if point.isInside(half) { engine.waitPoint.signal(half == .reader ? .readable : .writable) }
     }
 
@@ -750,7 +779,7 @@ extension Connection {
     /// `.busy` if it was arranged before.
     func watch(_ half: StreamHalf) -> Wake? {
         guard let waitPoint = pointToWait(half) else { return .ready }
-        let watcher = details.withLock { details -> ClientWatcher in
+        let watcher = withDetails { details -> ClientWatcher in
             let clients = details.ensureClients()
             let watcher = clients[half].watcher ?? ClientWatcher(self, half)
             clients[half].watcher = watcher
@@ -764,7 +793,7 @@ extension Connection {
     /// This also arms the client that is set by then: it may have found the watcher parked just before,
     /// and have relied on it.
     func withdrawWatcher(_ half: StreamHalf) {
-        guard let watcher = details.withLock({ $0.clients?[half].watcher }) else { return }
+        guard let watcher = withDetails({ $0.clients?[half].watcher }) else { return }
         watcher.remove()
         client(half)?.arm()
     }
@@ -782,15 +811,15 @@ extension Connection {
     /// so that it is compiled once.
     func value(named name: String) -> (any Sendable)? {
         // The engine is copied only if it is used.
-        let (transport, layers) = details.withLock {
+        let (transport, layers) = withDetails {
             ($0.transport, $0.transport == nil && $0.opening == nil ? self.engine : nil)
         }
         if let value = transport == nil ? layers?.property(named: name) : transport?.property(named: name) {
             return value
         }
-        if name == StreamProperty<ConnectionReport>.report.name { return details.withLock { $0.report } }
+        if name == StreamProperty<ConnectionReport>.report.name { return withDetails { $0.report } }
         if point.descriptor >= 0, let value = point.whileOpen({ socketProperty(named: name) }) ?? nil { return value }
-        return details.withLock { $0.properties.value(named: name) } ?? endpointProperty(named: name)
+        return withDetails { $0.properties.value(named: name) } ?? endpointProperty(named: name)
     }
 
     /// The descriptor, or that of the connection to a proxy below; nil if there is none.
@@ -809,26 +838,33 @@ extension Connection {
     ///   caller's own.
     func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
         if key.isReadOnly { throw .readOnly(key.name) }
-        let (transport, layers, isClosed) = details.withLock { details in
+        let (transport, layers, isClosed) = withDetails { details in
             (
                 details.transport, details.transport == nil ? self.engine : nil,
                 details.isReaderClosed && details.isWriterClosed
             )
         }
         if isClosed { throw .closed }
-        guard key.isAlways || (isUnopened(.reader) && isUnopened(.writer)) else {
+        let hasNotBegun = isUnopened(.reader) && isUnopened(.writer)
+        guard key.isAlways || hasNotBegun else {
             throw isKept(key)
                 ? .refused(key.name, "the stream has already been opened; set it before open().")
                 : .notHonoured(key.name, by: streamKind)
         }
-        let isTransports =
-            try point.whileOpen { () throws(StreamError) -> Bool in
-                if let transport { return try transport.setProperty(value, named: key.name) }
-                return try layers?.setProperty(value, named: key.name) ?? false
-            } ?? false
+        let isTransports: Bool
+        if hasNotBegun, let transport {
+            // No descriptor of this connection is in use yet.
+            isTransports = try transport.setProperty(value, named: key.name)
+        } else {
+            isTransports =
+                try point.whileOpen { () throws(StreamError) -> Bool in
+                    if let transport { return try transport.setProperty(value, named: key.name) }
+                    return try layers?.setProperty(value, named: key.name) ?? false
+                } ?? false
+        }
         if !isTransports {
             guard isKept(key) else { throw .notHonoured(key.name, by: streamKind) }
-            details.withLock { $0.properties.set(value, for: key) }
+            withDetails { $0.properties.set(value, for: key) }
         }
         guard key.isAlways else { return }
         switch key.name {

@@ -81,9 +81,24 @@ public final class IdlePool<Connection: IdleConnection>: Sendable {
     public func take(
         _ key: Connection.Key, at now: Moment = .now, isUsable: (Connection) -> Bool, dispose: (Connection) -> Void
     ) -> Connection? {
+        take(where: { $0.key == key }, at: now, isUsable: isUsable, dispose: dispose)
+    }
+
+    /// Takes an idle connection that satisfies a condition; nil if there is none.
+    ///
+    /// - Parameters:
+    ///   - isSuitable: whether a connection could be taken. Called under the lock of the pool, so it must not use the pool.
+    ///   - now: the instant at which a connection must not have been idle for too long.
+    ///   - isUsable: checks a connection that would be taken.
+    ///   - dispose: called with each connection that is no longer usable or was idle for too long, to close it now or later.
+    @inlinable
+    public func take(
+        where isSuitable: (Connection) -> Bool, at now: Moment = .now, isUsable: (Connection) -> Bool,
+        dispose: (Connection) -> Void
+    ) -> Connection? {
         while true {
             let entry = state.withLock { state in
-                state.idle.lastIndex { $0.connection.key == key }.map { state.idle.remove(at: $0) }
+                state.idle.lastIndex { isSuitable($0.connection) }.map { state.idle.remove(at: $0) }
             }
             guard let entry else { return nil }
             if isUsable(entry.connection), entry.since.duration(to: now) < limit { return entry.connection }

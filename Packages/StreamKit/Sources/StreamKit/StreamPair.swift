@@ -102,6 +102,13 @@ public struct StreamPair: Sendable {
         try output.open()
     }
 
+    /// Whether both halves are open, and neither has reached its end.
+    public var isOpen: Bool {
+        let (reader, writer) = (input.connection, output.connection)
+        return reader.isOpen(.reader) && writer.isOpen(.writer) && !reader.point.isClosed(.reader)
+            && !writer.point.isClosed(.writer)
+    }
+
     /// Closes both halves.
     public func close() {
         output.close()
@@ -160,7 +167,7 @@ extension StreamPair {
         } else {
             self.init(host: name ?? "", port: port, properties: properties, loop: loop)
         }
-        input.connection.details.withLock { $0.properties[.remoteHost] = host }
+        input.connection.withDetails { $0.properties[.remoteHost] = host }
     }
 }
 

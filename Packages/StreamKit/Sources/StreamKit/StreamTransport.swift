@@ -26,6 +26,10 @@ public protocol StreamTransport: AnyObject, Sendable {
     /// a redirected request moves to another connection.
     var waitPoint: WaitPoint { get }
 
+    /// Whether the ``waitPoint`` never changes and belongs to the stream over this transport alone, which then uses it as its own.
+    /// Default: false, which costs each stream a wait point.
+    var ownsWaitPoint: Bool { get }
+
     /// The loop of the stream's own wait point. Default: that of ``waitPoint``.
     var loop: EventLoop { get }
 
@@ -83,6 +87,9 @@ public protocol StreamTransport: AnyObject, Sendable {
 extension StreamTransport {
     /// The loop of ``waitPoint``.
     public var loop: EventLoop { waitPoint.loop }
+
+    /// Shares the wait point, or changes it.
+    public var ownsWaitPoint: Bool { false }
 
     /// Opens at once.
     public func tryOpen() throws(StreamError) -> OpenAttempt { .opened }

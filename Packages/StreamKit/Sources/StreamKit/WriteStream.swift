@@ -153,12 +153,12 @@ extension WriteStream {
         let point = WaitPoint(loop: loop)
         self.init(
             Connection(.writtenFile, point: point, only: .writer) { (connection) throws(StreamError) in
-                let appends = connection.details.withLock { $0.properties[.appendToFile] } ?? false
+                let appends = connection.withDetails { $0.properties[.appendToFile] } ?? false
                 let offset = connection.takeFileOffset()
                 let mode: FileTransport.Mode = appends ? .append : offset == nil ? .truncate : .overwrite
                 return .opened(.other(try FileTransport(path: path, mode: mode, from: offset, point: point)))
             })
-        if append { connection.details.withLock { $0.properties[.appendToFile] = true } }
+        if append { connection.withDetails { $0.properties[.appendToFile] = true } }
     }
 
     /// Makes a stream that writes to a file, from a `file:` URL; nil for any other URL. Replaces

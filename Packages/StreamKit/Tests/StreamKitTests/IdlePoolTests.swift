@@ -32,6 +32,15 @@ import Testing
         #expect(taken == [3, 1, nil, 2] && pool.count == 0)
     }
 
+    @Test func aConnectionIsTakenByACondition() {
+        let pool = pool()
+        for connection in [Connection("a", 1), Connection("b", 2), Connection("a", 3)] { pool.put(connection) }
+        let taken = [1, 2, 2].map { number in
+            pool.take(where: { $0.number == number }, isUsable: { _ in true }, dispose: { _ in })?.key
+        }
+        #expect(taken == ["a", "b", nil] && pool.count == 1)
+    }
+
     @Test func theOldestBeyondALimitIsClosed() {
         let pool = pool()
         let all = ["a", "a", "a", "b", "b"].enumerated().map { Connection($1, $0) }

@@ -37,6 +37,18 @@ import Testing
         #expect(pair.report.failure == nil || pair.report.steps.count > 2)
     }
 
+    @Test func aPairIsOpenUntilAHalfIsClosed() throws {
+        for closesInput in [true, false] {
+            let pair = StreamPair.bound()
+            #expect(!pair.isOpen)
+            try pair.open()
+            #expect(pair.isOpen)
+            if closesInput { pair.input.close() } else { pair.output.close() }
+            #expect(!pair.isOpen)
+            pair.close()
+        }
+    }
+
     @Test func refusedIsAnErrorWithTheAddress() async throws {
         let listener = listen()
         Glibc.close(listener.descriptor)

@@ -92,7 +92,7 @@ extension PropertyEffect {
         // A stream copies the values to the configuration's properties.
         let carrier = StreamPair(host: "127.0.0.1", port: listener.port)
         try set(.pair(carrier))
-        properties.merge(carrier.input.connection.details.withLock { $0.properties })
+        properties.merge(carrier.input.connection.withDetails { $0.properties })
         let accepted = Socket.Accepted(descriptor: descriptor, peer: .ip(.v4(.loopback), port: listener.port))
         let pair = StreamPair(accepted, properties, loop: .shared)
         defer { pair.close() }

@@ -81,7 +81,7 @@ extension Connection {
     @inline(__always)
     func logSteps(_ steps: [Int]) {
         #if Logging
-        let (logger, ended) = details.withLock { ($0.properties[.logger], steps.map($0.recorder.step)) }
+        let (logger, ended) = withDetails { ($0.properties[.logger], steps.map($0.recorder.step)) }
         if let logger { ended.forEach { $0.log(to: logger) } }
         #endif
     }

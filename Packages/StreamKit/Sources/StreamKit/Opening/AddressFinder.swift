@@ -185,7 +185,7 @@ struct FinderOpening: OpeningWork {
     private func plan(
         for found: FoundAddresses, _ addresses: [SocketAddress], _ search: Search, _ connection: Connection
     ) -> ConnectPlan {
-        var properties = connection.details.withLock { details in
+        var properties = connection.withDetails { details in
             details.properties[.remoteHostName] = found.name
             return details.properties
         }
@@ -201,7 +201,7 @@ struct FinderOpening: OpeningWork {
     }
 
     private func begin(_ connection: Connection) -> Search {
-        let limit = connection.details.withLock { $0.properties[.openTimeout] } ?? .zero
+        let limit = connection.withDetails { $0.properties[.openTimeout] } ?? .zero
         let step = connection.beginStep(.lookup(finder.description))
         let answer = Answer(loop: connection.point.loop)
         let token = finder.start { answer.put($0) }

@@ -207,16 +207,16 @@ struct ReportRecorder {
 extension Connection {
     func beginStep(_ kind: ConnectionReport.Kind) -> Int {
         let now = Moment.now
-        return details.withLock { $0.recorder.begin(kind, now: now) }
+        return withDetails { $0.recorder.begin(kind, now: now) }
     }
 
     func endStep(_ step: Int, _ outcome: ConnectionReport.Outcome) {
         let now = Moment.now
-        if details.withLock({ $0.recorder.end(step, outcome, now: now) }) { logSteps([step]) }
+        if withDetails({ $0.recorder.end(step, outcome, now: now) }) { logSteps([step]) }
     }
 
     func endAllSteps(_ outcome: ConnectionReport.Outcome) {
         let now = Moment.now
-        logSteps(details.withLock { $0.recorder.endAll(outcome, now: now) })
+        logSteps(withDetails { $0.recorder.endAll(outcome, now: now) })
     }
 }

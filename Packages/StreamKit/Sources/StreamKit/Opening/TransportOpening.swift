@@ -63,7 +63,7 @@ struct TransportOpening: OpeningWork {
         let step = connection.beginStep(.tls(configuration.peerName ?? name))
         do throws(StreamError) {
             let tls = try TLSTransport(configuration, peerName: name, port: port, over: .other(transport))
-            connection.details.withLock { $0.transport = tls }
+            connection.withDetails { $0.transport = tls }
             return (tls, step)
         } catch {
             connection.endStep(step, .failed(error))

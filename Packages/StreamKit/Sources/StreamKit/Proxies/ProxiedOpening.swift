@@ -180,7 +180,7 @@ struct ProxiedOpening: OpeningWork {
     /// Ends opening: the topmost layer becomes the engine of the stream.
     private mutating func finish(_ connection: Connection) -> OpeningStep? {
         guard let route = route.take() else { return nil }
-        connection.details.withLock { $0.properties[.proxyRoute] = route.plan.route }
+        connection.withDetails { $0.properties[.proxyRoute] = route.plan.route }
         return .opened(route.engine)
     }
 
@@ -317,14 +317,14 @@ struct ProxiedOpening: OpeningWork {
 extension Connection {
     /// Adds the steps of a connection below, which begins to open, to the report.
     fileprivate func setAttempt(_ lower: Connection, at start: Moment) {
-        details.withLock { $0.opening?.attempt = .init(connection: lower, start: start) }
+        withDetails { $0.opening?.attempt = .init(connection: lower, start: start) }
     }
 
     /// Keeps the steps of the connection below, which has been opened or has failed.
     fileprivate func endAttempt() {
-        guard let attempt = details.withLock({ $0.opening })?.attempt else { return }
+        guard let attempt = withDetails({ $0.opening })?.attempt else { return }
         let steps = attempt.connection.report.steps
-        details.withLock { details in
+        withDetails { details in
             details.recorder.join(steps, begun: attempt.start)
             details.opening?.attempt = nil
         }
@@ -333,6 +333,6 @@ extension Connection {
     /// Adds the properties of a conversation with a proxy.
     fileprivate func addProperties(_ added: StreamProperties) {
         if added.isEmpty { return }
-        details.withLock { $0.properties.merge(added) }
+        withDetails { $0.properties.merge(added) }
     }
 }

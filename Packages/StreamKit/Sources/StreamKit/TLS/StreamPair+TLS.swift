@@ -106,8 +106,8 @@ extension Connection {
     /// open during every call. Closing either connection closes it.
     fileprivate convenience init(below tls: TLSTransport, of secured: Connection) {
         self.init(.layer, point: secured.point, to: secured.endpoint) { _ in .opened(tls.lower) }
-        let (properties, recorder) = secured.details.withLock { ($0.properties, $0.recorder) }
-        details.withLock { details in
+        let (properties, recorder) = secured.withDetails { ($0.properties, $0.recorder) }
+        withDetails { details in
             details.properties = properties
             details.properties[.tls] = nil
             details.recorder = recorder

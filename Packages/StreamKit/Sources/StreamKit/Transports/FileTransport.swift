@@ -101,7 +101,7 @@ extension StreamError {
 extension Connection {
     /// The offset to begin at, removed from the properties: once open, the file itself knows its offset.
     func takeFileOffset() -> UInt64? {
-        details.withLock { details in
+        withDetails { details in
             defer { details.properties[.fileOffset] = nil }
             return details.properties[.fileOffset]
         }

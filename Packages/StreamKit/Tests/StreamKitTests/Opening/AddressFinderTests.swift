@@ -234,10 +234,10 @@ private final class ScriptedFinder: AddressFinder {
         #expect(LocalAddressMonitor.shared.watches(own))
         // Closing overtakes the end of opening: it has passed the list but not yet reached the descriptor.
         LocalAddressMonitor.shared.remove(connection)
-        connection.details.withLock { ($0.isReaderClosed, $0.isWriterClosed) = (true, true) }
+        connection.withDetails { ($0.isReaderClosed, $0.isWriterClosed) = (true, true) }
         LocalAddressMonitor.shared.add(connection)
         #expect(!LocalAddressMonitor.shared.watches(own))
-        connection.details.withLock { ($0.isReaderClosed, $0.isWriterClosed) = (false, false) }
+        connection.withDetails { ($0.isReaderClosed, $0.isWriterClosed) = (false, false) }
         pair.close()
     }
 }
