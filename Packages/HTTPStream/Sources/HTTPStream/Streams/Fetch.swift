@@ -26,7 +26,7 @@ struct Fetch: ~Copyable, Sendable {
     /// The method of the request.
     private(set) var method: HTTPMethod
     /// The URL of the request.
-    private(set) var url: URL?
+    var url: URL? { request.url }
     /// The origin of the current request. Nil before the first connection.
     var origin: HTTPOrigin?
     private(set) var body: HTTPBody?
@@ -50,7 +50,6 @@ struct Fetch: ~Copyable, Sendable {
 
     init(_ request: consuming HTTPRequest, body: consuming HTTPBody?) {
         method = request.method
-        url = request.url
         self.request = request
         self.body = body
     }
@@ -121,7 +120,6 @@ struct Fetch: ~Copyable, Sendable {
         if let response = hop.redirect { history.redirects.append(response) }
         request = hop.request
         method = hop.request.method
-        url = hop.url
         origin = hop.origin
         if !hop.keepsBody { (body, hasSpentBody) = (nil, false) }
     }

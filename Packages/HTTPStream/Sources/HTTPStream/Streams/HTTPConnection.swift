@@ -1,5 +1,4 @@
 internal import EventLoops
-internal import FoundationEssentials
 internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
@@ -28,6 +27,8 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
     @exclusivity(unchecked) private(set) var lastRead = Moment.now
     /// Whether the last read emptied the socket; known for plain TCP only.
     @exclusivity(unchecked) var isDrained = false
+    /// Memory for the next request's head, which the last request has used.
+    @exclusivity(unchecked) private var headMemory: [UInt8] = []
 
     init(pair: StreamPair, key: HTTPConnectionKey, limits: HTTPLimits, proxy: HTTPProxy? = nil) {
         self.pair = pair
@@ -42,6 +43,22 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
         parser = HeadParser(.response, limits: limits, leniency: .client)
     }
 
+    /// Takes an empty array, with the memory of the last request's head if there was one.
+    func takeHeadMemory() -> [UInt8] {
+        var memory: [UInt8] = []
+        swap(&memory, &headMemory)
+        return memory
+    }
+
+    /// Keeps the memory of a head that has been sent, unless it is large.
+    func keepHeadMemory(_ memory: consuming [UInt8]) {
+        if memory.count > HTTPConnection.maximumHeadMemory { return }
+        memory.removeAll(keepingCapacity: true)
+        headMemory = memory
+    }
+
+    private static let maximumHeadMemory = 1024
+
     /// Looks for a head at the front of the buffer. Returns false if more bytes are needed.
     func findHead() throws(StreamError) -> Bool {
         do throws(HTTPMessageError) {
@@ -54,10 +71,10 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
         }
     }
 
-    /// Removes the head that was found from the buffer and returns it, as the response to `url`.
-    func takeHead(from url: URL?) throws(StreamError) -> HTTPResponse {
+    /// Removes the head that was found from the buffer and returns it, as the response to a request.
+    func takeHead(inResponseTo request: HTTPRequest) throws(StreamError) -> HTTPResponse {
         var head = try makeResponse()
-        head.url = url
+        head.setURL(of: request)
         return head
     }
 
@@ -108,7 +125,7 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
     /// request. The socket is therefore checked, which costs a system call, unless a read has emptied it within the time `trust`
     /// before `now`.
     func isIdle(_ now: Moment, trusting trust: Duration = .zero) -> Bool {
-        guard buffer.isEmpty, pair.output.status == .open, pair.input.status == .open else { return false }
+        guard buffer.isEmpty, pair.isOpen else { return false }
         if isDrained, lastRead.duration(to: now) < trust { return true }
         return !pair.input.hasBytesAvailable
     }
@@ -148,6 +165,13 @@ struct HTTPConnectionKey: Hashable, Sendable {
         let ends = routes.map { $0.hops.last as? HTTPProxy }
         guard !origin.isSecure, let proxy = ends.first ?? nil, !ends.contains(nil) else { return origin }
         return HTTPOrigin(proxy)
+    }
+
+    /// Whether requests to this URL, without options and logins of their own, can use the connection.
+    ///
+    /// Compares the bytes of a URL in plain form, without making an origin of them. False does not exclude that the keys are equal.
+    func isUsual(for url: UnsafeBufferPointer<UInt8>, loop: EventLoop) -> Bool {
+        options == nil && ownLogin == nil && self.loop == ObjectIdentifier(loop) && origin.begins(url)
     }
 
     /// Whether a proxy of the route received this login.

@@ -1,4 +1,5 @@
 package import EventLoops
+internal import FoundationEssentials
 package import StreamKit
 
 /// A pool of idle connections, which further requests with the same origin and options use.
@@ -115,7 +116,20 @@ public final class HTTPConnectionPool: Sendable {
         _ key: HTTPConnectionKey, at now: Moment = .now, trusting trust: Duration = .zero,
         dispose: (HTTPConnection) -> Void
     ) -> HTTPConnection? {
-        idle.take(key, at: now, isUsable: { $0.isIdle(now, trusting: trust) }, dispose: dispose)
+        idle.take(where: { $0.key == key }, at: now, isUsable: { $0.isIdle(now, trusting: trust) }, dispose: dispose)
+    }
+
+    /// Returns an idle connection for requests to `url` without options of their own, checked unless it is trusted; nil if there is
+    /// none, or if the URL is not written like the one for which it was opened. Otherwise as ``take(_:at:trusting:dispose:)``.
+    func takeUsual(
+        for url: URL, loop: EventLoop, at now: Moment, trusting trust: Duration, dispose: (HTTPConnection) -> Void
+    ) -> HTTPConnection? {
+        var text = url.absoluteString
+        return text.withUTF8 { text in
+            idle.take(
+                where: { $0.key.isUsual(for: text, loop: loop) }, at: now,
+                isUsable: { $0.isIdle(now, trusting: trust) }, dispose: dispose)
+        }
     }
 
     /// Adds a connection that has carried a request to its end.

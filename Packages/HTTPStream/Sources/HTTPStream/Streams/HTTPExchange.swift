@@ -3,6 +3,7 @@ public import FoundationEssentials
 internal import HTTPAuth
 public import HTTPMessage
 public import StreamKit
+internal import Synchronization
 
 extension ReadStream {
     /// Makes a stream that sends a request when opened, and reads the body of the response.
@@ -66,6 +67,7 @@ extension ReadStream {
 /// All state is one ``HTTPLoad`` inside a ``LoadWaitPoint``; reading, peeking and closing may happen on different threads.
 final class HTTPExchange: StreamTransport {
     private let point: LoadWaitPoint
+    private let isClosed = Atomic<Bool>(false)
     var kind: StreamKind { .http }
 
     init(_ request: consuming HTTPRequest, body: consuming HTTPBody?, loop: EventLoop) {
@@ -73,7 +75,7 @@ final class HTTPExchange: StreamTransport {
         point = LoadWaitPoint(consume request, body: consume body, loop: loop)
     }
 
-    deinit { point.end() }
+    deinit { close() }
 
     /// Replaces the request, and sets what a session adds to it. Has no effect once the stream has been opened.
     ///
@@ -110,6 +112,8 @@ final class HTTPExchange: StreamTransport {
     var loop: EventLoop { point.loop }
 
     var waitPoint: WaitPoint { point }
+
+    var ownsWaitPoint: Bool { true }
 
     func tryOpen() throws(StreamError) -> OpenAttempt {
         try point.step { (load) throws(StreamError) in
@@ -160,7 +164,9 @@ final class HTTPExchange: StreamTransport {
 
     func writability() throws(StreamError) -> Attempt { .ended }
 
-    func close() { point.end() }
+    func close() {
+        if !isClosed.exchange(true, ordering: .relaxed) { point.end() }
+    }
 }
 
 // MARK: - Properties
@@ -180,7 +186,7 @@ extension HTTPExchange {
             case StreamProperty<HTTPRequest>.httpFinalRequest.name: load.finalRequest ?? load.fetch.request
             case StreamProperty<Int64>.httpBodyBytesSent.name: load.bodyBytesSent
             case StreamProperty<Int64>.httpBodyLength.name: load.bodyLength
-            case StreamProperty<ConnectionReport>.report.name: load.log.report(load.response)
+            case StreamProperty<ConnectionReport>.report.name: load.log.report(load.response, load.fetch)
             case StreamProperty<TLSInformation>.tlsInformation.name: load.tlsInformation
             case StreamProperty<Bool>.urlDemandsTLS.name: load.fetch.url?.scheme?.lowercased() == "https"
             case StreamProperty<[UInt8]>.serverEndPointBinding.name: load.serverEndPointBinding

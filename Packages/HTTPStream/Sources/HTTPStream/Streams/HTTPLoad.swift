@@ -57,7 +57,9 @@ struct HTTPLoad: ~Copyable, Sendable {
     private var sender: RequestSender?
     /// The states of the current request and its response.
     private var exchange = ExchangeMachine(.client)
+    /// The head of the request as sent; empty for the usual one, which is prepared again for ``finalRequest``.
     private var sentHead: [UInt8] = []
+    private var isHeadUsual = false
     private var lastTLS: LastTLS?
 
     /// Whether at least one byte of the response has arrived.
@@ -115,8 +117,12 @@ struct HTTPLoad: ~Copyable, Sendable {
 
     /// The request as it was last sent.
     var finalRequest: HTTPRequest? {
-        guard let url = fetch.url, !sentHead.isEmpty else { return nil }
-        return RequestPreparation.request(from: sentHead, for: url)
+        guard let url = fetch.url else { return nil }
+        if !sentHead.isEmpty { return RequestPreparation.request(from: sentHead, for: url) }
+        guard isHeadUsual, let origin = fetch.origin, let head = try? usualHead(to: origin, reusing: []) else {
+            return nil
+        }
+        return RequestPreparation.request(from: head.bytes, for: url)
     }
 
     /// The TLS parameters of the connection used last.
@@ -351,7 +357,7 @@ extension HTTPLoad {
     /// Parses the buffered bytes. Returns true if a head was processed, false if more bytes are needed.
     private mutating func parseHead(_ connection: HTTPConnection) throws(StreamError) -> Bool {
         guard try connection.findHead() else { return false }
-        try receive(connection.takeHead(from: fetch.url))
+        try receive(connection.takeHead(inResponseTo: fetch.request))
         return true
     }
 
@@ -370,7 +376,7 @@ extension HTTPLoad {
         }
         try rejectUnrequestedCoding(head, framing)
         clock.endWaitForHead()
-        log.answered(head, at: connection?.lastRead ?? .now)
+        log.answered(head, fetch, at: connection?.lastRead ?? .now)
         recordAnsweringProxy()
         responseBody = ResponseBody(framing, limits: settings.limits)
         // A server that refuses a large request may not have read it; squid 5.7 then never reads the next request.
@@ -398,7 +404,7 @@ extension HTTPLoad {
             chosen.lowercased() == offered.lowercased(), sender?.isComplete == true
         else { throw .switchedProtocols(head.fields[.upgrade] ?? "another protocol") }
         clock.endWaitForHead()
-        log.answered(head, at: connection?.lastRead ?? .now)
+        log.answered(head, fetch, at: connection?.lastRead ?? .now)
         recordAnsweringProxy()
         responseBody = ResponseBody()
         mustClose = true
@@ -627,32 +633,49 @@ extension HTTPLoad {
         stopSending()
         dropConnection()
         endPermit()
-        log.abandon()
+        log.abandon(fetch)
     }
 
     /// Prepares the request, and finds or opens a connection for it.
     private mutating func beginHop() throws(StreamError) {
         guard let url = fetch.url else { throw .badURL("the request has none.") }
         let now = Moment.now
-        let origin = if let origin = fetch.origin { origin } else { try HTTPOrigin(loading: url) }
-        fetch.origin = origin
-        let custom = try customRoute(to: origin, url)
-        let ownLogin = settings.pool?.isOfOneLogin == true ? nil : fetch.request.connectionLogin
-        let key = HTTPConnectionKey(
-            origin, custom?.properties ?? StreamProperties(), loop: loop, ownLogin: ownLogin,
-            isTunnelled: settings.offersSwitch)
-        let idle = takeIdle(key, at: now)
-        if idle == nil, settings.session?.needsIdleConnection == true { throw .connectionGone }
-        let head = try prepareHead(of: url, to: origin, custom, idle)
-        sentHead = head.bytes
+        if let idle = takeUsualIdle(for: url, at: now) {
+            let origin = idle.key.origin
+            fetch.origin = origin
+            try begin(try prepareHead(of: url, to: origin, nil, idle), at: now)
+            connection = idle
+        } else {
+            let origin = if let origin = fetch.origin { origin } else { try HTTPOrigin(loading: url) }
+            fetch.origin = origin
+            let custom = try customRoute(to: origin, url)
+            let key = HTTPConnectionKey(
+                origin, custom?.properties ?? StreamProperties(), loop: loop, ownLogin: ownLogin,
+                isTunnelled: settings.offersSwitch)
+            let idle = takeIdle(key, at: now)
+            if idle == nil, settings.session?.needsIdleConnection == true { throw .connectionGone }
+            try begin(try prepareHead(of: url, to: origin, custom, idle), at: now)
+            connection = if let idle { idle } else { try open(key, custom) }
+        }
+        startSending()
+    }
+
+    /// The login of the request that may belong to its connection.
+    private var ownLogin: Secret? { settings.pool?.isOfOneLogin == true ? nil : fetch.request.connectionLogin }
+
+    /// Begins an exchange, whose request has this head.
+    private mutating func begin(_ head: RequestPreparation.Head, at now: Moment) throws(StreamError) {
         try beginExchange(head)
         if log.deferred == nil { log.deferred = DeferredLog(settings.properties) }
-        log.beginRequest(fetch.method, url, at: now)
-        connection = if let idle { idle } else { try open(key, custom) }
-        sender = RequestSender(
-            head.bytes, body: fetch.body, length: head.bodyLength, expectsContinue: head.expectsContinue, loop: loop)
-        if fetch.body != nil {
-            sender?.begin()
+        log.beginRequest(fetch, at: now)
+        isHeadUsual = head.isUsual
+        sentHead = head.isUsual ? [] : head.bytes
+        sender = RequestSender(head.bytes, length: head.bodyLength, expectsContinue: head.expectsContinue)
+    }
+
+    private mutating func startSending() {
+        if let body = fetch.body {
+            sender?.begin(body, loop)
             recordSpentBody()
         }
         clock.endRequest()
@@ -700,27 +723,38 @@ extension HTTPLoad {
 
     private mutating func takeIdle(_ key: HTTPConnectionKey, at now: Moment) -> HTTPConnection? {
         guard settings.keepsConnection, !mustBeNew else { return nil }
-        // A request that may be sent twice can use a connection that has just ended; see ``retry(after:)``.
+        let idle = (settings.pool ?? .shared).take(key, at: now, trusting: trust) { deferred.add(.close($0.pair)) }
+        idle?.accept(settings.limits)
+        return idle
+    }
+
+    /// Takes an idle connection without making a key, for a request without a route or a login of its own: the common case.
+    private mutating func takeUsualIdle(for url: URL, at now: Moment) -> HTTPConnection? {
+        guard settings.keepsConnection, !mustBeNew, settings.namesNoProxy, proxies == nil, !settings.offersSwitch,
+            fetch.request.fields.isEmpty || ownLogin == nil
+        else { return nil }
+        let idle = (settings.pool ?? .shared).takeUsual(for: url, loop: loop, at: now, trusting: trust) {
+            deferred.add(.close($0.pair))
+        }
+        idle?.accept(settings.limits)
+        return idle
+    }
+
+    /// The time for which an idle connection is not checked. A request that may be sent twice can use a connection that has just
+    /// ended; see ``retry(after:)``.
+    private var trust: Duration {
         let mayRepeat =
             fetch.method.isIdempotent && fetch.body?.isRepeatable != false
             && settings.session?.needsIdleConnection != true
-        let idle = (settings.pool ?? .shared).take(
-            key, at: now, trusting: mayRepeat ? HTTPConnectionPool.trust : .zero
-        ) { deferred.add(.close($0.pair)) }
-        idle?.accept(settings.limits)
-        return idle
+        return mayRepeat ? HTTPConnectionPool.trust : .zero
     }
 
     // Mutating although it changes nothing: a borrowed load would be copied for the call.
     private mutating func prepareHead(
         of url: URL, to origin: HTTPOrigin, _ custom: CustomRoute?, _ idle: HTTPConnection?
     ) throws(StreamError) -> RequestPreparation.Head {
-        var preparation = RequestPreparation(
-            keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent,
-            offersSwitch: settings.offersSwitch)
-        if let host = settings.host, fetch.isAtNamedOrigin { preparation.host = host }
         if custom == nil, !origin.isFTP, fetch.request.fields.isEmpty {
-            return try preparation.prepare(fetch.request, fetch.method, to: origin, body: fetch.body)
+            return try usualHead(to: origin, reusing: idle?.takeHeadMemory() ?? [])
         }
         let proxy = if let idle { idle.proxy } else { custom?.route.proxy }
         if origin.isFTP, proxy == nil { throw .ftpNeedsProxy }
@@ -729,6 +763,22 @@ extension HTTPLoad {
             fetch.request, of: url, for: proxy, owner: proxies?.owner, settings.session?.logins, body: known)
         if proxy?.ownLogin != nil { proxies?.signed = fetch.request.fields.contains(.proxyAuthorization) ? nil : form }
         return try preparation.prepare(form, fetch.method, to: origin, body: fetch.body)
+    }
+
+    /// The head of a request without fields, sent to the origin itself.
+    private func usualHead(
+        to origin: HTTPOrigin, reusing memory: consuming [UInt8]
+    ) throws(StreamError) -> RequestPreparation.Head {
+        var head = try preparation.prepare(
+            fetch.request, fetch.method, to: origin, body: fetch.body, reusing: memory)
+        head.isUsual = true
+        return head
+    }
+
+    private var preparation: RequestPreparation {
+        RequestPreparation(
+            keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent,
+            offersSwitch: settings.offersSwitch, host: fetch.isAtNamedOrigin ? settings.host : nil)
     }
 
     private mutating func open(_ key: HTTPConnectionKey, _ custom: CustomRoute?) throws(StreamError) -> HTTPConnection {
@@ -769,7 +819,7 @@ extension HTTPLoad {
     /// - Throws: `error`, if the request cannot be repeated.
     private mutating func retry(after error: StreamError) throws(StreamError) {
         if try answerForProxy(error) { return }
-        log.failed(error)
+        log.failed(error, fetch)
         if takeNextRoute(after: error) { return }
         let mayRepeat = sender?.hasBegun != true || fetch.method.isIdempotent
         guard connection?.isReused == true, !mustBeNew, !hasReceived, mayRepeat, !fetch.hasSpentBody else {
@@ -787,12 +837,12 @@ extension HTTPLoad {
     /// Begins the request of the redirect whose head has arrived.
     private mutating func followHop() throws(StreamError) {
         dropConnection()
+        log.keepRequest(fetch, answer: response)
         guard let hop = fetch.followPlan() else { throw .closed }
         let repeats = proxies?.repeats ?? false
         log.emit(repeats ? .sendsAgain : .followsRedirect(hop.url))
         mustBeNew = false
         if repeats { proxies?.repeats = false } else { proxies?.resetForNextURL() }
-        if let response { log.keepStatusLine(of: response) }
         response = nil
         interim = []
         phase = .idle
@@ -835,6 +885,7 @@ extension HTTPLoad {
         }
         self.connection = nil
         connection.requests += 1
+        if isHeadUsual, let memory = sender?.takeMemory() { connection.keepHeadMemory(memory) }
         deferred.add(.keep(connection, settings.pool ?? .shared))
         endPermit()
     }
@@ -843,7 +894,7 @@ extension HTTPLoad {
     private mutating func releaseBody() {
         clock.continueDeadline = nil
         exchange.permitBody()
-        sender?.releaseBody()
+        sender?.releaseBody(fetch.body, loop)
         recordSpentBody()
     }
 
@@ -1000,7 +1051,7 @@ extension HTTPLoad {
         progress.answering = refusal.source
         progress.verdict = refusal.verdict
         guard let head = refusal.loginResponse else { return false }
-        log.answered(head)
+        log.answered(head, fetch)
         response = head
         mustClose = true
         responseBody = ResponseBody()

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import Glibc
 internal import HostResolver
 internal import StreamKit
 
@@ -12,6 +13,8 @@ public struct HTTPOrigin: Hashable, Sendable {
     public let port: UInt16
     /// Whether the URL names the port.
     private let namesPort: Bool
+    /// Whether the URL had the form of a ``PlainAuthority``.
+    private let isPlain: Bool
 
     /// Whether the scheme is `https`.
     public let isSecure: Bool
@@ -39,6 +42,7 @@ public struct HTTPOrigin: Hashable, Sendable {
             host = plain.host
             port = plain.port ?? (plain.isSecure ? 443 : 80)
             namesPort = plain.port != nil
+            isPlain = true
             return
         }
         guard let scheme = url.scheme?.lowercased(),
@@ -56,6 +60,7 @@ public struct HTTPOrigin: Hashable, Sendable {
             throw .badURL("\(error)", underlying: error)
         }
         if host.isEmpty { throw .badURL("it has no host.") }
+        isPlain = false
         namesPort = authority.port != nil
         guard let port = UInt16(exactly: authority.port ?? (isFTP ? 21 : isSecure ? 443 : 80)), port > 0 else {
             throw .badURL("its port is not between 1 and 65535.")
@@ -76,14 +81,45 @@ public struct HTTPOrigin: Hashable, Sendable {
     init(_ proxy: HTTPProxy) {
         host = proxy.host
         port = proxy.port
-        (isSecure, isFTP, namesPort) = (false, false, true)
+        (isSecure, isFTP, namesPort, isPlain) = (false, false, true, false)
+    }
+
+    /// Whether a URL begins with this origin, written in the same plain form.
+    ///
+    /// A URL for which this is true has this origin. One for which it is false may have it as well, in another form.
+    func begins(_ url: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard isPlain else { return false }
+        let scheme: StaticString = isSecure ? "https://" : "http://"
+        var position = scheme.utf8CodeUnitCount
+        guard url.count > position, let start = url.baseAddress, memcmp(start, scheme.utf8Start, position) == 0
+        else { return false }
+        var host = host
+        let hasHost = host.withUTF8 { name -> Bool in
+            guard let first = name.baseAddress, name.count <= url.count - position else { return false }
+            defer { position += name.count }
+            return memcmp(start + position, first, name.count) == 0
+        }
+        guard hasHost else { return false }
+        if namesPort {
+            guard position < url.count, url[position] == UInt8(ascii: ":") else { return false }
+            position += 1
+            var number = 0
+            while position < url.count, case let digit = url[position] &- UInt8(ascii: "0"), digit < 10, number <= 65535
+            {
+                number = number &* 10 &+ Int(digit)
+                if number == 0 { return false }
+                position += 1
+            }
+            guard number == Int(port) else { return false }
+        }
+        return position == url.count || PlainAuthority.isEnd(url[position])
     }
 
     /// Writes the value of the `Host` field: the port only if the URL names one (RFC 9110 §7.2).
     func writeHost(to lines: inout LineWriter) {
         var host = host
         host.withUTF8 { name in
-            guard name.contains(UInt8(ascii: ":")) else { return lines.write(UnsafeRawBufferPointer(name)) }
+            if isPlain || !name.contains(UInt8(ascii: ":")) { return lines.write(UnsafeRawBufferPointer(name)) }
             lines.write("[")
             // A zone identifier is meaningful on this machine only.
             for byte in name.prefix(while: { $0 != UInt8(ascii: "%") }) { lines.write(byte) }
@@ -158,11 +194,13 @@ struct PlainAuthority {
             number = UInt16(value)
         }
         port = number
-        if position == bytes.count { return }
-        switch bytes[position] {
-        case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): return
-        default: return nil
-        }
+        if position < bytes.count, !PlainAuthority.isEnd(bytes[position]) { return nil }
+    }
+
+    /// Whether a byte ends the authority of a URL.
+    @inline(__always)
+    static func isEnd(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
     }
 
     private static func isHostByte(_ byte: UInt8) -> Bool {

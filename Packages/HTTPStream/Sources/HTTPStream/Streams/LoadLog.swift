@@ -19,9 +19,8 @@ struct LoadLog: Sendable {
         case abandoned
     }
 
-    private struct RequestStep: Sendable {
-        var method: HTTPMethod
-        var url: URL
+    /// The times and the outcome of a request.
+    private struct Course: Sendable {
         var start: Moment
         var end: Moment?
         var outcome = Outcome.underway
@@ -29,10 +28,23 @@ struct LoadLog: Sendable {
         var isUnderway: Bool { end == nil }
     }
 
+    private struct RequestStep: Sendable {
+        let method: HTTPMethod
+        let url: URL?
+        var course: Course
+
+        init(_ fetch: borrowing Fetch, _ course: Course) {
+            method = fetch.method
+            url = fetch.url
+            self.course = course
+        }
+    }
+
     /// The start of the first request, which is the instant of opening.
     private var start: Moment?
-    /// The current request. ``earlier`` holds those that led to it by redirects and retries.
-    private var request: RequestStep?
+    /// The current request, whose method and URL are those of the load's ``Fetch``. ``earlier`` holds those that led to it by
+    /// redirects and retries.
+    private var request: Course?
     private var earlier: [RequestStep] = []
     private var finished: [ConnectionReport.Step] = []
     private var current: (pair: StreamPair, offset: Duration)?
@@ -42,8 +54,9 @@ struct LoadLog: Sendable {
     /// The report of everything so far, in order of time.
     ///
     /// - Parameter answer: the response that the load has now.
-    func report(_ answer: HTTPResponse?) -> ConnectionReport {
-        let requests = request.map { earlier + [$0] } ?? []
+    func report(_ answer: HTTPResponse?, _ fetch: borrowing Fetch) -> ConnectionReport {
+        var requests = earlier
+        if let request { requests.append(RequestStep(fetch, request)) }
         let steps = finished + currentSteps + requests.map { step($0, answer) }
         return ConnectionReport(steps.sorted { $0.start < $1.start })
     }
@@ -60,53 +73,60 @@ struct LoadLog: Sendable {
         current = nil
     }
 
-    mutating func beginRequest(_ method: HTTPMethod, _ url: URL, at now: Moment = .now) {
-        if let request { earlier.append(request) } else { start = now }
-        request = RequestStep(method: method, url: url, start: now)
+    /// Begins a request. Without a call of ``keepRequest(_:answer:)``, it repeats the one before it.
+    mutating func beginRequest(_ fetch: borrowing Fetch, at now: Moment = .now) {
+        keepRequest(fetch)
+        if start == nil { start = now }
+        request = Course(start: now)
     }
 
     /// Ends the request with its response, which the load holds from now on.
-    mutating func answered(_ response: HTTPResponse, at moment: Moment = .now) {
-        endRequest(.answered(statusLine: nil), at: moment, response)
+    mutating func answered(_ response: HTTPResponse, _ fetch: borrowing Fetch, at moment: Moment = .now) {
+        endRequest(.answered(statusLine: nil), fetch, at: moment, response)
     }
 
-    /// Keeps the status line of a response that the load is about to drop.
-    mutating func keepStatusLine(of response: HTTPResponse) {
-        if case .answered? = request?.outcome { request?.outcome = .answered(statusLine: response.statusLine) }
+    /// Keeps the request, because the fetch is about to replace it.
+    ///
+    /// - Parameter answer: its response, which the load is about to drop; nil if it has none.
+    mutating func keepRequest(_ fetch: borrowing Fetch, answer: HTTPResponse? = nil) {
+        guard var course = request.take() else { return }
+        if case .answered = course.outcome, let answer { course.outcome = .answered(statusLine: answer.statusLine) }
+        earlier.append(RequestStep(fetch, course))
     }
 
-    mutating func failed(_ error: StreamError) { endRequest(.failed(error), at: .now) }
+    mutating func failed(_ error: StreamError, _ fetch: borrowing Fetch) { endRequest(.failed(error), fetch, at: .now) }
 
     /// Ends the request without a result: the load was closed.
-    mutating func abandon() {
-        endRequest(.abandoned, at: .now)
+    mutating func abandon(_ fetch: borrowing Fetch) {
+        endRequest(.abandoned, fetch, at: .now)
         endConnection()
     }
 
     private mutating func endRequest(
-        _ outcome: Outcome, at moment: @autoclosure () -> Moment, _ answer: @autoclosure () -> HTTPResponse? = nil
+        _ outcome: Outcome, _ fetch: borrowing Fetch, at moment: @autoclosure () -> Moment,
+        _ answer: @autoclosure () -> HTTPResponse? = nil
     ) {
         guard request?.isUnderway == true else { return }
         // In place: a copy of the stored request would cost more than the change.
         request?.end = moment()
         request?.outcome = outcome
         #if Logging
-        if let request { emit(step(request, answer())) }
+        if let request { emit(step(RequestStep(fetch, request), answer())) }
         #endif
     }
 
     private func step(_ request: RequestStep, _ answer: HTTPResponse?) -> ConnectionReport.Step {
         let outcome: ConnectionReport.Outcome =
-            switch request.outcome {
+            switch request.course.outcome {
             case .underway: .underway
             case .answered(let line): .succeeded(line ?? answer?.statusLine ?? "")
             case .failed(let error): .failed(error)
             case .abandoned: .abandoned
             }
         return .init(
-            kind: .request(request.method.name, request.url.publicText),
-            start: (start ?? request.start).duration(to: request.start),
-            time: request.end.map { request.start.duration(to: $0) }, outcome: outcome)
+            kind: .request(request.method.name, request.url?.publicText ?? ""),
+            start: (start ?? request.course.start).duration(to: request.course.start),
+            time: request.course.end.map { request.course.start.duration(to: $0) }, outcome: outcome)
     }
 
     private var currentSteps: [ConnectionReport.Step] {

@@ -42,7 +42,7 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
 
     init(_ request: consuming HTTPRequest, body: consuming HTTPBody?, loop: EventLoop) {
         state = State(load: HTTPLoad(consume request, body: consume body, loop: loop))
-        super.init(loop: loop)
+        super.init(loop: loop, only: .reader)
     }
 
     @inline(__always)
@@ -70,11 +70,11 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
     private func singleStep<Outcome: Sendable>(
         _ body: (inout HTTPLoad) throws(StreamError) -> Outcome?
     ) throws(StreamError) -> Outcome? {
-        var deferred = DeferredActions()
-        defer { perform(&deferred) }
+        var leavesWork = false
+        defer { if leavesWork { performWork() } }
         return try withState { (state) throws(StreamError) in
             state.load.log.deferred?.suspend()
-            defer { deferred = LoadWaitPoint.settle(&state, resuming: state.load.log.deferred) }
+            defer { leavesWork = LoadWaitPoint.hasWork(state) }
             if state.isClosed { throw .closed }
             if let failure = state.failure { throw failure }
             if !state.hasBegun {
@@ -120,23 +120,26 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
         state.load.close()
     }
 
+    /// Whether a step has left work. Most leave none, and no caller waits.
+    @inline(__always)
+    private static func hasWork(_ state: borrowing State) -> Bool {
+        state.load.log.deferred != nil || !state.load.deferred.isEmpty || state.watcher != nil || state.wakesAfterwards
+            || state.timer != nil
+    }
+
+    /// Performs the work that a step has left.
+    private func performWork() {
+        var deferred = withState { state in LoadWaitPoint.settle(&state, resuming: state.load.log.deferred) }
+        perform(&deferred)
+    }
+
     /// Ends each use of the lock that may have changed the load. Withdraws the watcher if it is registered for a block that is
     /// over, and returns the work to do without the lock.
     ///
     /// - Parameter log: the load's log, if it has been suspended.
-    @inline(__always)
     private static func settle(_ state: inout State, resuming log: DeferredLog? = nil) -> DeferredActions {
-        // Most steps leave no work, and no caller waits.
-        if log == nil, state.load.deferred.isEmpty, state.watcher == nil, !state.wakesAfterwards, state.timer == nil {
-            return DeferredActions()
-        }
-        var deferred = settleAll(&state)
-        deferred.log = log
-        return deferred
-    }
-
-    private static func settleAll(_ state: inout State) -> DeferredActions {
         var deferred = state.load.deferred.take()
+        deferred.log = log
         if let watcher = state.watcher, state.watchedPoints.0 != nil,
             state.load.isConnectionLent || !deferred.isEmpty || state.load.block != state.watched
         {
@@ -387,7 +390,7 @@ struct DeferredActions: Sendable {
     }
 
     /// Performs all actions except the ``fetch``, in order.
-    func perform() {
-        actions.forEach { $0.perform() }
+    mutating func perform() {
+        actions.removeAll { $0.perform() }
     }
 }

@@ -14,6 +14,8 @@ struct RequestPreparation {
         var bodyLength: Int64?
         /// Whether the body waits for 100 (Continue).
         var expectsContinue: Bool
+        /// Whether the head follows from the request and the options of the load alone, so that it can be prepared again.
+        var isUsual = false
     }
 
     /// The value of `User-Agent`, if the caller sets none.
@@ -34,13 +36,14 @@ struct RequestPreparation {
     /// - Throws: an error of domain HTTP with code -3 for a body of unknown length in HTTP/1.0, which has no chunks, and for a negative
     ///   length.
     func prepare(
-        _ request: HTTPRequest, _ method: HTTPMethod, to origin: HTTPOrigin, body: HTTPBody?
+        _ request: HTTPRequest, _ method: HTTPMethod, to origin: HTTPOrigin, body: HTTPBody?,
+        reusing memory: consuming [UInt8] = []
     ) throws(StreamError) -> Head {
         let length = body.flatMap { $0.length ?? RequestPreparation.statedLength(request.fields) }
         if body != nil, length == nil, request.version < .http11 { throw .lengthNeeded }
         if let length, length < 0 { throw .negativeLength }
 
-        var head = Head(bytes: [], bodyLength: length, expectsContinue: false)
+        var head = Head(bytes: memory, bodyLength: length, expectsContinue: false)
         head.bytes.reserveCapacity(512)
         let fields = request.fields
         let isBare = fields.isEmpty
@@ -52,11 +55,14 @@ struct RequestPreparation {
         } else {
             try RequestPreparation.plain(request).serializeOpenHead(into: &head.bytes)
         }
-        insertHost(of: origin, into: &head.bytes, isBare: isBare)
+        // Usually the line follows the request line, together with the stream's own lines.
+        let endsWithHost = isBare && host == nil && body == nil
+        if !endsWithHost { insertHost(of: origin, into: &head.bytes) }
         if let body, let contentType = body.contentType, !fields.contains(.contentType) {
             head.bytes += Array("Content-Type: \(contentType)\r\n".utf8)
         }
-        head.bytes.appendLines(upTo: 256) { lines in
+        head.bytes.appendLines(upTo: 256 + RequestPreparation.hostLength(of: origin)) { lines in
+            if endsWithHost { RequestPreparation.writeHost(of: origin, to: &lines) }
             if isBare || !fields.contains(.userAgent) {
                 lines.write("User-Agent: ")
                 lines.write(RequestPreparation.userAgent)
@@ -79,23 +85,31 @@ struct RequestPreparation {
     }
 
     /// Inserts `Host` directly after the request line, as RFC 9112 §3.2 recommends.
-    private func insertHost(of origin: HTTPOrigin, into head: inout [UInt8], isBare: Bool) {
+    private func insertHost(of origin: HTTPOrigin, into head: inout [UInt8]) {
         var fields: [UInt8] = []
-        if !isBare, let lineEnd = head.firstIndex(of: 10) {
+        if let lineEnd = head.firstIndex(of: 10) {
             fields = Array(head[(lineEnd + 1)...])
             head.removeLast(fields.count)
         }
         if let host {
             head += Array("Host: \(host)\r\n".utf8)
         } else {
-            head.appendLines(upTo: origin.host.utf8.count + 32) { lines in
-                lines.write("Host: ")
-                origin.writeHost(to: &lines)
-                lines.write("\r\n")
+            head.appendLines(upTo: RequestPreparation.hostLength(of: origin)) { lines in
+                RequestPreparation.writeHost(of: origin, to: &lines)
             }
         }
         if !fields.isEmpty { head += fields }
     }
+
+    @inline(__always)
+    private static func writeHost(of origin: HTTPOrigin, to lines: inout LineWriter) {
+        lines.write("Host: ")
+        origin.writeHost(to: &lines)
+        lines.write("\r\n")
+    }
+
+    /// The most bytes of a `Host` line.
+    private static func hostLength(of origin: HTTPOrigin) -> Int { origin.host.utf8.count + 32 }
 
     private func writeFraming(of method: HTTPMethod, hasBody: Bool, _ length: Int64?, to lines: inout LineWriter) {
         if hasBody {

@@ -45,7 +45,6 @@ struct RequestSender: ~Copyable, Sendable {
     private var end = 0
     /// The number of body bytes at the end of `outgoing`.
     private var bodyBytesInside: Int64 = 0
-    private var body: HTTPBody?
     private let length: Int64?
     /// Reads a body that is too large to be sent with the head.
     private var fetch: BodyFetch?
@@ -56,26 +55,31 @@ struct RequestSender: ~Copyable, Sendable {
     /// The number of bytes read from the body's stream.
     private var bodyBytesRead: Int64 = 0
     private var awaitsContinue: Bool
-    private let loop: EventLoop
 
-    /// Creates a sender. With a body, ``begin()`` must follow.
+    /// Creates a sender. With a body, ``begin(_:_:)`` must follow.
     ///
     /// - Parameters:
     ///   - head: the head of the request, which is sent first.
     ///   - length: the length that the head announces; nil for chunks.
     ///   - expectsContinue: whether the head contains `Expect: 100-continue` and there is a body.
-    init(_ head: [UInt8], body: HTTPBody?, length: Int64?, expectsContinue: Bool, loop: EventLoop) {
-        outgoing = head
+    init(_ head: consuming [UInt8], length: Int64?, expectsContinue: Bool) {
         end = head.count
-        self.body = body
+        outgoing = head
         self.length = length
-        self.loop = loop
         awaitsContinue = expectsContinue
     }
 
     /// Appends a small body to the head, unless the body waits for 100 (Continue). A large body is read from a stream.
-    mutating func begin() {
-        if !awaitsContinue { beginBody() }
+    mutating func begin(_ body: HTTPBody, _ loop: EventLoop) {
+        if !awaitsContinue { beginBody(body, loop) }
+    }
+
+    /// Takes the memory of a request that was sent to its end.
+    mutating func takeMemory() -> [UInt8] {
+        var memory: [UInt8] = []
+        swap(&memory, &outgoing)
+        (position, end) = (0, 0)
+        return memory
     }
 
     /// Sends as many bytes as the connection accepts.
@@ -122,13 +126,13 @@ struct RequestSender: ~Copyable, Sendable {
     }
 
     /// Allows the body to be sent: the server has sent 100 (Continue), or no response within the time limit.
-    mutating func releaseBody() {
-        guard awaitsContinue else { return }
+    mutating func releaseBody(_ body: HTTPBody?, _ loop: EventLoop) {
+        guard awaitsContinue, let body else { return }
         awaitsContinue = false
         position = 0
         end = 0
         outgoing.removeAll(keepingCapacity: true)
-        beginBody()
+        beginBody(body, loop)
     }
 
     /// Whether the body waits for ``releaseBody()``.
@@ -185,8 +189,7 @@ struct RequestSender: ~Copyable, Sendable {
     }
 
     /// Appends a small body to the head, or prepares the stream of a large one.
-    private mutating func beginBody() {
-        guard let body = body.take() else { return }
+    private mutating func beginBody(_ body: HTTPBody, _ loop: EventLoop) {
         switch body.source {
         case .bytes(let bytes) where bytes.count <= RequestSender.smallBody:
             outgoing += bytes
@@ -194,7 +197,7 @@ struct RequestSender: ~Copyable, Sendable {
             bodyBytesInside = Int64(bytes.count)
         case .bytes(let bytes):
             fetch = BodyFetch(
-                BodyUpload(length: length, onRead: body.onRead) { [loop] in ReadStream(bytes: bytes, loop: loop) })
+                BodyUpload(length: length, onRead: body.onRead) { ReadStream(bytes: bytes, loop: loop) })
         case .repeatable(let make):
             fetch = BodyFetch(BodyUpload(length: length, onRead: body.onRead, make))
         case .once(let stream):

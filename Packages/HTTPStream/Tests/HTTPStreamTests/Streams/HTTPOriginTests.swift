@@ -28,6 +28,31 @@ import Testing
         #expect(throws: StreamError.badURL("")) { _ = try HTTPOrigin(url) }
     }
 
+    /// A pool finds a connection by the bytes of a URL only if the parser finds the same origin.
+    @Test(arguments: [
+        ("http://a.example", "http://a.example", true), ("http://a.example", "http://a.example/x", true),
+        ("http://a.example", "http://a.example?q", true), ("http://a.example", "http://a.example#f", true),
+        ("http://a.example", "http://a.example:80/", false), ("http://a.example", "http://a.example.org/", false),
+        ("http://a.example", "http://a.exampl", false), ("http://a.example", "https://a.example/", false),
+        ("http://a.example", "http://A.example/", false), ("http://a.example", "http://a.example@b/", false),
+        ("http://a.example:80", "http://a.example:80/", true), ("http://a.example:80", "http://a.example/", false),
+        ("http://a.example:80", "http://a.example:8/", false), ("http://a.example:80", "http://a.example:800/", false),
+        ("http://a.example:80", "http://a.example:080/", false), ("http://a.example:80", "http://a.example:", false),
+        ("http://a.example:80", "http://a.example:18446744073709551696/", false),
+        ("http://a.example:80", "http://a.example:80@b/", false),
+        ("https://127.0.0.1:443", "https://127.0.0.1:443/x", true),
+        ("https://127.0.0.1:443", "http://127.0.0.1:443/x", false), ("http://[::1]", "http://[::1]/", false),
+        ("HTTP://a.example", "HTTP://a.example/", false), ("http://a.example", "", false),
+        ("http://a.example", "http://", false),
+    ])
+    func beginsURL(_ first: String, _ second: String, _ begins: Bool) throws {
+        let origin = try HTTPOrigin(#require(URL(string: first)))
+        var text = second
+        let found = text.withUTF8 { origin.begins($0) }
+        #expect(found == begins)
+        if found { #expect(try HTTPOrigin(#require(URL(string: second))) == origin) }
+    }
+
     @Test func equality() throws {
         func origin(_ url: String) throws -> HTTPOrigin { try HTTPOrigin(#require(URL(string: url))) }
         #expect(try origin("http://a/") == origin("http://A:80/x"))

@@ -25,7 +25,7 @@ import Testing
         var span = memory.mutableSpan
         var bytes = span.mutableBytes
         _ = try load.read(into: &bytes)
-        let deferred = load.deferred.take()
+        var deferred = load.deferred.take()
         deferred.perform()
         return deferred.fetch
     }

@@ -8,31 +8,42 @@ import Testing
 @Suite struct LoadLogTests {
     @Test func requestsAndOutcomes() throws {
         let url = try #require(URL(string: "http://user:secret@example.org/path?q#f"))
+        func fetch(_ method: HTTPMethod) throws -> Fetch { Fetch(try HTTPRequest(method: method, url: url), body: nil) }
+        let get = try fetch(.get)
+        let post = try fetch(.post)
+        let put = try fetch(.put)
         var log = LoadLog()
-        log.beginRequest(.get, url)
-        #expect(log.report(nil).steps.map(\.outcome) == [.underway])
+        log.beginRequest(get)
+        let underway = log.report(nil, get).steps.map(\.outcome)
+        #expect(underway == [.underway])
         let answer = try HTTPResponse(status: 302)
-        log.answered(answer)
-        #expect(log.report(answer).steps.map(\.outcome) == [.succeeded("HTTP/1.1 302 Found")])
-        log.keepStatusLine(of: answer)
-        log.beginRequest(.post, url)
-        log.failed(.closed)
-        log.beginRequest(.put, url)
-        log.abandon()
-        log.abandon()
-        let steps = log.report(nil).steps
+        log.answered(answer, get)
+        let answered = log.report(answer, get).steps.map(\.outcome)
+        #expect(answered == [.succeeded("HTTP/1.1 302 Found")])
+        log.keepRequest(get, answer: answer)
+        log.beginRequest(post)
+        log.failed(.closed, post)
+        log.keepRequest(post)
+        log.beginRequest(put)
+        log.abandon(put)
+        log.abandon(put)
+        let steps = log.report(nil, put).steps
         #expect(steps.map(\.outcome) == [.succeeded("HTTP/1.1 302 Found"), .failed(.closed), .abandoned])
-        #expect(steps.map(\.kind).first == .request("GET", "http://example.org/path?q"))
+        let kinds = ["GET", "POST", "PUT"].map { ConnectionReport.Kind.request($0, "http://example.org/path?q") }
+        #expect(steps.map(\.kind) == kinds)
         #expect(steps.allSatisfy { $0.time != nil })
     }
 
     @Test func connectionsComeFirst() throws {
         var log = LoadLog()
+        let fetch = Fetch(try HTTPRequest(method: .get, target: "/"), body: nil)
         let pair = StreamPair(host: "127.0.0.1", port: 1)
         log.beginConnection(pair)
-        #expect(log.report(nil).steps.isEmpty)
+        let during = log.report(nil, fetch)
+        #expect(during.steps.isEmpty)
         log.endConnection()
-        #expect(log.report(nil).steps.isEmpty)
+        let after = log.report(nil, fetch)
+        #expect(after.steps.isEmpty)
         pair.close()
     }
 }

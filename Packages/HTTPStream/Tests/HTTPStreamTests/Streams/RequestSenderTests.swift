@@ -36,9 +36,8 @@ import Testing
         let pair = StreamPair(transport: transport)
         try pair.open()
         var sender = RequestSender(
-            Array("PUT / HTTP/1.1\r\n\r\n".utf8), body: .bytes([1, 2, 3]), length: 3, expectsContinue: awaitsContinue,
-            loop: .shared)
-        sender.begin()
+            Array("PUT / HTTP/1.1\r\n\r\n".utf8), length: 3, expectsContinue: awaitsContinue)
+        sender.begin(.bytes([1, 2, 3]), .shared)
         for _ in 1...2 {
             guard case .connectionBlocks = try sender.advance(pair.output) else {
                 Issue.record("bytes are held, and the request counts as sent")
@@ -66,9 +65,8 @@ import Testing
         try pair.open()
         let body = StreamPair.bound()
         var sender = RequestSender(
-            Array("PUT / HTTP/1.1\r\n\r\n".utf8), body: .stream(length: nil) { body.input }, length: nil,
-            expectsContinue: false, loop: .shared)
-        sender.begin()
+            Array("PUT / HTTP/1.1\r\n\r\n".utf8), length: nil, expectsContinue: false)
+        sender.begin(.stream(length: nil) { body.input }, .shared)
         func advance() throws -> RequestSender.Progress {
             while true {
                 let progress = try sender.advance(pair.output)
