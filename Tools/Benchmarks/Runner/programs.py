@@ -69,6 +69,8 @@ class Programs:
 
     def built_with_installed_cfnetwork(self):
         """Compiles the program in C as a user of the installed library does."""
+        if not self.build:
+            raise Unavailable("not built: each run installs the library in a temporary folder")
         prefix = self.stripped_directory / "cfnetwork"
         result = subprocess.run(
             [ROOT.parent.parent / "Scripts" / "install", "--cfnetwork", "--prefix", prefix], capture_output=True, text=True)

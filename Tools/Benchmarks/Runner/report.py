@@ -28,6 +28,8 @@ def goals_of(measurement, measurements, counting):
 
 def table(group, measurements, rounds, counting):
     """The table of a group; its ratios are relative to the first variant."""
+    if not measurements:
+        return f"{group.id}  {group.title}: no variant without rivals\n"
     first = measurements[0]
     if "memory" in group.metrics:
         header = ["variant", "memory"]
