@@ -291,7 +291,7 @@ extension Connection {
     }
 
     private func end(_ half: StreamHalf, isRelease: Bool) {
-        let work = withDetails { details -> CloseWork in
+        var work = withDetails { details -> CloseWork in
             if isRelease, details.isTakenOver { return CloseWork() }
             let isNew = half == .reader ? !details.isReaderClosed : !details.isWriterClosed
             if half == .reader { details.isReaderClosed = true } else { details.isWriterClosed = true }
@@ -307,13 +307,14 @@ extension Connection {
         work.client?.invalidate()
         if work.hasClients { withdrawWatcher(half) }
         if work.isLast, work.isAddressWatched { LocalAddressMonitor.shared.remove(self) }
+        let layer = work.layer.take()
         // Sends close_notify while the descriptor is certainly open.
-        if work.isLast, let layer = work.layer { _ = point.whileOpen { layer.close() } }
+        if work.isLast, layer != nil { _ = point.whileOpen { layer?.close() } }
         // A transport that was never opened may still hold layers below it.
         if work.isLast { work.unopened?.close() }
         point.close(half)
         // No call is in progress on a half that is released, since it would hold a reference to the stream.
-        if !isRelease { work.layer?.waitPoint.signal([.readable, .writable]) }
+        if !isRelease { layer?.waitPoint.signal([.readable, .writable]) }
         guard let opening = work.opening else { return }
         opening.signal([.readable, .writable])
         if work.isLast { opening.cancel() }

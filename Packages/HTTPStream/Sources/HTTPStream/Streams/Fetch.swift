@@ -25,6 +25,8 @@ struct Fetch: ~Copyable, Sendable {
     private(set) var request: HTTPRequest
     /// The method of the request.
     private(set) var method: HTTPMethod
+    /// Whether the request has no fields, as most have none.
+    private(set) var isBare: Bool
     /// The URL of the request.
     var url: URL? { request.url }
     /// The origin of the current request. Nil before the first connection.
@@ -50,6 +52,7 @@ struct Fetch: ~Copyable, Sendable {
 
     init(_ request: consuming HTTPRequest, body: consuming HTTPBody?) {
         method = request.method
+        isBare = request.fields.isEmpty
         self.request = request
         self.body = body
     }
@@ -120,6 +123,7 @@ struct Fetch: ~Copyable, Sendable {
         if let response = hop.redirect { history.redirects.append(response) }
         request = hop.request
         method = hop.request.method
+        isBare = hop.request.fields.isEmpty
         origin = hop.origin
         if !hop.keepsBody { (body, hasSpentBody) = (nil, false) }
     }

@@ -723,6 +723,7 @@ extension HTTPLoad {
 
     private mutating func takeIdle(_ key: HTTPConnectionKey, at now: Moment) -> HTTPConnection? {
         guard settings.keepsConnection, !mustBeNew else { return nil }
+        let trust = trust
         let idle = (settings.pool ?? .shared).take(key, at: now, trusting: trust) { deferred.add(.close($0.pair)) }
         idle?.accept(settings.limits)
         return idle
@@ -731,8 +732,9 @@ extension HTTPLoad {
     /// Takes an idle connection without making a key, for a request without a route or a login of its own: the common case.
     private mutating func takeUsualIdle(for url: URL, at now: Moment) -> HTTPConnection? {
         guard settings.keepsConnection, !mustBeNew, settings.namesNoProxy, proxies == nil, !settings.offersSwitch,
-            fetch.request.fields.isEmpty || ownLogin == nil
+            fetch.isBare || ownLogin == nil
         else { return nil }
+        let trust = trust
         let idle = (settings.pool ?? .shared).takeUsual(for: url, loop: loop, at: now, trusting: trust) {
             deferred.add(.close($0.pair))
         }
@@ -743,17 +745,20 @@ extension HTTPLoad {
     /// The time for which an idle connection is not checked. A request that may be sent twice can use a connection that has just
     /// ended; see ``retry(after:)``.
     private var trust: Duration {
-        let mayRepeat =
-            fetch.method.isIdempotent && fetch.body?.isRepeatable != false
-            && settings.session?.needsIdleConnection != true
-        return mayRepeat ? HTTPConnectionPool.trust : .zero
+        // Mutating although it changes nothing: a borrowed load would be copied for the call.
+        mutating get {
+            let mayRepeat =
+                fetch.method.isIdempotent && fetch.body?.isRepeatable != false
+                && settings.session?.needsIdleConnection != true
+            return mayRepeat ? HTTPConnectionPool.trust : .zero
+        }
     }
 
     // Mutating although it changes nothing: a borrowed load would be copied for the call.
     private mutating func prepareHead(
         of url: URL, to origin: HTTPOrigin, _ custom: CustomRoute?, _ idle: HTTPConnection?
     ) throws(StreamError) -> RequestPreparation.Head {
-        if custom == nil, !origin.isFTP, fetch.request.fields.isEmpty {
+        if custom == nil, !origin.isFTP, fetch.isBare {
             return try usualHead(to: origin, reusing: idle?.takeHeadMemory() ?? [])
         }
         let proxy = if let idle { idle.proxy } else { custom?.route.proxy }

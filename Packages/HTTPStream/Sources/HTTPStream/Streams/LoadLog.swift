@@ -10,7 +10,7 @@ internal import Logging
 /// The history of a load for its `ConnectionReport`: the steps of each connection that it opened, and its requests.
 ///
 /// Kept as values; text is made of them only on request.
-struct LoadLog: Sendable {
+struct LoadLog: ~Copyable, Sendable {
     private enum Outcome: Sendable {
         case underway
         /// The status line is nil while the load still has the response.
@@ -42,35 +42,64 @@ struct LoadLog: Sendable {
 
     /// The start of the first request, which is the instant of opening.
     private var start: Moment?
-    /// The current request, whose method and URL are those of the load's ``Fetch``. ``earlier`` holds those that led to it by
-    /// redirects and retries.
+    /// The current request, whose method and URL are those of the load's ``Fetch``.
     private var request: Course?
-    private var earlier: [RequestStep] = []
-    private var finished: [ConnectionReport.Step] = []
-    private var current: (pair: StreamPair, offset: Duration)?
+    /// Nil for one request on a kept connection.
+    private var more: More?
     /// The application's logger, called without the load's lock; nil without a logger.
     var deferred: DeferredLog?
+
+    /// The steps of connections that the load opened, and of several requests. A separate object, because a load is moved and
+    /// destroyed with each of its fields, and few loads have any.
+    private final class More: @unchecked Sendable {
+        // Unchecked: only the log refers to it, one step at a time.
+
+        /// The requests that led to the current one by redirects and retries.
+        var earlier: [RequestStep] = []
+        /// The steps of the connections that the load has given up.
+        var finished: [ConnectionReport.Step] = []
+        var current: (pair: StreamPair, offset: Duration)?
+
+        var currentSteps: [ConnectionReport.Step] {
+            guard let current else { return [] }
+            return current.pair.report.steps.map { step in
+                var step = step
+                step.start += current.offset
+                return step
+            }
+        }
+
+        func endConnection() {
+            finished += currentSteps
+            current = nil
+        }
+    }
+
+    private mutating func ensureMore() -> More {
+        let made = more ?? More()
+        more = made
+        return made
+    }
 
     /// The report of everything so far, in order of time.
     ///
     /// - Parameter answer: the response that the load has now.
     func report(_ answer: HTTPResponse?, _ fetch: borrowing Fetch) -> ConnectionReport {
-        var requests = earlier
+        var requests = more?.earlier ?? []
         if let request { requests.append(RequestStep(fetch, request)) }
-        let steps = finished + currentSteps + requests.map { step($0, answer) }
+        let connections = more.map { $0.finished + $0.currentSteps } ?? []
+        let steps = connections + requests.map { step($0, answer) }
         return ConnectionReport(steps.sorted { $0.start < $1.start })
     }
 
     mutating func beginConnection(_ pair: StreamPair) {
         endConnection()
-        current = (pair, start?.duration(to: .now) ?? .zero)
+        ensureMore().current = (pair, start?.duration(to: .now) ?? .zero)
     }
 
     /// Keeps the steps of the current connection, which the load is about to give up.
     mutating func endConnection() {
-        if current == nil { return }
-        finished += currentSteps
-        current = nil
+        more?.endConnection()
     }
 
     /// Begins a request. Without a call of ``keepRequest(_:answer:)``, it repeats the one before it.
@@ -91,7 +120,7 @@ struct LoadLog: Sendable {
     mutating func keepRequest(_ fetch: borrowing Fetch, answer: HTTPResponse? = nil) {
         guard var course = request.take() else { return }
         if case .answered = course.outcome, let answer { course.outcome = .answered(statusLine: answer.statusLine) }
-        earlier.append(RequestStep(fetch, course))
+        ensureMore().earlier.append(RequestStep(fetch, course))
     }
 
     mutating func failed(_ error: StreamError, _ fetch: borrowing Fetch) { endRequest(.failed(error), fetch, at: .now) }
@@ -127,15 +156,6 @@ struct LoadLog: Sendable {
             kind: .request(request.method.name, request.url?.publicText ?? ""),
             start: (start ?? request.course.start).duration(to: request.course.start),
             time: request.course.end.map { request.course.start.duration(to: $0) }, outcome: outcome)
-    }
-
-    private var currentSteps: [ConnectionReport.Step] {
-        guard let current else { return [] }
-        return current.pair.report.steps.map { step in
-            var step = step
-            step.start += current.offset
-            return step
-        }
     }
 }
 

@@ -25,16 +25,12 @@ struct LoadSettings: Sendable {
     /// The properties of the connection.
     var properties = StreamProperties()
     var followsRedirects = false
-    var crossOrigin = CrossOriginPolicy()
     var keepsConnection = false
     var decodesContent = false
-    var decodedLength: Int64 = 1 << 30
-    var continueTimeout = Duration.seconds(1)
     var totalTimeout: Duration?
     var responseTimeout: Duration?
-    var discardTimeout = Duration.seconds(5)
-    var limits = HTTPLimits.default
     var pool: HTTPConnectionPool?
+    /// The options that few loads change; nil if all have their defaults.
     private var uncommon: Uncommon?
     /// What a session adds; nil for a stream of its own.
     var session: SessionSettings?
@@ -60,27 +56,66 @@ struct LoadSettings: Sendable {
 
     /// The proxy settings, which determine a route for each URL.
     var proxies: ProxySettings? {
-        get { uncommon?.proxies }
-        set { uncommon = Uncommon(proxies: newValue, host: host) }
+        get { uncommon?.options.proxies }
+        set { change { $0.proxies = newValue } }
     }
 
     /// The value of `Host` for the origin that the application named; nil for that of the URL.
     var host: String? {
-        get { uncommon?.host }
-        set { uncommon = Uncommon(proxies: proxies, host: newValue) }
+        get { uncommon?.options.host }
+        set { change { $0.host = newValue } }
     }
 
-    /// The options that few loads have. A separate object, because a load is moved with each of its fields.
+    var limits: HTTPLimits {
+        get { uncommon?.options.limits ?? .default }
+        set { change { $0.limits = newValue } }
+    }
+
+    var crossOrigin: CrossOriginPolicy {
+        get { uncommon?.options.crossOrigin ?? CrossOriginPolicy() }
+        set { change { $0.crossOrigin = newValue } }
+    }
+
+    var decodedLength: Int64 {
+        get { uncommon?.options.decodedLength ?? UncommonOptions().decodedLength }
+        set { change { $0.decodedLength = newValue } }
+    }
+
+    var continueTimeout: Duration {
+        get { uncommon?.options.continueTimeout ?? UncommonOptions().continueTimeout }
+        set { change { $0.continueTimeout = newValue } }
+    }
+
+    var discardTimeout: Duration {
+        get { uncommon?.options.discardTimeout ?? UncommonOptions().discardTimeout }
+        set { change { $0.discardTimeout = newValue } }
+    }
+
+    private mutating func change(_ body: (inout UncommonOptions) -> Void) {
+        var options = uncommon?.options ?? UncommonOptions()
+        body(&options)
+        uncommon = Uncommon(options)
+    }
+
+    private struct UncommonOptions {
+        var proxies: ProxySettings?
+        var host: String?
+        var limits = HTTPLimits.default
+        var crossOrigin = CrossOriginPolicy()
+        var decodedLength: Int64 = 1 << 30
+        var continueTimeout = Duration.seconds(1)
+        var discardTimeout = Duration.seconds(5)
+    }
+
+    /// A separate object, because a load is moved, copied and destroyed with each of its fields.
     private final class Uncommon: Sendable {
-        let proxies: ProxySettings?
+        let options: UncommonOptions
         /// Whether there are proxy settings. They are large: comparing them with nil would copy them.
         let hasProxies: Bool
-        let host: String?
 
-        init(proxies: ProxySettings?, host: String?) {
-            self.proxies = proxies
-            hasProxies = proxies != nil
-            self.host = host
+        init(_ options: UncommonOptions) {
+            self.options = options
+            hasProxies = options.proxies != nil
         }
     }
 

@@ -25,10 +25,6 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
         var isClosed = false
         /// Created for the first task or callback that waits.
         var watcher: LoadWatcher?
-        /// The block for which the watcher is registered.
-        var watched: HTTPLoad.Block?
-        /// The wait points where the watcher was registered; it may have fired at one of them since.
-        var watchedPoints: (WaitPoint.Readiness?, WaitPoint.Readiness?)
         /// Set when a waiter arrives while another thread uses the lent connection or the stream of the request's body. The
         /// waiter is woken afterwards.
         var wakesAfterwards = false
@@ -123,8 +119,8 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
     /// Whether a step has left work. Most leave none, and no caller waits.
     @inline(__always)
     private static func hasWork(_ state: borrowing State) -> Bool {
-        state.load.log.deferred != nil || !state.load.deferred.isEmpty || state.watcher != nil || state.wakesAfterwards
-            || state.timer != nil
+        state.load.log.deferred != nil || !state.load.deferred.isEmpty || state.watcher?.points.0 != nil
+            || state.wakesAfterwards || state.timer != nil
     }
 
     /// Performs the work that a step has left.
@@ -140,8 +136,8 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
     private static func settle(_ state: inout State, resuming log: DeferredLog? = nil) -> DeferredActions {
         var deferred = state.load.deferred.take()
         deferred.log = log
-        if let watcher = state.watcher, state.watchedPoints.0 != nil,
-            state.load.isConnectionLent || !deferred.isEmpty || state.load.block != state.watched
+        if let watcher = state.watcher, watcher.points.0 != nil,
+            state.load.isConnectionLent || !deferred.isEmpty || state.load.block != watcher.block
         {
             let isAwaited = watcher.isRegistered
             withdraw(&state)
@@ -163,11 +159,11 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
 
     private static func withdraw(_ state: inout State) {
         guard let watcher = state.watcher else { return }
-        state.watchedPoints.0?.point.unwatch(.reader, watcher)
-        state.watchedPoints.1?.point.unwatch(.reader, watcher)
+        watcher.points.0?.point.unwatch(.reader, watcher)
+        watcher.points.1?.point.unwatch(.reader, watcher)
         watcher.isRegistered = false
-        state.watchedPoints = (nil, nil)
-        state.watched = nil
+        watcher.points = (nil, nil)
+        watcher.block = nil
     }
 
     @inline(__always)
@@ -230,13 +226,13 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
         }
         watcher.isRegistered = true
         let points = state.load.waitPoints(of: block)
-        state.watchedPoints = points
+        watcher.points = points
         var wake = points.0.map { $0.point.watch(.reader, for: $0.interest, with: watcher) } ?? .ready
         if wake == nil, let second = points.1 {
             wake = second.point.watch(.reader, for: second.interest, with: watcher)
         }
         guard let wake else {
-            state.watched = block
+            watcher.block = block
             return true
         }
         LoadWaitPoint.withdraw(&state)
@@ -315,10 +311,14 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
 
 /// Forwards the signal of the point where a load is blocked to the tasks and callbacks that wait for the load.
 private final class LoadWatcher: Watcher, @unchecked Sendable {
-    // Unchecked only as a subclass of Watcher: an atomic and constants.
+    // Unchecked: an atomic, a constant, and properties that only the point uses, under its lock.
 
     private let point: LoadWaitPoint
     private let registered = Atomic<Bool>(false)
+    /// The block for which the watcher is registered.
+    @exclusivity(unchecked) var block: HTTPLoad.Block?
+    /// The wait points where the watcher was registered; it may have fired at one of them since.
+    @exclusivity(unchecked) var points: (WaitPoint.Readiness?, WaitPoint.Readiness?)
 
     init(_ point: LoadWaitPoint) {
         self.point = point

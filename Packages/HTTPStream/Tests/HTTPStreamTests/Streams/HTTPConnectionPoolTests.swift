@@ -1,6 +1,7 @@
 import EventLoops
 import FoundationEssentials
 import Glibc
+import HTTPAuth
 import HostResolver
 import StreamKit
 import Testing
@@ -46,6 +47,69 @@ import Testing
         #expect(pool.take(try Self.key()) { $0.pair.close() } == nil)
         #expect(pool.idleCount == 0)
         wires.forEach { $0.endPeer() }
+    }
+
+    /// A connection with options, a login, a proxy or a loop of its own is not found by the URL alone.
+    @Test func aURLFindsOnlyUsualConnections() throws {
+        let url = "https://example.org/"
+        let origin = try HTTPOrigin(#require(URL(string: url)))
+        let loop = EventLoop(name: "other")
+        var tls = TLSConfiguration()
+        tls.peerName = "other.example"
+        func properties(_ change: (inout StreamProperties) -> Void) -> StreamProperties {
+            var properties = StreamProperties()
+            change(&properties)
+            return properties
+        }
+        let none = StreamProperties()
+        let unusual = [
+            HTTPConnectionKey(origin, properties { $0[.tls] = tls }, loop: .shared),
+            HTTPConnectionKey(
+                origin, properties { $0[.proxies] = [.init(HTTPProxy(host: "proxy", port: 1))] }, loop: .shared),
+            HTTPConnectionKey(origin, properties { $0[.socksProxy] = SOCKSProxy(host: "a") }, loop: .shared),
+            HTTPConnectionKey(origin, none, loop: .shared, ownLogin: Secret("NTLM x")),
+            HTTPConnectionKey(origin, none, loop: loop),
+        ]
+        func isUsual(_ key: HTTPConnectionKey, for text: String) -> Bool {
+            var text = text
+            return text.withUTF8 { key.isUsual(for: $0, loop: .shared) }
+        }
+        for key in unusual { #expect(!isUsual(key, for: url)) }
+        let usual = HTTPConnectionKey(origin, none, loop: .shared)
+        #expect(isUsual(usual, for: url) && !isUsual(usual, for: "http://example.org/"))
+    }
+
+    /// The connection to a proxy, which takes requests for any `http` origin, is not one to an origin at the proxy's address.
+    @Test func aURLDoesNotFindAConnectionToAProxy() throws {
+        var properties = StreamProperties()
+        properties[.proxies] = [.init(HTTPProxy(host: "proxy.example", port: 8080))]
+        let origin = try HTTPOrigin(#require(URL(string: "http://example.org/")))
+        let key = HTTPConnectionKey(origin, properties, loop: .shared)
+        for text in ["http://example.org/", "http://proxy.example:8080/"] {
+            var text = text
+            let isUsual = text.withUTF8 { key.isUsual(for: $0, loop: .shared) }
+            #expect(!isUsual)
+        }
+    }
+
+    @Test func aURLTakesTheConnectionOfItsOriginAlone() throws {
+        let pool = HTTPConnectionPool()
+        let wire = try Wire("http://example.org/")
+        pool.put(wire.connection)
+        func take(_ text: String) throws -> HTTPConnection? {
+            let url = try #require(URL(string: text))
+            return pool.takeUsual(for: url, loop: .shared, at: .now, trusting: .zero) { $0.pair.close() }
+        }
+        for other in [
+            "https://example.org/", "http://example.org.evil/", "http://example.org@evil/", "http://example.org:81/",
+            "http://example.or/", "http://user@example.org/",
+        ] {
+            #expect(try take(other) == nil)
+        }
+        #expect(try take("http://example.org/x") === wire.connection)
+        #expect(try take("http://example.org/x") == nil)
+        wire.endPeer()
+        wire.connection.pair.close()
     }
 
     /// A connection that the peer has closed, or on which it has sent anything, is not returned.

@@ -20,6 +20,31 @@ import Testing
         return listener
     }
 
+    /// The memory of a head is used again on the same connection: a shorter request contains nothing of a longer one before it.
+    @Test func eachRequestSendsItsOwnHead() async throws {
+        let server = try TurnServer(Array(repeating: Self.ok, count: 5))
+        let pool = HTTPConnectionPool()
+        let host = "127.0.0.1:\(server.port)"
+        let long = String(repeating: "x", count: 400)
+        let paths = ["/\(long)", "/a", "/\(long)\(long)\(long)", "/", "/b?c"]
+        for path in paths {
+            let url = try #require(URL(string: "http://\(host)\(path)"))
+            let stream = ReadStream(request: try HTTPRequest(method: .get, url: url))
+            try stream.set(.httpKeepsConnection, to: true)
+            try stream.set(.httpPool, to: pool)
+            try stream.open()
+            let response = try await stream.response()
+            #expect(response.url == url)
+            #expect(try await stream.read(upTo: 1).isEmpty)
+            // The request as sent is prepared again, from the URL.
+            #expect(stream[.httpFinalRequest]?.url == url)
+            stream.close()
+        }
+        let fields = "Host: \(host)\r\nUser-Agent: \(RequestPreparation.userAgent)\r\nConnection: keep-alive\r\n\r\n"
+        #expect(server.requests == paths.map { "GET \($0) HTTP/1.1\r\n\(fields)" })
+        #expect(server.connections == 1)
+    }
+
     /// The server ends the connection after the second request, on which it may have acted (RFC 9110 §9.2.2).
     @Test(
         "a request on a kept connection that ends is sent again only if it is idempotent",
