@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 extension HTTPResponse {
-    /// The body, empty if there is none.
+    /// The body, empty if there is none. To distinguish the two, use ``body``.
     ///
     /// ```swift
     /// let page = try await session.get(url)
@@ -38,6 +38,9 @@ extension HTTPResponse {
 }
 
 extension HTTPRequest {
+    /// The body, empty if there is none. See ``HTTPResponse/bytes``.
+    public var bytes: [UInt8] { body ?? [] }
+
     /// The body as text, in the charset of `Content-Type`; UTF-8 without one. See ``HTTPResponse/text``.
     public var text: String? { body.flatMap { HTTPCharset.text($0, fields[.contentType]) } }
 

@@ -262,3 +262,29 @@ struct URLParts {
         path = rest
     }
 }
+
+extension HTTPRequest {
+    /// Creates a request with a method and a target that are not literals.
+    ///
+    /// ```swift
+    /// let request = try HTTPRequest(method: words[0], target: words[1])
+    /// ```
+    ///
+    /// Throws ``HTTPMessageError/Code/invalidMethod`` or ``HTTPMessageError/Code/invalidTarget`` for a text that is not one, and the
+    /// errors of ``init(method:target:version:)-(HTTPMethod,RequestTarget,_)``.
+    @_disfavoredOverload
+    public init(method: String, target: String, version: HTTPVersion = .http11) throws(HTTPMessageError) {
+        guard let method = HTTPMethod(method) else { throw HTTPMessageError(.invalidMethod, fault: .caller) }
+        try self.init(method: method, target: target, version: version)
+    }
+
+    /// Creates a request with a target that is not a literal.
+    ///
+    /// Throws ``HTTPMessageError/Code/invalidTarget`` for a text that is no target, and the errors of
+    /// ``init(method:target:version:)-(HTTPMethod,RequestTarget,_)``.
+    @_disfavoredOverload
+    public init(method: HTTPMethod, target: String, version: HTTPVersion = .http11) throws(HTTPMessageError) {
+        guard let target = RequestTarget(target) else { throw HTTPMessageError(.invalidTarget, fault: .caller) }
+        try self.init(method: method, target: target, version: version)
+    }
+}

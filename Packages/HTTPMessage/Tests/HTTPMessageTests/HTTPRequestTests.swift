@@ -59,6 +59,19 @@ import Testing
         #expect(try HTTPRequest(method: .options, target: .asterisk).requestLine == "OPTIONS * HTTP/1.1")
     }
 
+    @Test func textsThatAreNotLiterals() throws {
+        let words = ["PROPFIND", "/a?b", "bad target"]
+        let request = try HTTPRequest(method: words[0], target: words[1])
+        #expect(request.method == "PROPFIND" && request.target == "/a?b" && request.bytes == [])
+        #expect(try HTTPRequest(method: .get, target: words[1]) == HTTPRequest(method: .get, target: "/a?b"))
+        #expect { try HTTPRequest(method: .get, target: words[2]) } throws: {
+            ($0 as? HTTPMessageError)?.code == .invalidTarget
+        }
+        #expect { try HTTPRequest(method: words[2], target: words[1]) } throws: {
+            ($0 as? HTTPMessageError)?.code == .invalidMethod
+        }
+    }
+
     // Parity: HM-003
     @Test(arguments: [HTTPVersion.http10, .http11, .http20, .http30])
     func serializesAnyVersion(version: HTTPVersion) throws {
