@@ -9,6 +9,8 @@ public final class EventStream: Sendable {
     private let turn = AsyncSemaphore(1)
     /// The number of events sent.
     private let count = Atomic<Int>(0)
+    /// A comment, which clients ignore.
+    private static let comment = Array(":\n\n".utf8)
 
     init(_ exchange: HTTPServerExchange) {
         self.exchange = exchange
@@ -19,7 +21,7 @@ public final class EventStream: Sendable {
 
     /// Sends an event, from any task. Waits while the client does not receive: at most the server's time limit.
     ///
-    /// - Throws: `EINVAL` as ``ServerSentEvent/serialized()``; the error of the connection if the client has disconnected.
+    /// - Throws: `EINVAL` as `ServerSentEvent.serialized()`; the error of the connection if the client has disconnected.
     public func send(_ event: ServerSentEvent) async throws(StreamError) {
         let bytes = try event.serialized()
         try await send(bytes)
@@ -45,7 +47,7 @@ public final class EventStream: Sendable {
             defer { seen = sent }
             if sent != seen { continue }
             // In a task of its own: cancelling a write in its middle would end the connection.
-            let write = Task { try await self.send(ServerSentEvent.keepAlive) }
+            let write = Task { try await self.send(EventStream.comment) }
             if case .failure = await write.result { return }
         }
     }

@@ -1,18 +1,24 @@
 public import FoundationEssentials
-internal import HTTPStream
+public import StreamKit
 
 /// One event of a stream of server-sent events (`text/event-stream`, WHATWG HTML §9.2).
+///
+/// A client receives events by `ReadStream.serverSentEvents(limit:lastEventID:)`; the product HTTPServerKit sends them.
 public struct ServerSentEvent: Sendable, Hashable {
     /// The text; it may have several lines.
     public var data: String
 
-    /// The type, which the client's `addEventListener` names; nil for `message`.
+    /// The type, which `addEventListener` of a browser names; nil for `message`.
     public var event: String?
 
     /// The identifier, which a client that reconnects sends in `Last-Event-ID`.
+    ///
+    /// In a received event, this is the last identifier that the server has sent, with this event or an earlier one.
     public var id: String?
 
     /// The time after which a client that was disconnected reconnects; nil for the client's own.
+    ///
+    /// In a received event, this is the time that the server has sent since the event before.
     public var retry: Duration?
 
     /// Makes an event.
@@ -35,6 +41,22 @@ public struct ServerSentEvent: Sendable, Hashable {
         encoder: JSONEncoder = JSONEncoder()
     ) throws {
         self.init(String(decoding: try encoder.encode(value), as: UTF8.self), event: event, id: id, retry: retry)
+    }
+
+    /// Decodes ``data`` as JSON.
+    ///
+    /// ```swift
+    /// let note = try event.decode(Note.self)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - type: The type of the value.
+    ///   - decoder: The decoder.
+    /// - Throws: `DecodingError`.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, with decoder: JSONDecoder = JSONDecoder()
+    ) throws -> Value {
+        try decoder.decode(type, from: Data(data.utf8))
     }
 
     /// Returns the event as it is sent, including the empty line that ends it.
@@ -61,9 +83,6 @@ public struct ServerSentEvent: Sendable, Hashable {
         for line in ServerSentEvent.lines(data) { text += "data: \(line)\n" }
         return Array((text + "\n").utf8)
     }
-
-    /// A comment, which clients ignore.
-    static let keepAlive = Array(":\n\n".utf8)
 
     private static func lines(_ text: String) -> [String] {
         var lines = [""]

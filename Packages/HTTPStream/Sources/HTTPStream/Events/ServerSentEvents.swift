@@ -1,0 +1,90 @@
+internal import HTTPMessage
+public import StreamKit
+
+/// The server-sent events that arrive on a stream: ``StreamKit/ReadStream/serverSentEvents(limit:lastEventID:)``.
+public struct ServerSentEvents: AsyncSequence, Sendable {
+    /// An event with data.
+    public typealias Element = ServerSentEvent
+    /// The failure of the stream, `StreamError.cancelled`, `EMSGSIZE` for an event beyond the limit, or `EPROTO` for a response
+    /// that has no events.
+    public typealias Failure = StreamError
+
+    let stream: ReadStream
+    let parser: ServerSentEventParser
+
+    /// Reads the events; one iterator at a time, since an iterator keeps the bytes after its last event.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let stream: ReadStream
+        private var parser: ServerSentEventParser
+        private var isBegun = false
+
+        init(stream: ReadStream, parser: ServerSentEventParser) {
+            self.stream = stream
+            self.parser = parser
+        }
+
+        /// The next event; nil at the end.
+        public mutating func next() async throws(StreamError) -> ServerSentEvent? {
+            try await next(isolation: nil)
+        }
+
+        /// The next event; nil at the end.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> ServerSentEvent?
+        {
+            while true {
+                if let event = try parser.next() { return event }
+                let bytes = try await stream.read(upTo: ReadStream.chunkSize)
+                if !isBegun {
+                    isBegun = true
+                    if let response = stream[.httpResponse] { try ServerSentEvents.check(response) }
+                }
+                if bytes.isEmpty { return nil }
+                parser.append(bytes)
+            }
+        }
+    }
+
+    /// Begins to read.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(stream: stream, parser: parser)
+    }
+
+    /// Throws unless a response has events: it is a 200 of type `text/event-stream`, or a 204, which ends a sequence of connections.
+    private static func check(_ response: HTTPResponse) throws(StreamError) {
+        if response.status == .noContent { return }
+        let type = response.fields[.contentType] ?? ""
+        let essence = type.utf8.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }
+        guard response.status == .ok, String(decoding: essence, as: UTF8.self).lowercased() == "text/event-stream"
+        else {
+            throw StreamError(
+                posix: 71,  // EPROTO
+                Sentence(
+                    "events.none", "The response has no server-sent events: its status is %1, its type %2.",
+                    "\(response.status)", type.isEmpty ? "missing" : type))
+        }
+    }
+}
+
+extension ReadStream {
+    /// Returns the server-sent events of a response, each as soon as it has arrived.
+    ///
+    /// ```swift
+    /// var request = try HTTPRequest(method: .get, url: url)
+    /// try request.fields.set("text/event-stream", for: "Accept")
+    /// let stream = try await session.open(request)
+    /// for try await event in stream.serverSentEvents() {
+    ///     print(event.event ?? "message", event.data)
+    /// }
+    /// ```
+    ///
+    /// The sequence ends when the server ends the response, or with a 204, after which a client does not reconnect. It does not
+    /// reconnect by itself: a client that does so waits for ``ServerSentEvent/retry``, and sends the last ``ServerSentEvent/id`` in
+    /// `Last-Event-ID`. `StreamProperty.readTimeout` limits the time without bytes; servers send comments to keep a connection.
+    ///
+    /// - Parameters:
+    ///   - limit: The maximum number of bytes of an event; a longer one is the error `EMSGSIZE`.
+    ///   - lastEventID: The identifier that the request has sent in `Last-Event-ID`, which is that of events without one.
+    public func serverSentEvents(limit: Int = 1 << 20, lastEventID: String? = nil) -> ServerSentEvents {
+        ServerSentEvents(stream: self, parser: ServerSentEventParser(limit: limit, lastEventID: lastEventID))
+    }
+}
