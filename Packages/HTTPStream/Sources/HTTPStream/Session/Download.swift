@@ -38,8 +38,9 @@ extension HTTPSession {
     /// requested after a lost connection.
     ///
     /// With `resuming`, a `.part` file of an earlier call is completed if the server's resource is unchanged since then
-    /// (`If-Range`, RFC 9110 §13.1.5), by its `Last-Modified`, which is the modification time of the `.part` file; otherwise the
-    /// download begins again. The file has the bytes of the resource, without a content coding that the server might otherwise use.
+    /// (`If-Range`, RFC 9110 §13.1.5), by its `Last-Modified`, which is the modification time of the file; otherwise the
+    /// download begins again. Without a `.part` file, a complete file is kept in the same way: the request is for the bytes after its
+    /// end, and the response 416 says that there are none. The file has the bytes of the resource, without a content coding that the server might otherwise use.
     ///
     /// - Parameters:
     ///   - request: The request, without a body and without `Range` and `If-Range`.
@@ -48,7 +49,7 @@ extension HTTPSession {
     ///   - timeout: The time limit of the download; nil for ``Configuration/totalTimeout``. ``Configuration/readTimeout`` limits the wait
     ///     for each piece.
     ///   - progress: Called while bytes are received, on any thread. With `resuming`, the bytes of earlier calls are included.
-    /// - Returns: The response, without a body if the file was written: a 200, a 206, or a 416 if an earlier call had received
+    /// - Returns: The response, without a body if the file is complete: a 200, a 206, or a 416 if an earlier call had received
     ///   everything. Other responses, such as 304 and 404, do not change the file, and contain at most 64 KiB of their body.
     /// - Throws: The error of the load or of the file; `EINVAL` for a request with a body or one of the fields named above.
     public func download(
@@ -74,7 +75,7 @@ extension HTTPSession {
         _ progress: (@Sendable (HTTPProgress) -> Void)?
     ) async throws(StreamError) -> HTTPResponse {
         var file = PartialFile(path, resuming: resuming)
-        var download = DownloadState(file.kept)
+        var download = DownloadState(file.kept, isWhole: file.isWhole)
         var retries = 0
         while true {
             do throws(StreamError) {
@@ -125,6 +126,7 @@ extension HTTPSession {
                 throw error.with(stream.report)
             }
             if let length = download.length, length != download.offset { throw .wrongPart }
+            if let date = download.lastModified { file.date(date) }
             try file.finish()
         }
         return response
@@ -165,8 +167,14 @@ struct DownloadState: Sendable {
     /// The date of the resource, if it is a strong validator.
     private(set) var lastModified: HTTPDate?
 
-    /// - Parameter kept: the bytes of an earlier download, and the date of their resource.
-    init(_ kept: (count: Int64, date: HTTPDate)?) {
+    /// Whether the file is that of a complete download, to which nothing can be added.
+    private var isWhole: Bool
+
+    /// - Parameters:
+    ///   - kept: the bytes of an earlier download, and the date of their resource.
+    ///   - isWhole: whether that download was complete.
+    init(_ kept: (count: Int64, date: HTTPDate)?, isWhole: Bool = false) {
+        self.isWhole = isWhole && kept != nil
         offset = kept?.count ?? 0
         lastModified = kept?.date
         validator = kept?.date.description
@@ -196,6 +204,10 @@ struct DownloadState: Sendable {
         let tag = response.strongEntityTag
         switch response.status.code {
         case 200: (offset, length) = (0, nil)
+        case 206 where isWhole:
+            // The file is shorter than the resource although it was complete.
+            (validator, isWhole) = (nil, false)
+            return .again
         case 206:
             // The server has compared the validator; a part of another version would nevertheless be a broken file.
             guard isResumable, let whole = DownloadState.length(of: response, whoseRestBeginsAt: offset),
@@ -208,6 +220,7 @@ struct DownloadState: Sendable {
             return .again
         default: return .leaveFile
         }
+        isWhole = false
         lastModified = response.strongLastModified
         validator = tag ?? lastModified?.description
         return .write
@@ -237,6 +250,8 @@ struct PartialFile: ~Copyable {
     private var descriptor: CInt?
     /// The bytes of an earlier download and the date of their resource.
     let kept: (count: Int64, date: HTTPDate)?
+    /// Whether these are the file itself, since there is no partial one.
+    let isWhole: Bool
 
     private var partialPath: String { path + ".part" }
 
@@ -244,10 +259,12 @@ struct PartialFile: ~Copyable {
     init(_ path: String, resuming: Bool) {
         self.path = path
         var status = stat()
+        let hasPart = lstat(path + ".part", &status) == 0
+        isWhole = !hasPart && stat(path, &status) == 0
         // A date with a fraction is that of the last write, not one set by ``date(_:)``.
         kept =
-            resuming && lstat(path + ".part", &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-                && status.st_uid == geteuid() && status.st_size > 0 && status.st_mtim.tv_nsec == 0
+            resuming && (hasPart || isWhole) && status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid()
+                && status.st_size > 0 && status.st_mtim.tv_nsec == 0
             ? (Int64(status.st_size), HTTPDate(secondsSinceEpoch: Int64(status.st_mtim.tv_sec))) : nil
     }
 
@@ -301,6 +318,7 @@ struct PartialFile: ~Copyable {
 
     /// Gives the complete file its name, and the mode of the file that it replaces.
     func finish() throws(StreamError) {
+        if isWhole, descriptor == nil { return }
         var status = stat()
         if let descriptor, stat(path, &status) == 0 { fchmod(descriptor, status.st_mode & 0o7777) }
         guard rename(partialPath, path) == 0 else { throw .unwritableFile(path, errno) }

@@ -151,6 +151,57 @@ import Testing
         }
     }
 
+    @Test("a complete file is kept if the resource is unchanged", arguments: [("6", 416), ("7", 200), (nil, 200)])
+    func complete(_ length: String?, _ status: Int) async throws {
+        let folder = try Folder()
+        let range = length.map { "Content-Range: bytes */\($0)\r\n" } ?? ""
+        let none = "HTTP/1.1 416 X\r\n\(Self.date)\(range)Content-Length: 0\r\n\r\n"
+        try await serve(Self.whole, none, Self.whole) { url, requests in
+            _ = try await session().download(url, to: folder.file)
+            let response = try await session().download(url, to: folder.file, resuming: true)
+            #expect(response.status.code == status && response.body == nil)
+            #expect(folder.names == ["file"] && folder.text("file") == "abcdef")
+            #expect(requests[1].contains("Range: bytes=6-\r\n"))
+            #expect(requests[1].contains("If-Range: Sun, 22 Nov 2026 08:00:00 GMT\r\n"))
+            #expect(requests.count == (status == 416 ? 2 : 3) && !requests[2].contains("Range"))
+        }
+    }
+
+    @Test func aNewVersionReplacesACompleteFile() async throws {
+        let folder = try Folder()
+        try await serve(Self.whole, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nnew") { url, requests in
+            _ = try await session().download(url, to: folder.file)
+            let response = try await session().download(url, to: folder.file, resuming: true)
+            #expect(response.status == .ok && folder.names == ["file"] && folder.text("file") == "new")
+            #expect(requests[1].contains("Range: bytes=6-\r\n"))
+        }
+    }
+
+    /// Something has cut the file off, and kept its date. Nothing is added to it: it would be incomplete in the meantime.
+    @Test func aShortenedFileIsLoadedAgain() async throws {
+        let folder = try Folder()
+        try await serve(Self.whole, Self.rest, Self.whole) { url, requests in
+            _ = try await session().download(url, to: folder.file)
+            let date = try FileManager.default.attributesOfItem(atPath: folder.file)[.modificationDate]
+            #expect(truncate(folder.file, 3) == 0)
+            try FileManager.default.setAttributes([.modificationDate: try #require(date)], ofItemAtPath: folder.file)
+            let response = try await session().download(url, to: folder.file, resuming: true)
+            #expect(response.status == .ok && folder.text("file") == "abcdef")
+            #expect(requests[1].contains("Range: bytes=3-\r\n") && !requests[2].contains("Range"))
+        }
+    }
+
+    @Test func aFileOfAnotherOriginIsNotCompared() async throws {
+        let folder = try Folder()
+        #expect(FileManager.default.createFile(atPath: folder.file, contents: Data("xyz".utf8)))
+        // A file that was written by something else has a date with a fraction.
+        #expect(utimensat(AT_FDCWD, folder.file, [timespec(), timespec(tv_sec: 1, tv_nsec: 1)], 0) == 0)
+        try await serve(Self.whole) { url, requests in
+            _ = try await session().download(url, to: folder.file, resuming: true)
+            #expect(folder.text("file") == "abcdef" && !requests[0].contains("Range"))
+        }
+    }
+
     @Test("a part that cannot be verified is loaded again", arguments: [false, true])
     func restart(_ resuming: Bool) async throws {
         let folder = try Folder()
