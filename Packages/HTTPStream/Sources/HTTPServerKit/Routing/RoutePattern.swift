@@ -112,3 +112,41 @@ struct RoutePath: Hashable, Sendable {
         self.segments = segments
     }
 }
+
+// A `String` is not a pattern, because it may be invalid. The compiler says so, instead of showing the overloads that do not fit.
+extension Router {
+    /// Not available: ``RoutePattern/init(_:)`` makes a pattern of a `String`.
+    @available(*, unavailable, message: "use RoutePattern(_:), which returns nil for an invalid pattern")
+    @_disfavoredOverload
+    public mutating func on(_ method: HTTPMethod, _ pattern: String, _ handler: @escaping Handler) {}
+
+    /// Not available: ``RoutePattern/init(_:)`` makes a pattern of a `String`.
+    @available(*, unavailable, message: "use RoutePattern(_:), which returns nil for an invalid pattern")
+    @_disfavoredOverload
+    public mutating func get(_ pattern: String, _ handler: @escaping Handler) {}
+
+    /// Not available: ``RoutePattern/init(_:)`` makes a pattern of a `String`.
+    @available(*, unavailable, message: "use RoutePattern(_:), which returns nil for an invalid pattern")
+    @_disfavoredOverload
+    public mutating func post(_ pattern: String, _ handler: @escaping Handler) {}
+
+    /// Not available: ``RoutePattern/init(_:)`` makes a pattern of a `String`.
+    @available(*, unavailable, message: "use RoutePattern(_:), which returns nil for an invalid pattern")
+    @_disfavoredOverload
+    public mutating func put(_ pattern: String, _ handler: @escaping Handler) {}
+
+    /// Not available: ``RoutePattern/init(_:)`` makes a pattern of a `String`.
+    @available(*, unavailable, message: "use RoutePattern(_:), which returns nil for an invalid pattern")
+    @_disfavoredOverload
+    public mutating func patch(_ pattern: String, _ handler: @escaping Handler) {}
+
+    /// Not available: ``RoutePattern/init(_:)`` makes a pattern of a `String`.
+    @available(*, unavailable, message: "use RoutePattern(_:), which returns nil for an invalid pattern")
+    @_disfavoredOverload
+    public mutating func delete(_ pattern: String, _ handler: @escaping Handler) {}
+
+    /// Not available: ``RoutePattern/init(_:)`` makes a pattern of a `String`.
+    @available(*, unavailable, message: "use RoutePattern(_:), which returns nil for an invalid pattern")
+    @_disfavoredOverload
+    public mutating func files(_ pattern: String, _ files: StaticFiles) {}
+}
