@@ -213,10 +213,7 @@ extension Connection {
             switch try begin(pending) {
             case .opened(let engine):
                 finishOpening(.success(engine))
-            case .continues(var work):
-                if pending.hasProperties, let configuration = withDetails({ $0.properties[.tls] }) {
-                    work = ContextPreparation.preparing(configuration, for: work)
-                }
+            case .continues(let work):
                 let opening = Opening(work, of: self)
                 let hasClients = withDetails { details in
                     details.opening = opening

@@ -10,6 +10,7 @@ struct StreamConnector: OpeningWork {
         case connecting(ConnectingSocket, step: Int)
         case racing
         case connected(SocketAddress?)
+        case preparing(ContextPreparation, step: Int)
         case securing(TLSTransport, step: Int)
         case open(Engine)
     }
@@ -26,7 +27,7 @@ struct StreamConnector: OpeningWork {
     var hasConnected: Bool {
         switch phase {
         case .begins, .connecting, .racing: false
-        case .connected, .securing, .open: true
+        case .connected, .preparing, .securing, .open: true
         }
     }
 
@@ -67,13 +68,21 @@ struct StreamConnector: OpeningWork {
                 }
                 race = nil
             case .connected(let address):
-                let socket = Engine.socket(connection.point)
-                if let securing = try secure(socket, connection) {
+                if let securing = try secure(connection) {
                     phase = securing
                 } else {
                     if case .ip? = address { connection.allowDraining() }
-                    phase = .open(socket)
+                    phase = .open(.socket(connection.point))
                 }
+            case .preparing(let preparation, let step):
+                let tls = try reporting(step, connection) { () throws(StreamError) in
+                    guard let context = try preparation.context(until: plan.deadline) else {
+                        return nil as TLSTransport?
+                    }
+                    return try makeTLS(preparation.configuration, context, connection)
+                }
+                guard let tls else { return preparation.wait(until: plan.deadline) }
+                phase = .securing(tls, step: step)
             case .securing(let tls, let step):
                 let interest = try reporting(step, connection) { () throws(StreamError) -> Interest? in
                     guard case .wouldBlock(let interest) = try tls.tryOpen() else { return nil }
@@ -95,6 +104,7 @@ struct StreamConnector: OpeningWork {
     }
 
     mutating func abandon(_ connection: Connection) {
+        if case .preparing(let preparation, _) = phase { preparation.abandon() }
         race?.giveUp(connection)
     }
 
@@ -115,14 +125,24 @@ struct StreamConnector: OpeningWork {
     }
 
     /// Starts TLS; nil if the connection uses none.
-    private func secure(_ lower: Engine, _ connection: Connection) throws(StreamError) -> Phase? {
+    private func secure(_ connection: Connection) throws(StreamError) -> Phase? {
         guard let configuration = plan.tls else { return nil }
-        let name = plan.endpoint.name
-        let step = connection.beginStep(.tls(name))
+        let step = connection.beginStep(.tls(plan.endpoint.name))
+        guard let context = TLSContextCache.shared.existing(for: configuration) else {
+            return .preparing(ContextPreparation(configuration, loop: connection.point.loop), step: step)
+        }
         let tls = try reporting(step, connection) { () throws(StreamError) in
-            try TLSTransport(configuration, peerName: name, port: plan.endpoint.port, over: lower)
+            try makeTLS(configuration, context, connection)
         }
         return .securing(tls, step: step)
+    }
+
+    private func makeTLS(
+        _ configuration: borrowing TLSConfiguration, _ context: TLSContext, _ connection: Connection
+    ) throws(StreamError) -> TLSTransport {
+        try TLSTransport(
+            configuration, peerName: plan.endpoint.name, port: plan.endpoint.port, over: .socket(connection.point),
+            context: context)
     }
 
     /// Runs part of a step. An error thrown by `body` ends the step as failed.

@@ -9,7 +9,10 @@ struct TransportOpening: OpeningWork {
     let half: StreamHalf
     /// The TLS to add once the transport is open.
     private var configuration: TLSConfiguration?
-    private var securing: (tls: TLSTransport, step: Int)?
+    /// The peer of that TLS, if it is not the one that the transport connects to. The handshake is then no step of the report.
+    private var peer: TLSPeer?
+    private var preparing: (context: ContextPreparation, step: Int?)?
+    private var securing: (tls: TLSTransport, step: Int?)?
     /// The end of the time limit, set by the first step that has to wait. `.some(nil)` means no limit.
     private var deadline: Moment??
 
@@ -18,6 +21,12 @@ struct TransportOpening: OpeningWork {
         self.transport = transport
         self.half = half
         self.configuration = configuration
+    }
+
+    /// Adds TLS to a connection that is open.
+    init(securing plain: Connection, with configuration: TLSConfiguration, _ peer: TLSPeer) {
+        self.init(of: plain, half: .reader, securedBy: configuration)
+        self.peer = peer
     }
 
     mutating func advance(_ connection: Connection) throws(StreamError) -> OpeningStep {
@@ -29,7 +38,7 @@ struct TransportOpening: OpeningWork {
                 return .wait(
                     .init(points: [.init(securing.tls.waitPoint, half, for: interest)], deadline: deadline ?? nil))
             }
-            if case .wouldBlock(let interest) = try TransportOpening.tryOpen(transport) {
+            if preparing == nil, case .wouldBlock(let interest) = try TransportOpening.tryOpen(transport) {
                 if isOverdue(connection) {
                     transport.close()
                     throw StreamError(posix: ETIMEDOUT, .openTimedOut("waiting for the transport to open"))
@@ -38,7 +47,7 @@ struct TransportOpening: OpeningWork {
                     .init(points: [.init(transport.waitPoint, half, for: interest)], deadline: deadline ?? nil))
             }
             guard let configuration else { return .opened(Engine(transport)) }
-            securing = try secure(configuration, connection)
+            if let step = try secure(configuration, connection) { return step }
         }
     }
 
@@ -55,30 +64,54 @@ struct TransportOpening: OpeningWork {
         return limit > .zero ? .now + limit : nil
     }
 
-    private func secure(
+    /// Prepares the handshake; what to wait for, or nil when that is done.
+    private mutating func secure(
         _ configuration: TLSConfiguration, _ connection: Connection
-    ) throws(StreamError) -> (tls: TLSTransport, step: Int) {
+    ) throws(StreamError) -> OpeningStep? {
         let name = transport.property(named: StreamProperty<String>.remoteHostName.name) as? String
-        let port = transport.property(named: StreamProperty<UInt16>.remotePort.name) as? UInt16
-        let step = connection.beginStep(.tls(configuration.peerName ?? name))
+        var step = preparing?.step
+        if peer == nil, step == nil { step = connection.beginStep(.tls(configuration.peerName ?? name)) }
         do throws(StreamError) {
-            let tls = try TLSTransport(configuration, peerName: name, port: port, over: .other(transport))
+            guard let context = try context(for: configuration, step, connection) else {
+                return preparing?.context.wait(until: deadline ?? nil)
+            }
+            let port = transport.property(named: StreamProperty<UInt16>.remotePort.name) as? UInt16
+            let tls =
+                if let peer {
+                    try TLSTransport(configuration, peer, over: .other(transport), context: context)
+                } else {
+                    try TLSTransport(
+                        configuration, peerName: name, port: port, over: .other(transport), context: context)
+                }
             connection.withDetails { $0.transport = tls }
-            return (tls, step)
+            preparing = nil
+            securing = (tls, step)
+            return nil
         } catch {
-            connection.endStep(step, .failed(error))
+            if let step { connection.endStep(step, .failed(error)) }
             transport.close()
             throw error
         }
     }
 
+    /// The context of the handshake; nil if ``preparing`` has to be waited for.
+    private mutating func context(
+        for configuration: TLSConfiguration, _ step: Int?, _ connection: Connection
+    ) throws(StreamError) -> TLSContext? {
+        if let preparing { return try preparing.context.context(until: deadline ?? nil) }
+        if let context = TLSContextCache.shared.existing(for: configuration) { return context }
+        _ = isOverdue(connection)
+        preparing = (ContextPreparation(configuration, loop: connection.point.loop), step)
+        return nil
+    }
+
     /// A step of the handshake; what to wait for, or nil at its end.
     private mutating func shakeHands(
-        _ tls: TLSTransport, _ step: Int, _ connection: Connection
+        _ tls: TLSTransport, _ step: Int?, _ connection: Connection
     ) throws(StreamError) -> Interest? {
         do throws(StreamError) {
             guard case .wouldBlock(let interest) = try tls.tryOpen() else {
-                connection.endStep(step, .succeeded(tls.summary))
+                if let step { connection.endStep(step, .succeeded(tls.summary)) }
                 return nil
             }
             if isOverdue(connection) {
@@ -86,7 +119,7 @@ struct TransportOpening: OpeningWork {
             }
             return interest
         } catch {
-            connection.endStep(step, .failed(error))
+            if let step { connection.endStep(step, .failed(error)) }
             tls.close()
             throw error
         }
@@ -103,6 +136,7 @@ struct TransportOpening: OpeningWork {
     }
 
     mutating func abandon(_ connection: Connection) {
+        preparing?.context.abandon()
         if let securing { securing.tls.close() } else { transport.close() }
     }
 }

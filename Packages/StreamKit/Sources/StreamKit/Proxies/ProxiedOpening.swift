@@ -14,6 +14,8 @@ struct ProxiedOpening: OpeningWork {
         case deciding
         case lookingUp(Lookup)
         case connecting
+        /// The context of TLS to the proxy with this index, or to the target.
+        case preparing(ContextPreparation, hop: Int?, step: Int)
         /// TLS to the proxy with this index, through those before it; nil for TLS to the target.
         case securing(TLSTransport, hop: Int?, step: Int)
         case conversing(TunnelTransport, hop: Int, step: Int)
@@ -83,6 +85,8 @@ struct ProxiedOpening: OpeningWork {
                     case .deciding: try decide(connection)
                     case .lookingUp(let lookup): try finish(lookup, connection)
                     case .connecting: try connect(connection)
+                    case .preparing(let preparation, let hop, let step):
+                        try prepare(preparation, hop, step, connection)
                     case .securing(let tls, let hop, let step): try secure(tls, hop, step, connection)
                     case .conversing(let tunnel, let hop, let step): try converse(tunnel, hop, step, connection)
                     }
@@ -96,6 +100,7 @@ struct ProxiedOpening: OpeningWork {
 
     mutating func abandon(_ connection: Connection) {
         if case .lookingUp(let lookup) = phase { lookup.token.cancel() }
+        if case .preparing(let preparation, _, _) = phase { preparation.abandon() }
         phase = .deciding
         dropRoute(connection)
     }
@@ -160,12 +165,12 @@ struct ProxiedOpening: OpeningWork {
         guard let route else { throw .closed }
         guard hop < route.hops.count else {
             guard let configuration = properties[.tls] else { return finish(connection) }
-            try beginTLS(configuration, host, port, hop: nil, route, connection)
+            try beginTLS(configuration, hop: nil, connection)
             return nil
         }
         let proxy = route.hops[hop]
         if !isSecured, let configuration = proxy.tls {
-            try beginTLS(configuration, proxy.host, proxy.port, hop: hop, route, connection)
+            try beginTLS(configuration, hop: hop, connection)
             return nil
         }
         let name = StreamProperty<[UInt8]>.serverEndPointBinding.name
@@ -201,18 +206,49 @@ struct ProxiedOpening: OpeningWork {
     // MARK: Layers
 
     private mutating func beginTLS(
-        _ configuration: TLSConfiguration, _ name: String, _ port: UInt16, hop: Int?, _ route: Route,
-        _ connection: Connection
+        _ configuration: TLSConfiguration, hop: Int?, _ connection: Connection
     ) throws(StreamError) {
-        let step = connection.beginStep(.tls(name))
+        let step = connection.beginStep(.tls(hop.flatMap { route?.hops[$0].host } ?? host))
+        guard let context = TLSContextCache.shared.existing(for: configuration) else {
+            let preparation = ContextPreparation(configuration, loop: connection.point.loop)
+            phase = .preparing(preparation, hop: hop, step: step)
+            return
+        }
         do throws(StreamError) {
-            let tls = try TLSTransport(
-                configuration, peerName: name, port: port, through: route.description, over: route.engine)
-            phase = .securing(tls, hop: hop, step: step)
+            try beginHandshake(configuration, context, hop, step)
         } catch {
             connection.endStep(step, .failed(error))
             throw error
         }
+    }
+
+    private mutating func beginHandshake(
+        _ configuration: TLSConfiguration, _ context: TLSContext, _ hop: Int?, _ step: Int
+    ) throws(StreamError) {
+        guard let route else { throw .closed }
+        let proxy = hop.map { route.hops[$0] }
+        let tls = try TLSTransport(
+            configuration, peerName: proxy?.host ?? host, port: proxy?.port ?? port, through: route.description,
+            over: route.engine, context: context)
+        phase = .securing(tls, hop: hop, step: step)
+    }
+
+    /// Waits for the context of the handshake.
+    private mutating func prepare(
+        _ preparation: ContextPreparation, _ hop: Int?, _ step: Int, _ connection: Connection
+    ) throws(StreamError) -> OpeningStep? {
+        let deadline = route?.deadline
+        do throws(StreamError) {
+            guard let context = try preparation.context(until: deadline) else {
+                return preparation.wait(until: deadline)
+            }
+            try beginHandshake(preparation.configuration, context, hop, step)
+        } catch {
+            connection.endStep(step, .failed(error))
+            guard hop != nil, error.isTimeout else { throw error }
+            abandonRoute(error, at: nil, nil, connection)
+        }
+        return nil
     }
 
     /// Takes a step of the handshake. A target that cannot be trusted is not tried over another route.

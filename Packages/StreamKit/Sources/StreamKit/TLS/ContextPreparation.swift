@@ -1,82 +1,131 @@
 internal import EventLoops
-internal import Synchronization
 
-/// Makes the TLS context of a connection on another thread, and then opens the connection.
+/// The TLS context of a connection that is being opened, made on another thread because the cache has none.
 ///
-/// A context reads the trusted certificates from files. On some systems that takes a tenth of a second, during which the event
-/// loop must do its other work. A thread that blocks on the stream makes the context itself.
-struct ContextPreparation: OpeningWork {
-    /// The end of the work of another thread.
-    private final class Completion: Sendable {
-        let point: WaitPoint
-        private let isDone = Atomic<Bool>(false)
-
-        init(loop: EventLoop) {
-            point = WaitPoint(loop: loop)
-        }
-
-        var isReached: Bool { isDone.load(ordering: .acquiring) }
-
-        func reach() {
-            isDone.store(true, ordering: .releasing)
-            point.signal(.readable)
-        }
-    }
-
-    private enum Phase {
-        case needed
-        case underway(Completion)
-        case ended
-    }
-
-    private static let threads = BlockingThreads(limit: 1)
-
-    private let configuration: TLSConfiguration
+/// Making a context reads the trusted certificates from files. On some systems that takes a tenth of a second, and a file may
+/// never end: a FIFO, or a file of a network file system that does not respond. Meanwhile the event loop does its other work, and
+/// the opening ends at its deadline.
+final class ContextPreparation: Sendable {
+    let configuration: TLSConfiguration
     private let contexts: TLSContextCache
-    private var work: any OpeningWork
-    private var phase = Phase.needed
+    private let readers: TrustReaders
+    /// Signalled when there is a result.
+    private let point: WaitPoint
+    private let result = Locked<Result<TLSContext, StreamError>?>(nil)
 
-    /// Returns the work of opening a connection; as it is if the context exists already.
-    static func preparing(
-        _ configuration: TLSConfiguration, for work: any OpeningWork, in contexts: TLSContextCache = .shared
-    ) -> any OpeningWork {
-        if contexts.hasContext(for: configuration) { return work }
-        return ContextPreparation(configuration: configuration, contexts: contexts, work: work)
-    }
-
-    private init(configuration: TLSConfiguration, contexts: TLSContextCache, work: any OpeningWork) {
+    /// Begins to make the context.
+    ///
+    /// - Parameters:
+    ///   - configuration: the configuration of the connection.
+    ///   - loop: the loop of the connection.
+    init(
+        _ configuration: TLSConfiguration, loop: EventLoop, in contexts: TLSContextCache = .shared,
+        readers: TrustReaders = .shared
+    ) {
         self.configuration = configuration
         self.contexts = contexts
-        self.work = work
+        self.readers = readers
+        point = WaitPoint(loop: loop)
+        readers.run(self)
     }
 
-    mutating func advance(_ connection: Connection) throws(StreamError) -> OpeningStep {
-        switch phase {
-        case .needed where connection.point.loop.isCurrent:
-            let completion = Completion(loop: connection.point.loop)
-            phase = .underway(completion)
-            ContextPreparation.threads.run(
-                .init { [contexts, configuration] in
-                    // The handshake reports a configuration that cannot work.
-                    _ = try? contexts.context(for: configuration)
-                    completion.reach()
-                } refuse: { _ in
-                    completion.reach()
-                })
-            return ContextPreparation.wait(for: completion)
-        case .needed: _ = try? contexts.context(for: configuration)
-        case .underway(let completion) where !completion.isReached: return ContextPreparation.wait(for: completion)
-        case .underway, .ended: break
+    /// Returns the context; nil if it is not ready, see ``wait(until:)``.
+    ///
+    /// - Parameter deadline: the end of the opening; nil for no limit.
+    /// - Throws: ``TLSFailure/badConfiguration`` for a configuration that cannot work with any peer; `ETIMEDOUT` at the deadline;
+    ///   `EAGAIN` if the system creates no thread.
+    func context(until deadline: Moment?) throws(StreamError) -> TLSContext? {
+        if let result = result.withLock({ $0 }) { return try result.get() }
+        guard let deadline, deadline <= .now else { return nil }
+        abandon()
+        throw StreamError(posix: 110, .openTimedOut("reading the trusted certificates"))  // ETIMEDOUT
+    }
+
+    /// What an opening waits for while the context is not ready.
+    func wait(until deadline: Moment?) -> OpeningStep {
+        .wait(.init(points: [.init(point, .reader, for: .readable)], deadline: deadline))
+    }
+
+    /// Withdraws the work, unless a thread has begun it.
+    func abandon() {
+        readers.withdraw(self)
+    }
+
+    fileprivate func perform() {
+        end(Result { () throws(StreamError) in try contexts.context(for: configuration) })
+    }
+
+    fileprivate func end(_ outcome: Result<TLSContext, StreamError>) {
+        result.withLock { $0 = outcome }
+        point.signal(.readable)
+    }
+}
+
+/// The threads that make TLS contexts: at most one for each set of trusted certificates.
+///
+/// A set that cannot be read occupies one thread, however many connections need it, and connections with other sets are not held
+/// up. The number of threads bounds the sets that may be unreadable at the same time; with more, openings end at their deadlines.
+final class TrustReaders: Sendable {
+    /// The contexts for one set that no thread has begun to make.
+    private struct Queue {
+        var preparations: [ContextPreparation]
+        /// The work of the thread that makes them.
+        let work: BlockingThreads.Work
+    }
+
+    /// The readers of this process.
+    static let shared = TrustReaders()
+
+    private let threads: BlockingThreads
+    private let queues = Locked<[TLSTrust: Queue]>([:])
+
+    init(maximumThreads: Int = 8) {
+        threads = BlockingThreads(limit: maximumThreads)
+    }
+
+    // For tests.
+    var threadCount: Int { threads.threadCount }
+    var queueCount: Int { queues.withLock { $0.values.reduce(0) { $0 + $1.preparations.count } } }
+
+    fileprivate func run(_ preparation: ContextPreparation) {
+        let trust = preparation.configuration.trust
+        let new = queues.withLock { queues -> BlockingThreads.Work? in
+            if queues[trust] != nil {
+                queues[trust]?.preparations.append(preparation)
+                return nil
+            }
+            let work = BlockingThreads.Work {
+                while let next = self.next(for: trust) { next.perform() }
+            } refuse: { refusal in
+                let number: CInt = if case .noThread(let number) = refusal { number } else { 11 }  // EAGAIN
+                let refused = self.queues.withLock { $0.removeValue(forKey: trust)?.preparations ?? [] }
+                for preparation in refused { preparation.end(.failure(StreamError(posix: number))) }
+            }
+            queues[trust] = Queue(preparations: [preparation], work: work)
+            return work
         }
-        phase = .ended
-        return try work.advance(connection)
+        if let new { threads.run(new) }
     }
 
-    private static func wait(for completion: Completion) -> OpeningStep {
-        .wait(.init(points: [.init(completion.point, .reader, for: .readable)], deadline: nil))
+    fileprivate func withdraw(_ preparation: ContextPreparation) {
+        queues.withLock { queues in
+            guard var queue = queues[preparation.configuration.trust] else { return }
+            queue.preparations.removeAll { $0 === preparation }
+            // Work that no thread has begun need not wait for one.
+            let isOver = queue.preparations.isEmpty && threads.withdraw(queue.work)
+            queues[preparation.configuration.trust] = isOver ? nil : queue
+        }
     }
 
-    mutating func abandon(_ connection: Connection) {
-        work.abandon(connection)
+    /// The next context to make; nil at the end of the work.
+    private func next(for trust: TLSTrust) -> ContextPreparation? {
+        queues.withLock { queues in
+            guard let first = queues[trust]?.preparations.first else {
+                queues[trust] = nil
+                return nil
+            }
+            queues[trust]?.preparations.removeFirst()
+            return first
+        }
     }
 }

@@ -22,19 +22,20 @@ extension StreamPair {
     ///   - peerName: the name that the certificate must have, unless the configuration has one.
     ///   - port: with the name, determines which sessions can be resumed.
     /// - Throws: ``TLSFailure/badConfiguration``, and the old pair is unchanged; ``TLSFailure/protocolViolation`` if
-    ///   the server sent data although the client begins, and the old pair is closed.
+    ///   the server sent data although the client begins, and the old pair is closed. Trusted certificates that cannot be read make
+    ///   opening fail.
     public init(
         securing pair: StreamPair, with configuration: TLSConfiguration, peerName: String?, port: UInt16? = nil
     ) throws(StreamError) {
         let plain = pair.input.connection
-        let transport = try TLSTransport(configuration, peerName: peerName, port: port, over: .other(plain))
+        let secured = try Connection(securing: plain, with: configuration, peerName: peerName, port: port)
         // Data that arrives later is read as TLS, and fails as such.
         if configuration.role == .client, case .moved = try? plain.poll(.reader) {
             pair.close()
             throw StreamError(.protocolViolation, .bytesBeforeHandshake(peerName ?? "The peer"))
         }
         plain.takeOver()
-        self.init(transport: transport)
+        self.init(secured)
     }
 }
 
@@ -102,6 +103,24 @@ extension StreamPair {
 }
 
 extension Connection {
+    /// A connection with TLS over `plain`. If the trusted certificates have not been read yet, opening reads them.
+    fileprivate convenience init(
+        securing plain: Connection, with configuration: TLSConfiguration, peerName: String?, port: UInt16?
+    ) throws(StreamError) {
+        if let context = TLSContextCache.shared.existing(for: configuration) {
+            let tls = try TLSTransport(
+                configuration, peerName: peerName, port: port, over: .other(plain), context: context)
+            self.init(transport: tls, only: nil)
+            return
+        }
+        let peer = try TLSPeer(configuration, streamName: peerName, port: port)
+        _ = try TLSContext(configuration, readsTrust: false)
+        self.init(.transport, point: WaitPoint(loop: plain.loop)) { (_) throws(StreamError) in
+            .continues(TransportOpening(securing: plain, with: configuration, peer))
+        }
+        details.withLock { $0.transport = plain }
+    }
+
     /// The connection below the TLS of another one, which has ended. Both share the wait point, which keeps the descriptor
     /// open during every call. Closing either connection closes it.
     fileprivate convenience init(below tls: TLSTransport, of secured: Connection) {

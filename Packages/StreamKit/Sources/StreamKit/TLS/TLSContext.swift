@@ -19,7 +19,8 @@ final class TLSContext {
     /// The maximum number of sessions that a server keeps for TLS 1.2 clients without tickets.
     private static let serverSessions = 1024
 
-    init(_ configuration: TLSConfiguration) throws(StreamError) {
+    /// - Parameter readsTrust: false to find the mistakes of a configuration without reading files. No peer is trusted then.
+    init(_ configuration: TLSConfiguration, readsTrust: Bool = true) throws(StreamError) {
         ERR_clear_error()
         let isServer = configuration.role == .server
         guard let context = SSL_CTX_new(isServer ? TLS_server_method() : TLS_client_method()) else {
@@ -28,7 +29,7 @@ final class TLSContext {
         var isMade = false
         defer { if !isMade { SSL_CTX_free(context) } }
         try TLSContext.setProtocol(configuration, of: context)
-        hasRoots = try TLSContext.loadTrust(configuration, into: context)
+        hasRoots = readsTrust ? try TLSContext.loadTrust(configuration, into: context) : false
         try TLSContext.useIdentity(configuration, of: context)
         TLSContext.setCallbacks(configuration, of: context)
         isMade = true
@@ -333,25 +334,20 @@ final class TLSContextCache: Sendable {
     private let entries = Locked<[Entry]>([])
 
     /// Called before a context is made, on the thread that makes it, for tests.
-    let onMake = Locked<(@Sendable (TLSConfiguration) -> Void)?>(nil)
+    let makeObservers = Locked<[@Sendable (TLSConfiguration) -> Void]>([])
 
     init(capacity: Int = 32) {
         self.capacity = max(1, capacity)
     }
 
-    /// Returns the context for a configuration, and makes it if there is none.
+    /// Returns the context for a configuration, and makes it if there is none, which reads files.
     func context(for configuration: TLSConfiguration) throws(StreamError) -> TLSContext {
         let files = Key.files(of: configuration.trust)
-        let latest = entries.withLock { entries -> TLSContext? in
-            guard let first = entries.first, first.latest == configuration, first.key.files == files else { return nil }
-            return first.context
-        }
-        if let latest { return latest }
+        if let context = existing(for: configuration, files: files) { return context }
         let key = Key(configuration, files: files)
-        if let context = entries.withLock({ TLSContextCache.use(key, of: &$0, for: configuration) }) { return context }
         // Made without the lock, because it reads files. If two are made at once, the first one to arrive is used by
         // both, so that sessions are shared.
-        onMake.withLock { $0 }?(key.configuration)
+        for observer in makeObservers.withLock({ $0 }) { observer(key.configuration) }
         let made = try TLSContext(key.configuration)
         return entries.withLock { entries in
             if let other = TLSContextCache.use(key, of: &entries, for: configuration) { return other }
@@ -361,15 +357,19 @@ final class TLSContextCache: Sendable {
         }
     }
 
-    /// Whether a context for a configuration exists, and the files that it was made of have not changed.
-    func hasContext(for configuration: TLSConfiguration) -> Bool {
-        let files = Key.files(of: configuration.trust)
-        let isLatest = entries.withLock { entries in
-            entries.first.map { $0.latest == configuration && $0.key.files == files } ?? false
+    /// Returns the context for a configuration; nil if there is none, or the files that it was made of have changed.
+    func existing(for configuration: TLSConfiguration) -> TLSContext? {
+        existing(for: configuration, files: Key.files(of: configuration.trust))
+    }
+
+    private func existing(for configuration: TLSConfiguration, files: [FileStamp?]) -> TLSContext? {
+        let latest = entries.withLock { entries -> TLSContext? in
+            guard let first = entries.first, first.latest == configuration, first.key.files == files else { return nil }
+            return first.context
         }
-        if isLatest { return true }
+        if let latest { return latest }
         let key = Key(configuration, files: files)
-        return entries.withLock { $0.contains { $0.key == key } }
+        return entries.withLock { TLSContextCache.use(key, of: &$0, for: configuration) }
     }
 
     private static func use(

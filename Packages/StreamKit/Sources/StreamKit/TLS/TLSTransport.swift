@@ -17,15 +17,32 @@ final class TLSTransport: StreamTransport {
     ///   - peerName: the name or address that the stream was made with, used if the configuration has none.
     ///   - port: with the name and the route, determines which sessions can be resumed.
     ///   - route: the proxies of the connection.
+    ///   - context: the context of the configuration.
     /// - Throws: ``TLSFailure/badConfiguration`` for a configuration that cannot work with any peer.
+    convenience init(
+        _ configuration: borrowing TLSConfiguration, peerName: String?, port: UInt16? = nil,
+        through route: String? = nil, over lower: Engine, context: TLSContext
+    ) throws(StreamError) {
+        let peer = try TLSPeer(configuration, streamName: peerName, port: port, through: route)
+        try self.init(configuration, peer, over: lower, context: context)
+    }
+
+    /// Prepares a connection to a peer that is known.
     init(
+        _ configuration: borrowing TLSConfiguration, _ peer: TLSPeer, over lower: Engine, context: TLSContext
+    ) throws(StreamError) {
+        self.lower = lower
+        endpoint = Locked(try TLSEndpoint(configuration, context, peer, over: lower))
+    }
+
+    /// As above, with the context of a cache. May block, to read the trusted certificates.
+    convenience init(
         _ configuration: borrowing TLSConfiguration, peerName: String?, port: UInt16? = nil,
         through route: String? = nil, over lower: Engine, contexts: TLSContextCache = .shared
     ) throws(StreamError) {
-        let peer = try TLSPeer(configuration, streamName: peerName, port: port, through: route)
         let context = try contexts.context(for: configuration)
-        self.lower = lower
-        endpoint = Locked(try TLSEndpoint(configuration, context, peer, over: lower))
+        try self.init(
+            configuration, peerName: peerName, port: port, through: route, over: lower, context: context)
     }
 
     var waitPoint: WaitPoint { lower.waitPoint }

@@ -194,13 +194,12 @@ import Testing
         client.applicationProtocols = ["trust-of-this-test"]
         let madeOnLoop = Locked<[Bool]>([])
         let wanted = client.applicationProtocols
-        TLSContextCache.shared.onMake.withLock {
-            $0 = { configuration in
+        TLSContextCache.shared.makeObservers.withLock {
+            $0.append { configuration in
                 guard configuration.applicationProtocols == wanted else { return }
                 madeOnLoop.withLock { $0.append(loop.isCurrent) }
             }
         }
-        defer { TLSContextCache.shared.onMake.withLock { $0 = nil } }
         let server = try listener { $0.tls = (try? authority.issue().identity()).map(TLSConfiguration.init(server:)) }
         try await serving(server, Self.echo) { port in
             for _ in 0..<2 {

@@ -1,0 +1,188 @@
+import EventLoops
+import Foundation
+import Glibc
+import Testing
+
+@testable import StreamKit
+
+/// Trusted certificates that cannot be read delay only the connections that need them, and those until their deadline.
+@Suite(.timeLimit(.minutes(1))) struct ContextPreparationTests {
+    /// How TLS comes about.
+    enum Way: CaseIterable {
+        /// A connected socket.
+        case socket
+        /// A user's own transport.
+        case transport
+        /// An open connection, as with STARTTLS.
+        case open
+        /// The target behind a proxy.
+        case proxied
+    }
+
+    /// A FIFO that is read whenever a context of one application protocol is made. The reader waits until the test releases it.
+    private final class UnreadableFile: Sendable {
+        let path = "/tmp/netkit-trust-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        private let readers = Locked(0)
+        private let writer = Locked<CInt?>(nil)
+
+        init(for name: String, in contexts: TLSContextCache = .shared) throws {
+            try #require(mkfifo(path, 0o600) == 0)
+            contexts.makeObservers.withLock { observers in
+                observers.append { [self] configuration in
+                    guard configuration.applicationProtocols == [name] else { return }
+                    readers.withLock { $0 += 1 }
+                    let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+                    if descriptor >= 0 { close(descriptor) }
+                }
+            }
+        }
+
+        /// How often the file was opened.
+        var readerCount: Int { readers.withLock { $0 } }
+
+        /// Ends the wait of present readers.
+        func release() {
+            writer.withLock { $0 = Glibc.open(path, O_RDWR | O_CLOEXEC) }
+            unlink(path)
+        }
+    }
+
+    private let authority = SharedAuthority()
+
+    private func client(_ name: String) -> TLSConfiguration {
+        var configuration = authority.client
+        configuration.applicationProtocols = [name]
+        configuration.peerName = "www.example.org"
+        return configuration
+    }
+
+    /// A pair that needs a context, and what must live as long.
+    private func makePair(
+        _ way: Way, _ listener: Listener, _ proxy: FakeProxy, _ configuration: TLSConfiguration
+    ) async throws -> (StreamPair, (any Sendable)?) {
+        let address = SocketAddress.ip(.v4(.loopback), port: try #require(listener.address.port))
+        switch way {
+        case .socket:
+            let pair = StreamPair(address: address)
+            try pair.set(.tls, to: configuration)
+            return (pair, nil)
+        case .transport:
+            let wires = TestWire.pair()
+            let pair = StreamPair(transport: wires.0)
+            try pair.set(.tls, to: configuration)
+            return (pair, wires.1)
+        case .open:
+            let plain = StreamPair(address: address)
+            try plain.open()
+            try await plain.input.opened()
+            return (try StreamPair(securing: plain, with: configuration, peerName: nil), plain)
+        case .proxied:
+            let pair = StreamPair(address: address)
+            try pair.set(.socksProxy, to: SOCKSProxy(host: "127.0.0.1", port: proxy.port))
+            try pair.set(.tls, to: configuration)
+            return (pair, nil)
+        }
+    }
+
+    @Test("openTimeout limits the reading of certificates", arguments: Way.allCases, [false, true])
+    func deadline(_ way: Way, blocksThread: Bool) async throws {
+        let name = "unreadable-\(way)-\(blocksThread)"
+        let file = try UnreadableFile(for: name)
+        defer { file.release() }
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let proxy = try FakeProxy { connection in
+            if way != .proxied { return }
+            try connection.acceptSOCKS()
+            _ = connection.readSome()
+        }
+        let (pair, others) = try await makePair(way, listener, proxy, client(name))
+        try pair.set(.openTimeout, to: .milliseconds(50))
+        let failure = try await error {
+            try pair.open()
+            if blocksThread {
+                try await onThread { try pair.input.opened() }
+            } else {
+                try await pair.input.opened()
+            }
+        }
+        #expect(failure == .timedOut && failure.description.contains("reading the trusted certificates"))
+        #expect(file.readerCount == 1)
+        pair.close()
+        withExtendedLifetime(others) {}
+        // Ends the wait of the proxy for its one client.
+        if way != .proxied {
+            let last = StreamPair(address: proxy.listener.address)
+            try last.open()
+            try await last.input.opened()
+            last.close()
+        }
+        await proxy.finished()
+    }
+
+    @Test("connections with the same certificates share one thread; those with others are not held up")
+    func others() async throws {
+        let name = "unreadable-others"
+        let file = try UnreadableFile(for: name)
+        defer { file.release() }
+        let stuck = try (0..<3).map { _ in
+            let pair = StreamPair(transport: TestWire.pair().0)
+            try pair.set(.tls, to: client(name))
+            try pair.set(.openTimeout, to: .milliseconds(50))
+            return pair
+        }
+        for pair in stuck { #expect(await failure(of: pair) == .timedOut) }
+        #expect(file.readerCount == 1)
+
+        let other = SharedAuthority()
+        let wires = TestWire.pair()
+        let (near, far) = (StreamPair(transport: wires.0), StreamPair(transport: wires.1))
+        var configuration = other.client
+        configuration.peerName = "www.example.org"
+        try near.set(.tls, to: configuration)
+        try far.set(.tls, to: other.server)
+        try near.open()
+        try far.open()
+        try await near.output.writeAll([7])
+        #expect(try await far.input.read(upTo: 1) == [7])
+        for pair in stuck + [near, far] { pair.close() }
+    }
+
+    @Test("a bounded number of threads waits, and what none has begun is withdrawn")
+    func bound() async throws {
+        let contexts = TLSContextCache()
+        let readers = TrustReaders(maximumThreads: 2)
+        let file = try UnreadableFile(for: "unreadable-bound", in: contexts)
+        let preparations = (0..<4).map { _ in
+            var configuration = SharedAuthority().client
+            configuration.applicationProtocols = ["unreadable-bound"]
+            return ContextPreparation(configuration, loop: .shared, in: contexts, readers: readers)
+        }
+        while file.readerCount < 2 { await Task.yield() }
+        for preparation in preparations {
+            #expect(try preparation.context(until: nil) == nil)
+            #expect(throws: StreamError.timedOut) { try preparation.context(until: .now) }
+        }
+        #expect(file.readerCount == 2 && readers.threadCount == 2 && readers.queueCount == 0)
+        file.release()
+        // The threads are free again.
+        let last = ContextPreparation(authority.client, loop: .shared, in: contexts, readers: readers)
+        while try last.context(until: nil) == nil { await Task.yield() }
+        #expect(contexts.existing(for: authority.client) != nil)
+    }
+
+    @Test("a configuration that cannot work is refused before its certificates are read; the connection is unchanged")
+    func badConfiguration() async throws {
+        let wires = TestWire.pair()
+        let plain = StreamPair(transport: wires.0)
+        try plain.open()
+        var configuration = client("bad")
+        configuration.cipherList = "no such cipher"
+        #expect(throws: StreamError(.badConfiguration, Sentence("", ""))) {
+            try StreamPair(securing: plain, with: configuration, peerName: nil)
+        }
+        configuration = client("bad")
+        configuration.trust = .only(file: "/nonexistent")
+        let secured = try StreamPair(securing: plain, with: configuration, peerName: nil)
+        #expect(await failure(of: secured)?.isPOSIX(ENOENT) == true)
+    }
+}
