@@ -271,7 +271,7 @@ extension HTTPRequest {
     /// ```
     ///
     /// Throws ``HTTPMessageError/Code/invalidMethod`` or ``HTTPMessageError/Code/invalidTarget`` for a text that is not one, and the
-    /// errors of ``init(method:target:version:)-(HTTPMethod,RequestTarget,_)``.
+    /// errors of the initializer with a ``RequestTarget``.
     @_disfavoredOverload
     public init(method: String, target: String, version: HTTPVersion = .http11) throws(HTTPMessageError) {
         guard let method = HTTPMethod(method) else { throw HTTPMessageError(.invalidMethod, fault: .caller) }
@@ -280,8 +280,8 @@ extension HTTPRequest {
 
     /// Creates a request with a target that is not a literal.
     ///
-    /// Throws ``HTTPMessageError/Code/invalidTarget`` for a text that is no target, and the errors of
-    /// ``init(method:target:version:)-(HTTPMethod,RequestTarget,_)``.
+    /// Throws ``HTTPMessageError/Code/invalidTarget`` for a text that is no target, and the errors of the initializer with a
+    /// ``RequestTarget``.
     @_disfavoredOverload
     public init(method: HTTPMethod, target: String, version: HTTPVersion = .http11) throws(HTTPMessageError) {
         guard let target = RequestTarget(target) else { throw HTTPMessageError(.invalidTarget, fault: .caller) }

@@ -1,7 +1,7 @@
 internal import HTTPMessage
 public import StreamKit
 
-/// The server-sent events that arrive on a stream: ``StreamKit/ReadStream/serverSentEvents(limit:lastEventID:)``.
+/// The server-sent events that arrive on a stream: `ReadStream.serverSentEvents(limit:lastEventID:)`.
 public struct ServerSentEvents: AsyncSequence, Sendable {
     /// An event with data.
     public typealias Element = ServerSentEvent
