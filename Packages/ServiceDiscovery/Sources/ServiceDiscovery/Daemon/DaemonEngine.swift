@@ -277,8 +277,14 @@ extension DaemonEngine {
     }
 
     private func fail(_ subject: DaemonQuery.Subject, number: Int, _ error: ServiceDiscoveryError) {
-        let query = state.withLock { $0.queries[subject] }
-        guard let query, query.number == number else { return }
+        // Removed before its operations are notified: one that begins meanwhile starts another query, instead of joining this
+        // one, which reports nothing more.
+        let query = state.withLock { state -> DaemonQuery? in
+            guard state.queries[subject]?.number == number else { return nil }
+            return state.queries.removeValue(forKey: subject)
+        }
+        guard let query else { return }
+        query.reader?.end()
         for id in query.operations.sorted() { fail(id, error) }
     }
 

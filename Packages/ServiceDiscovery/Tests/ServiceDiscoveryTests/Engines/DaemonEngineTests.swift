@@ -114,6 +114,24 @@ import Testing
         engine.end(operation)
     }
 
+    /// A query that begins while an equal one fails is not lost: it fails as well, so that another engine can replace it.
+    @Test func aQueryBesideAFailingOneFails() throws {
+        let (read, write) = Self.pipe()
+        defer { for end in [read, write] { close(end) } }
+        var byte: UInt8 = 0
+        #expect(Glibc.write(write, &byte, 1) == 1)
+        ScriptedDaemon.reset(descriptor: read)
+        ScriptedDaemon.state.withLock { $0.failsResults = DaemonNumber.notRunning }
+        let engine = DaemonEngine(ScriptedDaemon.library)
+        let key = RecordKey(try #require(DNSName("Web._http._tcp.local")), .txt)
+        let second = RecordingSink()
+        let first = QueryingSink(engine, key, second)
+        let operation = try engine.query(key, interface: nil, sink: first)
+        #expect(second.next() == [.failed(ServiceDiscoveryError(.daemonUnavailable, name: "Web._http._tcp.local."))])
+        engine.end(operation)
+        withExtendedLifetime(first) {}
+    }
+
     private func wait(_ semaphore: DispatchSemaphore) {
         semaphore.wait()
     }
@@ -137,6 +155,23 @@ import Testing
         #expect(sink.next() == [.failed(ServiceDiscoveryError(.daemonUnavailable, name: "_http._tcp.local."))])
         #expect(ScriptedDaemon.state.withLock { $0.quietResults } == 0)
         engine.end(operation)
+    }
+}
+
+/// A sink that begins another query when its own has failed, while the engine still reports the failure.
+private final class QueryingSink: EventSink {
+    private let engine: DaemonEngine
+    private let key: RecordKey
+    private let next: RecordingSink
+
+    init(_ engine: DaemonEngine, _ key: RecordKey, _ next: RecordingSink) {
+        (self.engine, self.key, self.next) = (engine, key, next)
+    }
+
+    func receive(_ event: DiscoveryEvent, of operation: Int) {}
+
+    func notify() {
+        #expect(throws: Never.self) { _ = try engine.query(key, interface: nil, sink: next) }
     }
 }
 
