@@ -43,8 +43,10 @@ private func withObject(
     }
 }
 
-/// A function that runs on another run loop or queue, which uses the stream from then on: the program has chosen it.
+/// A function that runs on another run loop or queue.
 private struct Delivery: @unchecked Sendable {
+    // The function is called once, there, and not here. The stream that it captures may be used there, because the program has
+    // scheduled the stream on that run loop or queue.
     let run: () -> Void
 }
 

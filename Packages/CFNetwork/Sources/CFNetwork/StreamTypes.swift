@@ -16,7 +16,7 @@ public typealias CFWriteStreamClientCallBack = (CFWriteStream?, CFStreamEventTyp
 /// A mode of a run loop.
 @frozen
 public struct CFRunLoopMode: RawRepresentable, Hashable, @unchecked Sendable {
-    // A string object is never changed.
+    // Any thread may read a CFString that is not changed, and the name of a mode, a key, must not be changed.
     /// The name of the mode.
     public let rawValue: CFString
 
@@ -38,7 +38,7 @@ public struct CFRunLoopMode: RawRepresentable, Hashable, @unchecked Sendable {
 /// The name of a property of a stream.
 @frozen
 public struct CFStreamPropertyKey: RawRepresentable, Hashable, @unchecked Sendable {
-    // A string object is never changed.
+    // Any thread may read a CFString that is not changed, and the name of a property, a key, must not be changed.
     /// The name of the property, such as `kCFStreamPropertyHTTPResponseHeader`.
     public let rawValue: CFString
 

@@ -26,6 +26,7 @@ final class ClientInfo: @unchecked Sendable {
 final class KeptObject<Value: Equatable & Sendable, Object: AnyObject>: @unchecked Sendable {
     // The lock protects the entry, whose object is never changed.
     private struct Entry: @unchecked Sendable {
+        // Any thread may retain, read and release a CoreFoundation object that is not changed.
         let value: Value
         let object: Object
     }

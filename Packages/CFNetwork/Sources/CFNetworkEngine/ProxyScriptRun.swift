@@ -33,6 +33,7 @@ final class ProxyScriptRun: Sendable {
 
     /// The source, which owns the run: a weak reference.
     private struct Source: @unchecked Sendable {
+        // Any thread may signal and invalidate a source; weak references are atomic.
         weak var value: CFRunLoopSource?
     }
 

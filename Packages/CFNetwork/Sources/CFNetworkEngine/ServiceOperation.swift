@@ -14,7 +14,8 @@ enum ServiceEvent: Sendable {
 
 /// A search or publication that has begun, without the type of its elements.
 struct ServiceFeed: Sendable {
-    let observe: @Sendable (RunLoopTarget, @escaping @Sendable () -> Void) -> Subscription
+    /// Calls the handler, which may only pass the signal on, when there may be an event.
+    let observe: @Sendable (@escaping @Sendable () -> Void) -> Subscription
     /// An event that is available, nil if there is none.
     let tryNext: @Sendable () throws(ServiceDiscoveryError) -> ServiceEvent?
     /// Waits for an event; nil if the feed has been stopped.
@@ -22,7 +23,7 @@ struct ServiceFeed: Sendable {
     let stop: @Sendable () -> Void
 
     init<Element>(_ feed: DiscoveryFeed<Element>, _ event: @escaping @Sendable (Element) -> ServiceEvent) {
-        observe = { feed.observe(on: $0, $1) }
+        observe = { feed.observe(on: .direct, $0) }
         tryNext = { () throws(ServiceDiscoveryError) in try feed.tryNext().map(event) }
         next = { (deadline) throws(ServiceDiscoveryError) in try feed.next(until: deadline).map(event) }
         stop = { feed.stop() }
@@ -30,7 +31,7 @@ struct ServiceFeed: Sendable {
 
     init(_ publisher: ServicePublisher) {
         let feed = publisher.names
-        observe = { feed.observe(on: $0, $1) }
+        observe = { feed.observe(on: .direct, $0) }
         tryNext = { () throws(ServiceDiscoveryError) in try feed.tryNext().map { .published($0) } }
         next = { (deadline) throws(ServiceDiscoveryError) in try feed.next(until: deadline).map { .published($0) } }
         stop = { publisher.stop() }
@@ -53,23 +54,19 @@ struct ServiceFailure: Error, Equatable {
 
 /// The operation of a CFNetService, a monitor or a browser, and the run loops that its events are delivered on.
 ///
-/// Theory of operation. The first place of the schedule observes the feed, in a run loop source. An error that ends the operation waits
-/// in the outbox for that source. Without a place when the operation starts, the starting call waits for each event instead. `handle`
-/// receives each event, and the failure at the end; it is called without the lock.
+/// Theory of operation. The feed signals the pump, which delivers the events on one of the run loops. An error that ends the operation
+/// waits as the outcome. Without a run loop when the operation starts, the starting call waits for each event instead. `handle` receives
+/// each event, and the failure at the end; it is called without the lock.
 final class ServiceOperation: Sendable {
-    private struct Place {
-        let target: RunLoopTarget
-        let signal: any DeliverySignal
-    }
-
     private struct State {
-        var places: [Place] = []
         var feed: ServiceFeed?
         /// Distinguishes the operation from later ones.
         var number = 0
         /// Whether the feed is being created.
         var isStarting = false
         var isWaiting = false
+        /// Whether the feed is observed, or a call is about to observe it: a second observer would replace the first.
+        var isObserved = false
         var subscription: Subscription?
         var timer: LoopTimer?
         /// The failure to deliver on a run loop, or to return from the waiting call.
@@ -78,6 +75,7 @@ final class ServiceOperation: Sendable {
     }
 
     private let state = Locked(State())
+    private let pump = EventPump(isReentrant: true)
     private let handle: @Sendable (Result<ServiceEvent, ServiceFailure>) -> Void
 
     init(_ handle: @escaping @Sendable (Result<ServiceEvent, ServiceFailure>) -> Void) { self.handle = handle }
@@ -87,41 +85,29 @@ final class ServiceOperation: Sendable {
     /// Whether an operation is running.
     var isRunning: Bool { state.withLock { $0.feed != nil } }
 
-    // MARK: Places
+    // MARK: Run loops
 
     func schedule(on target: RunLoopTarget) {
-        let isKnown = state.withLock { state in state.places.contains { $0.target.isSame(as: target) } }
-        if isKnown { return }
-        let signal = target.makeSignal { [weak self] in self?.deliver() }
-        state.withLock { $0.places.append(Place(target: target, signal: signal)) }
+        pump.schedule(on: target) { [weak self] in self?.deliver(on: target) }
         observe()
     }
 
     func unschedule(from target: RunLoopTarget) {
-        let (place, subscription) = state.withLock { state -> (Place?, Subscription?) in
-            guard let index = state.places.firstIndex(where: { $0.target.isSame(as: target) }) else {
-                return (nil, nil)
-            }
-            let place = state.places.remove(at: index)
-            return (place, index == 0 ? state.subscription.take() : nil)
-        }
-        subscription?.cancel()
-        place?.signal.cancel()
-        observe()
+        pump.unschedule(from: target)
     }
 
-    /// Observes the feed on the first place, and delivers what is waiting there.
+    /// Observes the feed, if there is a run loop where its events can be delivered.
     private func observe() {
-        let (number, feed, place, hasOutcome) = state.withLock { state in
-            let isFree = state.subscription == nil && !state.isWaiting
-            return (state.number, isFree ? state.feed : nil, state.places.first, state.outcome != nil)
+        guard pump.isScheduled else { return }
+        let (number, feed) = state.withLock { state -> (Int, ServiceFeed?) in
+            if state.isObserved || state.isWaiting { return (state.number, nil) }
+            state.isObserved = state.feed != nil
+            return (state.number, state.feed)
         }
-        guard let place else { return }
-        if hasOutcome { place.signal.signal() }
         guard let feed else { return }
-        let subscription = feed.observe(place.target) { [weak self] in self?.deliver() }
+        let subscription = feed.observe { [weak self] in self?.pump.signal() }
         let isCurrent = state.withLock { state in
-            guard state.number == number, state.feed != nil, state.subscription == nil else { return false }
+            guard state.number == number, state.feed != nil else { return false }
             state.subscription = subscription
             return true
         }
@@ -169,7 +155,7 @@ final class ServiceOperation: Sendable {
                 return .failure(ServiceFailure(ServiceDiscoveryError(.busy)))
             }
             state.number += 1
-            (state.isWaiting, state.isStarting, state.outcome) = (state.places.isEmpty, true, nil)
+            (state.isWaiting, state.isStarting, state.outcome) = (!pump.isScheduled, true, nil)
             return .success(state.number)
         }
         return try reserved.get()
@@ -216,19 +202,19 @@ final class ServiceOperation: Sendable {
 
     /// Ends the operation with a failure, which goes to `handle` on a run loop, or to the waiting call.
     func stop(_ failure: ServiceFailure = .cancelled, number: Int? = nil) {
-        let (feed, subscription, timer, place) = state.withLock { state in
+        let (feed, subscription, timer, isWaiting) = state.withLock { state in
             guard let feed = state.feed, number == nil || number == state.number else {
-                return (nil as ServiceFeed?, nil as Subscription?, nil as LoopTimer?, nil as Place?)
+                return (nil as ServiceFeed?, nil as Subscription?, nil as LoopTimer?, true)
             }
-            state.outcome = failure
+            (state.outcome, state.isObserved) = (failure, false)
             // The waiting call itself removes the feed that it reads.
             if !state.isWaiting { state.feed = nil }
-            return (feed, state.subscription.take(), state.timer.take(), state.isWaiting ? nil : state.places.first)
+            return (feed, state.subscription.take(), state.timer.take(), state.isWaiting)
         }
         subscription?.cancel()
         timer?.cancel()
         feed?.stop()
-        place?.signal.signal()
+        if !isWaiting { pump.signal() }
     }
 
     /// Ends the operation, and all later ones, without a call of `handle`.
@@ -246,28 +232,32 @@ final class ServiceOperation: Sendable {
 
     private func end() {
         stop()
-        let places = state.withLock { state in
-            defer { state.places = [] }
-            return state.places
-        }
-        for place in places { place.signal.cancel() }
+        pump.stop()
     }
 
-    /// Delivers all events that have arrived. Called on a run loop.
-    private func deliver() {
-        while true {
-            let (number, feed) = state.withLock { ($0.number, $0.isWaiting ? nil : $0.feed) }
-            guard let feed else { break }
-            do throws(ServiceDiscoveryError) {
-                guard let event = try feed.tryNext() else { break }
-                guard state.withLock({ $0.number == number && $0.feed != nil }) else { break }
+    /// Delivers the events that have arrived. Called on a run loop.
+    private func deliver(on target: RunLoopTarget) {
+        pump.deliver(on: target) {
+            if let (number, event) = nextEvent() {
+                guard state.withLock({ $0.number == number && $0.feed != nil }) else { return .nothing }
                 handle(.success(event))
-            } catch {
-                stop(ServiceFailure(error), number: number)
-                break
+                return .delivered
             }
+            guard let failure = state.withLock({ $0.isWaiting ? nil : $0.outcome.take() }) else { return .nothing }
+            handle(.failure(failure))
+            return .delivered
         }
-        let failure = state.withLock { $0.isWaiting ? nil : $0.outcome.take() }
-        if let failure { handle(.failure(failure)) }
+    }
+
+    /// An event that has arrived, with the number of its operation. An error ends the operation.
+    private func nextEvent() -> (Int, ServiceEvent)? {
+        let (number, feed) = state.withLock { ($0.number, $0.isWaiting ? nil : $0.feed) }
+        guard let feed else { return nil }
+        do throws(ServiceDiscoveryError) {
+            return try feed.tryNext().map { (number, $0) }
+        } catch {
+            stop(ServiceFailure(error), number: number)
+            return nil
+        }
     }
 }

@@ -138,6 +138,8 @@ class StreamState: ObjectState, @unchecked Sendable {
 
 /// The state of a CFReadStream.
 final class ReadStreamState: StreamState, @unchecked Sendable {
+    // As in StreamState, one thread at a time uses the CFStream and with it the variables here: events arrive on the run loop on which
+    // the program has scheduled the stream. The weak reference is set once, before the program has the stream.
     /// The stream below. Half of a pair has Foundation's form from the start, because it shares TLS with the other half; another
     /// stream gets it for Foundation's properties.
     private enum Below {
@@ -251,6 +253,7 @@ final class ReadStreamState: StreamState, @unchecked Sendable {
 
 /// The state of a CFWriteStream.
 final class WriteStreamState: StreamState, @unchecked Sendable {
+    // As in ReadStreamState.
     private let stream: BridgedOutputStream
     /// Whether closing waits until the destination has confirmed everything that was written.
     private let finishesAtClose: Bool
@@ -331,8 +334,9 @@ final class WriteStreamState: StreamState, @unchecked Sendable {
 
 /// The settings that programs have made by dictionaries, by the key of the property. The streams of a pair have the same ones.
 final class DictionarySettings: Sendable {
-    /// A dictionary that a program has set; it is never changed.
+    /// A dictionary that a program has set.
     private struct Value: @unchecked Sendable {
+        // Any thread may read a dictionary that is not changed, and this is an immutable copy of the program's.
         let dictionary: NSDictionary
     }
     private let values = Locked<[String: Value]>([:])
