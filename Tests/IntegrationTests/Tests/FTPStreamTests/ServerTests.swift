@@ -285,6 +285,38 @@ struct ServerTests {
         await #expect(throws: StreamError.self) { try await client.removeDirectory("files/two") }
     }
 
+    /// A stream that makes a directory, by events and blocking: its end means that the directory was made, an error that it was
+    /// not, and it never asks for bytes.
+    // Parity: FT-060 (proftpd, pure-ftpd, pyftpdlib, vsftpd)
+    @Test(arguments: ServerKind.allCases)
+    func directoriesByEventsAndBlocking(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let pool = FTPSessionPool()
+        func events() async throws -> [StreamEvent] {
+            let stream = try server.writer("files/byEvents/", pool: pool)
+            let events = stream.events()
+            try? stream.open()  // a failure at once is also an event
+            var seen: [StreamEvent] = []
+            for try await event in events { seen.append(event) }
+            stream.close()
+            return seen
+        }
+        #expect(try await events() == [.openCompleted, .endEncountered])
+        #expect(try await events() == [.errorOccurred])
+        for isNew in [true, false] {
+            let stream = try server.writer("files/blocking/", pool: pool)
+            try await onThread {
+                let result = Result {
+                    try stream.open()
+                    try stream.finish()
+                }
+                #expect((try? result.get()) != nil ? isNew : !isNew)
+                stream.close()
+            }
+        }
+        #expect(Set(try await server.client().list("files").map(\.name)) == ["byEvents", "blocking"])
+    }
+
     /// The disk of the user is full: the server refuses the rest of an upload, or confirms nothing.
     // Parity: FT-011, FT-058 (pure-ftpd)
     @Test func anUploadBeyondAQuotaIsAnError() async throws {

@@ -67,6 +67,23 @@ import Testing
         #expect(try await probe(engine, "names", "192.0.2.77", in: namespace) == "main.peers.test second third")
     }
 
+    /// The system's resolver uses the modules that the machine is configured with: here libnss-mdns, which asks Avahi's daemon.
+    // Parity: HR-022 (Avahi)
+    @Test func modulesOfTheSystem() async throws {
+        let network = try WiredNamespaces()
+        defer { network.remove() }
+        let (here, there) = (Avahi(hostName: "here", in: network.left), Avahi(hostName: "there", in: network.right))
+        for daemon in [here, there] { try daemon.start() }
+        defer { for daemon in [here, there] { daemon.stop() } }
+        for verb in ["addresses", "blocking", "client"] {
+            let found = try await here.run(Self.tool, ["system", verb, "there.local"])
+            #expect(found.split(separator: " ").contains { $0.hasPrefix("10.77.5.2:0") }, "\(found)")
+        }
+        #expect(try await here.run(Self.tool, ["system", "names", "10.77.5.2"], modules: "mdns") == "there.local\n")
+        let without = try await here.run(Self.tool, ["system", "addresses", "there.local"], modules: "files")
+        #expect(without == "error hostNotFound netDB 8\n")
+    }
+
     // Parity: HR-018, HR-013 (dnsmasq)
     @Test(arguments: engines)
     func failuresOfServers(_ engine: String) async throws {

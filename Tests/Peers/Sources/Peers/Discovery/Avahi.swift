@@ -65,9 +65,11 @@ public final class Avahi: Peer {
                 try scratch.write("services/\(number).service", Self.file(for: service))
             }
             try scratch.folder("services")
+            let run = try scratch.folder("run")
             // The paths of its pid file and its services are fixed at compile time.
             let script = """
-                mount -t tmpfs tmpfs /run; mkdir /run/avahi-daemon; mount -t tmpfs tmpfs /etc/avahi
+                mount -t tmpfs tmpfs /run; mkdir /run/avahi-daemon; mount --bind '\(run)' /run/avahi-daemon
+                mount -t tmpfs tmpfs /etc/avahi
                 mkdir /etc/avahi/services; cp '\(scratch.file("services"))'/* /etc/avahi/services/ 2>/dev/null || true
                 '\(bus)' --nofork --nopidfile --config-file='\(busFile)' &
                 export DBUS_SYSTEM_BUS_ADDRESS='unix:path=\(scratch.file("bus"))'
@@ -85,6 +87,34 @@ public final class Avahi: Peer {
     /// - Throws: ``PeerError/Code/refused`` if the server is not running.
     public var busAddress: String {
         get throws(PeerError) { "unix:path=\(try process.folder().file("bus"))" }
+    }
+
+    /// The addresses of a name as `getaddrinfo` finds them in `program` with Debian's libnss-mdns, a module of the system's resolver
+    /// that gets them from this daemon.
+    ///
+    /// The program runs in a mount namespace of its own, with a private `/etc/nsswitch.conf` and the daemon's socket. The module is
+    /// unpacked, since installing it would change the machine's `/etc/nsswitch.conf`.
+    ///
+    /// - Parameters:
+    ///   - program: The path of the program.
+    ///   - arguments: Its arguments.
+    ///   - modules: The modules that look up hosts, as in `/etc/nsswitch.conf`.
+    /// - Returns: What the program prints.
+    public func run(
+        _ program: String, _ arguments: [String], modules: String = "files mdns_minimal [NOTFOUND=return] dns"
+    ) async throws(PeerError) -> String {
+        let folder = try process.folder()
+        let switches = try folder.write("nsswitch.conf", "hosts: \(modules)\n")
+        let unpacked = Program.unpackedFolder("")
+        let script = """
+            export LD_LIBRARY_PATH=$(echo '\(unpacked)'lib/*-linux-gnu '\(unpacked)'usr/lib/*-linux-gnu | tr ' ' :)
+            mount --bind '\(switches)' /etc/nsswitch.conf; mount -t tmpfs tmpfs /run; mkdir /run/avahi-daemon
+            mount --bind '\(folder.file("run"))' /run/avahi-daemon; exec "$0" "$@"
+            """
+        let command = Command(
+            Program("unshare", package: "util-linux"),
+            ["--mount", "--propagation", "private", "sh", "-ec", script, program] + arguments, in: namespace)
+        return try await command.run(seconds: 20).text
     }
 
     /// The services that `avahi-browse` resolves within about a second: its lines that begin with `=`.

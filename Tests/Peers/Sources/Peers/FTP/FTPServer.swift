@@ -78,10 +78,15 @@ extension FTPServer {
 extension Program {
     /// A program from a package that `Scripts/bootstrap` unpacks into `.build/peers` instead of installing it.
     static func unpacked(_ path: String) -> Program {
-        let root = #filePath.split(separator: "/").dropLast(6).joined(separator: "/")
         let folder = path.split(separator: "/").dropLast().joined(separator: "/")
         let name = path.split(separator: "/").last.map(String.init) ?? path
-        return Program(name, package: "", in: "/\(root)/.build/peers/\(folder)")
+        return Program(name, package: "", in: unpackedFolder(folder))
+    }
+
+    /// The path of a folder of those packages.
+    static func unpackedFolder(_ path: String) -> String {
+        let root = #filePath.split(separator: "/").dropLast(6).joined(separator: "/")
+        return "/\(root)/.build/peers/\(path)"
     }
 }
 
