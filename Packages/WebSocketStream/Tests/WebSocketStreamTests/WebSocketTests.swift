@@ -58,12 +58,13 @@ import Testing
                 try await socket.send(.text(String(repeating: "µ", count: count / 2)))
                 #expect(try await messages.next()?.text?.utf8.count == count / 2 * 2)
                 try await socket.send(.binary([UInt8](repeating: 7, count: count)))
-                #expect(try await messages.next() == .binary([UInt8](repeating: 7, count: count)))
+                #expect(try await socket.receive() == .binary([UInt8](repeating: 7, count: count)))
             }
             #expect(try await socket.ping() > .zero)
             try await socket.close(code: .goingAway, reason: "done")
             #expect(socket.closure == WebSocketClosure(code: .goingAway))
             #expect(try await messages.next() == nil)
+            #expect(try await socket.receive() == nil)
             await #expect(throws: WebSocketError.self) { try await socket.send(.text("late")) }
             try await socket.close()
         }

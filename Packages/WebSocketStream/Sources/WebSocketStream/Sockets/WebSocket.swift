@@ -54,6 +54,18 @@ public final class WebSocket: Sendable {
     /// the messages. A cancelled wait takes no message, and the socket stays usable.
     public var messages: Messages { Messages(socket: self) }
 
+    /// Waits for the next message; nil once the connection has been closed. As ``messages``, one at a time.
+    ///
+    /// ```swift
+    /// try await socket.send(.text("ping"))
+    /// print(try await socket.receive()?.text ?? "closed")
+    /// ```
+    ///
+    /// - Throws: the failure of the socket; ``WebSocketError/Code/cancelled``.
+    public func receive() async throws(WebSocketError) -> WebSocketMessage? {
+        try await connection.nextMessage()
+    }
+
     /// The code and the reason with which the peer has closed the connection, or has confirmed ``close(code:reason:)``; nil before
     /// that, and if the connection was lost.
     public var closure: WebSocketClosure? { connection.closure }
@@ -95,9 +107,6 @@ public final class WebSocket: Sendable {
         try await connection.close(WebSocketClosure(code: code, reason: reason))
     }
 
-    fileprivate func nextMessage() async throws(WebSocketError) -> WebSocketMessage? {
-        try await connection.nextMessage()
-    }
 }
 
 extension WebSocket {
@@ -116,14 +125,14 @@ extension WebSocket {
 
             /// The next message; nil once the connection has been closed.
             public mutating func next() async throws(WebSocketError) -> WebSocketMessage? {
-                try await socket.nextMessage()
+                try await socket.receive()
             }
 
             /// The next message; nil once the connection has been closed.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(WebSocketError) -> WebSocketMessage? {
-                try await socket.nextMessage()
+                try await socket.receive()
             }
         }
 
