@@ -108,7 +108,8 @@ public func cfn_stream_opened(
 ) -> Bool {
     let state: StreamState = state(pointer)
     if state.status == .opening { return false }
-    error.pointee = state.failure?.cfError
+    // CoreFoundation passes its variable for the stream's error, which may have one from opening.
+    if error.pointee == nil { error.pointee = state.failure?.cfError }
     return true
 }
 
