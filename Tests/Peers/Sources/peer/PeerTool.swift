@@ -11,7 +11,7 @@ import Peers
 
         NAME   nginx apache lighttpd python websockets tornado tls stunnel echo dnsmasq unbound dante microsocks ssh squid squid-basic tinyproxy
                vsftpd proftpd pure-ftpd pyftpdlib (user ann, password 'open sesame')
-               winbind
+               winbind chromium
                negotiate squid-negotiate (Kerberos; COMMAND has a ticket of alice)
         Environment of COMMAND   PEER_PORT; PEER_ROOT, the root certificate; for web servers PEER_URL and PEER_TLS_URL
         Example   peer nginx sh -c 'curl -L --cacert "$PEER_ROOT" "$PEER_TLS_URL/chain"'
@@ -68,6 +68,7 @@ import Peers
         case "tls": OpenSSLServer(.statusPage)
         case "stunnel": Stunnel(.server, to: 7)
         case "echo": Socat(.echo)
+        case "chromium": Chromium()
         case "dnsmasq": Dnsmasq(records: records)
         case "winbind": WinbindSquid()
         case "unbound": Unbound(records: records)
@@ -96,6 +97,7 @@ import Peers
         case let python as PythonHTTPServer: [(HTTPListener.plain.name, python.url(""))]
         case let server as any FTPServer: [(HTTPListener.plain.name, server.url("files/"))]
         case let apache as NegotiateApache: [(HTTPListener.plain.name, apache.url("/kerberos/secret"))]
+        case let browser as Chromium: [(HTTPListener.plain.name, browser.url("/json/version"))]
         case is OpenSSLServer: [(HTTPListener.tls.name, "https://localhost:\(peer.port)")]
         default: []
         }
