@@ -113,6 +113,40 @@ struct FTPMachineTests {
         #expect(error?.code == .notSecure && error?.reply?.code == 502 && !machine.isUsable)
     }
 
+    /// A silent server on a port for AUTH TLS: TLS comes first, then the greeting and the login, without AUTH.
+    @Test func beginsWithTLS() throws {
+        var login = FTPLogin(user: [0x61], password: [])
+        login.control = .required
+        login.data = .required
+        var machine = FTPMachine(login)
+        _ = machine.begin()
+        #expect(machine.awaitsPlainGreeting)
+        machine.beginsWithTLS()
+        // Not again, even if the server stays silent.
+        #expect(!machine.awaitsPlainGreeting)
+        #expect(try machine.receive(Self.reply(220)) == .send(FTPCommand("USER", argument: "a")))
+        #expect(try machine.receive(Self.reply(230)) == .send(FTPCommand("FEAT")))
+        #expect(try machine.receive(Self.reply(500)) == .send(FTPCommand("PBSZ", argument: "0")))
+        #expect(try machine.receive(Self.reply(200)) == .send(FTPCommand("PROT", argument: "P")))
+    }
+
+    /// A server that has greeted does not expect TLS from the first byte, and neither does one whose login has begun.
+    @Test func aGreetingEndsTheWaitForTLS() throws {
+        for control in [FTPSecurity.Control.off, .required, .implicit] {
+            var login = FTPLogin(user: [0x61], password: [])
+            login.control = control
+            var machine = FTPMachine(login)
+            _ = machine.begin()
+            if control == .implicit {
+                #expect(!machine.awaitsPlainGreeting)
+            } else {
+                _ = try machine.receive(Self.reply(120))
+                _ = try machine.receive(Self.reply(220))
+                #expect(!machine.awaitsPlainGreeting)
+            }
+        }
+    }
+
     @Test func eachCommandHasItsOwnPreliminaryReplies() throws {
         var machine = FTPMachine(FTPLogin(user: [0x61], password: []))
         _ = machine.begin()

@@ -170,6 +170,30 @@ struct ServerTests {
         #expect(pool.idleCount == 1)
     }
 
+    /// Without `ftpSecurity`, `ftps` on a port other than 990 is AUTH TLS, unless a silent server shows that it expects TLS
+    /// from the first byte.
+    @Test(arguments: ServerKind.secure, Style.allCases)
+    func silenceDecidesWhenTLSBegins(_ server: (ServerKind, FTPServerSecurity), _ style: Style) async throws {
+        let server = try await server.0.started(server.1)
+        let pool = FTPSessionPool()
+        let bytes = patterned(50_000)
+        let configuration = try server.protection(nil).configuration
+        let address = try #require(URL(string: "ftps://\(FTPServerAccount.name)@localhost:\(server.port)/files/a"))
+        let writer = try WriteStream(ftpURL: address)
+        try writer.set(.ftpPassword, to: FTPServerAccount.password)
+        try writer.set(.tls, to: configuration)
+        try writer.set(.ftpPool, to: pool)
+        try await style.writeAll(bytes, to: writer)
+        #expect(writer[.tlsInformation] != nil && writer[.ftpDataTLSInformation] != nil)
+        let reader = try ReadStream(ftpURL: address)
+        try reader.set(.ftpPassword, to: FTPServerAccount.password)
+        try reader.set(.tls, to: configuration)
+        try reader.set(.ftpPool, to: pool)
+        #expect(try await style.readAll(reader) == bytes)
+        // One session serves both.
+        #expect(pool.idleCount == 1)
+    }
+
     @Test(arguments: ServerKind.secure)
     func requiredTLSNeverFallsBack(_ kind: ServerKind, _ security: FTPServerSecurity) async throws {
         let server = try await kind.started(security)

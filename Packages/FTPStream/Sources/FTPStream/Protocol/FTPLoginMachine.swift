@@ -34,7 +34,7 @@ struct FTPLoginMachine: Sendable {
     /// Whether data connections are encrypted.
     private(set) var protectsData = false
     /// Whether the control connection is encrypted, or was during the login.
-    private var isSecure: Bool
+    private(set) var isSecure: Bool
 
     init(_ options: FTPLogin) {
         self.options = options
@@ -63,6 +63,9 @@ struct FTPLoginMachine: Sendable {
         isSecure = true
         return try logIn()
     }
+
+    /// TLS begins before the greeting, since the server expects it from the first byte.
+    mutating func beginsWithTLS() { isSecure = true }
 
     func didEndTLS() -> FTPMachine.Action { .ready }
 
@@ -100,6 +103,7 @@ struct FTPLoginMachine: Sendable {
     /// Starts TLS before anything that identifies a user is sent, to a proxy as to a server.
     private mutating func secureControl() throws(FTPError) -> FTPMachine.Action {
         switch options.control {
+        case _ where isSecure: return try logIn()
         case .off, .implicit: return try logIn()
         case .preferred, .required:
             step = .auth

@@ -152,6 +152,12 @@ struct FTPMachine: Sendable {
         }
     }
 
+    /// Whether the greeting is outstanding and no TLS has begun.
+    var awaitsPlainGreeting: Bool { phase == .login && login.awaitsGreeting && !login.isSecure }
+
+    /// TLS begins before the greeting, since the server expects it from the first byte.
+    mutating func beginsWithTLS() { login.beginsWithTLS() }
+
     mutating func didStartTLS() throws(FTPError) -> Action { finishLogin(try login.didStartTLS()) }
 
     mutating func didEndTLS() -> Action { finishLogin(login.didEndTLS()) }

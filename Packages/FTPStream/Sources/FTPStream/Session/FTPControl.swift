@@ -63,6 +63,9 @@ final class FTPControl: IdleConnection, @unchecked Sendable {
 
     var isFullySent: Bool { sentCount == outgoing.count }
 
+    /// Whether the server has sent nothing that was not taken.
+    var isSilent: Bool { isFullyRead && !pair.input.hasBytesAvailable }
+
     /// Whether all received bytes were returned as replies.
     private var isFullyRead: Bool { parser.isEmpty && received.isEmpty }
 
@@ -138,7 +141,7 @@ final class FTPControl: IdleConnection, @unchecked Sendable {
     ///
     /// - Throws: If data follows the server's reply, which an attacker may have injected (CVE-2021-22947).
     func startTLS() throws(StreamError) {
-        guard isFullyRead, !pair.input.hasBytesAvailable else { throw StreamError(.injected) }
+        guard isSilent else { throw StreamError(.injected) }
         var configuration = key.configuration
         configuration.sessionGroup = sessionGroup
         configuration.returnsToPlain = key.login.clearsControl

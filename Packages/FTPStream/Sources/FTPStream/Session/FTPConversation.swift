@@ -33,6 +33,8 @@ struct FTPConversation: Sendable {
     private let key: FTPSessionKey
     private var phase = Phase.idle
     private var needsNewSession = false
+    /// When silence means that the server expects TLS from the first byte; nil if it cannot mean that, or TLS has begun.
+    private var silenceEnd: (instant: Moment, timer: LoopTimer)?
 
     /// Where to wait.
     private(set) var waitPoint: WaitPoint {
@@ -95,6 +97,7 @@ struct FTPConversation: Sendable {
     mutating func advance() throws(StreamError) -> Progress {
         while true {
             do throws(StreamError) {
+                try endSilence()
                 if hasTimedOut {
                     if case .failing(let error) = phase { throw error }
                     // If the data connection failed to open, that is why the server does not reply.
@@ -177,6 +180,21 @@ struct FTPConversation: Sendable {
             phase = .performing(control.machine.begin())
         }
         startReplyTimer()
+        let mayExpectTLS = location.isSecure && settings.security == nil && key.login.control == .required
+        if mayExpectTLS, control?.machine.awaitsPlainGreeting == true { startSilenceTimer() }
+    }
+
+    /// Begins TLS on a connection whose server has not sent its greeting in time: it expects TLS from the first byte, as on
+    /// port 990, and waits.
+    private mutating func endSilence() throws(StreamError) {
+        guard let end = silenceEnd, Moment.now >= end.instant else { return }
+        silenceEnd = nil
+        guard let control, control.machine.awaitsPlainGreeting, !hasTimedOut else { return }
+        // The connection may not be open yet.
+        guard control.pair.input.status == .open else { return startSilenceTimer() }
+        guard control.isSilent else { return }
+        control.machine.beginsWithTLS()
+        try control.startTLS()
     }
 
     private mutating func beginJob(_ control: FTPControl) throws(StreamError) {
@@ -386,9 +404,15 @@ struct FTPConversation: Sendable {
         deadline = (instant, loop.schedule(at: instant) { [timerTarget] in timerTarget.endWait() })
     }
 
+    private mutating func startSilenceTimer() {
+        let instant = Moment.now + FTPTimeLimits.silence
+        silenceEnd = (instant, loop.schedule(at: instant) { [timerTarget] in timerTarget.endWait() })
+    }
+
     private var hasTimedOut: Bool { deadline.map { Moment.now >= $0.instant } ?? false }
 
     private mutating func stopReplyTimer() {
+        silenceEnd.take()?.timer.cancel()
         deadline.take()?.timer.cancel()
     }
 

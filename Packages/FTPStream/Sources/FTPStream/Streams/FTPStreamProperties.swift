@@ -68,7 +68,8 @@ extension StreamProperty where Value == UInt64 {
 
 extension StreamProperty where Value == FTPSecurity {
     /// The encryption. Default for `ftp`: none, unless `StreamProperty.tls` is set, which requires TLS. Default for `ftps`:
-    /// required, from the first byte on port 990, after AUTH TLS on any other port.
+    /// required, from the first byte on port 990, after AUTH TLS on any other port; if the server there does not greet for
+    /// ``FTPTimeLimits/silence``, also from the first byte.
     public static var ftpSecurity: Self { .init(setting: "FTPStream.security", access: .beforeOpen) }
 }
 
@@ -173,6 +174,10 @@ extension FTPProxy: CustomStringConvertible, CustomDebugStringConvertible, Custo
 public enum FTPTimeLimits {
     /// The default of `ftpReplyTimeout`: 60 s for one command.
     public static let reply = Duration.seconds(60)
+
+    /// The silence of an `ftps` server on another port than 990 that means it expects TLS from the first byte: 5 s. Without it, the
+    /// server greets in plaintext, and AUTH TLS follows.
+    public static let silence = Duration.seconds(5)
 
     /// The default of `ftpKeepAlive`: 60 s.
     public static let keepAlive = Duration.seconds(60)
