@@ -122,6 +122,8 @@ public struct FTPTreeReport: Sendable, Hashable {
         public var reason: Reason
     }
 
+    /// The number of files in the directories that have been read so far.
+    public var filesFound = 0
     /// The number of files transferred.
     public var files = 0
     /// The number of files that were already complete.

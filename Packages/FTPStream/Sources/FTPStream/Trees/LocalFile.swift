@@ -21,7 +21,7 @@ struct LocalFile: ~Copyable {
         let isFile = descriptor >= 0 && LocalFile.isFile(descriptor)
         guard isFile, ftruncate(descriptor, off_t(clamping: offset)) == 0,
             lseek(descriptor, off_t(clamping: offset), SEEK_SET) >= 0
-        else { throw StreamError(posix: errno == 0 ? EINVAL : errno, .cannotWrite(path)) }
+        else { throw .file("ftp.file", "The file %1 cannot be written", path, errno) }
     }
 
     /// Opens a file for reading.
@@ -31,7 +31,7 @@ struct LocalFile: ~Copyable {
         self.offset = offset
         let isFile = descriptor >= 0 && LocalFile.isFile(descriptor)
         guard isFile, lseek(descriptor, off_t(clamping: offset), SEEK_SET) >= 0 else {
-            throw StreamError(posix: errno == 0 ? EINVAL : errno, .cannotRead(path))
+            throw .file("ftp.fileUnread", "The file %1 cannot be read", path, errno)
         }
     }
 
@@ -46,7 +46,7 @@ struct LocalFile: ~Copyable {
                 Glibc.write(descriptor, $0.baseAddress, $0.count)
             }
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw StreamError(posix: errno, .cannotWrite(path)) }
+            guard count >= 0 else { throw .file("ftp.file", "The file %1 cannot be written", path, errno) }
             written += count
         }
     }
@@ -56,7 +56,7 @@ struct LocalFile: ~Copyable {
         while true {
             let count = buffer.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw StreamError(posix: errno, .cannotRead(path)) }
+            guard count >= 0 else { throw .file("ftp.fileUnread", "The file %1 cannot be read", path, errno) }
             return count
         }
     }
@@ -91,13 +91,20 @@ struct LocalFile: ~Copyable {
     }
 }
 
-extension Sentence {
-    fileprivate static func cannotWrite(_ path: String) -> Sentence {
-        Sentence("ftp.file", "The file %1 cannot be written, or is a link or special file.", path)
-    }
-
-    fileprivate static func cannotRead(_ path: String) -> Sentence {
-        Sentence("ftp.fileUnread", "The file %1 cannot be read, or is a link or special file.", path)
+extension StreamError {
+    /// The error of a local file or folder.
+    ///
+    /// - Parameter number: `errno`; 0 if the file is open, but not a regular one.
+    fileprivate static func file(_ key: String, _ text: String, _ path: String, _ number: Int32) -> StreamError {
+        switch number {
+        // O_NOFOLLOW fails with ELOOP, and a pipe or a socket with ENXIO.
+        case 0, ELOOP, ENXIO:
+            StreamError(
+                posix: number == 0 ? EINVAL : number,
+                Sentence("\(key).special", "\(text): it is a link or a special file.", path))
+        default:
+            StreamError(posix: number, Sentence(key, "\(text): %2.", path, String(cString: strerror(number))))
+        }
     }
 }
 
@@ -110,9 +117,10 @@ enum LocalFolder {
         var status = stat()
         let found = isRoot ? stat(path, &status) : lstat(path, &status)
         guard number == EEXIST, found == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw StreamError(
-                posix: number == EEXIST ? ENOTDIR : number,
-                Sentence("ftp.folder", "The folder %1 cannot be created, or is not a folder.", path))
+            let isLink = found == 0 && status.st_mode & S_IFMT == S_IFLNK
+            let error = StreamError.file(
+                "ftp.folder", "The folder %1 cannot be created", path, number != EEXIST ? number : isLink ? 0 : ENOTDIR)
+            throw isLink ? StreamError(posix: ENOTDIR, error.sentence) : error
         }
     }
 
@@ -132,7 +140,7 @@ enum LocalFolder {
     }
 
     private static func notRemoved(_ path: String) -> StreamError {
-        StreamError(posix: errno, Sentence("ftp.unremoved", "%1 cannot be deleted.", path))
+        .file("ftp.unremoved", "%1 cannot be deleted", path, errno)
     }
 
     /// The entries of a folder, sorted by name. Links are not followed.

@@ -15,7 +15,10 @@ extension TreeTransfer {
                     continue  // no local folder is created for it
                 }
                 try LocalFolder.make(directory.local, isRoot: directory.depth == 0)
-                self.update { $0.directories += 1 }
+                self.update { report in
+                    report.directories += 1
+                    report.filesFound += entries.count { $0.kind == .file }
+                }
                 if self.options.deletes { try self.deleteLocally(in: directory.local, except: entries) }
                 for entry in entries { try await self.take(entry, directory, &pending, &workers) }
             }

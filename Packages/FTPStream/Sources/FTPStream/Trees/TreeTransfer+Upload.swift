@@ -15,7 +15,10 @@ extension TreeTransfer {
                     try self.handle(error, directory.remote, isRoot: directory.depth == 0)
                     continue
                 }
-                self.update { $0.directories += 1 }
+                self.update { report in
+                    report.directories += 1
+                    report.filesFound += contents.count { $0.kind == .file }
+                }
                 if self.options.deletes {
                     let names = Set(contents.map { Array($0.name.utf8) })
                     for (name, entry) in existing where !names.contains(name) {
