@@ -19,6 +19,7 @@ let package = Package(
         .package(path: "../../Packages/HostResolver"),
         .package(path: "../../Packages/NetKit"),
         .package(path: "../../Packages/ServiceDiscovery"),
+        .package(path: "../../Packages/WebSocketStream"),
         .package(path: "../../Tests/Peers"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     ],
@@ -44,7 +45,14 @@ let package = Package(
         ),
         .testTarget(
             name: "NetKitToolTests",
-            dependencies: ["netkit", .product(name: "Peers", package: "Peers")],
+            dependencies: [
+                "netkit",
+                .product(name: "DNSWire", package: "HostResolver"),
+                .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "NetKit", package: "NetKit"),
+                .product(name: "Peers", package: "Peers"),
+                .product(name: "WebSocketStream", package: "WebSocketStream"),
+            ],
             swiftSettings: settings
         ),
     ],

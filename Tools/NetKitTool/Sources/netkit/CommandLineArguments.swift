@@ -41,8 +41,20 @@ enum CommandLineArguments {
         guard let verb = words.first, !verb.hasPrefix("-") else { return nil }
         let verbs = NetKitCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
         if verbs.contains(verb) || verb == "help" { return nil }
+        if verb.contains("://") { return "A URL follows a verb: netkit get \(Terminal.shownURL(verb))" }
+        if verb == "version" { return "Unknown verb 'version'. Did you mean --version?" }
         let advice = nearest(to: verb, in: verbs).map { " Did you mean \($0)?" } ?? ""
         return "Unknown verb '\(Terminal.shown(verb))'.\(advice)"
+    }
+
+    /// The sentence about an option before the verb, as curl's users write it; nil without one.
+    static func missingVerb(in arguments: [String]) -> String? {
+        guard let option = arguments.first, option.hasPrefix("-"),
+            !["-h", "--help", "-help", "--version", "--"].contains(option),
+            !["--generate-completion-script", "--experimental-dump-help"].contains(where: option.hasPrefix)
+        else { return nil }
+        let isVersion = option == "-V"
+        return "Options follow a verb: netkit \(isVersion ? "--version" : "get \(Terminal.shown(option)) …")"
     }
 
     /// The sentence about the first option that the verb does not have; nil if it has all of them.
@@ -66,18 +78,18 @@ enum CommandLineArguments {
                     let advice = nearest(to: String(name), in: known.long.keys.sorted()).map {
                         " Did you mean --\($0)?"
                     }
-                    let hint = CurlHints.hint(for: "--\(name)").map { " " + $0 }
+                    let hint = hint(for: "--\(name)", of: verb).map { " " + $0 }
                     return "Unknown option --\(Terminal.shown(String(name))).\(hint ?? advice ?? "")"
                 }
                 isValue = hasValue && !argument.contains("=")
             } else if argument.hasPrefix("-"), argument.count > 1 {
                 let letters = argument.dropFirst()
                 if let letter = letters.first(where: { known.short[$0] == nil }) {
-                    let hint = CurlHints.hint(for: "-\(letter)").map { " " + $0 }
+                    let hint = hint(for: "-\(letter)", of: verb).map { " " + $0 }
                     return "Unknown option -\(Terminal.shown(String(letter))).\(hint ?? "")"
                 }
                 // The parser would print the help, and ignore the other letters.
-                if letters.count > 1, letters.contains("h") {
+                if letters.count > 1, letters.contains("h"), known.helps("h") {
                     return
                         "\(argument): -h prints the help of \(arguments[0]) and cannot be combined with other options."
                 }
@@ -85,6 +97,14 @@ enum CommandLineArguments {
             }
         }
         return nil
+    }
+
+    /// What to type instead of an unknown option, as a sentence.
+    private static func hint(for option: String, of verb: any ParsableCommand.Type) -> String? {
+        if let hint = OptionHints.hint(for: option, of: verb.configuration.commandName ?? "") { return hint }
+        if verb == GetCommand.self { return CurlHints.hint(for: option) ?? CurlHints.missing(option) }
+        // Most options of curl are those of get, and a short one may have another meaning elsewhere.
+        return option.hasPrefix("--") ? CurlHints.hint(for: option) : nil
     }
 
     /// The word that differs the least from a word with a typing error; nil if all differ too much.
@@ -117,6 +137,8 @@ extension CommandLineArguments {
     private struct Verb {
         private(set) var long: [String: Bool] = ["help": false, "version": false]
         private(set) var short: [Character: Bool] = ["h": false]
+        /// The short options besides `-h` for the help.
+        private var own: Set<Character> = []
 
         init(_ verb: any ParsableCommand.Type) {
             // The parser offers the declarations only as JSON.
@@ -124,10 +146,16 @@ extension CommandLineArguments {
             for argument in tool?.command.arguments ?? [] where argument.kind != "positional" {
                 for name in argument.names ?? [] {
                     if name.kind == "long" { long[name.name] = argument.kind == "option" }
-                    if name.kind == "short", let letter = name.name.first { short[letter] = argument.kind == "option" }
+                    if name.kind == "short", let letter = name.name.first {
+                        short[letter] = argument.kind == "option"
+                        if argument.names?.contains(where: { $0.name == "help" }) != true { own.insert(letter) }
+                    }
                 }
             }
         }
+
+        /// Whether a short option prints the help.
+        func helps(_ letter: Character) -> Bool { letter == "h" && !own.contains(letter) }
 
         private struct Tool: Decodable {
             var command: Command

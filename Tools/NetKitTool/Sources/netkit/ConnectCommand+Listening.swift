@@ -6,7 +6,7 @@ import Synchronization
 extension ConnectCommand {
     /// Serves one client.
     func serve() async throws {
-        let target = try ConnectTarget(self.target, toListen: true)
+        let target = try endpoint()
         // A client whose handshake fails is reported, and the next one may come.
         var configuration = StreamListener.Configuration()
         configuration.maximumConnections = 1
@@ -44,7 +44,7 @@ extension ConnectCommand {
         }
         if case .unixSocket(let path) = target { unlink(path) }
         guard let result = result.withLock({ $0 }) else {
-            let limit = "\(Duration.seconds(timeout ?? 0))"
+            let limit = TimeLimit.text(timeout ?? 0)
             throw StreamError(posix: ETIMEDOUT, Sentence("tool.noClient", "No client connected within %1.", limit))
         }
         try result.get()
@@ -73,7 +73,7 @@ extension ConnectCommand {
 
     /// A socket that is bound to the target with `--listen`, else connected to it.
     private func datagramSocket() async throws -> Socket {
-        guard case .host(let host, let port) = try ConnectTarget(target, toListen: listen) else {
+        guard case .host(let host, let port) = try endpoint() else {
             throw StreamError(posix: EINVAL)
         }
         if listen {

@@ -10,6 +10,7 @@ struct ConnectCommand: AsyncParsableCommand {
         discussion: """
             Examples:
               netkit connect localhost:25
+              netkit connect localhost 25
               netkit connect --tls imap.example.org:993
               netkit connect --starttls smtp mail.example.org:25
               netkit connect -x socks5h://localhost:9050 10.0.0.1:22
@@ -29,6 +30,9 @@ struct ConnectCommand: AsyncParsableCommand {
             "Host and port (an IPv6 address in brackets), or the path of a Unix socket, which contains a slash.",
             valueName: "target"), completion: .file())
     var target: String
+
+    @Argument(help: ArgumentHelp("The port, if it is not in TARGET.", valueName: "port"))
+    var port: String?
 
     @Flag(
         name: .shortAndLong,
@@ -109,7 +113,12 @@ struct ConnectCommand: AsyncParsableCommand {
         try TimeLimit.check(wait, of: "--wait")
     }
 
-    private func endpoint() throws -> ConnectTarget { try ConnectTarget(target, toListen: listen) }
+    func endpoint() throws -> ConnectTarget {
+        guard let port else { return try ConnectTarget(target, toListen: listen) }
+        // As nc's users write it; an IPv6 address needs no brackets then.
+        let host = target.contains(":") && !target.hasPrefix("[") ? "[\(target)]" : target
+        return try ConnectTarget("\(host):\(port)", toListen: listen)
+    }
 
     func run() async throws {
         if udp { return try await exchangeDatagrams() }

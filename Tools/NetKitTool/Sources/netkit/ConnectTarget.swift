@@ -12,6 +12,9 @@ enum ConnectTarget: Sendable, Equatable {
     /// To listen, `PORT` alone means all addresses of this machine, and `localhost` its loopback addresses.
     init(_ text: String, toListen: Bool) throws {
         if text.contains("/") {
+            if text.contains("://") {
+                throw ValidationError("'\(Terminal.shownURL(text))' is a URL; use HOST:PORT, or netkit get for URLs.")
+            }
             guard (try? UnixSocketAddress(path: text)) != nil else {
                 throw ValidationError("'\(text)' is not the path of a Unix socket: at most 107 bytes.")
             }

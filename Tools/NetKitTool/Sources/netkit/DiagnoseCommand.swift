@@ -56,7 +56,9 @@ struct DiagnoseCommand: AsyncParsableCommand {
         ))
     var interval: Double?
 
-    @Option(help: ArgumentHelp("Also write the diagnosis to FILE as a page for a browser.", valueName: "FILE"))
+    @Option(
+        help: ArgumentHelp("Also write the diagnosis to FILE as a page for a browser.", valueName: "FILE"),
+        completion: .file())
     var html: String?
 
     @Flag(help: "Send nothing; report only what the kernel knows.")
@@ -112,7 +114,6 @@ struct DiagnoseCommand: AsyncParsableCommand {
             for await diagnosis in diagnostic.changes() {
                 if !json { Terminal.print("\(DiagnoseCommand.time)", terminator: "  ") }
                 show(diagnosis)
-                fflush(nil)  // standard output is buffered when it is a pipe
             }
             return
         }
@@ -121,7 +122,7 @@ struct DiagnoseCommand: AsyncParsableCommand {
         show(diagnosis)
         if let html {
             do throws(OutputFile.Failure) {
-                try OutputFile.write(DiagnosisPage.page(diagnosis, time: DiagnoseCommand.time).text, to: html)
+                try OutputFile.write(DiagnosisPage.page(diagnosis, at: Date()).text, to: html)
             } catch {
                 Terminal.say("netkit: \(error)")
                 throw ExitStatus.localFile.exitCode
@@ -141,7 +142,6 @@ struct DiagnoseCommand: AsyncParsableCommand {
             } else {
                 Terminal.print(DiagnosisLadder.moment(diagnosis, at: DiagnoseCommand.time, .output))
             }
-            fflush(nil)  // standard output is buffered when it is a pipe
             next = max(next + interval, clock.now)
             try await clock.sleep(until: next)
         }
@@ -176,7 +176,7 @@ struct DiagnoseCommand: AsyncParsableCommand {
 
     /// The URL in a text, which may lack its scheme.
     private static func url(_ text: String) -> URL? {
-        let url = URL(string: text.contains("://") ? text : "https://\(text)")
+        let url = URLArgument.url(text.contains("://") ? text : "https://\(text)")
         return url?.host?.isEmpty == false ? url : nil
     }
 

@@ -1,14 +1,15 @@
+import Foundation
 import NetKit
 
 /// A diagnosis as a page for a support desk: the cause with its advice and evidence, the ladder, and the other findings.
 enum DiagnosisPage {
-    static func page(_ diagnosis: Diagnosis, time: String) -> HTMLPage {
+    static func page(_ diagnosis: Diagnosis, at date: Date) -> HTMLPage {
         var page = HTMLPage(title: "netkit diagnose \(diagnosis.target)")
-        page.add("<p class=\"faint\">\(escaping: time)</p>")
+        page.add("<p class=\"note\">\(escaping: HTMLPage.time(date))</p>")
         if let cause = diagnosis.cause {
-            page.add(finding(cause, "down"))
+            page.add(finding(cause, "box down"))
         } else {
-            page.add("<p class=\"up\">\(escaping: diagnosis.target): no fault found.</p>")
+            page.add("<p class=\"box up\">\(escaping: diagnosis.target): no fault found.</p>")
         }
         page.add("<h2>Ladder</h2>\n<table>")
         for step in diagnosis.ladder { page.add(row(step)) }
@@ -32,9 +33,10 @@ enum DiagnosisPage {
             switch step.state {
             case .works: ("up", "✔")
             case .broken: ("down", "✘")
-            case .unchecked: ("faint", "not checked")
+            case .unchecked: ("faint", "–")
             }
-        let time = step.time.map(Waterfall.milliseconds) ?? ""
+        let isChecked = step.state != .unchecked
+        let time = step.time.map(Waterfall.milliseconds) ?? (isChecked ? "" : "not checked")
         return """
             <tr class="\(escaping: style)"><td>\(escaping: sign)</td><td>\(escaping: step.rung)</td>\
             <td class="time">\(escaping: time)</td><td>\(escaping: step.address ?? "")</td></tr>
@@ -43,8 +45,8 @@ enum DiagnosisPage {
 
     private static func finding(_ finding: Finding, _ style: String) -> HTMLPage.Markup {
         var text: HTMLPage.Markup = """
-            <p class="\(escaping: style)"><b>\(escaping: finding.rung)</b>: \(escaping: finding.sentence)</p>
-            <p>\(escaping: finding.advice)</p>
+            <p class="\(escaping: style)"><b>\(escaping: finding.rung): \(escaping: finding.sentence)</b><br>\
+            <span class="advice">\(escaping: finding.advice)</span></p>
             """
         if finding.evidence.isEmpty { return text }
         text = "\(text)\n<ul>"

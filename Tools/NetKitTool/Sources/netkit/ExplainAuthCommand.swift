@@ -37,9 +37,10 @@ struct ExplainAuthCommand: AsyncParsableCommand {
     func run() async throws {
         do {
             let session = try makeSession()
-            guard let address = URL(string: url), address.scheme != nil else {
+            guard let address = URLArgument.url(url), address.scheme != nil else {
                 throw URLArgument.Invalid(url)
             }
+            try URLArgument.checkEscapes(url)
             if let scheme = address.scheme?.lowercased(), !["http", "https"].contains(scheme) {
                 throw URLArgument.unsupported(url, scheme, use: "http or https")
             }

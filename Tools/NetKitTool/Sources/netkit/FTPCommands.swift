@@ -74,6 +74,9 @@ struct RemoveCommand: AsyncParsableCommand {
 
     private func remove(_ client: FTPClient, _ path: FTPPath, isDirectory: Bool) async throws {
         if recursive {
+            guard path.bytes.contains(where: { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ".") }) else {
+                throw ValidationError("rm -r does not delete the root directory; use 'URL/*' for all that is in it.")
+            }
             let report = try await client.removeTree(path)
             if let refused = report.skipped.first {
                 throw StreamError(

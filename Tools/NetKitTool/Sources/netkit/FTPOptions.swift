@@ -133,11 +133,11 @@ struct FTPTarget: ParsableArguments {
             throw ValidationError("'\(Terminal.shownURL(url))' is not an FTP URL; use ftp://HOST/PATH or ftps://.")
         }
         if address.query() != nil { throw ValidationError("Write %3F for a question mark in the path of an FTP URL.") }
-        try URLArgument.checkEscapes(url)
         let facts = json ? facts.merging(["url": JSONOutput.url(url)]) { $1 } : nil
         let (client, path): (FTPClient, FTPPath)
         let settings: ProxySettings
         do {
+            try URLArgument.checkEscapes(url)
             (client, path) = try ftp.client(address, user: user, netrc: netrc, connection: connection)
             settings = try connection.settings()
         } catch {
@@ -177,11 +177,10 @@ struct FTPTarget: ParsableArguments {
             defer { group.cancelAll() }
             group.addTask { try await body() }
             group.addTask {
-                let limit = Duration.seconds(timeout)
-                try await Task.sleep(for: limit)
+                try await Task.sleep(for: .seconds(timeout))
                 throw StreamError(
                     domain: .posix, code: StreamError.timedOut.code,
-                    sentence: Sentence("tool.timedOut", "Timed out after %1.", "\(limit)"))
+                    sentence: Sentence("tool.timedOut", "Timed out after %1.", TimeLimit.text(timeout)))
             }
             return try await group.next() ?? [:]
         }

@@ -136,8 +136,9 @@ struct GetCommand: AsyncParsableCommand {
         }
         let names = request.names + output.httpNames + limits.httpNames + endpoint.names + login.httpOptions
         guard names.isEmpty else {
+            let advice = names.contains("-T") ? " Upload with netkit put FILE URL." : ""
             throw ValidationError(
-                "\(names.joined(separator: ", ")): not supported for \(address.scheme ?? "") URLs, only for http and https."
+                "\(names.joined(separator: ", ")): not supported for \(address.scheme ?? "") URLs, only for http and https.\(advice)"
             )
         }
         if output.noClobber { throw ValidationError("--no-clobber is not supported for \(address.scheme ?? "") URLs.") }
@@ -145,7 +146,7 @@ struct GetCommand: AsyncParsableCommand {
 
     /// The URL of an argument, with the user of `-u`.
     private func address(of url: String) throws -> URL {
-        guard let address = URL(string: url).map(login.url(for:)), address.scheme != nil else {
+        guard let address = URLArgument.url(url).map(login.url(for:)), address.scheme != nil else {
             throw URLArgument.Invalid(url)
         }
         try URLArgument.checkEscapes(url)
@@ -209,7 +210,13 @@ struct GetCommand: AsyncParsableCommand {
                 try await runFTP(url, destination.path)
                 return nil
             }
-            let transfer = try transfer(url, destination, settings)
+            let transfer: HTTPTransfer
+            do {
+                transfer = try self.transfer(url, destination, settings)
+            } catch {
+                if output.json { JSONOutput.show(["url": JSONOutput.url(url), "error": JSONOutput.error(error)]) }
+                throw error
+            }
             guard let failure = await transfer.run().failure else { return nil }
             throw failure
         } catch let code as ExitCode {

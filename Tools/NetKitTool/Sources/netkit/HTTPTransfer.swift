@@ -50,7 +50,10 @@ struct HTTPTransfer: Sendable {
         var result = Result(url: url, outcome: outcome, report: outcome.report(of: course))
         result.failure = failure(of: outcome)
         show(result)
-        if result.failure == nil { result.failure = save(result) }
+        // The files explain a failure best.
+        let unsaved = save(result)
+        if let unsaved, result.failure != nil { Terminal.say("netkit: \(unsaved.sentence)") }
+        result.failure = result.failure ?? unsaved
         return result
     }
 
@@ -76,8 +79,11 @@ struct HTTPTransfer: Sendable {
     /// Prints the steps, the JSON object and the text of -w.
     private func show(_ result: Result) {
         let output = settings.output
-        if output.report { for line in Waterfall.lines(result.report, .errors) { Terminal.say(line) } }
-        if output.json { Terminal.print(result.outcome.json(url: url, report: result.report)) }
+        if output.report {
+            for line in Waterfall.lines(result.report, .errors, columns: Terminal.isInteractive ? Terminal.width : nil)
+            { Terminal.say(line) }
+        }
+        if output.json { Terminal.print(result.outcome.json(url: url, report: result.report, failure: result.failure)) }
         if let writeOut = settings.writeOut { Terminal.write(writeOut.text(result), to: STDOUT_FILENO) }
     }
 

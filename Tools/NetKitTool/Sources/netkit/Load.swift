@@ -187,8 +187,10 @@ struct Load: Sendable {
 extension Load.Outcome {
     /// The transfer as a JSON object.
     ///
-    /// - Parameter report: the requests of the transfer.
-    func json(url: String, report: LoadReport) -> ShownText {
+    /// - Parameters:
+    ///   - report: the requests of the transfer.
+    ///   - failure: the failure of a transfer whose connection did not fail, such as a status of 404.
+    func json(url: String, report: LoadReport, failure: TransferFailure?) -> ShownText {
         var facts: JSONOutput.Facts = ["url": JSONOutput.url(url), "bytes": count, "seconds": time / .seconds(1)]
         facts["finalURL"] = stream?[.httpFinalURL].map { JSONOutput.url($0.absoluteString) }
         if let response {
@@ -203,7 +205,11 @@ extension Load.Outcome {
         if let tls = stream?[.tlsInformation] {
             facts["tls"] = ["version": "\(tls.version)", "cipher": tls.cipher]
         }
-        if case .failure(let error) = result { facts["error"] = JSONOutput.error(error) }
+        if case .failure(let error) = result {
+            facts["error"] = JSONOutput.error(error)
+        } else if let failure {
+            facts["error"] = ["sentence": failure.sentence]
+        }
         facts["steps"] = JSONOutput.steps(stream?.report ?? ConnectionReport(report.hops.last?.steps ?? []))
         facts["hops"] = report.facts
         return JSONOutput.line(facts)

@@ -159,6 +159,7 @@ struct LoginOptions: ParsableArguments {
         policy.methods = (try? methods(isProxy ? proxyAuth : auth, "")) ?? policy.methods
         guard let authentication = HTTPAuthentication(response: response, policy: policy) else { return nil }
         let asker = isProxy ? "The proxy" : "The server"
+        if !isProxy, bearer != nil { return "The server rejected the token of --bearer." }
         if let question = prompt.unanswered(isProxy ? .proxy : .origin) {
             let scheme = question.method.name
             let realm = question.requiresAccountDomain ? nil : question.space.realm.map { "\"\($0)\"" }

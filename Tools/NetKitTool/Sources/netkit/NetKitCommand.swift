@@ -45,6 +45,7 @@ struct NetKitCommand: AsyncParsableCommand {
 
     /// Runs the verb. A verb may find a command-line error only while it runs; its usage is then printed as well.
     static func main() async {
+        StandardStreams.open()
         do {
             let arguments = Array(CommandLine.arguments.dropFirst())
             ProcessArguments.hideSecrets()
@@ -61,14 +62,26 @@ struct NetKitCommand: AsyncParsableCommand {
             if !message.text.isEmpty {
                 if code.isSuccess { Terminal.print(message) } else { Terminal.say(message) }
             }
-            Glibc.exit(code.rawValue)
+            end(code)
         }
+        end(.success)
+    }
+
+    /// Ends the program; a success without all of its output is a failure.
+    private static func end(_ code: ExitCode) -> Never {
+        guard code.isSuccess, let failure = Terminal.failureOfOutput else { Glibc.exit(code.rawValue) }
+        Terminal.say("netkit: \(failure)")
+        Glibc.exit(ExitStatus.localFile.rawValue)
     }
 
     /// The verb of a command line. An argument that no verb has is named before the values of the others are judged.
     private static func parsed(_ arguments: [String]) throws -> any ParsableCommand {
         let arguments = CommandLineArguments.separated(arguments)
-        if let unknown = CommandLineArguments.unknownVerb(in: arguments) { throw ValidationError(unknown) }
+        if let unknown = CommandLineArguments.unknownVerb(in: arguments)
+            ?? CommandLineArguments.missingVerb(in: arguments)
+        {
+            throw ValidationError(unknown)
+        }
         let verb = configuration.subcommands.first { $0.configuration.commandName == arguments.first }
         let result = Result { try parseAsRoot(arguments) }
         // The parser's help has a type of its own.
@@ -132,7 +145,11 @@ enum ExitStatus: Int32 {
             default: self = .connectionLost
             }
         case .ftp: self = .serverError
-        case .posix where error.sentence.key == "file.open": self = .localFile
+        case .posix
+        where ["file.", "ftp.file", "ftp.folder", "ftp.unremoved"].contains(where: error.sentence.key.hasPrefix):
+            self = .localFile
+        case .posix where error.sentence.key == "ftp.tree" && ExitStatus.ofFiles.contains(Int32(error.code)):
+            self = .localFile
         case .posix:
             switch Int32(error.code) {
             case EINVAL where error.underlying is FTPError: self = .badURL
@@ -145,6 +162,11 @@ enum ExitStatus: Int32 {
             self = .other
         }
     }
+
+    /// The errors of a tree that only files have, not connections.
+    private static let ofFiles: Set<Int32> = [
+        ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EISDIR, ENOTDIR, ENOENT, ELOOP, ENXIO, EINVAL, EIO, ENAMETOOLONG,
+    ]
 
     /// The code for a failed lookup.
     init(_ error: ResolverError) {

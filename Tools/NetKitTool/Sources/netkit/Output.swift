@@ -104,9 +104,17 @@ enum Terminal {
         return ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_row > 4 ? Int(size.ws_row) : 24
     }
 
-    /// Prints a line on standard output.
+    /// The first failure of writing to standard output.
+    private static let outputFailure = Locked<Int32?>(nil)
+
+    /// Why a part of the output of ``print(_:terminator:)`` is missing; nil if nothing is.
+    static var failureOfOutput: OutputFile.Failure? {
+        outputFailure.withLock(\.self).map { OutputFile.Failure(writing: "standard output", $0) }
+    }
+
+    /// Prints a line on standard output, at once: it keeps its place among the messages on standard error.
     static func print(_ line: ShownText, terminator: ShownText = "\n") {
-        Swift.print(line.text, terminator: terminator.text)
+        write("\(line)\(terminator)", to: STDOUT_FILENO)
     }
 
     /// Writes a line to standard error.
@@ -114,13 +122,18 @@ enum Terminal {
         write("\(line)\n", to: STDERR_FILENO)
     }
 
-    /// Writes a text to a descriptor; a failure is ignored, since it cannot be reported.
+    /// Writes a text to a descriptor. The first failure on standard output is kept; one on standard error cannot be reported.
     static func write(_ text: ShownText, to descriptor: Int32) {
         let bytes = Array(text.text.utf8)
         var written = 0
         while written < bytes.count {
             let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 { return }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                let number = errno
+                if descriptor == STDOUT_FILENO { outputFailure.withLock { $0 = $0 ?? number } }
+                return
+            }
             written += count
         }
     }
@@ -136,7 +149,7 @@ enum Terminal {
 
     /// A URL as typed, without its password, because output is often logged. The text need not be a valid URL.
     static func shownURL(_ text: String) -> String {
-        if let parts = URLComponents(string: text), parts.password == nil { return shown(text) }
+        if let parts = URLComponents(string: text), parts.password == nil, parts.host != nil { return shown(text) }
         // By scalars: an `@` beside a combining mark is part of another `Character`, and the password would be shown.
         let scalars = text.unicodeScalars
         let start = scalars.firstRange(of: "//".unicodeScalars)?.upperBound ?? text.startIndex
@@ -188,7 +201,11 @@ enum JSONOutput {
 
     /// A URL without user and password, because output is often logged.
     static func url(_ text: String) -> String {
-        guard var parts = URLComponents(string: text), parts.user != nil || parts.password != nil else { return text }
+        guard var parts = URLComponents(string: text), parts.host != nil else {
+            // `user:password@host` is no URL with a user, and may be meant as one.
+            return text.utf8.contains(UInt8(ascii: "@")) ? Terminal.shownURL(text) : text
+        }
+        if parts.user == nil, parts.password == nil { return text }
         (parts.user, parts.password) = (nil, nil)
         return parts.string ?? ""
     }

@@ -17,7 +17,8 @@ struct OutputFile: ~Copyable {
         /// The reason why a file cannot be written.
         init(writing path: String, _ number: Int32) {
             self.init(
-                description: "\(path) cannot be written: \(String(cString: strerror(number))).",
+                description: number == EBADF
+                    ? "\(path) is closed." : "\(path) cannot be written: \(String(cString: strerror(number))).",
                 isBrokenPipe: number == EPIPE)
         }
 

@@ -16,6 +16,7 @@ struct ResolveCommand: AsyncParsableCommand {
               netkit resolve --type MX,TXT,CAA example.org
               netkit resolve --short --type HTTPS example.org
               netkit resolve --server 127.0.0.1:5353 --type TXT example.org
+              netkit resolve --trace --type MX example.org
 
             Without --type and --server, the system resolver is used, with /etc/hosts and its other sources. With either, \
             the DNS servers are queried directly, and a failure lists the result of each.
@@ -39,6 +40,9 @@ struct ResolveCommand: AsyncParsableCommand {
     @Flag(help: "Query over TCP only.")
     var tcp = false
 
+    @Flag(help: "Follow the referrals from the root servers to the answer, and print each. Default type: A.")
+    var trace = false
+
     @Option(help: ArgumentHelp("Give up on each name after SECONDS.", valueName: "SECONDS"))
     var timeout: Double = 10
 
@@ -51,6 +55,13 @@ struct ResolveCommand: AsyncParsableCommand {
     func validate() throws {
         try TimeLimit.check(timeout)
         if short, json { throw ValidationError("--short and --json cannot be combined.") }
+        if trace, short { throw ValidationError("--trace and --short cannot be combined.") }
+        for name in names {
+            if let hint = DigHints.hint(for: name, isFirst: name == names.first) { throw ValidationError(hint) }
+            if trace, IPAddress(name) != nil {
+                throw ValidationError("--trace takes names; that of an address ends in in-addr.arpa or ip6.arpa.")
+            }
+        }
         _ = try types()
     }
 
@@ -88,20 +99,51 @@ struct ResolveCommand: AsyncParsableCommand {
         for name in names {
             var answers: [Answer] = []
             var failures: [ResolverError] = []
+            var hops: [ResolveTracer.Hop] = []
             for type in types.isEmpty ? [nil] : types.map(Optional.init) {
                 do throws(ResolverError) {
-                    answers += try await self.answers(to: name, type, wire)
+                    if trace {
+                        try await self.trace(name, type ?? .a, configuration ?? .system, into: &hops)
+                    } else {
+                        answers += try await self.answers(to: name, type, wire)
+                    }
                 } catch {
                     failures.append(error)
                 }
             }
-            show(name, answers, failures.first)
+            if trace {
+                if json { show(name, hops, failures.first) }
+            } else {
+                show(name, answers, failures.first)
+            }
             for failure in failures {
                 status = status ?? ExitStatus(failure)
                 report(failure)
             }
         }
         if let status { throw status.exitCode }
+    }
+
+    /// Follows the referrals to a name. Each answer is added to `hops`, also before a failure, and printed unless `--json` is given.
+    private func trace(
+        _ name: String, _ type: DNSRecordType, _ configuration: ResolverConfiguration,
+        into hops: inout [ResolveTracer.Hop]
+    ) async throws(ResolverError) {
+        guard let host = DNSName(name) else { throw ResolverError(.invalidName, name: name) }
+        let tracer = ResolveTracer(
+            configuration: configuration, usesTCPOnly: tcp, deadline: .now + .seconds(timeout))
+        try await tracer.run(DNSQuestion(host, type)) { hop in
+            hops.append(hop)
+            if !json { for line in hop.lines { Terminal.print(line) } }
+        }
+    }
+
+    /// Prints the object of a trace.
+    private func show(_ name: String, _ hops: [ResolveTracer.Hop], _ failure: ResolverError?) {
+        var facts: JSONOutput.Facts = ["name": name, "trace": hops.map(\.facts)]
+        facts["answers"] = hops.last?.records.map { Self.facts(Answer(value: $0.data.presentation, record: $0)) }
+        if let failure { facts["error"] = JSONOutput.error(failure) }
+        JSONOutput.show(facts)
     }
 
     private func answers(

@@ -30,6 +30,9 @@ struct TerminalStyle: Sendable {
     static let errors = TerminalStyle(
         isTerminal: isatty(STDERR_FILENO) == 1, environment: ProcessInfo.processInfo.environment)
 
+    /// The style of a page: all characters, and no colours.
+    static let page = TerminalStyle(isTerminal: false, environment: ["LC_ALL": "C.UTF-8"])
+
     init(isTerminal: Bool, environment: [String: String]) {
         let isRefused = environment["NO_COLOR"]?.isEmpty == false || environment["TERM"] == "dumb"
         hasColour = isTerminal && !isRefused

@@ -50,12 +50,30 @@ struct ProgressBar {
         guard let total, total > 0 else { return String("\(amount)  \(ProgressBar.size(rate))/s".prefix(width - 1)) }
         let share = min(1, Double(count) / Double(total))
         let left = rate > 0 ? ProgressBar.time(Double(total - count) / rate) : "--:--"
-        let text =
-            " \(Int(share * 100)) %  \(amount) of \(ProgressBar.size(Double(total)))  \(ProgressBar.size(rate))/s  \(left) left"
-        let room = min(40, width - text.count - 3)
-        guard room >= 10 else { return String(text.dropFirst().prefix(width - 1)) }
-        let filled = Int(share * Double(room))
-        return "[" + String(repeating: "=", count: filled) + String(repeating: " ", count: room - filled) + "]" + text
+        let facts = [
+            "\(Int(share * 100)) %".leftPadded(to: 5), "\(amount) of \(ProgressBar.size(Double(total)))",
+            "\(ProgressBar.size(rate))/s", "\(left) left",
+        ]
+        let text = facts.joined(separator: "  ")
+        let room = min(40, width - text.count - 4)
+        guard room >= 10 else { return ProgressBar.fitting(facts, width: width) }
+        return "\(ProgressBar.bar(share, columns: room)) \(text)"
+    }
+
+    /// The first facts that fit into the width: none is cut.
+    static func fitting(_ facts: [String], width: Int) -> String {
+        var text = facts.first.map { $0.trimmingCharacters(in: .whitespaces) } ?? ""
+        for fact in facts.dropFirst() {
+            guard text.count + 2 + fact.count < width else { break }
+            text += "  \(fact)"
+        }
+        return String(text.prefix(width - 1))
+    }
+
+    /// A bar with a share of its columns filled, in brackets.
+    static func bar(_ share: Double, columns: Int) -> String {
+        let filled = Int(min(1, max(0, share)) * Double(columns))
+        return "[" + String(repeating: "=", count: filled) + String(repeating: " ", count: columns - filled) + "]"
     }
 
     static func size(_ count: Double) -> String {
@@ -112,12 +130,26 @@ final class TreeProgress: Sendable {
         }
         guard isDue else { return }
         let seconds = max(0.001, start.duration(to: now) / .seconds(1))
-        let rate = ProgressBar.size(Double(progress.report.bytes) / seconds)
-        let all =
-            "\(count(progress.report.files, "file"))  \(ProgressBar.size(Double(progress.report.bytes)))  \(rate)/s"
+        let report = progress.report
+        let all = TreeProgress.total(
+            done: report.files + report.unchanged, found: report.filesFound, bytes: report.bytes,
+            rate: Double(report.bytes) / seconds, width: Terminal.width)
         let file = TreeProgress.line(progress, width: Terminal.width)
         // Two lines, after which the cursor is back on the first one.
-        Terminal.write("\r\(all.prefix(Terminal.width - 1))\u{1b}[K\n\(file)\u{1b}[K\u{1b}[1A\r", to: 2)
+        Terminal.write("\r\(all)\u{1b}[K\n\(file)\u{1b}[K\u{1b}[1A\r", to: 2)
+    }
+
+    /// The columns of both bars.
+    private static func columns(_ width: Int) -> Int { max(4, min(20, width / 3)) }
+
+    /// The line of all files: a bar for those that are complete, of those in the directories that have been read.
+    static func total(done: Int, found: Int, bytes: UInt64, rate: Double, width: Int) -> String {
+        // A single file as the whole tree is in no directory.
+        let found = max(done, found)
+        let bar = ProgressBar.bar(found > 0 ? Double(done) / Double(found) : 0, columns: columns(width))
+        let files = "\(done) of \(found) \(found == 1 ? "file" : "files")"
+        return ProgressBar.fitting(
+            [bar, files, ProgressBar.size(Double(bytes)), "\(ProgressBar.size(rate))/s"], width: width)
     }
 
     /// The line of the current file: a bar if its size is known, and its name.
@@ -125,9 +157,7 @@ final class TreeProgress: Sendable {
         let name = ShownText.escaped(progress.path)
         guard let size = progress.size, size > 0 else { return String(name.prefix(width - 1)) }
         let share = min(1, max(0, Double(progress.count) / Double(size)))
-        let room = max(4, min(20, width / 3))
-        let filled = Int(share * Double(room))
-        let bar = "[" + String(repeating: "=", count: filled) + String(repeating: " ", count: room - filled) + "]"
+        let bar = ProgressBar.bar(share, columns: columns(width))
         let percent = "\(Int(share * 100)) %".leftPadded(to: 5)
         return String("\(bar) \(percent)  \(name)".prefix(width - 1))
     }

@@ -9,8 +9,10 @@ import NetKit
 /// connect 192.0.2.7:80          #########                    11.8 ms  connected
 /// ```
 struct Waterfall {
-    private static let barWidth = 30
+    private static let widestBar = 30
+    private static let narrowestBar = 8
     private static let longestLabel = 48
+    private static let timeWidth = 10
 
     private struct Row {
         var label: String
@@ -22,20 +24,26 @@ struct Waterfall {
 
     private let style: TerminalStyle
     private let total: Duration
+    private let columns: Int?
     private var width = 0
+    private var barWidth = widestBar
 
-    private init(_ report: LoadReport, _ style: TerminalStyle) {
+    private init(_ report: LoadReport, _ style: TerminalStyle, _ columns: Int?) {
         self.style = style
+        self.columns = columns
         total = max(report.time, .microseconds(1))
     }
 
     /// All lines of a report.
-    static func lines(_ report: LoadReport, _ style: TerminalStyle) -> [ShownText] {
-        var waterfall = Waterfall(report, style)
+    ///
+    /// - Parameter columns: the width of the terminal, into which the rows are fitted; nil for no limit.
+    static func lines(_ report: LoadReport, _ style: TerminalStyle, columns: Int? = nil) -> [ShownText] {
+        var waterfall = Waterfall(report, style, columns)
         let rows = report.hops.enumerated().map { index, hop in
             waterfall.rows(hop) + (index == report.hops.count - 1 ? waterfall.body(of: report, hop) : [])
         }
         waterfall.width = min(longestLabel, rows.joined().map(\.label.count).max() ?? 0)
+        waterfall.fit()
         var lines: [ShownText] = []
         for (hop, rows) in zip(report.hops, rows) {
             lines.append(waterfall.head(hop))
@@ -46,6 +54,14 @@ struct Waterfall {
             }
         }
         return lines
+    }
+
+    /// Makes the bars and then the labels narrower until the times fit into the columns.
+    private mutating func fit() {
+        guard let columns else { return }
+        let room = columns - 1 - 4 - Self.timeWidth
+        barWidth = max(Self.narrowestBar, min(Self.widestBar, room - width))
+        width = max(4, min(width, room - barWidth))
     }
 
     private func head(_ hop: LoadReport.Hop) -> ShownText {
@@ -74,21 +90,27 @@ struct Waterfall {
     }
 
     private func line(_ row: Row) -> ShownText {
-        let label = row.label.padding(toAtLeast: width)
+        let isCut = columns != nil && row.label.count > width
+        let label = (isCut ? "\(row.label.prefix(width - style.ellipsis.count))\(style.ellipsis)" : row.label)
+            .padding(toAtLeast: width)
         let time = row.time.map(Self.milliseconds) ?? style.ellipsis
         let (before, length) = position(row)
         let bar = ShownText(lines: String(repeating: style.block, count: length))
-        let after = String(repeating: " ", count: Self.barWidth - before - length)
+        let after = String(repeating: " ", count: barWidth - before - length)
         let gap = String(repeating: " ", count: before)
-        return "\(label)  \(gap)\(style.paint(bar, row.colour))\(after)  \(time.leftPadded(to: 10))  \(row.note)"
+        // What is left of the line; a failure is printed in full after the report.
+        let room = columns.map { max(0, $0 - 1 - width - barWidth - Self.timeWidth - 6) } ?? row.note.count
+        let note = row.note.count <= room ? row.note : room > 8 ? "\(row.note.prefix(room - 3))..." : ""
+        return
+            "\(label)  \(gap)\(style.paint(bar, row.colour))\(after)  \(time.leftPadded(to: Self.timeWidth))  \(note)"
     }
 
     /// The columns before a bar and those of the bar; at least one.
     private func position(_ row: Row) -> (Int, Int) {
-        let columns = Double(Self.barWidth)
-        let before = min(Self.barWidth - 1, max(0, Int(columns * (row.start / total))))
+        let columns = Double(barWidth)
+        let before = min(barWidth - 1, max(0, Int(columns * (row.start / total))))
         let length = Int((columns * ((row.time ?? .zero) / total)).rounded())
-        return (before, max(1, min(Self.barWidth - before, length)))
+        return (before, max(1, min(barWidth - before, length)))
     }
 
     static func colour(_ step: ConnectionReport.Step) -> TerminalStyle.Colour {

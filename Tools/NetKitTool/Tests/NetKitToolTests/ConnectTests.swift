@@ -119,7 +119,7 @@ struct ConnectTests {
 
     @Test func noClientComes() async throws {
         let run = try await Tool.run(["connect", "--listen", "--timeout", "0.1", "localhost:0"])
-        #expect(run.status == 28 && run.errors.contains("No client connected within 0.1 seconds."), "\(run.text)")
+        #expect(run.status == 28 && run.errors.contains("No client connected within 0.1 s."), "\(run.text)")
     }
 
     @Test(arguments: [

@@ -38,6 +38,40 @@ struct FTPTests {
             "\(run.text)")
     }
 
+    @Test(
+        "ftps on another port: a silent server gets TLS from the first byte, another one AUTH TLS",
+        arguments: [true, false])
+    func bothKindsOfTLS(_ isImplicit: Bool) async throws {
+        let server = Vsftpd(isImplicit ? .implicit : .explicit)
+        try server.start()
+        let root = try CertificateAuthority.shared().root
+        let url = "ftps://localhost:\(server.port)/"
+        let run = try await Tool.run(["ls", "--cacert", root, "--timeout", "60", url])
+        #expect(run.status == 0, "\(run.text)")
+    }
+
+    @Test func aLocalFolderThatCannotBeMade() async throws {
+        let run = try await run(#"nk put -r s "${url}t" && nk get -r -o /dev/full "${url}t"; echo "status $?""#)
+        #expect(run.output.contains("/dev/full cannot be created") && run.output.contains("status 23"), "\(run.text)")
+    }
+
+    @Test func theRootIsNotDeleted() async throws {
+        let run = try await run(
+            #"root="${url%files/}"; nk rm -r "$root"; echo "status $?"; nk rm -r "$root."; nk put s/1.txt "${url}a" && nk get "${url}a""#
+        )
+        #expect(run.output.contains("rm -r does not delete the root directory"), "\(run.text)")
+        #expect(run.output.contains("status 64") && run.output.hasSuffix("one\n"), "\(run.text)")
+    }
+
+    /// The size of a file is limited, which fails as a full disk does.
+    @Test func aFullDisk() async throws {
+        let run = try await run(
+            #"nk put -r s "${url}t" && head -c 100000 /dev/zero >s/big && nk put s/big "${url}t/big" && trap '' XFSZ && ulimit -f 64 && nk get -r -o got "${url}t"; echo "status $?""#
+        )
+        #expect(run.text.contains("got/big cannot be written: File too large."), "\(run.text)")
+        #expect(run.output.contains("status 23"), "\(run.text)")
+    }
+
     /// What was skipped is reported, also by the exit code.
     @Test func skippedEntries() async throws {
         let run = try await run("ln -s /etc s/link; nk put -r s \"${url}t\"; echo $?")

@@ -46,10 +46,14 @@ import Testing
             "/etc/hostname contains no certificate (PEM)."
         ),
         (["get", "--cacert", "/etc", "https://h.invalid/"], 23, "/etc is a folder."),
-        (["get", "http://127.1/"], 3, "not a valid host name: 127.1 (a number that is not an IPv4 address)"),
-        (["get", "http://h.invalid/%zz"], 64, "%zz is no escape; write a percent sign as %25."),
-        (["ls", "ftp://h.invalid/a%2"], 64, "%2 is no escape; write a percent sign as %25."),
-        (["get", "http://h.invalid/a b%20c"], 64, "only a part of it is escaped; write a space as %20."),
+        (
+            ["get", "http://127.0.0.256/"], 3,
+            "not a valid host name: 127.0.0.256 (a number that is not an IPv4 address)"
+        ),
+        (["get", "--json", "localhost:1/x"], 3, #"{"error":{"code":"#),
+        (["get", "http://h.invalid/%zz"], 3, "%zz is not an escape; write a percent sign as %25."),
+        (["ls", "ftp://h.invalid/a%2"], 3, "%2 is not an escape; write a percent sign as %25."),
+        (["get", "http://h.invalid/a b%20c"], 3, "only a part of it is escaped; write a space as %20."),
         (["get", "--connect-timeout", "0", "http://h.invalid/"], 64, "--connect-timeout must be a number of seconds"),
         (["get", "-O", "http://h.invalid/"], 64, "has no safe file name; use -o FILE."),
         (["get", "-O", "http://h.invalid/..%2fx"], 64, "has no safe file name; use -o FILE."),
@@ -139,6 +143,36 @@ import Testing
         let line = "printf 'GET / HTTP/1.1\\r\\n\\r\\n' | $netkit \(verb)127.0.0.1:\(server.port) >/dev/full"
         let run = try await Tool.run(shell: line)
         #expect(run.status == 23 && run.text.contains("standard output cannot be written: No space"), "\(run.text)")
+    }
+
+    @Test(
+        "Output that cannot be written is a failure",
+        arguments: ["get --head URL", "get --json URL", "resolve localhost", "--help", "get --help"])
+    func fullOutput(_ words: String) async throws {
+        let server = try RequestTests.echo()
+        defer { server.stop() }
+        let words = words.replacing("URL", with: "http://127.0.0.1:\(server.port)/")
+        let run = try await Tool.run(shell: "\"$netkit\" \(words) >/dev/full; echo $? >&2")
+        #expect(
+            run.errors == "netkit: standard output cannot be written: No space left on device.\n23\n", "\(run.text)")
+    }
+
+    @Test("Lines on standard output and standard error keep their order") func order() async throws {
+        let run = try await Tool.run(shell: "\"$netkit\" resolve localhost a..b 127.0.0.1 2>&1")
+        let lines = run.output.split(separator: "\n")
+        #expect(lines.first?.contains("127.0.0.1") == true && lines.last?.contains("localhost") == true, "\(run.text)")
+        #expect(lines.dropFirst().dropLast().contains { $0.hasPrefix("netkit: ") }, "\(run.text)")
+    }
+
+    @Test("a standard output that is closed is called that", arguments: ["", "-o -", "--json"])
+    func closedOutput(_ options: String) async throws {
+        let server = try RequestTests.echo()
+        defer { server.stop() }
+        let run = try await Tool.run(
+            shell: "\"$netkit\" get \(options) http://127.0.0.1:\(server.port)/ >&- ; echo $? >&2")
+        let isReported = options == "--json" || run.errors.contains("standard output is closed.")
+        #expect(isReported && !run.errors.contains("Invalid argument"), "\(run.text)")
+        if options != "--json" { #expect(run.errors.hasSuffix("23\n"), "\(run.text)") }
     }
 
     /// A transfer that fails before a response still reports its steps.

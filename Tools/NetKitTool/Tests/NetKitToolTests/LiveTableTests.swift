@@ -32,8 +32,18 @@ import Testing
     @Test(arguments: 21...200) func fitsIntoTheTerminal(_ width: Int) {
         for total in [nil, 3 << 30, 9] as [Int64?] {
             let line = ProgressBar.line(1 << 30, of: total, rate: 123_456_789, width: width)
-            #expect(line.count < width && line.contains("1.0 GiB"))
+            // The narrowest terminals have room for the share only.
+            let showsAmount = total == nil || width >= 25
+            #expect(line.count < width && line.contains(showsAmount ? "1.0 GiB" : " %"))
         }
-        #expect(ProgressBar.line(50, of: 100, rate: 10, width: width).contains("[===") == (width >= 53))
+        #expect(ProgressBar.line(50, of: 100, rate: 10, width: width).contains("[===") == (width >= 54))
+    }
+
+    @Test("The bar of all files of a tree", arguments: [21, 30, 40, 80]) func bars(_ width: Int) {
+        let all = TreeProgress.total(done: 2, found: 4, bytes: 3 << 20, rate: 1_048_576, width: width)
+        #expect(all.count < width && all.hasPrefix("[==="), "\(all)")
+        if width == 80 { #expect(all == "[==========          ]  2 of 4 files  3.0 MiB  1.0 MiB/s") }
+        let one = TreeProgress.total(done: 1, found: 0, bytes: 9, rate: 9, width: 80)
+        #expect(one.hasPrefix("[====================]  1 of 1 file  "), "\(one)")
     }
 }

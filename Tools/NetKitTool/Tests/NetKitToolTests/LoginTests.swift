@@ -221,6 +221,16 @@ import Testing
         #expect(try await netkit(["get", "--netrc-file", file, url], status: 23).contains("mode to 0600"))
     }
 
+    @Test("A token that the server rejects is called that") func rejectedToken() async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            _ = try connection.readHead()
+            try connection.send(
+                "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer realm=\"api\"\r\nContent-Length: 0\r\n\r\n")
+        }
+        let run = try await Tool.run(["get", "--bearer", "stale", "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 22 && run.errors.contains("The server rejected the token of --bearer."), "\(run.text)")
+    }
+
     /// Ctrl-C ends the program by SIGINT; Ctrl-D leaves the question without an answer.
     @Test(arguments: ["http", "ftp"]) func cancelledQuestions(_ scheme: String) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in

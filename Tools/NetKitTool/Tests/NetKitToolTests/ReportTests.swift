@@ -49,6 +49,17 @@ import Testing
         #expect(hops.map { $0["cause"] as? String } == ["request", "redirect", "login"])
     }
 
+    @Test("The object of a transfer with an error status has an error, too") func errorStatus() async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            _ = try connection.readHead()
+            try connection.send("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+        }
+        let run = try await Tool.run(["get", "--json", "http://127.0.0.1:\(server.port)/"])
+        let object = try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any]
+        let error = try #require(object?["error"] as? [String: Any], "\(run.text)")
+        #expect(error["sentence"] as? String == "The server responded: HTTP/1.1 404 Not Found." && run.status == 22)
+    }
+
     @Test("The archive has every request, and no secrets") func archive() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("report-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
