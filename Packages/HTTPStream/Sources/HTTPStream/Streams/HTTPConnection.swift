@@ -53,7 +53,7 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
     /// Keeps the memory of a head that has been sent, unless it is large.
     func keepHeadMemory(_ memory: consuming [UInt8]) {
         if memory.count > HTTPConnection.maximumHeadMemory { return }
-        memory.removeAll(keepingCapacity: true)
+        memory.removeLast(memory.count)  // keeps the capacity, in fewer instructions than removeAll
         headMemory = memory
     }
 

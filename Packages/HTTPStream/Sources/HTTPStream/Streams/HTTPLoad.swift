@@ -767,7 +767,8 @@ extension HTTPLoad {
         let form = try HTTPRoute.form(
             fetch.request, of: url, for: proxy, owner: proxies?.owner, settings.session?.logins, body: known)
         if proxy?.ownLogin != nil { proxies?.signed = fetch.request.fields.contains(.proxyAuthorization) ? nil : form }
-        return try preparation.prepare(form, fetch.method, to: origin, body: fetch.body)
+        return try preparation.prepare(
+            form, fetch.method, isBare: form.fields.isEmpty, to: origin, body: fetch.body)
     }
 
     /// The head of a request without fields, sent to the origin itself.
@@ -775,7 +776,7 @@ extension HTTPLoad {
         to origin: HTTPOrigin, reusing memory: consuming [UInt8]
     ) throws(StreamError) -> RequestPreparation.Head {
         var head = try preparation.prepare(
-            fetch.request, fetch.method, to: origin, body: fetch.body, reusing: memory)
+            fetch.request, fetch.method, isBare: fetch.isBare, to: origin, body: fetch.body, reusing: memory)
         head.isUsual = true
         return head
     }

@@ -104,7 +104,7 @@ struct LoadLog: ~Copyable, Sendable {
 
     /// Begins a request. Without a call of ``keepRequest(_:answer:)``, it repeats the one before it.
     mutating func beginRequest(_ fetch: borrowing Fetch, at now: Moment = .now) {
-        keepRequest(fetch)
+        if request != nil { keepRequest(fetch) }
         if start == nil { start = now }
         request = Course(start: now)
     }

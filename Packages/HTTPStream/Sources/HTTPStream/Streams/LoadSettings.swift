@@ -27,8 +27,6 @@ struct LoadSettings: Sendable {
     var followsRedirects = false
     var keepsConnection = false
     var decodesContent = false
-    var totalTimeout: Duration?
-    var responseTimeout: Duration?
     var pool: HTTPConnectionPool?
     /// The options that few loads change; nil if all have their defaults.
     private var uncommon: Uncommon?
@@ -91,6 +89,16 @@ struct LoadSettings: Sendable {
         set { change { $0.discardTimeout = newValue } }
     }
 
+    var totalTimeout: Duration? {
+        get { uncommon?.options.totalTimeout }
+        set { change { $0.totalTimeout = newValue } }
+    }
+
+    var responseTimeout: Duration? {
+        get { uncommon?.options.responseTimeout }
+        set { change { $0.responseTimeout = newValue } }
+    }
+
     private mutating func change(_ body: (inout UncommonOptions) -> Void) {
         var options = uncommon?.options ?? UncommonOptions()
         body(&options)
@@ -103,6 +111,8 @@ struct LoadSettings: Sendable {
         var limits = HTTPLimits.default
         var crossOrigin = CrossOriginPolicy()
         var decodedLength: Int64 = 1 << 30
+        var totalTimeout: Duration?
+        var responseTimeout: Duration?
         var continueTimeout = Duration.seconds(1)
         var discardTimeout = Duration.seconds(5)
     }

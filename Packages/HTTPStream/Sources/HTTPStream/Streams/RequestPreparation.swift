@@ -33,10 +33,11 @@ struct RequestPreparation {
 
     /// Returns the head as it is sent; the body is sent separately.
     ///
+    /// - Parameter isBare: whether the request has no fields, as ``Fetch`` knows.
     /// - Throws: an error of domain HTTP with code -3 for a body of unknown length in HTTP/1.0, which has no chunks, and for a negative
     ///   length.
     func prepare(
-        _ request: HTTPRequest, _ method: HTTPMethod, to origin: HTTPOrigin, body: HTTPBody?,
+        _ request: HTTPRequest, _ method: HTTPMethod, isBare: Bool, to origin: HTTPOrigin, body: HTTPBody?,
         reusing memory: consuming [UInt8] = []
     ) throws(StreamError) -> Head {
         let length = body.flatMap { $0.length ?? RequestPreparation.statedLength(request.fields) }
@@ -45,11 +46,9 @@ struct RequestPreparation {
 
         var head = Head(bytes: memory, bodyLength: length, expectsContinue: false)
         head.bytes.reserveCapacity(512)
-        let fields = request.fields
-        let isBare = fields.isEmpty
         let isPlain =
             request.version <= .http11
-            && (isBare || !RequestPreparation.ownFields.contains { fields.contains($0) })
+            && (isBare || !RequestPreparation.ownFields.contains { request.fields.contains($0) })
         if isPlain {
             request.serializeOpenHead(into: &head.bytes)
         } else {
@@ -58,12 +57,12 @@ struct RequestPreparation {
         // Usually the line follows the request line, together with the stream's own lines.
         let endsWithHost = isBare && host == nil && body == nil
         if !endsWithHost { insertHost(of: origin, into: &head.bytes) }
-        if let body, let contentType = body.contentType, !fields.contains(.contentType) {
+        if let body, let contentType = body.contentType, !request.fields.contains(.contentType) {
             head.bytes += Array("Content-Type: \(contentType)\r\n".utf8)
         }
         head.bytes.appendLines(upTo: 256 + RequestPreparation.hostLength(of: origin)) { lines in
             if endsWithHost { RequestPreparation.writeHost(of: origin, to: &lines) }
-            if isBare || !fields.contains(.userAgent) {
+            if isBare || !request.fields.contains(.userAgent) {
                 lines.write("User-Agent: ")
                 lines.write(RequestPreparation.userAgent)
                 lines.write("\r\n")
@@ -74,13 +73,14 @@ struct RequestPreparation {
             } else {
                 lines.write(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")
             }
-            if decodesContent, isBare || !fields.contains(.acceptEncoding) {
+            if decodesContent, isBare || !request.fields.contains(.acceptEncoding) {
                 ContentCoding.acceptField.withUnsafeBytes { lines.write($0) }
             }
             lines.write("\r\n")
         }
         head.expectsContinue =
-            body != nil && length != 0 && request.version >= .http11 && fields[.expect]?.lowercased() == "100-continue"
+            body != nil && length != 0 && request.version >= .http11
+            && request.fields[.expect]?.lowercased() == "100-continue"
         return head
     }
 

@@ -15,7 +15,8 @@ import Testing
         var request = try HTTPRequest(method: method, url: url, version: version)
         for (name, value) in fields { try request.fields.append(value, for: name) }
         let preparation = RequestPreparation(keepsConnection: keeps, decodesContent: decodes, host: host)
-        return try preparation.prepare(request, method, to: HTTPOrigin(url), body: body)
+        return try preparation.prepare(
+            request, method, isBare: request.fields.isEmpty, to: HTTPOrigin(url), body: body)
     }
 
     private func text(_ head: RequestPreparation.Head) -> String { String(decoding: head.bytes, as: UTF8.self) }
