@@ -118,7 +118,7 @@ extension Connection {
         self.init(.transport, point: WaitPoint(loop: plain.loop)) { (_) throws(StreamError) in
             .continues(TransportOpening(securing: plain, with: configuration, peer))
         }
-        details.withLock { $0.transport = plain }
+        withDetails { $0.transport = plain }
     }
 
     /// The connection below the TLS of another one, which has ended. Both share the wait point, which keeps the descriptor
