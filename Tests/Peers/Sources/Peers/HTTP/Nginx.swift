@@ -97,6 +97,14 @@ public final class Nginx: Peer {
         }
     }
 
+    /// Sets the date of a file, which is its `Last-Modified`, to 2001-09-09 01:46:40 UTC: only a date that is at least a minute old is
+    /// a strong validator (RFC 9110 §8.8.2.2).
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if the file does not exist.
+    public func age(_ name: String) throws(PeerError) {
+        try process.folder().age("files/\(name)")
+    }
+
     /// The bytes of a file of the server, such as an uploaded one: `read("upload/NAME")`.
     ///
     /// - Throws: ``PeerError/Code/refused`` if the file does not exist.

@@ -36,4 +36,11 @@ public final class PythonHTTPServer: Peer {
     public func write(_ name: String, _ contents: String) throws(PeerError) {
         try process.folder().write("files/\(name)", contents)
     }
+
+    /// Sets the date of a file, which is its `Last-Modified`, to 2001-09-09 01:46:40 UTC.
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if the file does not exist.
+    public func age(_ name: String) throws(PeerError) {
+        try process.folder().age("files/\(name)")
+    }
 }

@@ -1,4 +1,5 @@
 /// A WebSocket server in Python that returns each message, with compression and the subprotocol `echo` for clients that offer them.
+/// Tornado also has three server-sent events at `/events`, numbered from `Last-Event-ID`.
 ///
 /// ```swift
 /// let server = WebSocketServer(.websockets)
@@ -70,7 +71,16 @@ public final class WebSocketServer: Peer {
                     await self.write_message(message, binary=isinstance(message, bytes))
                 def on_close(self):
                     print("CLOSED", self.close_code, self.close_reason, flush=True)
-            application = tornado.web.Application([("/.*", Echo)], websocket_max_message_size=32 << 20)
+            class Events(tornado.web.RequestHandler):
+                async def get(self):
+                    self.set_header("Content-Type", "text/event-stream")
+                    last = int(self.request.headers.get("Last-Event-ID", "0"))
+                    for number in range(last + 1, last + 4):
+                        self.write(f"id: {number}\\r\\nevent: tick\\r\\n")
+                        self.write(f"data: {{\\"number\\":\\r\\ndata: {number}}}\\r\\n\\r\\n")
+                        await self.flush()
+            application = tornado.web.Application(
+                [("/events", Events), ("/.*", Echo)], websocket_max_message_size=32 << 20)
             application.listen(int(sys.argv[1]), "127.0.0.1")
             tornado.ioloop.IOLoop.current().start()
 

@@ -27,6 +27,16 @@ final class ScratchFolder: Sendable {
     /// The path of `name` in this folder.
     func file(_ name: String) -> String { "\(path)/\(name)" }
 
+    /// Sets the date of a file to 2001-09-09 01:46:40 UTC.
+    func age(_ name: String) throws(PeerError) {
+        do {
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: 1_000_000_000)], ofItemAtPath: file(name))
+        } catch {
+            throw PeerError(.refused, "cannot set the date of \(file(name)): \(error)")
+        }
+    }
+
     /// Writes a file and returns its path. Creates missing folders.
     @discardableResult
     func write(_ name: String, _ contents: String, mode: Int = 0o644) throws(PeerError) -> String {
