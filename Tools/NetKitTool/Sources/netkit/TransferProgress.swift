@@ -200,8 +200,8 @@ final class TreeProgress: Sendable {
                 + "\(ProgressBar.size(Double(report.bytes))) in \((seconds * 10).rounded() / 10) s\(notes)")
         let facts: JSONOutput.Facts = [
             "files": report.files, "folders": report.directories, "bytes": report.bytes, "unchanged": report.unchanged,
-            "deleted": report.deleted, "datesLost": report.datesLost, "leftOutCount": report.skippedCount,
-            "leftOut": report.skipped.map { ["path": $0.path, "reason": $0.sentence] },
+            "deleted": report.deleted, "datesLost": report.datesLost, "skippedCount": report.skippedCount,
+            "skipped": report.skipped.map { ["path": $0.path, "reason": $0.sentence] },
         ]
         if report.skipped.contains(where: { isUpload || $0.reason != .notAFile }) { throw Incomplete(facts: facts) }
         return facts
