@@ -49,7 +49,7 @@ public final class ReadStream: Sendable {
     }
 
     /// Waits on the calling thread until the stream is open.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func opened() throws(StreamError) {
         try connection.blockUntilOpened(.reader)
     }
@@ -104,7 +104,7 @@ extension ReadStream {
     }
 
     /// Waits on the calling thread until a read would not wait. Consumes nothing.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func ready() throws(StreamError) {
         try connection.blockUntilReadable()
     }
@@ -373,13 +373,13 @@ extension ReadStream {
     ///
     /// As the async form, but waits in the system call. ``close()`` from another thread ends the wait at once. Replaces
     /// `CFReadStreamRead`.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Int {
         try connection.blockingRead(into: &buffer)
     }
 
     /// Reads 1…n bytes into the front of an array, waiting on the calling thread. Returns 0 only at the end.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func read(into buffer: inout [UInt8]) throws(StreamError) -> Int {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
@@ -387,14 +387,14 @@ extension ReadStream {
     }
 
     /// Reads 1…n bytes into the caller's memory, waiting on the calling thread. Returns 0 only at the end.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int {
         var bytes = MutableRawSpan(_unsafeBytes: buffer)
         return try connection.blockingRead(into: &bytes)
     }
 
     /// Appends 1…n bytes to uninitialized memory, waiting on the calling thread. Returns 0 only at the end.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func read(into buffer: inout OutputRawSpan) throws(StreamError) -> Int {
         try buffer.withUnsafeMutableBytes { (bytes, count) throws(StreamError) in
             let free = UnsafeMutableRawBufferPointer(rebasing: bytes[count...])
@@ -406,7 +406,7 @@ extension ReadStream {
     }
 
     /// Reads at most `limit` bytes into a new array, waiting on the calling thread. The array is empty only at the end.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func read(upTo limit: Int) throws(StreamError) -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: limit)
         let count = try read(into: &buffer)
@@ -415,7 +415,7 @@ extension ReadStream {
     }
 
     /// Reads to the end, waiting on the calling thread. See the async form.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func readAll(limit: Int) throws(StreamError) -> [UInt8] {
         var all: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: ReadStream.chunkSize)

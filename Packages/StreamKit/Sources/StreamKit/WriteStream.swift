@@ -35,7 +35,7 @@ public final class WriteStream: Sendable {
     }
 
     /// Waits on the calling thread until the stream is open.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func opened() throws(StreamError) {
         try connection.blockUntilOpened(.writer)
     }
@@ -262,31 +262,31 @@ extension WriteStream {
     /// Writes 1…n bytes from the front of `bytes`, waiting on the calling thread, and returns their number.
     ///
     /// As the async form, but waits in the system call. Replaces `CFWriteStreamWrite`.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func write(_ bytes: RawSpan) throws(StreamError) -> Int {
         try connection.blockingWrite(bytes)
     }
 
     /// Writes 1…n bytes from the front of an array, waiting on the calling thread, and returns their number.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func write(_ bytes: [UInt8]) throws(StreamError) -> Int {
         try connection.blockingWrite(bytes.span.bytes)
     }
 
     /// Writes all bytes, waiting on the calling thread.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func writeAll(_ bytes: RawSpan) throws(StreamError) {
         try connection.blockingWriteAll(bytes)
     }
 
     /// Writes all bytes of an array, waiting on the calling thread.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func writeAll(_ bytes: [UInt8]) throws(StreamError) {
         try connection.blockingWriteAll(bytes.span.bytes)
     }
 
     /// Ends the sending direction, waiting on the calling thread.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func finish() throws(StreamError) {
         try connection.blockingFinish()
     }

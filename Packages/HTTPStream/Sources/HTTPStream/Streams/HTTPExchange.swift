@@ -53,7 +53,7 @@ extension ReadStream {
     }
 
     /// Returns the head of the response, blocking the calling thread until it has arrived.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func response() throws(StreamError) -> HTTPResponse {
         if let response = self[.httpResponse] { return response }
         try ready()

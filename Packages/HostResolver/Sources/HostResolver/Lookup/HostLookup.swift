@@ -184,7 +184,7 @@ extension HostLookup {
     /// Replaces `CFHostStartInfoResolution` without a client.
     ///
     /// - Throws: ``ResolverError``.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func resolve(_ kind: Kind, until deadline: ContinuousClock.Instant? = nil) throws(ResolverError) {
         try waitForLookup(name: core.record.description) { core.begin(kind, until: deadline, $0) }
     }

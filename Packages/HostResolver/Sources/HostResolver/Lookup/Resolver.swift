@@ -21,7 +21,7 @@ public protocol Resolver: Sendable {
     /// Looks up and blocks the calling thread; returns all addresses, best first.
     ///
     /// - Throws: ``ResolverError``.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     func blockingAddresses(_ request: AddressRequest) throws(ResolverError) -> [IPAddress]
 }
 
@@ -58,7 +58,7 @@ extension Resolver {
     /// Finds all addresses of `name`, best first, and blocks the calling thread.
     ///
     /// - Throws: ``ResolverError``.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func addresses(
         of name: HostName, until deadline: ContinuousClock.Instant? = nil
     ) throws(ResolverError) -> [IPAddress] {
@@ -68,7 +68,7 @@ extension Resolver {
     /// Finds all addresses of `name`, best first, and blocks the calling thread.
     ///
     /// - Throws: ``ResolverError``, also if the text is not a valid host name.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func addresses(
         of name: String, until deadline: ContinuousClock.Instant? = nil
     ) throws(ResolverError) -> [IPAddress] {
@@ -85,7 +85,7 @@ extension Resolver {
     }
 
     /// The default implementation, built on ``start(_:_:)``.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func blockingAddresses(_ request: AddressRequest) throws(ResolverError) -> [IPAddress] {
         try waitForLookup(name: request.name.description) { startAddresses(request, $0) }
     }
@@ -154,7 +154,7 @@ extension ReverseResolver {
     /// Finds the names of `subject`, the canonical name first, and blocks the calling thread.
     ///
     /// - Throws: ``ResolverError``.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func names(
         of subject: NameQuery, until deadline: ContinuousClock.Instant? = nil
     ) throws(ResolverError) -> [String] {
@@ -287,7 +287,7 @@ nonisolated(nonsending) func waitForLookup<Value: Sendable>(
 }
 
 /// Starts a lookup with `begin` and blocks the calling thread until its answer.
-@available(*, noasync, message: "blocks the thread; write 'await'")
+@available(*, noasync, message: "blocks the thread; write 'await' in an async function")
 func waitForLookup<Value: Sendable>(
     name: String, _ begin: (@escaping @Sendable (Result<Value, ResolverError>) -> Void) -> LookupToken
 ) throws(ResolverError) -> Value {

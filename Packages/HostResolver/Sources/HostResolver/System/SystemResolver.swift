@@ -81,7 +81,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
     /// Looks up and blocks the calling thread, which calls the C library itself unless there is a deadline.
     ///
     /// - Throws: ``ResolverError``.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func blockingAddresses(_ request: AddressRequest) throws(ResolverError) -> [IPAddress] {
         if let answer = Self.localAnswer(to: request) { return try answer.get() }
         let question = Question(name: request.name.description, families: request.families)

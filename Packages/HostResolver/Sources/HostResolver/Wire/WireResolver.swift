@@ -95,7 +95,7 @@ public final class WireResolver: Resolver, ReverseResolver {
     /// Looks up the records of one type of exactly this name, and blocks the calling thread.
     ///
     /// - Throws: ``ResolverError``.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func records(
         _ type: DNSRecordType, of name: DNSName, until deadline: ContinuousClock.Instant? = nil
     ) throws(ResolverError) -> DNSAnswer {

@@ -15,7 +15,7 @@ extension Socket {
     /// Waits for a connection on the calling thread. See ``tryAccept()``.
     ///
     /// - Throws: as ``tryAccept()``; ``StreamError/timedOut`` at the deadline; ``StreamError/closed``.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func accept(until deadline: ContinuousClock.Instant? = nil) throws(StreamError) -> Socket {
         try perform(.reader, until: deadline) { () throws(StreamError) in try acceptOne() }
     }

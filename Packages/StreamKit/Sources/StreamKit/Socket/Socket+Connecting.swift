@@ -11,7 +11,7 @@ extension Socket {
     /// - Throws: `ECONNREFUSED`, `ENETUNREACH` and other network errors; `ETIMEDOUT` at the deadline; `EISCONN`;
     ///   `EALREADY`; `EAGAIN` if the queue of a Unix listener is full; `EOPNOTSUPP` for a borrowed descriptor in
     ///   blocking mode.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func connect(
         to address: SocketAddress, until deadline: ContinuousClock.Instant? = nil
     ) throws(StreamError) {
@@ -66,7 +66,7 @@ extension Socket {
 
     /// Makes a socket and connects it to `address`, waiting on the calling thread. Replaces
     /// `CFSocketCreateConnectedToSocketSignature`.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public static func connected(
         to address: SocketAddress, _ type: SocketType = .stream, until deadline: ContinuousClock.Instant? = nil,
         loop: EventLoop = .shared

@@ -19,7 +19,7 @@ extension Socket {
     ///
     /// - Throws: as `tryReceive(into:)`; ``StreamError/timedOut`` at the deadline, having consumed nothing;
     ///   ``StreamError/closed``.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func receive(
         into buffer: inout MutableRawSpan, until deadline: ContinuousClock.Instant? = nil
     ) throws(StreamError) -> SocketReception {
@@ -42,7 +42,7 @@ extension Socket {
     }
 
     /// Waits on the calling thread and receives up to `limit` bytes. See `receive(into:until:)`.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func receive(
         upTo limit: Int, until deadline: ContinuousClock.Instant? = nil
     ) throws(StreamError) -> SocketMessage {
@@ -113,7 +113,7 @@ extension Socket {
     ///   ``StreamError/closed``.
     ///
     /// Replaces `CFSocketSendData`.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func send(
         _ bytes: RawSpan, to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
     ) throws(StreamError) -> Int {
@@ -133,7 +133,7 @@ extension Socket {
     /// Waits on the calling thread until all bytes are sent. A datagram is sent as one.
     ///
     /// - Throws: as `send(_:to:until:)`; an unknown part of a stream may have been sent.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func sendAll(
         _ bytes: RawSpan, to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
     ) throws(StreamError) {
@@ -192,7 +192,7 @@ extension Socket {
     }
 
     /// Receives into an array, up to its length. See `receive(into:until:)`.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func receive(
         into buffer: inout [UInt8], until deadline: ContinuousClock.Instant? = nil
     ) throws(StreamError) -> SocketReception {
@@ -216,7 +216,7 @@ extension Socket {
     }
 
     /// Sends a datagram or part of a stream. See `send(_:to:until:)`.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func send(
         _ bytes: [UInt8], to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
     ) throws(StreamError) -> Int {
@@ -231,7 +231,7 @@ extension Socket {
     }
 
     /// Sends all bytes. See `sendAll(_:to:until:)`.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func sendAll(
         _ bytes: [UInt8], to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
     ) throws(StreamError) {

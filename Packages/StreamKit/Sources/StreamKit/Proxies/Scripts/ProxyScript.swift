@@ -120,7 +120,7 @@ public struct ProxyScript: Sendable, Hashable {
 
     /// Runs the script to choose the proxies for a URL, blocking the thread. Replaces
     /// `CFNetworkCopyProxiesForAutoConfigurationScript`.
-    @available(*, noasync, message: "blocks the thread; write 'await'")
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func choices(for url: URL) throws(StreamError) -> [ProxyChoice] {
         let conversation = ProxyScriptConversation(text, try question(for: url))
         return try ProxyScriptProcess(limit: timeout).blockingChoices(conversation, resolver: SystemResolver.shared)
