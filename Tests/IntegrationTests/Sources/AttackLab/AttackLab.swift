@@ -59,7 +59,8 @@ public struct AttackLab: Sendable {
         do throws(PeerError) {
             result = try await command.run(seconds: seconds + Self.graceSeconds)
         } catch {
-            throw error.code == .timedOut ? Breach(description: "the victim hung for \(Int(Self.graceSeconds)) s") : error
+            throw error.code == .timedOut
+                ? Breach(description: "the victim hung for \(Int(Self.graceSeconds)) s") : error
         }
         guard result.status == 0 else {
             let signal =

@@ -73,7 +73,9 @@ enum PathProbes {
         await withTaskGroup(of: (Int, ProbeSocket.Reaction?).self) { group in
             func send(_ kind: ProbeSocket.Kind, _ size: Int) {
                 let interval = size == full ? resendInterval : nil
-                group.addTask { (size, await sized(to: address, kind, size, until: deadline, resendingEvery: interval)) }
+                group.addTask {
+                    (size, await sized(to: address, kind, size, until: deadline, resendingEvery: interval))
+                }
             }
             for size in [full] + smaller { send(.echo, size) }
             let least = smaller.last ?? full
