@@ -6,25 +6,25 @@ import HTTPStream
     static func main() async throws {
         guard let url = URL(string: CommandLine.arguments[1]), let port = url.port else { return }
         let listener = try StreamListener(port: 0, isLocal: true)
-        let running = Task {
-            try await listener.run { client in
-                let server = StreamPair(host: url.host() ?? "", port: UInt16(port))
-                try? server.open()
-                async let _: Void = relay(.request, client.input, server.output)  // cancelled with the connection
-                try? await relay(.response, server.input, client.output)
-                server.close()
-            }
+        async let _: Void = listener.run { client in  // cancelled at the end
+            let server = StreamPair(host: url.host() ?? "", port: UInt16(port))
+            try? server.open()
+            let (asked, sent) = (PendingRequests(), PendingRequests())
+            async let _: Void = relay(.request, (client, asked), (server, sent))  // cancelled with the connection
+            try? await relay(.response, (server, sent), (client, asked))
+            server.close()
         }
         guard let address = URL(string: "http://127.0.0.1:\(listener.port ?? 0)\(url.path())") else { return }
-        let response = try await HTTPSession().get(address)
-        print("\(response.statusLine): \(response.bytes.count) bytes by \(response.fields["Via"] ?? "no proxy")")
-        listener.stop(within: .zero)
-        try await running.value
+        let session = HTTPSession()
+        let head = try await session.load(HTTPRequest(method: .head, url: address))
+        let page = try await session.load(HTTPRequest(method: .post, url: address))  // on the same connection
+        print("\(head.status), \(page.status): \(page.bytes.count) bytes by \(page.fields["Via"] ?? "no proxy")")
     }
 
-    static func relay(_ kind: MessageParser.Kind, _ input: ReadStream, _ output: WriteStream) async throws {
-        var (parser, writer) = (MessageParser(kind, leniency: .client), MessageWriter(leniency: .client))
-        for try await bytes in input.chunks() {
+    typealias End = (streams: StreamPair, pending: PendingRequests)
+    static func relay(_ kind: MessageParser.Kind, _ from: End, _ to: End) async throws {
+        var (parser, writer) = (MessageParser(kind, pending: from.pending), MessageWriter(pending: to.pending))
+        for try await bytes in from.streams.input.chunks() {
             try parser.append(bytes)
             var sent: [UInt8] = []
             while var event = try parser.next() {
@@ -34,7 +34,7 @@ import HTTPStream
                 }
                 try writer.write(event, into: &sent)
             }
-            try await output.writeAll(sent)
+            try await to.streams.output.writeAll(sent)
         }
     }
 }

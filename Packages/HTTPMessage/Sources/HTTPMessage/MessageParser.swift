@@ -55,6 +55,7 @@ public struct MessageParser: Sendable {
     private var isLast = false
     private var switchesProtocols = false
     private var expected: [HTTPMethod] = []
+    private let pending: PendingRequests?
 
     private enum State {
         case head
@@ -65,7 +66,17 @@ public struct MessageParser: Sendable {
     }
 
     /// Creates a parser for one direction of a connection.
-    public init(_ kind: Kind, limits: HTTPLimits = .default, leniency: HTTPLeniency = .strict) {
+    ///
+    /// - Parameters:
+    ///   - kind: The direction of the messages.
+    ///   - limits: The limits on the size of the messages.
+    ///   - leniency: The deviations that are accepted.
+    ///   - pending: The requests of the connection, shared with the ``MessageWriter`` of the other direction: a parser of requests
+    ///     records their methods, and a parser of responses takes them.
+    public init(
+        _ kind: Kind, limits: HTTPLimits = .default, leniency: HTTPLeniency = .strict, pending: PendingRequests? = nil
+    ) {
+        self.pending = pending
         self.limits = limits
         self.leniency = leniency
         head = HeadParser(kind == .request ? .request : .response, limits: limits, leniency: leniency)
@@ -73,7 +84,8 @@ public struct MessageParser: Sendable {
 
     /// Records the method of a request that was sent, because the framing of its response depends on it.
     ///
-    /// Call this once for each request, in order. A response without a recorded request is treated as a response to `GET`.
+    /// Call this once for each request, in order. A response without a recorded request is treated as a response to `GET`. A
+    /// parser that shares ``PendingRequests`` with a writer needs no such calls; it obeys them first.
     public mutating func expectResponse(to method: HTTPMethod) {
         expected.append(method)
     }
@@ -189,14 +201,15 @@ extension MessageParser {
         case .request:
             let request = try head.makeRequest(from: bytes)
             framing = request.hasMethod("CONNECT") ? .tunnel : try .of(request, leniency: leniency)
+            try pending?.append(request, fault: .peer)
             isLast = !request.isPersistent
             event = .request(request)
         case .response, .trailers:
             let response = try head.makeResponse(from: bytes)
-            framing = try .of(response, to: expected.first ?? .get, leniency: leniency)
+            framing = try .of(response, to: expected.first ?? pending?.first ?? .get, leniency: leniency)
             isLast = !response.isPersistent || framing == .untilClose
             let isInterim = response.status.kind == .informational && framing != .tunnel
-            if !isInterim, !expected.isEmpty { expected.removeFirst() }
+            if !isInterim { if expected.isEmpty { pending?.removeFirst() } else { expected.removeFirst() } }
             if isInterim {
                 position += count
                 head.reset()

@@ -4,8 +4,8 @@
 /// them. An intermediary is a parser and a writer:
 ///
 /// ```swift
-/// var parser = MessageParser(.request)
-/// var writer = MessageWriter()
+/// var parser = MessageParser(.request, pending: ofClient)
+/// var writer = MessageWriter(pending: ofServer)
 /// for try await bytes in client.input.chunks() {
 ///     try parser.append(bytes)
 ///     var output: [UInt8] = []
@@ -19,6 +19,9 @@
 ///     try await server.output.writeAll(output)
 /// }
 /// ```
+///
+/// The other direction is the same with `.response`, and with the two ``PendingRequests`` exchanged: the end of a response depends on
+/// the method of its request.
 ///
 /// After an error, nothing more can be written: the receiver could not determine the end of the message.
 public struct MessageWriter: Sendable {
@@ -34,12 +37,17 @@ public struct MessageWriter: Sendable {
     private var state = State.head
     private var isLast = false
     private var expected: [HTTPMethod] = []
+    private let pending: PendingRequests?
 
     /// Makes a writer.
     ///
-    /// - Parameter leniency: The deviations of framing fields that are accepted, as for ``MessageParser``.
-    public init(leniency: HTTPLeniency = .strict) {
+    /// - Parameters:
+    ///   - leniency: The deviations of framing fields that are accepted, as for ``MessageParser``.
+    ///   - pending: The requests of the connection, shared with the ``MessageParser`` of the other direction: a writer of requests
+    ///     records their methods, and a writer of responses takes them.
+    public init(leniency: HTTPLeniency = .strict, pending: PendingRequests? = nil) {
         self.leniency = leniency
+        self.pending = pending
     }
 
     /// The framing of the message that is being written; nil between two messages.
@@ -54,7 +62,8 @@ public struct MessageWriter: Sendable {
 
     /// Records the method of a request that was received, because the framing of its response depends on it.
     ///
-    /// Call this once for each request, in order. A response without a recorded request is treated as a response to `GET`.
+    /// Call this once for each request, in order. A response without a recorded request is treated as a response to `GET`. A
+    /// writer that shares ``PendingRequests`` with a parser needs no such calls; it obeys them first.
     public mutating func expectResponse(to method: HTTPMethod) {
         expected.append(method)
     }
@@ -63,7 +72,7 @@ public struct MessageWriter: Sendable {
     ///
     /// - Throws: ``HTTPMessageError/Code/outOfOrder`` for an event that cannot follow the last one, such as a body without a head or
     ///   bytes beyond `Content-Length`; ``HTTPMessageError/Code/truncated`` for the end of a body that is shorter than its
-    ///   `Content-Length`; the errors of ``BodyFraming/of(_:leniency:)`` for contradictory fields, and those of
+    ///   `Content-Length`; ``HTTPMessageError/Code/tooManyPendingRequests`` beyond ``PendingRequests/limit``; the errors of ``BodyFraming/of(_:leniency:)`` for contradictory fields, and those of
     ///   ``ChunkedEncoder/writeEnd(trailers:into:)`` for trailers. `output` is then unchanged.
     public mutating func write(_ event: MessageParser.Event, into output: inout [UInt8]) throws(HTTPMessageError) {
         let before = state
@@ -78,6 +87,7 @@ public struct MessageWriter: Sendable {
         case (.head, .request(let request)):
             let framing =
                 request.hasMethod("CONNECT") ? BodyFraming.tunnel : try .of(request, leniency: leniency)
+            try pending?.append(request, fault: .caller)
             request.serializeHead(into: &output)
             return begin(framing, isPersistent: request.isPersistent)
         case (.head, .informational(let response)):
@@ -85,8 +95,9 @@ public struct MessageWriter: Sendable {
             response.serializeHead(into: &output)
             return .head
         case (.head, .response(let response)):
-            let framing = try BodyFraming.of(response, to: expected.first ?? .get, leniency: leniency)
-            if !expected.isEmpty { expected.removeFirst() }
+            let method = expected.first ?? pending?.first ?? .get
+            let framing = try BodyFraming.of(response, to: method, leniency: leniency)
+            if expected.isEmpty { pending?.removeFirst() } else { expected.removeFirst() }
             response.serializeHead(into: &output)
             return begin(framing, isPersistent: response.isPersistent && framing != .untilClose)
         case (.body(let framing, let missing), .body(let bytes)):
