@@ -24,7 +24,16 @@ public struct HTTPResponse: Hashable, Sendable {
     /// The URL that the response came from, set by the stream that received it. Nil for all other responses.
     public var url: URL? {
         get { link?.url }
-        set { link = newValue.map { MessageURL($0) } }
+        set { setLink(newValue, isFileComplete: isFileComplete) }
+    }
+
+    /// Whether the resource is complete in a file, set by the download that received the response. False for all other responses.
+    ///
+    /// The status alone does not say so: a 416 reports that an earlier download had received everything. Equality ignores this
+    /// property.
+    public var isFileComplete: Bool {
+        get { link?.isFileComplete ?? false }
+        set { setLink(url, isFileComplete: newValue) }
     }
 
     private var head: MessageHead
@@ -50,9 +59,14 @@ public struct HTTPResponse: Hashable, Sendable {
         head = MessageHead(parsed: fields)
     }
 
-    /// Sets ``url`` to the URL of the request that the response answers. The two messages share it.
+    /// Sets ``url`` to the URL of the request that the response answers. The two messages share it. ``isFileComplete`` becomes
+    /// false.
     public mutating func setURL(of request: HTTPRequest) {
         link = request.link ?? request.url.map { MessageURL($0) }
+    }
+
+    private mutating func setLink(_ url: URL?, isFileComplete: Bool) {
+        link = url == nil && !isFileComplete ? nil : MessageURL(url, isFileComplete: isFileComplete)
     }
 
     /// The status code. Replaces `CFHTTPMessageGetResponseStatusCode`.

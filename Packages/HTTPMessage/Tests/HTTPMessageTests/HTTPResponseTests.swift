@@ -139,4 +139,23 @@ import Testing
         _ = try parser.parse(bytes.span.bytes)
         return try parser.makeResponse(from: bytes.span.bytes)
     }
+
+    /// The property and the URL do not affect each other, and a copy keeps its own.
+    @Test func isFileComplete() throws {
+        var response = try HTTPResponse(status: .rangeNotSatisfiable)
+        let url = URL(string: "http://a/b")
+        #expect(!response.isFileComplete)
+        response.isFileComplete = true
+        #expect(response.isFileComplete && response.url == nil)
+        response.url = url
+        #expect(response.isFileComplete && response.url == url)
+        let copy = response
+        response.isFileComplete = false
+        #expect(!response.isFileComplete && response.url == url && copy.isFileComplete && copy == response)
+        var other = copy
+        other.url = nil
+        #expect(other.isFileComplete && other.url == nil)
+        try other.setURL(of: HTTPRequest(method: .get, url: #require(url)))
+        #expect(!other.isFileComplete && other.url == url)
+    }
 }

@@ -212,12 +212,15 @@ extension MessageHead: Hashable {
 
 extension MessageHead: Sendable {}
 
-/// The URL of a message, shared by a request and its responses.
+/// The URL of a message, shared by a request and its responses, and what else is known about a response beyond its bytes.
 final class MessageURL: Sendable {
-    let url: URL
+    let url: URL?
+    /// Whether a file is complete, see ``HTTPResponse/isFileComplete``.
+    let isFileComplete: Bool
 
-    init(_ url: URL) {
+    init(_ url: URL?, isFileComplete: Bool = false) {
         self.url = url
+        self.isFileComplete = isFileComplete
     }
 }
 

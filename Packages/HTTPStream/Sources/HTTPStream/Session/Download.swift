@@ -49,8 +49,9 @@ extension HTTPSession {
     ///   - timeout: The time limit of the download; nil for ``Configuration/totalTimeout``. ``Configuration/readTimeout`` limits the wait
     ///     for each piece.
     ///   - progress: Called while bytes are received, on any thread. With `resuming`, the bytes of earlier calls are included.
-    /// - Returns: The response, without a body if the file is complete: a 200, a 206, or a 416 if an earlier call had received
-    ///   everything. Other responses, such as 304 and 404, do not change the file, and contain at most 64 KiB of their body.
+    /// - Returns: The response. Its `isFileComplete` says whether the file is complete: the response then has no body, and the status
+    ///   200 or 206, or 416 if an earlier call had received everything. Other responses, such as 304 and 404, do not change the
+    ///   file, and contain at most 64 KiB of their body.
     /// - Throws: The error of the load or of the file; `EINVAL` for a request with a body or one of the fields named above.
     public func download(
         _ request: HTTPRequest, to path: String, resuming: Bool = false, within timeout: Duration? = nil,
@@ -105,6 +106,7 @@ extension HTTPSession {
             response.body = try await body(of: stream, upTo: 1 << 16)
         case .complete:
             try file.finish()
+            response.isFileComplete = true
         case .again:
             stream.close()
             return try await attempt(&download, request, &file, options, &retries, progress)
@@ -128,6 +130,7 @@ extension HTTPSession {
             if let length = download.length, length != download.offset { throw .wrongPart }
             if let date = download.lastModified { file.date(date) }
             try file.finish()
+            response.isFileComplete = true
         }
         return response
     }

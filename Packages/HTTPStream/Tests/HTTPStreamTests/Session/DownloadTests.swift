@@ -79,7 +79,7 @@ import Testing
             let response = try await session().download(url, to: folder.file) { progress in
                 reports.withLock { $0.append(progress) }
             }
-            #expect(response.status == .ok && response.body == nil)
+            #expect(response.status == .ok && response.body == nil && response.isFileComplete && response.url == url)
             #expect(folder.names == ["file"] && folder.text("file") == "abcdef")
             #expect(reports.withLock { $0.last?.received } == 6 && reports.withLock { $0.last?.toReceive } == 6)
             #expect(!requests[0].contains("Accept-Encoding"))
@@ -91,7 +91,12 @@ import Testing
         #expect(FileManager.default.createFile(atPath: folder.file, contents: Data("old".utf8)))
         try await serve("HTTP/1.1 404 No\r\nContent-Length: 4\r\n\r\ngone") { url, _ in
             let response = try await session().download(url, to: folder.file)
-            #expect(response.status == .notFound && response.text == "gone")
+            #expect(response.status == .notFound && response.text == "gone" && !response.isFileComplete)
+        }
+        // A 416 without a kept file is no report of completeness.
+        try await serve("HTTP/1.1 416 X\r\nContent-Range: bytes */6\r\nContent-Length: 0\r\n\r\n") { url, _ in
+            let response = try await session().download(url, to: folder.file)
+            #expect(response.status == .rangeNotSatisfiable && !response.isFileComplete)
         }
         #expect(folder.names == ["file"] && folder.text("file") == "old")
     }
@@ -101,7 +106,7 @@ import Testing
         try await serve(String(Self.whole.dropLast(3)), Self.rest) { url, requests in
             let policy = RetryPolicy(limit: 1, firstDelay: .zero)
             let response = try await session(policy).download(url, to: folder.file)
-            #expect(response.status == .partialContent && folder.text("file") == "abcdef")
+            #expect(response.status == .partialContent && folder.text("file") == "abcdef" && response.isFileComplete)
             let second = requests[1]
             #expect(second.contains("Range: bytes=3-\r\n"))
             #expect(second.contains("If-Range: Sun, 22 Nov 2026 08:00:00 GMT\r\n"))
@@ -159,7 +164,7 @@ import Testing
         try await serve(Self.whole, none, Self.whole) { url, requests in
             _ = try await session().download(url, to: folder.file)
             let response = try await session().download(url, to: folder.file, resuming: true)
-            #expect(response.status.code == status && response.body == nil)
+            #expect(response.status.code == status && response.body == nil && response.isFileComplete)
             #expect(folder.names == ["file"] && folder.text("file") == "abcdef")
             #expect(requests[1].contains("Range: bytes=6-\r\n"))
             #expect(requests[1].contains("If-Range: Sun, 22 Nov 2026 08:00:00 GMT\r\n"))
