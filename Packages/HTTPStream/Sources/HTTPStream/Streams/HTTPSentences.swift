@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
@@ -191,6 +192,33 @@ extension StreamError {
 
     static func bodyTooLong(_ limit: Int) -> StreamError {
         http(.parseFailure, Sentence("http.bodyTooLong", "The body is larger than the limit of %1 bytes.", "\(limit)"))
+    }
+
+    /// The error for a response that is not a success: what its status means for the caller.
+    static func unsuccessful(_ response: HTTPResponse) -> StreamError {
+        let url = response.url?.publicText
+        let next = response.redirectLocation.flatMap { URL(string: $0, relativeTo: response.url)?.publicText }
+        let status = "\(response.status.code) \(response.status.standardPhrase)"
+        let sentence =
+            switch response.status.code {
+            case 401: Sentence("status.login", "The server requires a login[ for %2]: %1.", status, url)
+            case 403: Sentence("status.forbidden", "The server refuses access[ to %2]: %1.", status, url)
+            case 404, 410: Sentence("status.missing", "The server has no resource[ at %2]: %1.", status, url)
+            case 407: Sentence("status.proxy", "The proxy requires a login[ for %2]: %1.", status, url)
+            case 429, 503:
+                Sentence(
+                    "status.later", "The server does not serve requests[ for %2] now: %1. Try again later.", status, url
+                )
+            case 300..<400 where next != nil:
+                Sentence(
+                    "status.redirect", "The server redirects[ %2] to %3, which was not followed: %1.", status, url, next
+                )
+            case 500...: Sentence("status.server", "The server failed to respond[ for %2]: %1.", status, url)
+            default: Sentence("status.other", "The response[ for %2] is not a success: %1.", status, url)
+            }
+        return StreamError(
+            domain: .httpStatus, code: response.status.code, sentence: sentence,
+            underlying: UnsuccessfulResponse(response: response))
     }
 
     static func authentication(_ error: HTTPAuthError) -> StreamError {

@@ -187,7 +187,7 @@ public struct StreamErrorDomain: RawRepresentable, Sendable, Hashable {
     public static let macOSStatus = StreamErrorDomain(rawValue: 2)
     /// SecureTransport's numbers, -9800 and below; see ``TLSFailure``.
     public static let ssl = StreamErrorDomain(rawValue: 3)
-    /// `kCFStreamErrorHTTP…` values. An HTTP status code is never a stream error.
+    /// `kCFStreamErrorHTTP…` values. An HTTP status code is never one of them.
     public static let http = StreamErrorDomain(rawValue: 4)
     /// SOCKS errors: a subdomain times 65536 plus a value.
     public static let socks = StreamErrorDomain(rawValue: 5)
