@@ -130,6 +130,28 @@ struct FTPMachineTests {
         #expect(try machine.receive(Self.reply(200)) == .send(FTPCommand("PROT", argument: "P")))
     }
 
+    /// Only a reply to a handshake that silence began is a late greeting.
+    @Test(arguments: [
+        ("the greeting of an FTP or mail server", true), ("“120 Ready in 3 minutes”", true), ("“421 Too many”", true),
+        ("plain HTTP", false), ("SSH", false), ("“12 x”", false), ("bytes that are not a TLS record", false),
+    ])
+    func aLateGreeting(_ answer: String, _ isGreeting: Bool) throws {
+        let failure = StreamError(domain: .ssl, code: -9800, sentence: Sentence("tls.notTLS", "%1 %2", "h:21", answer))
+        let other = StreamError(domain: .ssl, code: -9800, sentence: Sentence("tls.other", "%1 %2", "h:21", answer))
+        for control in [FTPSecurity.Control.off, .required, .implicit] {
+            var login = FTPLogin(user: [0x61], password: [])
+            login.control = control
+            var machine = FTPMachine(login)
+            _ = machine.begin()
+            #expect(!machine.hasGreetedLate(failure))
+            guard control == .required else { continue }
+            machine.beginsWithTLS()
+            #expect(machine.hasGreetedLate(failure) == isGreeting && !machine.hasGreetedLate(other))
+            _ = try machine.receive(Self.reply(220))
+            #expect(!machine.hasGreetedLate(failure))
+        }
+    }
+
     /// A server that has greeted does not expect TLS from the first byte, and neither does one whose login has begun.
     @Test func aGreetingEndsTheWaitForTLS() throws {
         for control in [FTPSecurity.Control.off, .required, .implicit] {

@@ -44,6 +44,9 @@ struct FTPLoginMachine: Sendable {
     /// Whether the login waits for the greeting, before which a server may send preliminary replies.
     var awaitsGreeting: Bool { step == .greeting }
 
+    /// Whether the greeting is outstanding on a connection on which TLS was begun only because the server was silent.
+    var supposesTLS: Bool { awaitsGreeting && isSecure && options.control != .implicit }
+
     /// The reply that the login waits for, for messages.
     var awaitedReply: String {
         switch step {

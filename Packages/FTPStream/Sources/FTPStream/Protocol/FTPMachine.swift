@@ -158,6 +158,18 @@ struct FTPMachine: Sendable {
     /// TLS begins before the greeting, since the server expects it from the first byte.
     mutating func beginsWithTLS() { login.beginsWithTLS() }
 
+    /// Whether a handshake failed because the server greets in plaintext, only late: TLS was begun because of its silence, and it
+    /// answered with a reply of FTP. The right session is then a new one with AUTH TLS; this one has sent no command.
+    ///
+    /// - Parameter failure: the failure of the handshake.
+    func hasGreetedLate(_ failure: StreamError) -> Bool {
+        guard phase == .login, login.supposesTLS, failure.sentence.key == "tls.notTLS" else { return false }
+        // The answer is described if it is 220, and quoted otherwise, such as “421 Too many connections”.
+        let answer = failure.sentence.arguments.last ?? ""
+        let code = answer.dropFirst().utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return answer == "the greeting of an FTP or mail server" || (answer.hasPrefix("“") && code.count == 3)
+    }
+
     mutating func didStartTLS() throws(FTPError) -> Action { finishLogin(try login.didStartTLS()) }
 
     mutating func didEndTLS() -> Action { finishLogin(login.didEndTLS()) }

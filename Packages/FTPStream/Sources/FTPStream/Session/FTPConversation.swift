@@ -30,9 +30,12 @@ struct FTPConversation: Sendable {
     private let job: FTPJob
     private let settings: FTPSettings
     private let loop: EventLoop
+    private let silence: Duration
     private let key: FTPSessionKey
     private var phase = Phase.idle
     private var needsNewSession = false
+    /// Whether the server has greeted in plaintext, so that its silence has no meaning.
+    private var isKnownToGreet = false
     /// When silence means that the server expects TLS from the first byte; nil if it cannot mean that, or TLS has begun.
     private var silenceEnd: (instant: Moment, timer: LoopTimer)?
 
@@ -66,10 +69,12 @@ struct FTPConversation: Sendable {
     /// The log of the connections, suspended under that lock; nil without a logger.
     let log: DeferredLog?
 
-    /// - Parameter onKeepAlive: called when ``sendKeepAlive()`` is due.
+    /// - Parameters:
+    ///   - silence: the silence that means that the server expects TLS from the first byte.
+    ///   - onKeepAlive: called when ``sendKeepAlive()`` is due.
     init(
         _ location: FTPLocation, _ job: FTPJob, _ settings: FTPSettings, loop: EventLoop,
-        onKeepAlive: @escaping @Sendable () -> Void
+        silence: Duration = FTPTimeLimits.silence, onKeepAlive: @escaping @Sendable () -> Void
     ) throws(StreamError) {
         self.location = location
         self.job = job
@@ -78,6 +83,7 @@ struct FTPConversation: Sendable {
         log?.install(in: &settings.properties)
         self.settings = settings
         self.loop = loop
+        self.silence = silence
         waitPoint = WaitPoint(loop: loop)
         timerTarget = FTPTimerTarget(waitPoint, onKeepAlive: onKeepAlive)
         key = try StreamError.converting { () throws(FTPError) in try settings.key(for: location, loop: loop) }
@@ -180,7 +186,8 @@ struct FTPConversation: Sendable {
             phase = .performing(control.machine.begin())
         }
         startReplyTimer()
-        let mayExpectTLS = location.isSecure && settings.security == nil && key.login.control == .required
+        let mayExpectTLS =
+            location.isSecure && settings.security == nil && key.login.control == .required && !isKnownToGreet
         if mayExpectTLS, control?.machine.awaitsPlainGreeting == true { startSilenceTimer() }
     }
 
@@ -205,7 +212,8 @@ struct FTPConversation: Sendable {
             })
     }
 
-    /// Repeats the job on a new session if `error` shows that a kept session was dead, which only its use reveals.
+    /// Repeats the job on a new session if `error` shows that a kept session was dead, which only its use reveals, or that TLS was
+    /// begun too early.
     ///
     /// - Returns: Whether the job is repeated. Otherwise the session is released.
     private mutating func retryOnNewSession(after error: StreamError) throws(StreamError) -> Bool {
@@ -213,7 +221,10 @@ struct FTPConversation: Sendable {
         let isLost =
             (error.underlying as? FTPError).map { $0.code == .connectionLost }
             ?? (error.domain == .posix && error.code != 110)
-        if let control, control.isReused, control.machine.lastReply == nil, isLost, !needsNewSession {
+        let wasDead = isLost && !needsNewSession && control?.isReused == true && control?.machine.lastReply == nil
+        let hasGreetedLate = !isKnownToGreet && control?.machine.hasGreetedLate(error) == true
+        if let control, wasDead || hasGreetedLate {
+            isKnownToGreet = isKnownToGreet || hasGreetedLate
             deferred.add(.end(control))
             closeData()
             self.control = nil
@@ -405,7 +416,7 @@ struct FTPConversation: Sendable {
     }
 
     private mutating func startSilenceTimer() {
-        let instant = Moment.now + FTPTimeLimits.silence
+        let instant = Moment.now + silence
         silenceEnd = (instant, loop.schedule(at: instant) { [timerTarget] in timerTarget.endWait() })
     }
 

@@ -176,7 +176,8 @@ public enum FTPTimeLimits {
     public static let reply = Duration.seconds(60)
 
     /// The silence of an `ftps` server on another port than 990 that means it expects TLS from the first byte: 5 s. Without it, the
-    /// server greets in plaintext, and AUTH TLS follows.
+    /// server greets in plaintext, and AUTH TLS follows. If it answers TLS with a late greeting, the session begins again, with AUTH
+    /// TLS.
     public static let silence = Duration.seconds(5)
 
     /// The default of `ftpKeepAlive`: 60 s.
