@@ -59,7 +59,7 @@ struct ConnectCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Upgrade to TLS as in this protocol: \(ConnectCommand.protocols).",
-            valueName: "PROTOCOL"))
+            valueName: "PROTOCOL"), completion: .list(StartTLSProtocol.allCases.map(\.rawValue)))
     var starttls: String?
 
     @Option(

@@ -67,10 +67,14 @@ struct ConnectionOptions: ParsableArguments {
             "Require this public key in the server's chain; if repeated, one of them.", valueName: "sha256//BASE64"))
     var pin: [String] = []
 
-    @Option(help: ArgumentHelp("Oldest TLS version to accept: 1.2 or 1.3.", valueName: "VERSION"))
+    @Option(
+        help: ArgumentHelp("Oldest TLS version to accept: 1.2 or 1.3.", valueName: "VERSION"),
+        completion: .list(["1.2", "1.3"]))
     var tlsMin: String?
 
-    @Option(help: ArgumentHelp("Newest TLS version to offer: 1.2 or 1.3.", valueName: "VERSION"))
+    @Option(
+        help: ArgumentHelp("Newest TLS version to offer: 1.2 or 1.3.", valueName: "VERSION"),
+        completion: .list(["1.2", "1.3"]))
     var tlsMax: String?
 
     @Option(

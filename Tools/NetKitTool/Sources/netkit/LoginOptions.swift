@@ -18,6 +18,9 @@ struct UserAndPassword {
 
 /// The options for logins to HTTP servers and proxies.
 struct LoginOptions: ParsableArguments {
+    /// The values of --auth that shells complete.
+    private static let schemes = ["any", "negotiate", "ntlm", "digest", "basic"]
+
     @Option(
         name: [.customShort("u"), .customLong("user")],
         help: ArgumentHelp(
@@ -28,7 +31,7 @@ struct LoginOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Allowed schemes, first choice first: any, or a list of negotiate,ntlm,digest,basic.",
-            valueName: "SCHEMES"))
+            valueName: "SCHEMES"), completion: .list(LoginOptions.schemes))
     var auth: String?
 
     @Option(
@@ -40,7 +43,7 @@ struct LoginOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Allowed schemes for proxies. Same values as --auth, which does not apply to proxies.", valueName: "SCHEMES"
-        ))
+        ), completion: .list(LoginOptions.schemes))
     var proxyAuth: String?
 
     @Option(

@@ -7,7 +7,8 @@ struct RequestOptions: ParsableArguments {
     @Option(
         name: [.customShort("X"), .customLong("method"), .customLong("request")],
         help: ArgumentHelp(
-            "The request method. Default: GET, POST with -d or -F, or PUT with -T.", valueName: "METHOD"))
+            "The request method. Default: GET, POST with -d or -F, or PUT with -T.", valueName: "METHOD"),
+        completion: .list(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]))
     var method: String?
 
     @Option(

@@ -31,7 +31,9 @@ struct ResolveCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The type of DNS record to query: A, AAAA, CAA, CNAME, DS, HTTPS, MX, NAPTR, NS, PTR, SOA, SRV, SVCB, TLSA, TXT, or "
                 + "TYPE and a number; repeatable, or separated by commas.",
-            valueName: "TYPE"))
+            valueName: "TYPE"),
+        completion: .list(
+            "A AAAA CAA CNAME DS HTTPS MX NAPTR NS PTR SOA SRV SVCB TLSA TXT".split(separator: " ").map(String.init)))
     var type: [String] = []
 
     @Option(help: ArgumentHelp("DNS server to query, instead of those in resolv.conf.", valueName: "ADDRESS[:PORT]"))
