@@ -116,12 +116,27 @@ struct GetCommand: AsyncParsableCommand {
                 throw ValidationError("--har and --report=html take one URL.")
             }
         }
+        try validateOmittedFields()
         for url in urls { try validate(url) }
         if urls.allSatisfy({ URL(string: $0)?.scheme?.lowercased() == "http" }), !request.followsRedirects {
             try connection.requireNoTLS("use https://, or add -L if the server redirects to it")
         }
         if !endpoint.directNames.isEmpty, !connection.proxy.isEmpty || connection.pac != nil {
             throw ValidationError("\(endpoint.directNames[0]) connects directly and cannot be combined with a proxy.")
+        }
+    }
+
+    /// Throws if -H omits a field that another option sends.
+    private func validateOmittedFields() throws {
+        let omitted = try request.omittedFields()
+        let senders: [(HTTPFieldName, String, Bool)] = [
+            (.contentType, "-F", !request.form.isEmpty), (.acceptEncoding, "--compressed", request.compressed),
+            (.cookie, "-b", !request.cookie.isEmpty), (.range, "--resume", resume),
+            (.authorization, "--bearer", login.bearer != nil), (.authorization, "-u", login.user != nil),
+            (.expect, "an upload from standard input", request.readsStandardInput),
+        ]
+        for (name, sender, isGiven) in senders where isGiven && omitted.contains(name) {
+            throw ValidationError("-H '\(name.canonicalName):' cannot be combined with \(sender), which sends it.")
         }
     }
 

@@ -14,7 +14,8 @@ struct RequestOptions: ParsableArguments {
     @Option(
         name: [.customShort("H"), .customLong("header")], parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
-            "Add a request header; repeatable. 'Name:' sends an empty value.", valueName: "NAME: VALUE"))
+            "Add a request header; repeatable. 'Name:' omits a header, also a default one, and 'Name;' sends it empty.",
+            valueName: "NAME: VALUE"))
     var headers: [String] = []
 
     @Option(
@@ -149,9 +150,12 @@ struct RequestOptions: ParsableArguments {
         return verb
     }
 
-    /// The name and value of one `-H`.
-    private func field(_ header: String) throws -> (HTTPFieldName, String) {
-        let parts = header.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    /// The name and value of one `-H`; without a value, the field is omitted.
+    private func field(_ header: String) throws -> (HTTPFieldName, String?) {
+        let isEmpty = !header.contains(":") && header.last == ";"
+        let parts =
+            isEmpty
+            ? [header.dropLast(), ""] : header.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { throw ValidationError("-H '\(header)' has no colon; use 'Name: value'.") }
         guard let name = HTTPFieldName(String(parts[0])) else {
             throw ValidationError("-H '\(header)': '\(parts[0])' is not a header name.")
@@ -162,7 +166,19 @@ struct RequestOptions: ParsableArguments {
         if [.contentLength, .transferEncoding, .connection].contains(name) {
             throw ValidationError("-H '\(header)': netkit determines \(name.canonicalName) itself.")
         }
-        return (name, parts[1].trimmingCharacters(in: .whitespaces))
+        if isEmpty, name == .userAgent {
+            throw ValidationError("-H '\(header)': User-Agent requires a value; 'User-Agent:' omits it.")
+        }
+        let value = parts[1].trimmingCharacters(in: .whitespaces)
+        return (name, value.isEmpty && !isEmpty ? nil : value)
+    }
+
+    /// The fields that -H omits.
+    func omittedFields() throws -> [HTTPFieldName] {
+        try headers.compactMap { header in
+            let (name, value) = try field(header)
+            return value == nil ? name : nil
+        }
     }
 
     /// The request for a URL, without its body.
@@ -170,20 +186,24 @@ struct RequestOptions: ParsableArguments {
         var request = try HTTPRequest(method: verb(), url: try target(url))
         for header in headers {
             let (name, value) = try field(header)
-            try request.fields.append(value, for: name)
+            if let value { try request.fields.append(value, for: name) }
         }
         if let userAgent { try request.fields.set(userAgent, for: .userAgent) }
-        if !request.fields.contains(.contentType), hasBody, form.isEmpty, upload == nil {
+        // An empty value omits the default one.
+        if omitted.contains(.userAgent) { try request.fields.set("", for: .userAgent) }
+        if !request.fields.contains(.contentType), !omitted.contains(.contentType), hasBody, form.isEmpty, upload == nil
+        {
             let type = jsonBody == nil ? "application/x-www-form-urlencoded" : "application/json"
             try request.fields.set(type, for: .contentType)
         }
-        if jsonBody != nil, !request.fields.contains(.accept) {
+        if jsonBody != nil, !request.fields.contains(.accept), !omitted.contains(.accept) {
             try request.fields.set("application/json", for: .accept)
         }
         return request
     }
 
     /// The body; nil for none.
+        let omitted = try omittedFields()
     ///
     /// - Parameter rate: the greatest number of bytes per second; nil for no limit. A form has none.
     func body(rate: Int64?) throws -> HTTPBody? {

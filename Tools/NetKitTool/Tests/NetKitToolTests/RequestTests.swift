@@ -58,6 +58,26 @@ import Testing
         #expect(end.hasSuffix("--") ? run.output.contains(end) : run.output.hasSuffix(end), "\(run.text)")
     }
 
+    @Test(
+        "-H 'Name:' omits a field, and -H 'Name;' sends it empty",
+        arguments: [
+            (["-H", "User-Agent:"], [], ["user-agent"]), (["-A", "x", "-H", "user-agent: "], [], ["user-agent"]),
+            (["-d", "a", "-H", "Content-Type:"], [], ["content-type"]),
+            (["--json-body", "1", "-H", "Accept:"], ["content-type: application/json"], ["accept"]),
+            (
+                ["-H", "X-A:", "-H", "X-B;", "-H", "X-C: c;", "-H", "Accept:"], ["x-b: ", "x-c: c;"], ["x-a", "accept"]
+            ),
+        ])
+    func omittedFields(_ options: [String], _ sent: [String], _ omitted: [String]) async throws {
+        let server = try Self.echo()
+        defer { server.stop() }
+        let run = try await Tool.run(["get"] + options + ["http://127.0.0.1:\(server.port)/"])
+        let lines = run.output.lowercased().split(separator: "\r\n").map(String.init)
+        #expect(run.status == 0 && lines.contains { $0.hasPrefix("host: ") }, "\(run.text)")
+        for line in sent { #expect(lines.contains(line), "\(line) in \(run.text)") }
+        for name in omitted { #expect(!lines.contains { $0.hasPrefix(name + ":") }, "\(name) in \(run.text)") }
+    }
+
     @Test func files() async throws {
         let server = try Self.echo()
         let folder = try Self.folder()
@@ -95,7 +115,11 @@ import Testing
             (["-G", "-d", "a=%4z"], "a percent sign in -d begins no escape"),
             (["-I", "-d", "x"], "--head sends no body"), (["-F", "a"], "-F 'a' is not a part of a form"),
             (["-F", "a=@f;size=1"], "'size=1' is neither type=TYPE nor filename=NAME"),
-            (["-H", "Host: x"], "use --connect-to"), (["--bearer", "x", "-u", "y"], "cannot be combined with -u"),
+            (["-H", "Host: x"], "use --connect-to"), (["-H", "X"], "has no colon"),
+            (["-H", ";"], "is not a header name"),
+            (["-H", "User-Agent;"], "'User-Agent:' omits it"), (["-H", "cookie:", "-b", "a=b"], "combined with -b"),
+            (["-F", "a=b", "-H", "Content-Type:"], "cannot be combined with -F"),
+            (["--bearer", "x", "-u", "y"], "cannot be combined with -u"),
             (["-J"], "-J requires -O."), (["-o", "a", "-o", "b"], "There are more -o than URLs."),
             (["--limit-rate", "0"], "--limit-rate must be"),
             (["--limit-rate", "9999999999999999999"], "--limit-rate must be"),

@@ -18,7 +18,7 @@ struct RequestPreparation {
         var isUsual = false
     }
 
-    /// The value of `User-Agent`, if the caller sets none.
+    /// The value of `User-Agent`, if the caller sets none. An empty value of the caller's omits the field.
     static var userAgent: StaticString { "NetKit/0.1" }
 
     /// Fields that only the stream can determine; the caller's own are replaced.
@@ -46,9 +46,11 @@ struct RequestPreparation {
 
         var head = Head(bytes: memory, bodyLength: length, expectsContinue: false)
         head.bytes.reserveCapacity(512)
+        let hasUserAgent = !isBare && request.fields.contains(.userAgent)
         let isPlain =
             request.version <= .http11
             && (isBare || !RequestPreparation.ownFields.contains { request.fields.contains($0) })
+            && !(hasUserAgent && request.fields[.userAgent] == "")
         if isPlain {
             request.serializeOpenHead(into: &head.bytes)
         } else {
@@ -62,7 +64,7 @@ struct RequestPreparation {
         }
         head.bytes.appendLines(upTo: 256 + RequestPreparation.hostLength(of: origin)) { lines in
             if endsWithHost { RequestPreparation.writeHost(of: origin, to: &lines) }
-            if isBare || !request.fields.contains(.userAgent) {
+            if !hasUserAgent {
                 lines.write("User-Agent: ")
                 lines.write(RequestPreparation.userAgent)
                 lines.write("\r\n")
@@ -138,6 +140,8 @@ struct RequestPreparation {
                 method: request.method, target: request.target, version: min(request.version, .http11))
             plain.fields = request.fields
             ownFields.forEach { plain.fields.remove($0) }
+            // The field has no empty value (RFC 9110 §10.1.5).
+            if plain.fields[.userAgent] == "" { plain.fields.remove(.userAgent) }
             return plain
         } catch {
             throw StreamError(error)

@@ -71,6 +71,15 @@ import Testing
                 + "Accept-Encoding: br\r\nConnection: close\r\n\r\n")
     }
 
+    /// An empty `User-Agent`, which would be invalid, stands for none.
+    @Test func noUserAgent() throws {
+        let text = try text(head(fields: [("user-agent", ""), ("X-A", "")]))
+        #expect(text == "GET /a?b HTTP/1.1\r\nHost: example.org\r\nX-A: \r\nConnection: close\r\n\r\n")
+        #expect(
+            try self.text(head(fields: [(.userAgent, "")]))
+                == "GET /a?b HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n")
+    }
+
     // Parity: HM-073
     @Test func theStreamsOwnFieldsAreReplaced() throws {
         let text = try text(
