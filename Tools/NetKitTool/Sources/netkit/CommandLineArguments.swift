@@ -9,7 +9,8 @@ enum CommandLineArguments {
     ]
     /// The long options whose value may begin with a hyphen.
     private static let optionsOfText: Set<String> = [
-        "--data", "--header", "--data-urlencode", "--json-body", "--form", "--write-out", "--user-agent", "--cookie",
+        "--data", "--data-binary", "--header", "--data-urlencode", "--json-body", "--form", "--write-out",
+        "--user-agent", "--cookie",
     ]
 
     /// Separates a short option from a value that is attached to it, as curl's users write: `-XPUT` becomes `-X PUT`.

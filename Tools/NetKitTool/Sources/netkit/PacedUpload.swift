@@ -1,24 +1,28 @@
 import Foundation
 import NetKit
 
-/// Uploads below a rate: a task moves the bytes from a source into a bound pair, with pauses.
+/// Uploads below a rate or without line ends: a task moves the bytes from a source into a bound pair.
 enum PacedUpload {
     /// The stream of a source at a rate.
     ///
     /// - Parameters:
-    ///   - rate: the greatest number of bytes per second.
+    ///   - rate: the greatest number of bytes per second; nil for no limit.
     ///   - source: the unopened source.
-    static func stream(_ rate: Int64, _ source: ReadStream) -> ReadStream {
-        let limit = RateLimit(rate: rate)
-        let pair = StreamPair.bound(bufferSize: limit.pieceSize)
-        Task { await move(source, to: pair.output, limit) }
+    ///   - omitsLineEnds: whether the bytes CR, LF and NUL are left out.
+    static func stream(_ rate: Int64?, _ source: ReadStream, omitsLineEnds: Bool = false) -> ReadStream {
+        if rate == nil, !omitsLineEnds { return source }
+        let limit = rate.map(RateLimit.init)
+        let pair = StreamPair.bound(bufferSize: limit?.pieceSize ?? ReadStream.chunkSize)
+        Task { await move(source, to: pair.output, limit, omitsLineEnds) }
         return pair.input
     }
 
-    private static func move(_ source: ReadStream, to output: WriteStream, _ limit: RateLimit) async {
+    private static func move(
+        _ source: ReadStream, to output: WriteStream, _ limit: RateLimit?, _ omitsLineEnds: Bool
+    ) async {
         var limit = limit
         let start = ContinuousClock.now
-        var buffer = [UInt8](repeating: 0, count: limit.pieceSize)
+        var buffer = [UInt8](repeating: 0, count: limit?.pieceSize ?? ReadStream.chunkSize)
         defer { source.close() }
         do throws(StreamError) {
             try source.open()
@@ -34,10 +38,12 @@ enum PacedUpload {
                 fail(error)
             }
             if count == 0 { break }
+            var piece = Array(buffer[..<count])
+            if omitsLineEnds { UploadSource.removeLineEnds(from: &piece) }
             // Fails once the load has closed the reader.
-            guard (try? await output.writeAll(Array(buffer[..<count]))) != nil else { return }
-            let pause = limit.pause(after: count, now: start.duration(to: .now) / .seconds(1))
-            if pause > .zero { try? await Task.sleep(for: pause) }
+            if !piece.isEmpty, (try? await output.writeAll(piece)) == nil { return }
+            let pause = limit?.pause(after: piece.count, now: start.duration(to: .now) / .seconds(1))
+            if let pause, pause > .zero { try? await Task.sleep(for: pause) }
         }
         output.close()
     }

@@ -24,14 +24,19 @@ struct RequestOptions: ParsableArguments {
     var userAgent: String?
 
     @Option(
-        name: [.customShort("d"), .customLong("data"), .customLong("data-binary")],
+        name: [.customShort("d"), .customLong("data")],
         parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
             """
-            The request body: text, @FILE for a file, or @- for standard input. Several texts are joined with &. Sent as \
-            application/x-www-form-urlencoded unless -H sets a Content-Type.
+            The request body: text, @FILE for a file without its line ends, or @- for standard input. Several texts are joined \
+            with &. Sent as application/x-www-form-urlencoded unless -H sets a Content-Type.
             """, valueName: "DATA"))
-    var data: [String] = []
+    var textData: [String] = []
+
+    @Option(
+        name: .customLong("data-binary"), parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("Like -d, with each byte of @FILE or @- as it is.", valueName: "DATA"))
+    var binaryData: [String] = []
 
     @Option(
         parsing: .unconditionalSingleValue,
@@ -93,11 +98,15 @@ struct RequestOptions: ParsableArguments {
         completion: .file())
     var cookieJar: String?
 
+    /// The values of -d or --data-binary.
+    private var data: [String] { binaryData.isEmpty ? textData : binaryData }
+
     /// The given options, none of which applies to FTP.
     var names: [String] {
         [
-            ("-X", method != nil), ("-H", !headers.isEmpty), ("-A", userAgent != nil), ("-d", !data.isEmpty),
-            ("--data-urlencode", !dataUrlencode.isEmpty), ("-G", sendsDataAsQuery),
+            ("-X", method != nil), ("-H", !headers.isEmpty), ("-A", userAgent != nil), ("-d", !textData.isEmpty),
+            ("--data-binary", !binaryData.isEmpty), ("--data-urlencode", !dataUrlencode.isEmpty),
+            ("-G", sendsDataAsQuery),
             ("--json-body", jsonBody != nil), ("-F", !form.isEmpty), ("-T", upload != nil),
             ("-L", followsRedirects), ("--head", head), ("--compressed", compressed), ("-b", !cookie.isEmpty),
             ("-c", cookieJar != nil),
@@ -112,10 +121,11 @@ struct RequestOptions: ParsableArguments {
     /// Whether the request has a body.
     var hasBody: Bool { !bodyOptions.isEmpty && !sendsDataAsQuery }
 
-    /// The given options that make a body; -d and --data-urlencode count as one.
+    /// The given options that make a body; --data-urlencode counts as the option whose texts it follows.
     private var bodyOptions: [String] {
         [
-            ("-d", !data.isEmpty || !dataUrlencode.isEmpty), ("--json-body", jsonBody != nil), ("-F", !form.isEmpty),
+            ("-d", !textData.isEmpty || (!dataUrlencode.isEmpty && binaryData.isEmpty)),
+            ("--data-binary", !binaryData.isEmpty), ("--json-body", jsonBody != nil), ("-F", !form.isEmpty),
             ("-T", upload != nil),
         ].filter(\.1).map(\.0)
     }
@@ -125,10 +135,12 @@ struct RequestOptions: ParsableArguments {
             throw ValidationError("\(bodyOptions.joined(separator: " and ")) cannot be combined.")
         }
         if data.count + dataUrlencode.count > 1, data.contains(where: { $0.hasPrefix("@") }) {
-            throw ValidationError("-d @FILE cannot be combined with another -d.")
+            throw ValidationError("\(bodyOptions[0]) @FILE cannot be combined with another -d.")
         }
         if sendsDataAsQuery {
-            if bodyOptions != ["-d"] { throw ValidationError("-G requires -d or --data-urlencode, and no other body.") }
+            if bodyOptions != ["-d"], bodyOptions != ["--data-binary"] {
+                throw ValidationError("-G requires -d or --data-urlencode, and no other body.")
+            }
             if data.contains("@-") { throw ValidationError("-G cannot be combined with -d @-.") }
             // A file is checked when it is sent.
             if !data.contains(where: { $0.hasPrefix("@") }) { try Self.checkEscapes(data.joined(separator: "&")) }
@@ -188,6 +200,7 @@ struct RequestOptions: ParsableArguments {
             let (name, value) = try field(header)
             if let value { try request.fields.append(value, for: name) }
         }
+        let omitted = try omittedFields()
         if let userAgent { try request.fields.set(userAgent, for: .userAgent) }
         // An empty value omits the default one.
         if omitted.contains(.userAgent) { try request.fields.set("", for: .userAgent) }
@@ -203,7 +216,6 @@ struct RequestOptions: ParsableArguments {
     }
 
     /// The body; nil for none.
-        let omitted = try omittedFields()
     ///
     /// - Parameter rate: the greatest number of bytes per second; nil for no limit. A form has none.
     func body(rate: Int64?) throws -> HTTPBody? {
@@ -215,13 +227,18 @@ struct RequestOptions: ParsableArguments {
             return .multipart(parts)
         }
         guard hasBody else { return nil }
-        if data.count == 1, dataUrlencode.isEmpty { return try Self.body(of: data[0], rate) }
+        if data.count == 1, dataUrlencode.isEmpty {
+            return try Self.body(of: data[0], rate, omitsLineEnds: binaryData.isEmpty)
+        }
         return Self.body(try texts().joined(separator: "&"), rate)
     }
 
     /// The body of a text, of `@FILE`, or of `@-`.
-    private static func body(of text: String, _ rate: Int64?) throws -> HTTPBody {
-        text.hasPrefix("@") ? try UploadSource(String(text.dropFirst())).body(rate: rate) : body(text, rate)
+    ///
+    /// - Parameter omitsLineEnds: whether the bytes CR, LF and NUL of a file or of standard input are left out.
+    private static func body(of text: String, _ rate: Int64?, omitsLineEnds: Bool = false) throws -> HTTPBody {
+        guard text.hasPrefix("@") else { return body(text, rate) }
+        return try UploadSource(String(text.dropFirst())).body(rate: rate, omitsLineEnds: omitsLineEnds)
     }
 
     private static func body(_ text: String, _ rate: Int64?) -> HTTPBody {
@@ -260,7 +277,10 @@ struct RequestOptions: ParsableArguments {
     /// The texts of -d and --data-urlencode, in this order.
     private func texts() throws -> [String] {
         let plain = try data.map { text in
-            text.hasPrefix("@") ? String(decoding: try Self.contents(String(text.dropFirst())), as: UTF8.self) : text
+            guard text.hasPrefix("@") else { return text }
+            var bytes = try Self.contents(String(text.dropFirst()))
+            if binaryData.isEmpty { UploadSource.removeLineEnds(from: &bytes) }
+            return String(decoding: bytes, as: UTF8.self)
         }
         return plain + (try dataUrlencode.map(Self.encoded))
     }

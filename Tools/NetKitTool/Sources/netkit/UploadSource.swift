@@ -38,12 +38,36 @@ struct UploadSource {
 
     /// The body of an HTTP request. A file can be sent again after a redirect or a login, a pipe cannot.
     ///
-    /// - Parameter rate: the greatest number of bytes per second; nil for no limit.
-    func body(rate: Int64? = nil) throws -> HTTPBody {
-        func paced(_ stream: ReadStream) -> ReadStream { rate.map { PacedUpload.stream($0, stream) } ?? stream }
-        guard isFile else { return .stream(once: paced(try stream())) }
+    /// - Parameters:
+    ///   - rate: the greatest number of bytes per second; nil for no limit.
+    ///   - omitsLineEnds: whether the bytes CR, LF and NUL are left out, as in a body of `-d`.
+    func body(rate: Int64? = nil, omitsLineEnds: Bool = false) throws -> HTTPBody {
+        guard isFile else {
+            return .stream(once: PacedUpload.stream(rate, try stream(), omitsLineEnds: omitsLineEnds))
+        }
+        let length = omitsLineEnds ? try length.map { _ in try lengthWithoutLineEnds() } : length
         return .stream(length: length) { [path] in
-            rate.map { PacedUpload.stream($0, ReadStream(path: path)) } ?? ReadStream(path: path)
+            PacedUpload.stream(rate, ReadStream(path: path), omitsLineEnds: omitsLineEnds)
+        }
+    }
+
+    /// Removes CR, LF and NUL.
+    static func removeLineEnds(from bytes: inout [UInt8]) {
+        bytes.removeAll { $0 == 0x0D || $0 == 0x0A || $0 == 0 }
+    }
+
+    /// The number of bytes of the file besides CR, LF and NUL.
+    private func lengthWithoutLineEnds() throws -> Int64 {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw UploadSource.failure(path) }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        var length: Int64 = 0
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            guard count >= 0 else { throw UploadSource.failure(path) }
+            if count == 0 { return length }
+            length += Int64(buffer[..<count].count { $0 != 0x0D && $0 != 0x0A && $0 != 0 })
         }
     }
 

@@ -142,7 +142,8 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         try Data("first\nsecond\n".utf8).write(to: folder.appendingPathComponent("in"))
         let run = try await Tool.run(
-            shell: "(dd bs=6 count=1 of=/dev/null 2>/dev/null; $netkit get -d @- http://127.0.0.1:\(server.port)/) "
+            shell:
+                "(dd bs=6 count=1 of=/dev/null 2>/dev/null; $netkit get --data-binary @- http://127.0.0.1:\(server.port)/) "
                 + "< \(folder.path)/in")
         #expect(run.status == 0, "\(run.text)")
         let received = try await server.finished().map(\.text).joined()

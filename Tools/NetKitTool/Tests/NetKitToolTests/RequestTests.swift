@@ -78,6 +78,36 @@ import Testing
         for name in omitted { #expect(!lines.contains { $0.hasPrefix(name + ":") }, "\(name) in \(run.text)") }
     }
 
+    /// As curl: -d leaves out the line ends of a file, --data-binary sends it as it is.
+    @Test func lineEndsOfFiles() async throws {
+        let server = try Self.echo()
+        let folder = try Self.folder()
+        defer {
+            server.stop()
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+        let (file, url) = (folder + "/file.txt", "http://127.0.0.1:\(server.port)")
+        try Data("a=1&\r\nb=2\n\0\n".utf8).write(to: URL(fileURLWithPath: file))
+        let text = try await Tool.run(["get", "-d", "@\(file)", url])
+        #expect(
+            text.output.contains("Content-Length: 7\r\n") && text.output.hasSuffix("\r\n\r\na=1&b=2"), "\(text.text)")
+        let paced = try await Tool.run(["get", "--limit-rate", "1M", "-d", "@\(file)", url])
+        #expect(paced.output.hasSuffix("\r\n\r\na=1&b=2"), "\(paced.text)")
+        let binary = try await Tool.run(["get", "--data-binary", "@\(file)", url])
+        #expect(binary.output.hasSuffix("\r\n\r\na=1&\r\nb=2\n\0\n"), "\(binary.text)")
+        for (option, end) in [("-d", "xy"), ("--data-binary", "x\ny\n")] {
+            let piped = try await Tool.run(shell: "printf 'x\\ny\\n' | $netkit get \(option) @- \(url)")
+            #expect(piped.output.hasSuffix("\r\n\r\n\(end)"), "\(piped.text)")
+        }
+        let query = try await Tool.run(["get", "-G", "-d", "@\(file)", "--data-urlencode", "c=3", url])
+        #expect(query.status == 64, "\(query.text)")
+        try Data("a=1&\r\nb=2\n".utf8).write(to: URL(fileURLWithPath: file))
+        let whole = try await Tool.run(["get", "-G", "-d", "@\(file)", url])
+        #expect(whole.output.hasPrefix("GET /?a=1&b=2 "), "\(whole.text)")
+        let values = try await Tool.run(["get", "--data-binary", "-x", "--data-binary", "y", url])
+        #expect(values.output.hasSuffix("\r\n\r\n-x&y"), "\(values.text)")
+    }
+
     @Test func files() async throws {
         let server = try Self.echo()
         let folder = try Self.folder()
@@ -111,6 +141,7 @@ import Testing
         "combinations without a meaning",
         arguments: [
             (["-T", "f", "-d", "x"], "-d and -T cannot be combined."), (["-G"], "-G requires -d"),
+            (["-d", "x", "--data-binary", "y"], "-d and --data-binary cannot be combined."),
             (["-G", "-d", "a=50%"], "a percent sign in -d begins no escape"),
             (["-G", "-d", "a=%4z"], "a percent sign in -d begins no escape"),
             (["-I", "-d", "x"], "--head sends no body"), (["-F", "a"], "-F 'a' is not a part of a form"),

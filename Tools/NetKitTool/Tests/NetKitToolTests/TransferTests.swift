@@ -136,7 +136,9 @@ import Testing
 
     @Test(
         "a pipe is uploaded in chunks",
-        arguments: ["echo hi | $netkit get -X PUT -d @- ", "echo hi | $netkit get -XPUT -d @/dev/stdin "])
+        arguments: [
+            "echo hi | $netkit get -X PUT --data-binary @- ", "echo hi | $netkit get -XPUT --data-binary @/dev/stdin ",
+        ])
     func uploadsAPipe(_ line: String) async throws {
         let server = try Self.receiver()
         let run = try await Tool.run(shell: "\(line) http://127.0.0.1:\(server.port)/")
@@ -148,7 +150,7 @@ import Testing
 
     @Test func aFileWithoutALengthIsUploaded() async throws {
         let server = try Self.receiver()
-        let run = try await Tool.run(["get", "-d", "@/proc/self/comm", "http://127.0.0.1:\(server.port)/"])
+        let run = try await Tool.run(["get", "--data-binary", "@/proc/self/comm", "http://127.0.0.1:\(server.port)/"])
         let received = try await received(server)
         #expect(run.status == 0 && received.contains("\r\nnetkit\n\r\n0\r\n\r\n"), "\(run.text) \(received)")
     }
