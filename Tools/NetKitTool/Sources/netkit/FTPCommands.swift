@@ -148,14 +148,18 @@ struct PutCommand: AsyncParsableCommand {
 
     @OptionGroup var tree: FTPTreeFlags
 
+    @OptionGroup var pace: PaceOptions
+
     @OptionGroup var target: FTPTarget
 
     func validate() throws {
         if !recursive { try tree.requireNone() }
+        if recursive, pace.limitRate != nil { throw ValidationError("--limit-rate cannot be combined with -r.") }
     }
 
     func run() async throws {
         try await target.run(url, ["file": file]) { client, path in
+            if let limit = pace.connectTimeout { try client.set(.openTimeout, to: .seconds(limit)) }
             var path = path
             if url.hasSuffix("/") {
                 if file == "-" { throw ValidationError("Standard input has no name: add one to the URL.") }
@@ -190,7 +194,7 @@ struct PutCommand: AsyncParsableCommand {
             Terminal.say("netkit: \(file) is already complete on the server.")
             return facts
         }
-        let bytes = try source.stream(from: offset)
+        let bytes = PacedUpload.stream(try pace.rate(), try source.stream(from: offset))
         defer { bytes.close() }
         try bytes.open()
         let stream = client.writer(path, offset: UInt64(offset))

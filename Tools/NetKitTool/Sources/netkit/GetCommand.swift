@@ -101,7 +101,7 @@ struct GetCommand: AsyncParsableCommand {
                 throw ValidationError("--resume cannot be combined with --no-clobber or -J.")
             }
         }
-        if limits.limitRate != nil, !request.form.isEmpty {
+        if limits.pace.limitRate != nil, !request.form.isEmpty {
             throw ValidationError("--limit-rate cannot be combined with -F.")
         }
         if let parallelMax {
@@ -287,7 +287,7 @@ struct GetCommand: AsyncParsableCommand {
         return HTTPTransfer.Settings(
             session: HTTPSession(configuration), proxies: proxies, login: login, prompt: prompt, output: output,
             writeOut: try output.writeOut.map(WriteOut.init),
-            stallTimeout: limits.stallTimeout.map { .seconds($0) }, rate: try limits.rate(),
+            stallTimeout: limits.stallTimeout.map { .seconds($0) }, rate: try limits.pace.rate(),
             drawsProgress: !parallel || urls.count == 1)
     }
 }

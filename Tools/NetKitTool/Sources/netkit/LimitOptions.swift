@@ -8,19 +8,13 @@ struct LimitOptions: ParsableArguments {
         help: ArgumentHelp("Give up after SECONDS in total, for each URL.", valueName: "SECONDS"))
     var timeout: Double?
 
-    @Option(help: ArgumentHelp("Give up if no connection is made in SECONDS. Default: 75.", valueName: "SECONDS"))
-    var connectTimeout: Double?
+    @OptionGroup var pace: PaceOptions
 
     @Option(
         help: ArgumentHelp(
             "Give up if nothing is received, or nothing can be sent, for SECONDS. Default: 75 for the response head.",
             valueName: "SECONDS"))
     var stallTimeout: Double?
-
-    @Option(
-        help: ArgumentHelp(
-            "Transfer at most BYTES per second, such as 500k or 2M, for each URL and direction.", valueName: "BYTES"))
-    var limitRate: String?
 
     @Option(
         help: ArgumentHelp(
@@ -31,16 +25,46 @@ struct LimitOptions: ParsableArguments {
     /// The given options that do not apply to FTP.
     var httpNames: [String] {
         [
-            ("--connect-timeout", connectTimeout != nil), ("--stall-timeout", stallTimeout != nil),
-            ("--limit-rate", limitRate != nil), ("--retry", retry != nil),
+            ("--connect-timeout", pace.connectTimeout != nil), ("--stall-timeout", stallTimeout != nil),
+            ("--limit-rate", pace.limitRate != nil), ("--retry", retry != nil),
         ].filter(\.1).map(\.0)
     }
 
     func validate() throws {
         try TimeLimit.check(timeout)
-        try TimeLimit.check(connectTimeout, of: "--connect-timeout")
         try TimeLimit.check(stallTimeout, of: "--stall-timeout")
         if let retry, !(0...1000).contains(retry) { throw ValidationError("--retry must be a number from 0 to 1000.") }
+    }
+
+    /// Sets the limits of a session.
+    func apply(to configuration: inout HTTPSession.Configuration) {
+        if let timeout {
+            configuration.totalTimeout = .seconds(timeout)
+            configuration.properties[.openTimeout] = .seconds(timeout)
+        }
+        if let connectTimeout = pace.connectTimeout {
+            configuration.properties[.openTimeout] = .seconds(min(connectTimeout, timeout ?? connectTimeout))
+        }
+        if let stallTimeout {
+            configuration.responseTimeout = .seconds(stallTimeout)
+            configuration.properties[.writeTimeout] = .seconds(stallTimeout)
+        }
+        if let retry { configuration.retries = RetryPolicy(limit: retry) }
+    }
+}
+
+/// The limits that `get` and `put` share: of the time to connect, and of the rate.
+struct PaceOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Give up if no connection is made in SECONDS. Default: 75.", valueName: "SECONDS"))
+    var connectTimeout: Double?
+
+    @Option(
+        help: ArgumentHelp(
+            "Transfer at most BYTES per second, such as 500k or 2M, for each URL and direction.", valueName: "BYTES"))
+    var limitRate: String?
+
+    func validate() throws {
+        try TimeLimit.check(connectTimeout, of: "--connect-timeout")
         _ = try rate()
     }
 
@@ -59,22 +83,6 @@ struct LimitOptions: ParsableArguments {
             throw ValidationError("--limit-rate must be a number of bytes from 1 to 1024G, also with k, M or G.")
         }
         return number * (unit ?? 1)
-    }
-
-    /// Sets the limits of a session.
-    func apply(to configuration: inout HTTPSession.Configuration) {
-        if let timeout {
-            configuration.totalTimeout = .seconds(timeout)
-            configuration.properties[.openTimeout] = .seconds(timeout)
-        }
-        if let connectTimeout {
-            configuration.properties[.openTimeout] = .seconds(min(connectTimeout, timeout ?? connectTimeout))
-        }
-        if let stallTimeout {
-            configuration.responseTimeout = .seconds(stallTimeout)
-            configuration.properties[.writeTimeout] = .seconds(stallTimeout)
-        }
-        if let retry { configuration.retries = RetryPolicy(limit: retry) }
     }
 }
 

@@ -108,6 +108,30 @@ struct FTPTests {
         #expect(run.output.contains("A URL with wildcards requires -O"), "\(run.text)")
     }
 
+    /// 20000 bytes at 40000 bytes per second.
+    @Test func anUploadBelowARate() async throws {
+        let run = try await run(
+            """
+            head -c 20000 /dev/zero >big
+            nk put --json --limit-rate 40000 big "${url}big"
+            nk ls -l "${url}big" | grep -o ' 20000 '
+            """)
+        let start = try #require(run.output.range(of: "\"seconds\":"))
+        let seconds = Double(run.output[start.upperBound...].prefix { $0.isNumber || $0 == "." })
+        #expect(seconds.map { $0 >= 0.4 } == true && run.output.hasSuffix(" 20000 \n"), "\(run.text)")
+    }
+
+    /// A proxy that accepts the connection and does not answer.
+    @Test func aLimitForConnecting() async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in try connection.readToEnd() }
+        defer { server.stop() }
+        let run = try await Tool.run([
+            "put", "--connect-timeout", "0.3", "-x", "socks5://127.0.0.1:\(server.port)", "-u", "a:b", "/etc/hosts",
+            "ftp://192.0.2.1/x",
+        ])
+        #expect(run.status == 28 && run.errors.contains("waiting for the proxy"), "\(run.text)")
+    }
+
     @Test func treesAreMadeAndRemoved() async throws {
         let run = try await run(
             """
@@ -126,6 +150,8 @@ struct FTPTests {
         (["put", "--delete", "/etc/hosts", "ftp://h.invalid/"], "--delete requires -r."),
         (["get", "-r", "--sessions", "65", "ftp://h.invalid/"], "--sessions must be a number from 1 to 64."),
         (["ls", "-h", "ftp://h.invalid/"], "-h requires -l"),
+        (["put", "-r", "--limit-rate", "1k", "/etc", "ftp://h.invalid/"], "--limit-rate cannot be combined with -r."),
+        (["put", "--connect-timeout", "0", "/etc/hosts", "ftp://h.invalid/"], "--connect-timeout must be a number"),
         (["mkdir", "ftp://h.invalid/a?b"], "Write %3F for a question mark"),
     ])
     func refusesOptions(_ arguments: [String], _ words: String) async throws {
