@@ -227,7 +227,7 @@ struct PutCommand: AsyncParsableCommand {
 /// `netkit ls`: lists a directory.
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ls", abstract: "Lists a directory on an FTP server, or the entries that match wildcards.",
+        commandName: "ls", abstract: "Lists a directory or file on an FTP server, or the entries that match wildcards.",
         discussion: """
             Examples:
               netkit ls ftp://ftp.example.org/pub/
@@ -237,7 +237,7 @@ struct ListCommand: AsyncParsableCommand {
             With -l, ? after a date marks a guessed year, and Z a time in UTC; other times are in the server's time zone.
             """, helpNames: .long)
 
-    @Argument(help: "The URL of the directory.")
+    @Argument(help: "The URL of the directory or file.")
     var url: String
 
     @Flag(name: .short, help: "Show kind, permissions, owner, size and date.")
@@ -260,7 +260,8 @@ struct ListCommand: AsyncParsableCommand {
                     match.entry.map { (match.path.description, $0) }
                 }
             } else {
-                entries = try await client.list(path).map { ($0.name, $0) }.sorted { $0.0 < $1.0 }
+                entries = try await ListCommand.list(path, client, isDirectory: url.hasSuffix("/"))
+                    .map { ($0.name, $0) }.sorted { $0.0 < $1.0 }
             }
             if target.json {
                 return ["entries": entries.map { ListCommand.facts($0.entry).merging(["name": $0.name]) { $1 } }]
@@ -282,6 +283,26 @@ struct ListCommand: AsyncParsableCommand {
                 )
             }
             return [:]
+        }
+    }
+
+    /// The entries of a directory, or the entry of a file, which many servers refuse to list: it is then found in its directory.
+    private static func list(
+        _ path: FTPPath, _ client: FTPClient, isDirectory: Bool
+    ) async throws(StreamError) -> [ListingEntry] {
+        do throws(StreamError) {
+            return try await client.list(path)
+        } catch {
+            let parts = path.bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            guard !isDirectory, error.domain == .ftp, [501, 550].contains(error.code), let name = parts.last,
+                !name.isEmpty
+            else { throw error }
+            let parent = FTPPath(bytes: Array(path.bytes.dropLast(name.count)))
+            let found = (try? await client.list(parent))?.filter {
+                $0.nameBytes == Array(name) && $0.kind != .directory
+            }
+            guard let found, !found.isEmpty else { throw error }
+            return found
         }
     }
 

@@ -108,6 +108,21 @@ struct FTPTests {
         #expect(run.output.contains("A URL with wildcards requires -O"), "\(run.text)")
     }
 
+    @Test func aFileIsListed() async throws {
+        let run = try await run(
+            """
+            nk put s/1.txt "${url}one.txt" && nk put s/2.txt "${url}two.txt"
+            nk ls "${url}one.txt"
+            nk ls -l "${url}two.txt" | grep -o '4 2.* two.txt' | wc -l
+            nk ls --json "${url}one.txt" | grep -c '"name":"one.txt"'
+            nk ls "${url}one.txt/"; echo $?
+            nk ls "${url}none.txt"; echo $?
+            """)
+        let lines = run.output.split(separator: "\n").map(String.init)
+        #expect(lines.first == "one.txt" && lines.count { $0 == "1" } == 2, "\(run.text)")
+        #expect(lines.count { $0 == "22" } == 2 && lines.count { $0 == "one.txt" } == 1, "\(run.text)")
+    }
+
     /// 20000 bytes at 40000 bytes per second.
     @Test func anUploadBelowARate() async throws {
         let run = try await run(
