@@ -27,7 +27,7 @@ struct ResolveTracer {
     /// The port of all servers of referrals, and of the root servers.
     var port: UInt16 = 53
     /// The longest wait for one server.
-    var patience = Duration.seconds(3)
+    var serverTimeout = Duration.seconds(3)
 
     /// Follows the referrals from the root to the answer.
     ///
@@ -60,6 +60,7 @@ struct ResolveTracer {
                 outcomes.append(Self.outcome(server, error, since: start))
             }
         }
+        if ContinuousClock.now >= deadline { throw ResolverError(.timedOut, name: ".", servers: outcomes) }
         throw ResolverError(.serverFailed, name: ".", detail: "no server names the root servers", servers: outcomes)
     }
 
@@ -131,7 +132,7 @@ struct ResolveTracer {
     private func exchange(
         _ query: DNSMessage, _ server: SocketAddress, _ type: SocketType
     ) async throws -> DNSMessage {
-        let end = min(deadline, .now + patience)
+        let end = min(deadline, .now + serverTimeout)
         let bytes = try query.wireForm()
         let isStream = type == .stream
         let length = isStream ? [UInt8(bytes.count >> 8), UInt8(bytes.count & 255)] : []

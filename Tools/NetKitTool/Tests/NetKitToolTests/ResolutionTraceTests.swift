@@ -165,7 +165,7 @@ import Testing
             configuration: try ResolverConfiguration(askingOnly: "127.0.0.1:\(server.port)"), usesTCPOnly: tcp,
             deadline: .now + .seconds(seconds))
         tracer.port = UInt16(server.port)
-        tracer.patience = .seconds(seconds)
+        tracer.serverTimeout = .seconds(seconds)
         var hops: [ResolveTracer.Hop] = []
         do throws(ResolverError) {
             try await tracer.run(DNSQuestion(Records.name("www.peers.test"), .a)) { hops.append($0) }
@@ -253,6 +253,7 @@ import Testing
             configuration: try ResolverConfiguration(askingOnly: "127.0.0.1:\(server.port)"), usesTCPOnly: false,
             deadline: .now + .seconds(60))
         tracer.port = UInt16(server.port)
+        tracer.serverTimeout = .seconds(60)
         var count = 0
         let question = DNSQuestion(Records.name(labels.joined(separator: ".")), .a)
         let failure = await #expect(throws: ResolverError.self) { try await tracer.run(question) { _ in count += 1 } }
