@@ -45,7 +45,8 @@ struct RequestPreparation {
         if let length, length < 0 { throw .negativeLength }
 
         var head = Head(bytes: memory, bodyLength: length, expectsContinue: false)
-        head.bytes.reserveCapacity(512)
+        // Memory of an earlier request suffices without a call.
+        if head.bytes.capacity < 512 { head.bytes.reserveCapacity(512) }
         let hasUserAgent = !isBare && request.fields.contains(.userAgent)
         let isPlain =
             request.version <= .http11
