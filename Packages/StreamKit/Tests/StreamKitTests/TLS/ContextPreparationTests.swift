@@ -96,7 +96,7 @@ import Testing
             _ = connection.readSome()
         }
         let (pair, others) = try await makePair(way, listener, proxy, client(name))
-        try pair.set(.openTimeout, to: .milliseconds(50))
+        try pair.set(.openTimeout, to: .seconds(1))
         let failure = try await error {
             try pair.open()
             if blocksThread {
@@ -127,7 +127,7 @@ import Testing
         let stuck = try (0..<3).map { _ in
             let pair = StreamPair(transport: TestWire.pair().0)
             try pair.set(.tls, to: client(name))
-            try pair.set(.openTimeout, to: .milliseconds(50))
+            try pair.set(.openTimeout, to: .seconds(1))
             return pair
         }
         for pair in stuck { #expect(await failure(of: pair) == .timedOut) }
