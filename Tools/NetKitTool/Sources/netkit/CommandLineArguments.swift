@@ -76,11 +76,10 @@ enum CommandLineArguments {
             if argument.hasPrefix("--") {
                 let name = argument.dropFirst(2).prefix { $0 != "=" }
                 guard let hasValue = known.long[String(name)] else {
-                    let advice = nearest(to: String(name), in: known.long.keys.sorted()).map {
-                        " Did you mean --\($0)?"
-                    }
-                    let hint = hint(for: "--\(name)", of: verb).map { " " + $0 }
-                    return "Unknown option --\(Terminal.shown(String(name))).\(hint ?? advice ?? "")"
+                    let hint =
+                        hint(for: "--\(name)", of: verb)
+                        ?? nearest(to: String(name), in: known.long.keys.sorted()).map { "Did you mean --\($0)?" }
+                    return "Unknown option --\(Terminal.shown(String(name))).\(hint.map { " " + $0 } ?? "")"
                 }
                 isValue = hasValue && !argument.contains("=")
             } else if argument.hasPrefix("-"), argument.count > 1 {
