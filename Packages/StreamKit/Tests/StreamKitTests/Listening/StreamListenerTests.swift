@@ -222,7 +222,7 @@ import Testing
         try await serving(
             listener {
                 $0.tls = tls
-                $0.handshakeTimeout = .milliseconds(300)
+                $0.handshakeTimeout = .seconds(3)
                 $0.onFailure = { error, _ in
                     #expect(error.isPOSIX(ETIMEDOUT))
                     failed.provide(())
@@ -302,8 +302,11 @@ import Testing
         }
         listener.stop()
         #expect(listener.isStopping && listener.addresses.isEmpty)
-        let refused = try open(port, host: host)
-        await #expect(throws: StreamError.self) { try await refused.output.opened() }
+        // The kernel may accept a connection until the loop closes the socket. It is not served.
+        let unserved = try open(port, host: host)
+        let answer = try? await exchange(unserved)
+        #expect(answer?.isEmpty != false)
+        unserved.close()
         isStopped.provide(())
         #expect(try await late.value == [4, 5])
         try await running.value
