@@ -50,4 +50,33 @@ import Testing
         #expect(client.pool.idleCount == 1)
         stream.close()
     }
+
+    /// How the program ends a download.
+    enum End: CaseIterable {
+        case completed, failed, closed, dropped
+    }
+
+    /// The conversation refers to the exchange, until it ends.
+    @Test(arguments: End.allCases) func anExchangeIsReleasedWithItsStream(_ end: End) async throws {
+        let server = try CommandServer { line in end == .failed && line.hasPrefix("RETR") ? "550 No." : nil }
+        let location = try FTPLocation(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/x")))
+        weak var exchange: FTPExchange?
+        do {
+            let transport = FTPExchange.reading(location.path, at: location, isASCII: false, loop: .shared)
+            exchange = transport
+            let stream = ReadStream(transport: transport)
+            try stream.set(.ftpKeepsConnection, to: false)
+            try stream.open()
+            do throws(StreamError) {
+                try await stream.opened()
+                #expect(end != .failed)
+            } catch {
+                #expect(end == .failed)
+            }
+            if end == .completed { while try await !stream.read(upTo: 4096).isEmpty {} }
+            if end == .closed { stream.close() }
+        }
+        // The loop releases the timers that were cancelled in its next turn.
+        while exchange != nil { await Task.yield() }
+    }
 }

@@ -55,6 +55,8 @@ struct FTPConversation: Sendable {
     private(set) var deadline: (instant: Moment, timer: LoopTimer)?
     /// The timer of the next NOOP.
     private var keepAliveTimer: LoopTimer?
+    /// Called when ``sendKeepAlive()`` is due; nil after ``close()``.
+    private var onKeepAlive: (@Sendable () -> Void)?
     /// Whether the job has begun: before, the session logs in.
     private var hasBegunJob = false
 
@@ -71,7 +73,7 @@ struct FTPConversation: Sendable {
 
     /// - Parameters:
     ///   - silence: the silence that means that the server expects TLS from the first byte.
-    ///   - onKeepAlive: called when ``sendKeepAlive()`` is due.
+    ///   - onKeepAlive: called when ``sendKeepAlive()`` is due; released by ``close()``.
     init(
         _ location: FTPLocation, _ job: FTPJob, _ settings: FTPSettings, loop: EventLoop,
         silence: Duration = FTPTimeLimits.silence, onKeepAlive: @escaping @Sendable () -> Void
@@ -85,11 +87,21 @@ struct FTPConversation: Sendable {
         self.loop = loop
         self.silence = silence
         waitPoint = WaitPoint(loop: loop)
-        timerTarget = FTPTimerTarget(waitPoint, onKeepAlive: onKeepAlive)
+        timerTarget = FTPTimerTarget(waitPoint)
+        self.onKeepAlive = onKeepAlive
         key = try StreamError.converting { () throws(FTPError) in try settings.key(for: location, loop: loop) }
     }
 
     private var pool: FTPSessionPool { settings.pool ?? .shared }
+
+    /// The data connection while bytes are transferred and nothing else is due: ``advance()`` would do nothing, and a read or
+    /// write would defer nothing.
+    var undisturbedData: StreamPair? {
+        guard case .transferring = phase, deadline == nil, silenceEnd == nil, log == nil, ahead.isEmpty else {
+            return nil
+        }
+        return data
+    }
 
     var isDone: Bool { if case .done = phase { true } else { false } }
 
@@ -150,6 +162,7 @@ struct FTPConversation: Sendable {
     mutating func close() {
         stopReplyTimer()
         stopKeepAlive()
+        onKeepAlive = nil
         let wasTransferring: Bool = if case .transferring = phase { true } else { false }
         closeData()
         updateInformation()
@@ -428,8 +441,8 @@ struct FTPConversation: Sendable {
     }
 
     private mutating func startKeepAlive() {
-        guard settings.keepAlive > .zero else { return }
-        keepAliveTimer = loop.schedule(at: .now + settings.keepAlive) { [timerTarget] in timerTarget.onKeepAlive() }
+        guard settings.keepAlive > .zero, let onKeepAlive else { return }
+        keepAliveTimer = loop.schedule(at: .now + settings.keepAlive, onKeepAlive)
     }
 
     private mutating func stopKeepAlive() {
@@ -449,11 +462,9 @@ struct FTPConversation: Sendable {
 /// What the timers of a conversation act on: the conversation itself is a value and cannot be referenced.
 private final class FTPTimerTarget: Sendable {
     let waitPoint: Locked<WaitPoint>
-    let onKeepAlive: @Sendable () -> Void
 
-    init(_ waitPoint: WaitPoint, onKeepAlive: @escaping @Sendable () -> Void) {
+    init(_ waitPoint: WaitPoint) {
         self.waitPoint = Locked(waitPoint)
-        self.onKeepAlive = onKeepAlive
     }
 
     /// Ends a wait at the current wait point; the waiter then checks the time limit.

@@ -13,19 +13,9 @@ final class FTPExchange: StreamTransport {
 
     private struct State {
         var settings: FTPSettings
-        var running: Running?
+        var conversation: FTPConversation?
         var failure: StreamError?
         var isClosed = false
-    }
-
-    /// The conversation on the heap, where it can be changed without being moved.
-    private final class Running: @unchecked Sendable {
-        // Unchecked: it is only accessed through the state, under the lock.
-        var conversation: FTPConversation
-
-        init(_ conversation: FTPConversation) {
-            self.conversation = conversation
-        }
     }
 
     let kind: StreamKind
@@ -49,7 +39,7 @@ final class FTPExchange: StreamTransport {
     }
 
     var waitPoint: WaitPoint {
-        state.withLock { $0.running?.conversation.waitPoint } ?? idlePoint
+        state.withLock { $0.conversation?.waitPoint } ?? idlePoint
     }
 
     func tryOpen() throws(StreamError) -> OpenAttempt {
@@ -63,7 +53,15 @@ final class FTPExchange: StreamTransport {
     // MARK: Downloads
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        try transfer { (conversation, data) throws(StreamError) in
+        let attempt = directly { (conversation, data) throws(StreamError) in
+            guard let count = try data.input.tryRead(into: &buffer) else {
+                conversation.waitForData(.reader)
+                return .wouldBlock(.readable)
+            }
+            return count > 0 ? .moved(count) : nil
+        }
+        if let attempt { return attempt }
+        return try transfer { (conversation, data) throws(StreamError) in
             let early = conversation.ahead.take(into: &buffer)
             if early > 0 { return .moved(early) }
             guard let count = try data.input.tryRead(into: &buffer) else {
@@ -93,7 +91,9 @@ final class FTPExchange: StreamTransport {
     // MARK: Uploads
 
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
-        try upload { (data) throws(StreamError) in try data.output.tryWrite(bytes).map(Attempt.moved) }
+        let attempt = directly { (_, data) throws(StreamError) in try data.output.tryWrite(bytes).map(Attempt.moved) }
+        if let attempt { return attempt }
+        return try upload { (data) throws(StreamError) in try data.output.tryWrite(bytes).map(Attempt.moved) }
     }
 
     func writability() throws(StreamError) -> Attempt {
@@ -101,7 +101,10 @@ final class FTPExchange: StreamTransport {
     }
 
     func tryFlush() throws(StreamError) -> Attempt {
-        try upload { (data) throws(StreamError) in try data.output.tryFlush() ? .ended : nil }
+        if let attempt = directly({ (_, data) throws(StreamError) in try data.output.tryFlush() ? .ended : nil }) {
+            return attempt
+        }
+        return try upload { (data) throws(StreamError) in try data.output.tryFlush() ? .ended : nil }
     }
 
     func tryFinish() throws(StreamError) -> Attempt {
@@ -126,6 +129,18 @@ final class FTPExchange: StreamTransport {
             }
             try conversation.finishTransfer(StreamError(posix: 32))  // EPIPE
             return nil
+        }
+    }
+
+    /// Performs `body` on the data connection if the transfer is running, which is so for almost every call and needs no step of
+    /// the conversation. Returns nil where ``transfer(_:)`` decides: `body` returned nil or failed, and will do so again.
+    @inline(__always)
+    private func directly(
+        _ body: (inout FTPConversation, StreamPair) throws(StreamError) -> Attempt?
+    ) -> Attempt? {
+        state.withLock { state in
+            guard let data = state.conversation?.undisturbedData else { return nil }
+            return (try? body(&state.conversation!, data)) ?? nil
         }
     }
 
@@ -154,7 +169,7 @@ final class FTPExchange: StreamTransport {
     /// Sends a NOOP on the control connection; called by a timer.
     private func sendKeepAlive() {
         use { state in
-            if !state.isClosed, state.failure == nil { state.running?.conversation.sendKeepAlive() }
+            if !state.isClosed, state.failure == nil { state.conversation?.sendKeepAlive() }
         }
     }
 
@@ -163,7 +178,7 @@ final class FTPExchange: StreamTransport {
     func close() {
         use { state in
             state.isClosed = true
-            state.running?.conversation.close()
+            state.conversation?.close()
         }
         idlePoint.signal([.readable, .writable])
     }
@@ -179,13 +194,11 @@ final class FTPExchange: StreamTransport {
             log?.resume()
         }
         return try state.withLock { (state) throws(Failure) in
-            state.running?.conversation.log?.suspend()
+            state.conversation?.log?.suspend()
             defer {
                 // The log of a conversation that has just been made is suspended from the start.
-                if let running = state.running {
-                    deferred = running.conversation.deferred.take()
-                    log = running.conversation.log
-                }
+                if let taken = state.conversation?.deferred.take() { deferred = taken }
+                log = state.conversation?.log
             }
             return try body(&state)
         }
@@ -199,19 +212,19 @@ final class FTPExchange: StreamTransport {
             if state.isClosed { throw .closed }
             if let failure = state.failure { throw failure }
             do throws(StreamError) {
-                if state.running == nil {
-                    let job = try plan(state.settings)
-                    state.running = Running(
-                        try FTPConversation(location, job, state.settings, loop: loop) { [weak self] in
-                            self?.sendKeepAlive()
-                        }
-                    )
+                if state.conversation == nil {
+                    // Closing the conversation releases this reference to self, and closing the stream does so. A weak one would
+                    // make each use of the exchange slower.
+                    state.conversation = try FTPConversation(
+                        location, try plan(state.settings), state.settings, loop: loop
+                    ) {
+                        self.sendKeepAlive()
+                    }
                 }
-                guard let running = state.running else { throw .closed }
-                return try body(&running.conversation)
+                return try body(&state.conversation!)
             } catch {
                 state.failure = error
-                state.running?.conversation.close()
+                state.conversation?.close()
                 throw error
             }
         }
@@ -223,7 +236,7 @@ final class FTPExchange: StreamTransport {
 extension FTPExchange {
     func property(named name: String) -> (any Sendable)? {
         state.withLock { state in
-            let conversation = state.running?.conversation
+            let conversation = state.conversation
             switch name {
             // Properties of the stream itself.
             case StreamProperty<Duration>.readTimeout.name, StreamProperty<Duration>.writeTimeout.name: return nil
@@ -251,7 +264,7 @@ extension FTPExchange {
         guard kind.properties.honours(name), !isStreams.contains(name) else { return false }
         try FTPSettings.check(value, named: name)
         return state.withLock { state in
-            guard state.running == nil else { return false }
+            guard state.conversation == nil else { return false }
             state.settings.set(value, named: name)
             return true
         }

@@ -77,6 +77,7 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
                 state.hasBegun = true
                 state.load.beginClock()
             }
+            state.watcher?.endRegistrationIfFired()
             do throws(StreamError) {
                 try state.load.checkTime()
                 state.load.block = nil
@@ -193,6 +194,10 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
         var deferred = withState { state in
             state.load.log.deferred?.suspend()
             let isBlocked = watch(&state)
+            // The watcher was registered just now: there is usually nothing to settle.
+            if isBlocked, state.load.log.deferred == nil, state.load.deferred.isEmpty, !state.wakesAfterwards {
+                return DeferredActions()
+            }
             var deferred = LoadWaitPoint.settle(&state, resuming: state.load.log.deferred)
             if !isBlocked { deferred.wakesWaiters = true }
             return deferred
@@ -329,6 +334,13 @@ private final class LoadWatcher: Watcher, @unchecked Sendable {
     var isRegistered: Bool {
         get { registered.load(ordering: .acquiring) }
         set { registered.store(newValue, ordering: .releasing) }
+    }
+
+    /// Ends the registration at a single point, which ended when the watcher fired there. Nothing has to be withdrawn.
+    func endRegistrationIfFired() {
+        guard !isRegistered, points.1 == nil else { return }
+        points.0 = nil
+        block = nil
     }
 
     /// Takes no lock: the signal may arrive while the load's lock is held.
