@@ -28,8 +28,9 @@ internal import Synchronization
 /// in `recv`) and signals both waiters. All state is in one atomic word; each waiter is another word.
 ///
 /// A subclass can represent work whose end callers wait for. A thread that blocks at the point can do the work itself meanwhile
-/// (``block(_:for:until:minding:)``); for a task or a callback, another thread must do it (``isAwaited()``).
-open class WaitPoint: @unchecked Sendable {
+/// (``block(_:for:until:minding:)``); for a task or a callback, another thread must do it (``isAwaited()``). A point is a
+/// ``Watcher``, too: one that watches another point forwards its next edge.
+open class WaitPoint: Watcher, @unchecked Sendable {
     // Unchecked only because an open class cannot be checked: all state here is atomic or immutable, and subclasses must
     // ensure that theirs is safe.
 
@@ -119,6 +120,11 @@ open class WaitPoint: @unchecked Sendable {
         defer { parker.returnToPool() }
         let (wake, index) = parker.block(for: [Readiness(self, half, for: interest)] + others, until: deadline)
         return index == 0 ? .here(wake) : .elsewhere(index - 1, wake)
+    }
+
+    /// Signals both directions: called at an edge of another point, where this one is registered as a watcher.
+    open override func fire() {
+        signal([.readable, .writable])
     }
 
     /// Called each time before a task or a callback waits at a point without a descriptor. Does nothing by default; a subclass

@@ -29,6 +29,17 @@ extension EventLoopsTests {
             }
         }
 
+        @Test func aPointThatWatchesAnotherForwardsOneEdge() {
+            let (source, point, watcher) = (WaitPoint(), WaitPoint(), CountingWatcher())
+            #expect(source.watch(.reader, for: .readable, with: point) == nil)
+            #expect(point.watch(.reader, for: .readable, with: watcher) == nil)
+            source.signal(.writable)
+            #expect(watcher.count == 0)
+            source.signal(.readable)
+            #expect(watcher.count == 1)
+            #expect(!source.unwatch(.reader, point), "a watcher fires once")
+        }
+
         @Test func aNewPointWithADescriptorIsQuiet() throws {
             let pair = try SocketPair()
             let point = WaitPoint(descriptor: pair.near, ownership: .owned)

@@ -12,9 +12,9 @@ internal import Synchronization
 ///   request's body is called, since each of these may run code that takes the lock. A step collects such work in
 ///   ``DeferredActions``, which are performed once the lock has been released.
 /// - No caller waits at a connection. Callers wait at this point, whose identity is known without the lock. While a task or a
-///   callback waits, a ``LoadWatcher`` is registered where the load is blocked and forwards the signal; a thread that waits
-///   borrows the connection instead. The watcher is registered and withdrawn under the lock, and withdrawn before the load gives
-///   up a connection. A connection that changes its owner therefore has no waiter.
+///   callback waits, the point itself is registered as a watcher where the load is blocked, and forwards the signal; a thread that
+///   waits borrows the connection instead. The point is registered and withdrawn under the lock, and withdrawn before the load
+///   gives up a connection. A connection that changes its owner therefore has no waiter.
 final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
     // Unchecked only as a subclass of WaitPoint: mutable state is behind a lock.
 
@@ -23,8 +23,10 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
         var hasBegun = false
         var failure: StreamError?
         var isClosed = false
-        /// Created for the first task or callback that waits.
-        var watcher: LoadWatcher?
+        /// The block for which the point is registered as a watcher.
+        var watchedBlock: HTTPLoad.Block?
+        /// Where the point was registered as a watcher; it may have fired at one of them since.
+        var watched: (WaitPoint.Readiness?, WaitPoint.Readiness?)
         /// Set when a waiter arrives while another thread uses the lent connection or the stream of the request's body. The
         /// waiter is woken afterwards.
         var wakesAfterwards = false
@@ -32,6 +34,8 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
         var timer: LoopTimer?
     }
 
+    /// Whether the point is registered as a watcher: from registration until it fires or is withdrawn.
+    private let isWatching = Atomic<Bool>(false)
     private let lock = Lock()
     /// Accessed only by ``withState(_:)``. Not in a ``Locked``, whose allocation every request would pay for.
     @exclusivity(unchecked) private var state: State
@@ -77,7 +81,11 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
                 state.hasBegun = true
                 state.load.beginClock()
             }
-            state.watcher?.endRegistrationIfFired()
+            // A registration at a single point ended when that point fired: nothing has to be withdrawn.
+            if state.watched.0 != nil, state.watched.1 == nil, !isWatching.load(ordering: .acquiring) {
+                state.watched.0 = nil
+                state.watchedBlock = nil
+            }
             do throws(StreamError) {
                 try state.load.checkTime()
                 state.load.block = nil
@@ -103,9 +111,11 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
             state.isClosed = true
             state.load.log.deferred?.suspend()
             state.load.close()
-            var deferred = LoadWaitPoint.settle(&state, resuming: state.load.log.deferred)
-            // The watcher refers to this point.
-            state.watcher = nil
+            var deferred = DeferredActions()
+            if LoadWaitPoint.hasWork(state) {
+                withdraw(&state)
+                deferred = settle(&state, resuming: state.load.log.deferred)
+            }
             deferred.wakesWaiters = true
             return deferred
         }
@@ -120,27 +130,27 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
     /// Whether a step has left work. Most leave none, and no caller waits.
     @inline(__always)
     private static func hasWork(_ state: borrowing State) -> Bool {
-        state.load.log.deferred != nil || !state.load.deferred.isEmpty || state.watcher?.points.0 != nil
+        state.load.log.deferred != nil || !state.load.deferred.isEmpty || state.watched.0 != nil
             || state.wakesAfterwards || state.timer != nil
     }
 
     /// Performs the work that a step has left.
     private func performWork() {
-        var deferred = withState { state in LoadWaitPoint.settle(&state, resuming: state.load.log.deferred) }
+        var deferred = withState { state in settle(&state, resuming: state.load.log.deferred) }
         perform(&deferred)
     }
 
-    /// Ends each use of the lock that may have changed the load. Withdraws the watcher if it is registered for a block that is
+    /// Ends each use of the lock that may have changed the load. Withdraws the point if it is registered for a block that is
     /// over, and returns the work to do without the lock.
     ///
     /// - Parameter log: the load's log, if it has been suspended.
-    private static func settle(_ state: inout State, resuming log: DeferredLog? = nil) -> DeferredActions {
+    private func settle(_ state: inout State, resuming log: DeferredLog? = nil) -> DeferredActions {
         var deferred = state.load.deferred.take()
         deferred.log = log
-        if let watcher = state.watcher, watcher.points.0 != nil,
-            state.load.isConnectionLent || !deferred.isEmpty || state.load.block != watcher.block
+        if state.watched.0 != nil,
+            state.load.isConnectionLent || !deferred.isEmpty || state.load.block != state.watchedBlock
         {
-            let isAwaited = watcher.isRegistered
+            let isAwaited = isWatching.load(ordering: .acquiring)
             withdraw(&state)
             if isAwaited, state.load.isConnectionLent {
                 state.wakesAfterwards = true
@@ -158,13 +168,12 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
         return deferred
     }
 
-    private static func withdraw(_ state: inout State) {
-        guard let watcher = state.watcher else { return }
-        watcher.points.0?.point.unwatch(.reader, watcher)
-        watcher.points.1?.point.unwatch(.reader, watcher)
-        watcher.isRegistered = false
-        watcher.points = (nil, nil)
-        watcher.block = nil
+    private func withdraw(_ state: inout State) {
+        state.watched.0?.point.unwatch(.reader, self)
+        state.watched.1?.point.unwatch(.reader, self)
+        isWatching.store(false, ordering: .releasing)
+        state.watched = (nil, nil)
+        state.watchedBlock = nil
     }
 
     @inline(__always)
@@ -182,30 +191,30 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
         fetch.run()
         var deferred = withState { state in
             state.load.endFetch()
-            return LoadWaitPoint.settle(&state)
+            return settle(&state)
         }
         perform(&deferred)
     }
 
     // MARK: Waiting
 
-    /// Registers the watcher where the load is blocked, since a task or a callback is about to wait at this point.
+    /// Registers the point as a watcher where the load is blocked, since a task or a callback is about to wait at this point.
     override func isAwaited() {
         var deferred = withState { state in
             state.load.log.deferred?.suspend()
             let isBlocked = watch(&state)
-            // The watcher was registered just now: there is usually nothing to settle.
+            // The point was registered just now: there is usually nothing to settle.
             if isBlocked, state.load.log.deferred == nil, state.load.deferred.isEmpty, !state.wakesAfterwards {
                 return DeferredActions()
             }
-            var deferred = LoadWaitPoint.settle(&state, resuming: state.load.log.deferred)
+            var deferred = settle(&state, resuming: state.load.log.deferred)
             if !isBlocked { deferred.wakesWaiters = true }
             return deferred
         }
         perform(&deferred)
     }
 
-    /// Registers the watcher. Returns false if there is no reason to wait.
+    /// Registers the point as a watcher. Returns false if there is no reason to wait.
     private func watch(_ state: inout State) -> Bool {
         if state.load.isConnectionLent || state.load.isFetching {
             state.wakesAfterwards = true
@@ -221,28 +230,26 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
             return true
         }
         setTimer(&state, block.deadline)
-        let watcher: LoadWatcher
-        if let made = state.watcher {
-            watcher = made
-            LoadWaitPoint.withdraw(&state)
-        } else {
-            watcher = LoadWatcher(self)
-            state.watcher = watcher
-        }
-        watcher.isRegistered = true
-        let points = state.load.waitPoints(of: block)
-        watcher.points = points
-        var wake = points.0.map { $0.point.watch(.reader, for: $0.interest, with: watcher) } ?? .ready
-        if wake == nil, let second = points.1 {
-            wake = second.point.watch(.reader, for: second.interest, with: watcher)
+        if state.watched.0 != nil { withdraw(&state) }
+        isWatching.store(true, ordering: .releasing)
+        state.watched = state.load.waitPoints(of: block)
+        var wake = state.watched.0.map { $0.point.watch(.reader, for: $0.interest, with: self) } ?? .ready
+        if wake == nil, let second = state.watched.1 {
+            wake = second.point.watch(.reader, for: second.interest, with: self)
         }
         guard let wake else {
-            watcher.block = block
+            state.watchedBlock = block
             return true
         }
-        LoadWaitPoint.withdraw(&state)
+        withdraw(&state)
         if case .failed(let number) = wake { LoadWaitPoint.fail(&state, StreamError(posix: number)) }
         return false
+    }
+
+    /// The load may proceed. Takes no lock: the signal may arrive while the load's lock is held.
+    override func fire() {
+        isWatching.store(false, ordering: .releasing)
+        super.fire()
     }
 
     private func setTimer(_ state: inout State, _ deadline: Moment?) {
@@ -275,7 +282,7 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
             let points = state.load.waitPoints(of: block)
             guard let first = points.0 else { return .unnecessary }
             state.load.isConnectionLent = true
-            deferred = LoadWaitPoint.settle(&state)
+            deferred = settle(&state)
             return .lent(block, first, points.1)
         }
         perform(&deferred)
@@ -308,45 +315,9 @@ final class LoadWaitPoint: WaitPoint, @unchecked Sendable {
     private func endLending() {
         var deferred = withState { state in
             state.load.isConnectionLent = false
-            return LoadWaitPoint.settle(&state)
+            return settle(&state)
         }
         perform(&deferred)
-    }
-}
-
-/// Forwards the signal of the point where a load is blocked to the tasks and callbacks that wait for the load.
-private final class LoadWatcher: Watcher, @unchecked Sendable {
-    // Unchecked: an atomic, a constant, and properties that only the point uses, under its lock.
-
-    private let point: LoadWaitPoint
-    private let registered = Atomic<Bool>(false)
-    /// The block for which the watcher is registered.
-    @exclusivity(unchecked) var block: HTTPLoad.Block?
-    /// The wait points where the watcher was registered; it may have fired at one of them since.
-    @exclusivity(unchecked) var points: (WaitPoint.Readiness?, WaitPoint.Readiness?)
-
-    init(_ point: LoadWaitPoint) {
-        self.point = point
-        super.init()
-    }
-
-    /// Whether the watcher is registered: from registration until it fires or is withdrawn.
-    var isRegistered: Bool {
-        get { registered.load(ordering: .acquiring) }
-        set { registered.store(newValue, ordering: .releasing) }
-    }
-
-    /// Ends the registration at a single point, which ended when the watcher fired there. Nothing has to be withdrawn.
-    func endRegistrationIfFired() {
-        guard !isRegistered, points.1 == nil else { return }
-        points.0 = nil
-        block = nil
-    }
-
-    /// Takes no lock: the signal may arrive while the load's lock is held.
-    override func fire() {
-        isRegistered = false
-        point.signal([.readable, .writable])
     }
 }
 
