@@ -33,14 +33,18 @@ let rows: [Row] = [
     Row("StreamKit", .system, "COpenSSL", apt: ["libssl-dev"]),
     Row("StreamKit", .shim, "CProxyScript"),
     Row("StreamKit", .shim, "CSockets"),
-    Row("StreamKit", .library, "StreamKit", ["COpenSSL", "CProxyScript", "CSockets", "EventLoops", "HostResolver"]),
+    Row("StreamKit", .part, "StreamCore", ["EventLoops", "HostResolver"]),
+    Row("StreamKit", .part, "StreamTLS", ["COpenSSL", "StreamCore", "EventLoops", "HostResolver"]),
+    Row(
+        "StreamKit", .library, "StreamKit",
+        ["CProxyScript", "CSockets", "StreamCore", "StreamTLS", "EventLoops", "HostResolver"]),
     Row("StreamKit", .library, "StreamKitFoundation", ["StreamKit", "EventLoops", "HostResolver", "RunLoopDelivery"]),
     Row("StreamKit", .library, "StreamKitTesting", ["StreamKit", "EventLoops"]),
     Row(
         "StreamKit", .tests, "StreamKitTests",
         [
-            "COpenSSL", "CProxyScript", "StreamKit", "StreamKitTesting", "EventLoops", "RunLoopDelivery",
-            "HostResolver", "HostResolverTesting",
+            "COpenSSL", "CProxyScript", "StreamCore", "StreamKit", "StreamKitTesting", "StreamTLS", "EventLoops",
+            "RunLoopDelivery", "HostResolver", "HostResolverTesting",
         ]),
     Row(
         "StreamKit", .tests, "StreamKitFoundationTests",
@@ -118,7 +122,8 @@ let rows: [Row] = [
 ]
 
 struct Row {
-    enum Kind { case shim, system, library, tests }
+    /// A part is a Swift module without a product: a library of the same package exports it.
+    enum Kind { case shim, system, part, library, tests }
 
     let target: Target
     let isProduct: Bool
@@ -131,7 +136,7 @@ struct Row {
             switch kind {
             case .shim: .target(name: name, dependencies: dependencies, path: "\(folder)/Sources/\(name)")
             case .system: .systemLibrary(name: name, path: "\(folder)/Sources/\(name)", providers: [.apt(apt)])
-            case .library:
+            case .part, .library:
                 .target(
                     name: name, dependencies: dependencies, path: "\(folder)/Sources/\(name)", swiftSettings: settings)
             case .tests:

@@ -30,11 +30,30 @@ let package = Package(
         .target(name: "CProxyScript"),
         .target(name: "CSockets"),
         .target(
-            name: "StreamKit",
+            name: "StreamCore",
+            dependencies: [
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HostResolver", package: "HostResolver"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "StreamTLS",
             dependencies: [
                 "COpenSSL",
+                "StreamCore",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HostResolver", package: "HostResolver"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "StreamKit",
+            dependencies: [
                 "CProxyScript",
                 "CSockets",
+                "StreamCore",
+                "StreamTLS",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
@@ -61,8 +80,10 @@ let package = Package(
             dependencies: [
                 "COpenSSL",
                 "CProxyScript",
+                "StreamCore",
                 "StreamKit",
                 "StreamKitTesting",
+                "StreamTLS",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "RunLoopDelivery", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),

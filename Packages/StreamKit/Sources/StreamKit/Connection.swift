@@ -235,7 +235,7 @@ extension Connection {
             if pending.hasProperties, let configuration = withDetails({ $0.properties[.tls] }) {
                 return .continues(TransportOpening(of: transport, half: half, securedBy: configuration))
             }
-            if case .opened = try TransportOpening.tryOpen(transport) { return .opened(Engine(transport)) }
+            if case .opened = try TransportOpening.tryOpen(transport) { return .opened(.layer(transport)) }
             return .continues(TransportOpening(of: transport, half: half, securedBy: nil))
         }
     }
@@ -535,7 +535,7 @@ extension Connection {
         self.init(kind, point: point, properties) { (connection) throws(StreamError) in
             guard let kind = Syscalls.socketType(descriptor) else {
                 guard fcntl(descriptor, F_GETFD) >= 0 else { throw StreamError(posix: errno) }
-                return .opened(.other(DescriptorTransport(point)))
+                return .opened(.layer(DescriptorTransport(point)))
             }
             guard kind == CInt(SOCK_STREAM.rawValue) else { throw StreamError(posix: EPROTOTYPE, .notAStreamSocket) }
             let properties = connection.withDetails { $0.properties }
@@ -910,12 +910,6 @@ extension Sentence {
     fileprivate static let notAStreamSocket = Sentence(
         "adopt.notAStream",
         "The descriptor is not a stream socket (it may be a datagram socket); use Socket instead.")
-}
-
-extension StreamError {
-    static func refused(_ property: String, _ rule: String) -> StreamError {
-        StreamError(posix: 22, .propertyRefused(property, rule))  // EINVAL
-    }
 }
 
 // MARK: - One half

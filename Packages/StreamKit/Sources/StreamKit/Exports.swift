@@ -1,3 +1,3 @@
-// Their types stand in this package's API: one `import StreamKit` is enough.
-@_exported public import EventLoops
-@_exported public import HostResolver
+// The parts of this package: its users import StreamKit alone.
+@_exported public import StreamCore
+@_exported public import StreamTLS

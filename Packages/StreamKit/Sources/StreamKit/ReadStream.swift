@@ -208,13 +208,13 @@ extension ReadStream {
         let point = WaitPoint(loop: loop)
         self.init(
             Connection(.readMemory, point: point, only: .reader) { _ in
-                .opened(.other(MemorySource(bytes, point: point)))
+                .opened(.layer(MemorySource(bytes, point: point)))
             })
     }
 
     /// Makes a stream of memory that another module of this package provides, which opens at once.
     package convenience init(memory: any StreamTransport) {
-        self.init(Connection(.readMemory, point: memory.waitPoint, only: .reader) { _ in .opened(.other(memory)) })
+        self.init(Connection(.readMemory, point: memory.waitPoint, only: .reader) { _ in .opened(.layer(memory)) })
     }
 
     /// Makes a stream of the bytes of a file. The file is first accessed by `open()`, which fails if it does not exist.
@@ -225,7 +225,7 @@ extension ReadStream {
         self.init(
             Connection(.readFile, point: point, only: .reader) { (connection) throws(StreamError) in
                 let offset = connection.takeFileOffset()
-                return .opened(.other(try FileTransport(path: path, mode: .read, from: offset, point: point)))
+                return .opened(.layer(try FileTransport(path: path, mode: .read, from: offset, point: point)))
             })
     }
 

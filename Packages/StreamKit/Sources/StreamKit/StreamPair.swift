@@ -83,11 +83,11 @@ public struct StreamPair: Sendable {
         return StreamPair(
             input: ReadStream(
                 Connection(.boundInput, point: readingPoint, only: .reader) { _ in
-                    .opened(.other(PipeTransport(buffer, end: .reading)))
+                    .opened(.layer(PipeTransport(buffer, end: .reading)))
                 }),
             output: WriteStream(
                 Connection(.boundOutput, point: writingPoint, only: .writer) { _ in
-                    .opened(.other(PipeTransport(buffer, end: .writing)))
+                    .opened(.layer(PipeTransport(buffer, end: .writing)))
                 }))
     }
 

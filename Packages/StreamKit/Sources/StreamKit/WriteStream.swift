@@ -156,7 +156,7 @@ extension WriteStream {
                 let appends = connection.withDetails { $0.properties[.appendToFile] } ?? false
                 let offset = connection.takeFileOffset()
                 let mode: FileTransport.Mode = appends ? .append : offset == nil ? .truncate : .overwrite
-                return .opened(.other(try FileTransport(path: path, mode: mode, from: offset, point: point)))
+                return .opened(.layer(try FileTransport(path: path, mode: mode, from: offset, point: point)))
             })
         if append { connection.withDetails { $0.properties[.appendToFile] = true } }
     }
@@ -177,7 +177,7 @@ extension WriteStream {
         let point = WaitPoint(loop: loop)
         self.init(
             Connection(.writtenMemory, point: point, only: .writer) { _ in
-                .opened(.other(MemorySink(capacity: capacity, point: point)))
+                .opened(.layer(MemorySink(capacity: capacity, point: point)))
             })
     }
 

@@ -286,3 +286,22 @@ protocol OpeningWork: Sendable {
     /// Releases what was begun, because both halves have been closed. No call follows.
     mutating func abandon(_ connection: Connection)
 }
+
+// MARK: - Recording the report
+
+extension Connection {
+    func beginStep(_ kind: ConnectionReport.Kind) -> Int {
+        let now = Moment.now
+        return withDetails { $0.recorder.begin(kind, now: now) }
+    }
+
+    func endStep(_ step: Int, _ outcome: ConnectionReport.Outcome) {
+        let now = Moment.now
+        if withDetails({ $0.recorder.end(step, outcome, now: now) }) { logSteps([step]) }
+    }
+
+    func endAllSteps(_ outcome: ConnectionReport.Outcome) {
+        let now = Moment.now
+        logSteps(withDetails { $0.recorder.endAll(outcome, now: now) })
+    }
+}

@@ -81,7 +81,7 @@ struct StreamConnector: OpeningWork {
                     }
                     return try makeTLS(preparation.configuration, context, connection)
                 }
-                guard let tls else { return preparation.wait(until: plan.deadline) }
+                guard let tls else { return .wait(.init(points: [preparation.readiness], deadline: plan.deadline)) }
                 phase = .securing(tls, step: step)
             case .securing(let tls, let step):
                 let interest = try reporting(step, connection) { () throws(StreamError) -> Interest? in
@@ -93,7 +93,7 @@ struct StreamConnector: OpeningWork {
                 }
                 if let interest { return wait(for: interest, connection) }
                 connection.endStep(step, .succeeded(tls.summary))
-                phase = .open(.tls(tls))
+                phase = .open(.layer(tls))
             case .open(let engine):
                 // Stop watching: packets of a stream that is read by blocking calls must not wake the loop. An async
                 // wait registers the descriptor again.

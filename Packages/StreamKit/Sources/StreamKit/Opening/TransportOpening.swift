@@ -33,7 +33,7 @@ struct TransportOpening: OpeningWork {
         while true {
             if let securing {
                 guard let interest = try shakeHands(securing.tls, securing.step, connection) else {
-                    return .opened(.tls(securing.tls))
+                    return .opened(.layer(securing.tls))
                 }
                 return .wait(
                     .init(points: [.init(securing.tls.waitPoint, half, for: interest)], deadline: deadline ?? nil))
@@ -46,7 +46,7 @@ struct TransportOpening: OpeningWork {
                 return .wait(
                     .init(points: [.init(transport.waitPoint, half, for: interest)], deadline: deadline ?? nil))
             }
-            guard let configuration else { return .opened(Engine(transport)) }
+            guard let configuration else { return .opened(.layer(transport)) }
             if let step = try secure(configuration, connection) { return step }
         }
     }
@@ -73,15 +73,15 @@ struct TransportOpening: OpeningWork {
         if peer == nil, step == nil { step = connection.beginStep(.tls(configuration.peerName ?? name)) }
         do throws(StreamError) {
             guard let context = try context(for: configuration, step, connection) else {
-                return preparing?.context.wait(until: deadline ?? nil)
+                return preparing.map { .wait(.init(points: [$0.context.readiness], deadline: deadline ?? nil)) }
             }
             let port = transport.property(named: StreamProperty<UInt16>.remotePort.name) as? UInt16
             let tls =
                 if let peer {
-                    try TLSTransport(configuration, peer, over: .other(transport), context: context)
+                    try TLSTransport(configuration, peer, over: .layer(transport), context: context)
                 } else {
                     try TLSTransport(
-                        configuration, peerName: name, port: port, over: .other(transport), context: context)
+                        configuration, peerName: name, port: port, over: .layer(transport), context: context)
                 }
             connection.withDetails { $0.transport = tls }
             preparing = nil

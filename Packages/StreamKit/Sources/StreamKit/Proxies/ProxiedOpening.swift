@@ -131,7 +131,7 @@ struct ProxiedOpening: OpeningWork {
         let target = plan.route.hops.first.map { Endpoint.host($0.host, port: $0.port) } ?? endpoint
         let lower = Connection(to: target, own, toProxy: true, loop: connection.point.loop)
         connection.setAttempt(lower, at: now)
-        route = Route(plan: plan, connection: lower, deadline: deadline, engine: .other(lower))
+        route = Route(plan: plan, connection: lower, deadline: deadline, engine: .layer(lower))
         phase = .connecting
         // The next check of the connection sees an immediate failure.
         do throws(StreamError) {
@@ -240,7 +240,7 @@ struct ProxiedOpening: OpeningWork {
         let deadline = route?.deadline
         do throws(StreamError) {
             guard let context = try preparation.context(until: deadline) else {
-                return preparation.wait(until: deadline)
+                return .wait(.init(points: [preparation.readiness], deadline: deadline))
             }
             try beginHandshake(preparation.configuration, context, hop, step)
         } catch {
@@ -267,7 +267,7 @@ struct ProxiedOpening: OpeningWork {
             return nil
         }
         connection.endStep(step, .succeeded(tls.summary))
-        route?.engine = .tls(tls)
+        route?.engine = .layer(tls)
         if let hop { return try addLayer(for: hop, isSecured: true, connection) }
         return finish(connection)
     }
@@ -287,7 +287,7 @@ struct ProxiedOpening: OpeningWork {
             return nil
         }
         connection.endStep(step, .succeeded(tunnel.summary ?? ""))
-        if tunnel.hasSurplus { route?.engine = .other(tunnel) }
+        if tunnel.hasSurplus { route?.engine = .layer(tunnel) }
         return try addLayer(for: hop + 1, connection)
     }
 

@@ -227,3 +227,35 @@ extension StreamError {
         StreamError(posix: 71, sentence)  // EPROTO
     }
 }
+
+// MARK: - Messages
+
+extension Sentence {
+    fileprivate static func startTLSNotGreeted(_ kind: String, _ line: String) -> Sentence {
+        Sentence("startTLS.greeting", "Expected the %1 greeting, but the server sent “%2”.", kind, readable(line))
+    }
+
+    fileprivate static func startTLSRefused(_ kind: String, _ line: String) -> Sentence {
+        Sentence("startTLS.refused", "The %1 server refuses to start TLS: it answered “%2”.", kind, readable(line))
+    }
+
+    fileprivate static let startTLSNotOffered = Sentence(
+        "startTLS.offer", "The server does not offer STARTTLS, or an attacker on the path has removed the offer.")
+
+    fileprivate static let startTLSInjected = Sentence(
+        "startTLS.injected",
+        "Data arrived between the server's consent to TLS and the handshake: an attacker on the path may have inserted it."
+    )
+
+    fileprivate static let startTLSTooLong = Sentence(
+        "startTLS.long", "The server sent too much before TLS began.")
+
+    fileprivate static let startTLSEnded = Sentence(
+        "startTLS.ended", "The server closed the connection before TLS began.")
+
+    /// The first 80 characters of a server's line, with control characters replaced.
+    private static func readable(_ text: String) -> String {
+        let start = text.unicodeScalars.prefix(80).map { $0.properties.generalCategory == .control ? "?" : String($0) }
+        return start.joined() + (text.unicodeScalars.count > 80 ? "…" : "")
+    }
+}

@@ -64,7 +64,9 @@ extension StreamPair {
     ///   there is no TLS. The pair is unchanged.
     public init(afterTLSOf pair: StreamPair) throws(StreamError) {
         let secured = pair.input.connection
-        guard case .tls(let tls)? = secured.engine else { throw StreamError(posix: ENOTSUP) }
+        guard case .layer(let layer)? = secured.engine, let tls = layer as? TLSTransport else {
+            throw StreamError(posix: ENOTSUP)
+        }
         try tls.checkEnded()
         secured.takeOver()
         for half in [StreamHalf.reader, .writer] { secured.setClient(nil, half) }
@@ -109,7 +111,7 @@ extension Connection {
     ) throws(StreamError) {
         if let context = TLSContextCache.shared.existing(for: configuration) {
             let tls = try TLSTransport(
-                configuration, peerName: peerName, port: port, over: .other(plain), context: context)
+                configuration, peerName: peerName, port: port, over: .layer(plain), context: context)
             self.init(transport: tls, only: nil)
             return
         }
@@ -134,4 +136,9 @@ extension Connection {
         setLimit(properties[.readTimeout], .reader)
         setLimit(properties[.writeTimeout], .writer)
     }
+}
+
+extension Sentence {
+    fileprivate static let dataAfterCloseNotify = Sentence(
+        "tls.dataAfterFarewell", "The peer sent data over TLS after both sides agreed to end it.")
 }

@@ -11,7 +11,7 @@ import Testing
 
     private func tunnel(over wire: TestWire) throws -> TunnelTransport {
         let machine = try SOCKSProxy(host: "p").machine(for: try TunnelTarget(host: "192.0.2.7", port: 80))
-        return TunnelTransport(machine, over: .other(wire))
+        return TunnelTransport(machine, over: .layer(wire))
     }
 
     /// Opens the tunnel to a proxy that answers correctly, while bytes move.
@@ -108,7 +108,7 @@ import Testing
     @Test("a machine's surplus is read first")
     func surplus() throws {
         let (near, far) = TestWire.pair()
-        let tunnel = TunnelTransport(Greedy(), over: .other(near))
+        let tunnel = TunnelTransport(Greedy(), over: .layer(near))
         #expect(try tunnel.tryOpen() == .wouldBlock(.readable))
         let first = Array("ok.220 hel".utf8)
         #expect(try far.tryWrite(first.span.bytes) == .moved(first.count))
@@ -155,7 +155,7 @@ import Testing
             outcome.withLock { $0 = "at once" }
             done()
         }
-        let tunnel = TunnelTransport(Thoughtful(work: work, outcome: { outcome.withLock { $0 } }), over: .other(near))
+        let tunnel = TunnelTransport(Thoughtful(work: work, outcome: { outcome.withLock { $0 } }), over: .layer(near))
         if isLater {
             #expect(try tunnel.tryOpen() == .wouldBlock(.readable))
             #expect(tunnel.waitPoint !== near.waitPoint)

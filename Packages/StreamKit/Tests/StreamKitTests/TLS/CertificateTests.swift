@@ -2,6 +2,7 @@ import HostResolver
 import Testing
 
 @testable import StreamKit
+@testable import StreamTLS
 
 @Suite struct CertificateTests {
     // Parity: SK-099

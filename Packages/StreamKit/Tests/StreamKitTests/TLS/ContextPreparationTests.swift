@@ -4,6 +4,7 @@ import Glibc
 import Testing
 
 @testable import StreamKit
+@testable import StreamTLS
 
 /// Trusted certificates that cannot be read delay only the connections that need them, and those until their deadline.
 @Suite(.timeLimit(.minutes(1))) struct ContextPreparationTests {

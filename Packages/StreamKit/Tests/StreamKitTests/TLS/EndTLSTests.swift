@@ -2,6 +2,7 @@ internal import COpenSSL
 import Testing
 
 @testable import StreamKit
+@testable import StreamTLS
 
 /// Ending TLS before its connection.
 @Suite struct EndTLSTests {
@@ -136,10 +137,10 @@ import Testing
         var configuration = Self.authority.client
         configuration.returnsToPlain = true
         let (clientWire, serverWire) = TestWire.pair()
-        let client = try TLSTransport(configuration, peerName: "www.example.org", over: .other(clientWire))
+        let client = try TLSTransport(configuration, peerName: "www.example.org", over: .layer(clientWire))
         let context = try TLSContext(Self.authority.server)
         let peer = try TLSPeer(Self.authority.server, streamName: nil, port: nil)
-        let server = try TLSEndpoint(Self.authority.server, context, peer, over: .other(serverWire))
+        let server = try TLSEndpoint(Self.authority.server, context, peer, over: .layer(serverWire))
         var isOpen = (false, false)
         for _ in 0..<1000 where isOpen != (true, true) {
             isOpen = (try client.tryOpen() == .opened, try server.handshake() == .opened)

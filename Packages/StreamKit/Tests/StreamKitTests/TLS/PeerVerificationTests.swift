@@ -2,6 +2,7 @@ internal import EventLoops
 import Testing
 
 @testable import StreamKit
+@testable import StreamTLS
 
 /// Which peers are accepted, and the errors of the others.
 @Suite struct PeerVerificationTests {

@@ -3,6 +3,7 @@ import Glibc
 import Testing
 
 @testable import StreamKit
+@testable import StreamTLS
 
 /// Revoked certificates: lists in files, and stapled OCSP responses.
 @Suite struct RevocationTests {

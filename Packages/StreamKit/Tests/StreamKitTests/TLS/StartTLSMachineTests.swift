@@ -2,6 +2,7 @@ import EventLoops
 import Testing
 
 @testable import StreamKit
+@testable import StreamTLS
 
 /// The dialogues before TLS, whole, at every split and byte by byte.
 struct StartTLSMachineTests {

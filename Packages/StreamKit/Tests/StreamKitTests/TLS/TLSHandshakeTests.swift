@@ -2,6 +2,7 @@ internal import EventLoops
 import Testing
 
 @testable import StreamKit
+@testable import StreamTLS
 
 /// The results of handshakes, and their failures.
 @Suite struct TLSHandshakeTests {
@@ -119,7 +120,7 @@ import Testing
     ])
     func theAnswerOfAnotherProtocol(answer: String, said: String) throws {
         let (wire, peer) = TestWire.pair()
-        let client = try TLSTransport(Self.authority.client, peerName: "www.example.org", port: 80, over: .other(wire))
+        let client = try TLSTransport(Self.authority.client, peerName: "www.example.org", port: 80, over: .layer(wire))
         #expect(try client.tryOpen() == .wouldBlock(.readable))
         _ = try peer.write(Array(answer.utf8))
         let error = #expect(throws: StreamError.self) { try client.tryOpen() }
@@ -130,7 +131,7 @@ import Testing
 
     @Test func aRequestToATLSServer() throws {
         let (wire, peer) = TestWire.pair()
-        let server = try TLSTransport(Self.authority.server, peerName: nil, over: .other(wire))
+        let server = try TLSTransport(Self.authority.server, peerName: nil, over: .layer(wire))
         _ = try peer.write(Array("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n".utf8))
         let error = #expect(throws: StreamError.self) { try server.tryOpen() }
         #expect(error?.description.contains("a plain HTTP request") == true)
@@ -138,7 +139,7 @@ import Testing
 
     @Test func thePeerDisconnectsAtOnce() throws {
         let (wire, peer) = TestWire.pair()
-        let client = try TLSTransport(Self.authority.client, peerName: "www.example.org", over: .other(wire))
+        let client = try TLSTransport(Self.authority.client, peerName: "www.example.org", over: .layer(wire))
         #expect(try client.tryOpen() == .wouldBlock(.readable))
         peer.close()
         let error = #expect(throws: StreamError.self) { try client.tryOpen() }
@@ -151,7 +152,7 @@ import Testing
     @Test func randomBytesNeverDoMoreThanFail() throws {
         for seed in 0..<200 {
             let (wire, peer) = TestWire.pair()
-            let client = try TLSTransport(Self.authority.client, peerName: "www.example.org", over: .other(wire))
+            let client = try TLSTransport(Self.authority.client, peerName: "www.example.org", over: .layer(wire))
             _ = try client.tryOpen()
             var noise = pattern(400, seed: seed &* 7919)
             // Half of them begin like a handshake record, to pass the first check.
@@ -214,7 +215,7 @@ import Testing
             change(&configuration)
             let error = #expect(throws: StreamError.self) {
                 _ = try TLSTransport(
-                    configuration, peerName: name, over: .other(TestWire.pair().0), contexts: TLSContextCache())
+                    configuration, peerName: name, over: .layer(TestWire.pair().0), contexts: TLSContextCache())
             }
             return error?.tlsFailure
         }

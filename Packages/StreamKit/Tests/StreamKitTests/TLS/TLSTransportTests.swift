@@ -2,6 +2,7 @@ internal import EventLoops
 import Testing
 
 @testable import StreamKit
+@testable import StreamTLS
 
 /// Bytes, ends and faults over an open connection.
 @Suite struct TLSTransportTests {
@@ -223,8 +224,8 @@ import Testing
     @Test func tlsInTLS() throws {
         let outer = try openPair()
         let client = try TLSTransport(
-            Self.authority.client, peerName: "www.example.org", over: .tls(outer.client))
-        let server = try TLSTransport(Self.authority.server, peerName: nil, over: .tls(outer.server))
+            Self.authority.client, peerName: "www.example.org", over: .layer(outer.client))
+        let server = try TLSTransport(Self.authority.server, peerName: nil, over: .layer(outer.server))
         var isOpen = (false, false)
         for _ in 0..<1000 where isOpen != (true, true) {
             isOpen = (try client.tryOpen() == .opened, try server.tryOpen() == .opened)

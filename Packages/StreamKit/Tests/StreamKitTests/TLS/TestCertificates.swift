@@ -2,6 +2,7 @@ internal import COpenSSL
 internal import Glibc
 
 @testable import StreamKit
+@testable import StreamTLS
 
 /// Makes certificates, with any fault that a test needs.
 ///

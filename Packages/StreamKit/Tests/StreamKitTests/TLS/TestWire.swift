@@ -1,6 +1,7 @@
 internal import EventLoops
 
 @testable import StreamKit
+@testable import StreamTLS
 
 /// One end of a wire in memory, with faults on demand.
 final class TestWire: StreamTransport {
@@ -137,8 +138,8 @@ struct TLSPair {
     ) throws {
         (clientWire, serverWire) = TestWire.pair(capacity: capacity)
         self.client = try TLSTransport(
-            client, peerName: name, port: port, over: .other(clientWire), contexts: contexts)
-        self.server = try TLSTransport(server, peerName: nil, over: .other(serverWire), contexts: contexts)
+            client, peerName: name, port: port, over: .layer(clientWire), contexts: contexts)
+        self.server = try TLSTransport(server, peerName: nil, over: .layer(serverWire), contexts: contexts)
     }
 
     struct Stuck: Error {}

@@ -7,8 +7,8 @@ internal import EventLoops
 ///
 /// A write may be accepted as a whole although the lower transport takes only a part of it. The next call of any kind,
 /// or ``tryFlush()``, sends the rest of the encrypted record.
-final class TLSTransport: StreamTransport {
-    let lower: Engine
+package final class TLSTransport: StreamTransport {
+    package let lower: Engine
     private let endpoint: Locked<TLSEndpoint>
 
     /// Prepares a connection; ``tryOpen()`` performs the handshake. `lower` must be open by then.
@@ -19,7 +19,7 @@ final class TLSTransport: StreamTransport {
     ///   - route: the proxies of the connection.
     ///   - context: the context of the configuration.
     /// - Throws: ``TLSFailure/badConfiguration`` for a configuration that cannot work with any peer.
-    convenience init(
+    package convenience init(
         _ configuration: borrowing TLSConfiguration, peerName: String?, port: UInt16? = nil,
         through route: String? = nil, over lower: Engine, context: TLSContext
     ) throws(StreamError) {
@@ -28,7 +28,7 @@ final class TLSTransport: StreamTransport {
     }
 
     /// Prepares a connection to a peer that is known.
-    init(
+    package init(
         _ configuration: borrowing TLSConfiguration, _ peer: TLSPeer, over lower: Engine, context: TLSContext
     ) throws(StreamError) {
         self.lower = lower
@@ -36,7 +36,7 @@ final class TLSTransport: StreamTransport {
     }
 
     /// As above, with the context of a cache. May block, to read the trusted certificates.
-    convenience init(
+    package convenience init(
         _ configuration: borrowing TLSConfiguration, peerName: String?, port: UInt16? = nil,
         through route: String? = nil, over lower: Engine, contexts: TLSContextCache = .shared
     ) throws(StreamError) {
@@ -45,45 +45,49 @@ final class TLSTransport: StreamTransport {
             configuration, peerName: peerName, port: port, through: route, over: lower, context: context)
     }
 
-    var waitPoint: WaitPoint { lower.waitPoint }
+    package var waitPoint: WaitPoint { lower.waitPoint }
 
-    func tryOpen() throws(StreamError) -> OpenAttempt {
+    package func tryOpen() throws(StreamError) -> OpenAttempt {
         try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.handshake() }
     }
 
-    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+    package func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.read(into: &buffer) }
     }
 
-    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+    package func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        try tryRead(into: &buffer)
+    }
+
+    package func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.write(bytes) }
     }
 
-    func peek() throws(StreamError) -> Attempt {
+    package func peek() throws(StreamError) -> Attempt {
         try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.peek() }
     }
 
-    func writability() throws(StreamError) -> Attempt {
+    package func writability() throws(StreamError) -> Attempt {
         try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.writability() }
     }
 
     /// Sends the rest of earlier writes, here and in the lower transport. Returns `.ended` when nothing remains.
-    func tryFlush() throws(StreamError) -> Attempt {
+    package func tryFlush() throws(StreamError) -> Attempt {
         let interest = try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.flush() }
         if let interest { return .wouldBlock(interest) }
         return try lower.tryFlush()
     }
 
-    func tryFinish() throws(StreamError) -> Attempt {
+    package func tryFinish() throws(StreamError) -> Attempt {
         try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.finish() }
     }
 
     /// Throws unless TLS has ended in both directions, so that the following bytes of the lower transport are not TLS.
-    func checkEnded() throws(StreamError) {
+    package func checkEnded() throws(StreamError) {
         try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.checkEnded() }
     }
 
-    func close() {
+    package func close() {
         endpoint.withLock { $0.close() }
         lower.close()
     }
@@ -92,12 +96,12 @@ final class TLSTransport: StreamTransport {
     var information: TLSInformation? { endpoint.withLock { $0.information } }
 
     /// The result of the handshake in a few words, for reports.
-    var summary: String { endpoint.withLock { $0.summary } }
+    package var summary: String { endpoint.withLock { $0.summary } }
 
     /// The kind of the lower transport: TLS removes no property, and is in use already.
-    var kind: StreamKind { lower.kind }
+    package var kind: StreamKind { lower.kind }
 
-    func property(named name: String) -> (any Sendable)? {
+    package func property(named name: String) -> (any Sendable)? {
         switch name {
         case StreamProperty<TLSInformation>.tlsInformation.name:
             information
@@ -110,7 +114,7 @@ final class TLSTransport: StreamTransport {
         }
     }
 
-    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+    package func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
         try lower.setProperty(value, named: name)
     }
 }
@@ -194,15 +198,4 @@ private enum ChannelBinding {
         ERR_clear_error()
         return nil
     }
-}
-
-extension StreamProperty where Value == [UInt8] {
-    /// The channel binding `tls-server-end-point` (RFC 5929 §4), available once TLS is open: a hash of the server's
-    /// certificate.
-    public static var serverEndPointBinding: Self {
-        .init(setting: "StreamKit.serverEndPointBinding", access: .readOnly)
-    }
-
-    /// The channel binding `tls-exporter` (RFC 9266), available once TLS is open: a value that only the two ends know.
-    public static var exporterBinding: Self { .init(setting: "StreamKit.exporterBinding", access: .readOnly) }
 }

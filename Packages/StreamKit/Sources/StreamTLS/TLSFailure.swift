@@ -127,7 +127,7 @@ extension StreamError {
         domain == .ssl ? TLSFailure(rawValue: code) : nil
     }
 
-    init(_ failure: TLSFailure, _ sentence: Sentence, underlying: (any Error)? = nil) {
+    package init(_ failure: TLSFailure, _ sentence: Sentence, underlying: (any Error)? = nil) {
         self.init(domain: .ssl, code: failure.rawValue, sentence: sentence, underlying: underlying)
     }
 }

@@ -1,70 +1,6 @@
+internal import EventLoops
 internal import Glibc
 internal import HostResolver
-
-/// The catalogue of StreamKit's messages: what failed, where, and what to do.
-extension Sentence {
-    static let cancelled = Sentence("stream.cancelled", "The operation was cancelled.")
-    static let closed = Sentence("stream.closed", "The stream was closed on this side.")
-    static let busy = Sentence(
-        "stream.busy",
-        "Another call is in progress on this half of the stream: wait for it, or use one reader and one writer.")
-    static let timedOut = Sentence("stream.timedOut", "The operation timed out without progress.")
-    static let notOpen = Sentence("stream.notOpen", "The stream is not open; call open() first.")
-    static let alreadyOpened = Sentence(
-        "stream.alreadyOpened", "The stream has been opened before. A stream can be opened only once: make a new one.")
-
-    static func posix(_ number: Int32) -> Sentence {
-        Sentence("posix.\(number)", "System error: %1 (errno %2).", systemText(number), String(number))
-    }
-
-    static func fileNotOpened(_ path: String, _ number: Int32) -> Sentence {
-        Sentence("file.open", "The file %1 cannot be opened: %2.", path, systemText(number))
-    }
-
-    static func connectFailed(_ address: String, _ number: Int32) -> Sentence {
-        switch number {
-        case ECONNREFUSED:
-            Sentence("connect.refused", "The connection to %1 was refused: nothing is listening there.", address)
-        case ETIMEDOUT:
-            Sentence("connect.timedOut", "%1 did not answer within the time limit.", address)
-        case ENETUNREACH, EHOSTUNREACH:
-            Sentence("connect.unreachable", "There is no route to %1: %2.", address, systemText(number))
-        case ENOENT:
-            Sentence("connect.noSocket", "There is no socket at %1.", address)
-        default:
-            Sentence("connect.failed", "The connection to %1 failed: %2.", address, systemText(number))
-        }
-    }
-
-    static func connectionLost(_ number: Int32) -> Sentence {
-        Sentence("connection.lost", "The connection was lost: %1.", systemText(number))
-    }
-
-    static func openTimedOut(_ step: String) -> Sentence {
-        Sentence("open.timedOut", "Opening timed out while %1.", step)
-    }
-
-    static func nameNotResolved(_ name: String, _ reason: String) -> Sentence {
-        Sentence("resolve.failed", "The name %1 cannot be resolved: %2.", name, reason)
-    }
-
-    static func propertyRefused(_ name: String, _ rule: String) -> Sentence {
-        Sentence("property.refused", "The property %1 cannot be set: %2", name, rule)
-    }
-
-    static func propertyNotHonoured(_ name: String, _ kind: String) -> Sentence {
-        Sentence("property.notHonoured", "The property %1 cannot be set: %2 does not support it.", name, kind)
-    }
-
-    private static func systemText(_ number: Int32) -> String {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
-            guard let start = buffer.baseAddress, strerror_r(number, start, buffer.count) == 0 else {
-                return "error \(number)"
-            }
-            return String(cString: start)
-        }
-    }
-}
 
 /// The messages about sockets.
 extension Sentence {
@@ -141,7 +77,7 @@ extension Sentence {
         case (ENOENT, .unix), (ENOTDIR, .unix):
             return Sentence("bind.noDirectory", "The directory for the socket %1 does not exist.", text)
         default:
-            return Sentence("bind.failed", "The socket cannot be bound to %1: %2.", text, systemReason(number))
+            return Sentence("bind.failed", "The socket cannot be bound to %1: %2.", text, systemText(number))
         }
     }
 
@@ -159,24 +95,15 @@ extension Sentence {
                 "Sending to %1 is not permitted; a broadcast address requires the option .allowsBroadcast.",
                 text)
         default:
-            return Sentence("send.failed", "Sending to %1 failed: %2.", text, systemReason(number))
+            return Sentence("send.failed", "Sending to %1 failed: %2.", text, systemText(number))
         }
     }
 
     static func optionFailed(_ name: String, _ number: Int32) -> Sentence {
-        Sentence("option.failed", "The socket option %1 cannot be read or set: %2.", name, systemReason(number))
+        Sentence("option.failed", "The socket option %1 cannot be read or set: %2.", name, systemText(number))
     }
 
     static func noInterface(_ name: String) -> Sentence {
         Sentence("socket.noInterface", "This machine has no network interface named %1.", name)
-    }
-
-    private static func systemReason(_ number: Int32) -> String {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
-            guard let start = buffer.baseAddress, strerror_r(number, start, buffer.count) == 0 else {
-                return "error \(number)"
-            }
-            return String(cString: start)
-        }
     }
 }

@@ -285,7 +285,7 @@ public struct TLSVerifier: Sendable, Hashable {
         identity = IdentityBox(rule)
     }
 
-    func accepts(_ chain: [Certificate], name: String?) -> Bool {
+    package func accepts(_ chain: [Certificate], name: String?) -> Bool {
         identity.value(chain, name)
     }
 }
@@ -308,7 +308,7 @@ public struct TLSKeyLog: Sendable, Hashable {
         identity = IdentityBox(write)
     }
 
-    func write(_ line: String) {
+    package func write(_ line: String) {
         identity.value(line)
     }
 }

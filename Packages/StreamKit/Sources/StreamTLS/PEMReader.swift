@@ -81,7 +81,7 @@ enum PEMReader {
 }
 
 /// Owns a private key of OpenSSL, which wipes the key when it is freed.
-final class PrivateKey {
+package final class PrivateKey {
     private let pointer: OpaquePointer
 
     /// Takes ownership of one reference.

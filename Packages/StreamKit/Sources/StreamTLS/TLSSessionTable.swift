@@ -4,7 +4,7 @@ internal import COpenSSL
 ///
 /// The newest session comes first, because servers forget the oldest first. The numbers of peers and of sessions per
 /// peer, and the age of sessions, are bounded, because a server can send any number of sessions.
-struct TLSSessionTable<Session> {
+package struct TLSSessionTable<Session> {
     /// The connections to a peer that share sessions.
     enum Scope: Sendable, Hashable {
         /// Those to one port over one route; nil without a proxy.
@@ -15,7 +15,7 @@ struct TLSSessionTable<Session> {
 
     /// The peer of a session. A session does not record which trust verified the peer's name, so the table belongs to
     /// one configuration.
-    struct Key: Sendable, Hashable {
+    package struct Key: Sendable, Hashable {
         let peerName: String
         let indicatedName: String?
         let scope: Scope
@@ -93,7 +93,7 @@ struct TLSSessionTable<Session> {
 }
 
 /// Owns a session that can be resumed.
-final class TLSSession {
+package final class TLSSession {
     private let pointer: OpaquePointer
 
     /// Takes ownership of one reference.

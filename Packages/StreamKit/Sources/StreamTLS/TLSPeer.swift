@@ -1,13 +1,13 @@
 internal import HostResolver
 
 /// The peer of a connection: the subject of its certificate, the name for SNI, and the key of its sessions.
-struct TLSPeer: Sendable, Hashable {
+package struct TLSPeer: Sendable, Hashable {
     /// The name or address that the certificate must contain.
     enum Subject: Sendable, Hashable {
         case host(String)
         case address(String)
 
-        var text: String {
+        package var text: String {
             switch self {
             case .host(let name), .address(let name): name
             }
@@ -23,7 +23,7 @@ struct TLSPeer: Sendable, Hashable {
     private let port: UInt16?
 
     /// - Parameter route: the proxies of the connection. Connections over another route do not share its sessions.
-    init(
+    package init(
         _ configuration: borrowing TLSConfiguration, streamName: String?, port: UInt16?, through route: String? = nil
     ) throws(StreamError) {
         self.port = port
@@ -56,10 +56,10 @@ struct TLSPeer: Sendable, Hashable {
     }
 
     /// The name for messages about certificates.
-    var name: String { subject?.text ?? "the peer" }
+    package var name: String { subject?.text ?? "the peer" }
 
     /// The peer for messages about a connection, as the first word of a sentence.
-    var hostAndPort: String {
+    package var hostAndPort: String {
         guard let subject else { return "The peer" }
         return port.map { "\(subject.text) port \($0)" } ?? subject.text
     }

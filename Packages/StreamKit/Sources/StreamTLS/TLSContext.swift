@@ -7,9 +7,9 @@ internal import Glibc
 ///
 /// Keeping the sessions here is a matter of security: any difference in trust, verification or identity makes another
 /// configuration, hence another context, hence other sessions.
-final class TLSContext {
+package final class TLSContext {
     let pointer: OpaquePointer
-    let configuration: TLSConfiguration
+    package let configuration: TLSConfiguration
     /// False if the system's roots are requested and there are none.
     let hasRoots: Bool
     private let sessions = Locked(TLSSessionTable<TLSSession>())
@@ -20,7 +20,7 @@ final class TLSContext {
     private static let serverSessions = 1024
 
     /// - Parameter readsTrust: false to find the mistakes of a configuration without reading files. No peer is trusted then.
-    init(_ configuration: TLSConfiguration, readsTrust: Bool = true) throws(StreamError) {
+    package init(_ configuration: TLSConfiguration, readsTrust: Bool = true) throws(StreamError) {
         ERR_clear_error()
         let isServer = configuration.role == .server
         guard let context = SSL_CTX_new(isServer ? TLS_server_method() : TLS_client_method()) else {
@@ -44,7 +44,7 @@ final class TLSContext {
 
     // MARK: Sessions
 
-    func store(_ session: TLSSession, for key: TLSSessionTable<TLSSession>.Key) {
+    package func store(_ session: TLSSession, for key: TLSSessionTable<TLSSession>.Key) {
         guard session.isResumable else { return }
         sessions.withLock {
             $0.insert(
@@ -279,14 +279,14 @@ extension TLSContext {
 /// The contexts in use, one for each distinct configuration.
 ///
 /// Making a context reads the trust store. Doing that for each connection would add half to the cost of a handshake.
-final class TLSContextCache: Sendable {
+package final class TLSContextCache: Sendable {
     /// What a context depends on: the configuration without its settings for single connections, and the files that it
     /// names.
-    struct Key: Sendable, Hashable {
-        let configuration: TLSConfiguration
-        let files: [FileStamp?]
+    package struct Key: Sendable, Hashable {
+        package let configuration: TLSConfiguration
+        package let files: [FileStamp?]
 
-        init(_ configuration: TLSConfiguration, files: [FileStamp?]) {
+        package init(_ configuration: TLSConfiguration, files: [FileStamp?]) {
             self.files = files
             var shared = configuration
             shared.peerName = nil
@@ -298,7 +298,7 @@ final class TLSContextCache: Sendable {
         }
 
         /// The present state of the files that a configuration names.
-        static func files(of trust: TLSTrust) -> [FileStamp?] {
+        package static func files(of trust: TLSTrust) -> [FileStamp?] {
             var stamps = trust.includesSystemRoots ? SystemRoots.stamps() : []
             stamps.reserveCapacity(
                 stamps.count + trust.files.count + trust.directories.count + trust.revocationLists.count)
@@ -323,25 +323,25 @@ final class TLSContextCache: Sendable {
     }
 
     /// The cache of this process.
-    static let shared = TLSContextCache()
+    package static let shared = TLSContextCache()
 
     /// The maximum number of contexts kept. The least recently used one is dropped first; connections keep theirs
     /// alive.
-    let capacity: Int
+    package let capacity: Int
 
     /// The most recently used context comes first. It nearly always matches, and comparing two keys costs a fifth of
     /// hashing one.
     private let entries = Locked<[Entry]>([])
 
     /// Called before a context is made, on the thread that makes it, for tests.
-    let makeObservers = Locked<[@Sendable (TLSConfiguration) -> Void]>([])
+    package let makeObservers = Locked<[@Sendable (TLSConfiguration) -> Void]>([])
 
     init(capacity: Int = 32) {
         self.capacity = max(1, capacity)
     }
 
     /// Returns the context for a configuration, and makes it if there is none, which reads files.
-    func context(for configuration: TLSConfiguration) throws(StreamError) -> TLSContext {
+    package func context(for configuration: TLSConfiguration) throws(StreamError) -> TLSContext {
         let files = Key.files(of: configuration.trust)
         if let context = existing(for: configuration, files: files) { return context }
         let key = Key(configuration, files: files)
@@ -358,7 +358,7 @@ final class TLSContextCache: Sendable {
     }
 
     /// Returns the context for a configuration; nil if there is none, or the files that it was made of have changed.
-    func existing(for configuration: TLSConfiguration) -> TLSContext? {
+    package func existing(for configuration: TLSConfiguration) -> TLSContext? {
         existing(for: configuration, files: Key.files(of: configuration.trust))
     }
 

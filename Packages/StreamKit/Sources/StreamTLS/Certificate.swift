@@ -74,7 +74,7 @@ public struct Certificate: Sendable, Hashable {
         return try all(in: bytes, source: path)
     }
 
-    static func all(in bytes: [UInt8], source: String) throws(StreamError) -> [Certificate] {
+    package static func all(in bytes: [UInt8], source: String) throws(StreamError) -> [Certificate] {
         if bytes.first == 0x30, let handle = X509Handle(der: bytes) { return [Certificate(handle)] }
         let found = PEMReader.certificates(in: bytes)
         if found.isEmpty {
@@ -202,7 +202,7 @@ public enum CertificateName: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Returns the names of these kinds, or only those of one type (`GEN_EMAIL`, …). Names of other kinds are skipped.
-    static func all(of certificate: OpaquePointer, type: CInt? = nil) -> [CertificateName] {
+    package static func all(of certificate: OpaquePointer, type: CInt? = nil) -> [CertificateName] {
         guard let found = X509_get_ext_d2i(certificate, NID_subject_alt_name, nil, nil) else {
             ERR_clear_error()
             return []

@@ -69,25 +69,25 @@ public struct StreamProperty<Value: Sendable>: Sendable {
 
     @inlinable
     @inline(__always)
-    static func exactly<Other: Sendable>(_ other: Other) -> Value? {
+    package static func exactly<Other: Sendable>(_ other: Other) -> Value? {
         Other.self == Value.self ? unsafeBitCast(other, to: Value.self) : nil
     }
 
     /// The property without the type of its values.
     @usableFromInline
-    var key: StreamPropertyKey {
+    package var key: StreamPropertyKey {
         StreamPropertyKey(name: name, isReadOnly: access == .readOnly, isAlways: access == .always, isNote: isNote)
     }
 }
 
 /// A property without the type of its values.
 @usableFromInline
-struct StreamPropertyKey: Sendable {
-    let name: String
-    let isReadOnly: Bool
+package struct StreamPropertyKey: Sendable {
+    package let name: String
+    package let isReadOnly: Bool
     /// True if it may be set on an open stream.
-    let isAlways: Bool
-    let isNote: Bool
+    package let isAlways: Bool
+    package let isNote: Bool
 
     @usableFromInline
     init(name: String, isReadOnly: Bool, isAlways: Bool, isNote: Bool) {
@@ -140,7 +140,7 @@ public struct StreamProperties: Sendable {
     }
 
     /// Sets all values of `other`.
-    mutating func merge(_ other: StreamProperties) {
+    package mutating func merge(_ other: StreamProperties) {
         for entry in other.entries { set(entry.value, for: entry.key) }
     }
 
@@ -150,7 +150,7 @@ public struct StreamProperties: Sendable {
     }
 
     @usableFromInline
-    mutating func set(_ value: (any Sendable)?, for key: StreamPropertyKey) {
+    package mutating func set(_ value: (any Sendable)?, for key: StreamPropertyKey) {
         switch (index(of: key.name), value) {
         case (let index?, let value?): entries[index].value = value
         case (let index?, nil): entries.remove(at: index)
@@ -160,7 +160,7 @@ public struct StreamProperties: Sendable {
     }
 
     /// Calls `body` with each property that is set.
-    func forEach<Failure: Error>(
+    package func forEach<Failure: Error>(
         _ body: (StreamPropertyKey, any Sendable) throws(Failure) -> Void
     ) throws(Failure) {
         for entry in entries { try body(entry.key, entry.value) }

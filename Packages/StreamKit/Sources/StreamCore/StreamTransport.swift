@@ -106,9 +106,6 @@ extension StreamTransport {
     /// Does nothing.
     public func close() {}
 
-    /// The kind of a custom transport.
-    public var kind: StreamKind { .transport }
-
     /// Has no properties.
     public func property(named name: String) -> (any Sendable)? { nil }
 
@@ -130,7 +127,7 @@ public enum Attempt: Sendable, Hashable {
 
     /// The number of bytes transferred, 0 at the end; nil if the caller must wait.
     @inline(__always)
-    var count: Int? {
+    package var count: Int? {
         switch self {
         case .moved(let count): count
         case .ended: 0

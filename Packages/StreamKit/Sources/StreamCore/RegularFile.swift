@@ -1,16 +1,15 @@
-internal import COpenSSL
 internal import Glibc
 
 /// Reads small regular files, from any path.
 ///
 /// A path may lead to a FIFO, a device or a kernel file that blocks or never ends. None of them is opened, or read
 /// beyond a limit, so that a thread of the cooperative pool may call this.
-enum RegularFile {
+package enum RegularFile {
     /// Returns the whole file in one allocation, because growing an array would leave copies of secrets behind.
     ///
     /// - Throws: `EISDIR` for a directory, `EINVAL` for anything else that is not a regular file, `EFBIG` if it is larger than `limit`,
     ///   another `errno` if it cannot be opened or read.
-    static func read(_ path: String, limit: Int) throws(StreamError) -> [UInt8] {
+    package static func read(_ path: String, limit: Int) throws(StreamError) -> [UInt8] {
         // Before opening, which has side effects on devices; and again afterwards, because the path may lead elsewhere
         // by then.
         var status = stat()
@@ -56,22 +55,5 @@ enum RegularFile {
 extension Sentence {
     fileprivate static func fileNotRegular(_ path: String) -> Sentence {
         Sentence("file.notRegular", "%1 is not a regular file.", path)
-    }
-}
-
-/// Reads small files that may contain keys, without leaving copies of them in memory.
-enum SecretFile {
-    /// The largest file with certificates and keys, in bytes. The bundles of distributions have about 250 KiB.
-    static let most = 4 << 20
-
-    /// Returns the whole file. Pass the bytes to ``wipe(_:)`` after use.
-    static func read(_ path: String) throws(StreamError) -> [UInt8] {
-        try RegularFile.read(path, limit: most)
-    }
-
-    /// Overwrites the bytes, unless another array shares their storage.
-    static func wipe(_ bytes: inout [UInt8]) {
-        bytes.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
-        bytes = []
     }
 }

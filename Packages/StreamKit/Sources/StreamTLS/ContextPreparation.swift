@@ -5,8 +5,8 @@ internal import EventLoops
 /// Making a context reads the trusted certificates from files. On some systems that takes a tenth of a second, and a file may
 /// never end: a FIFO, or a file of a network file system that does not respond. Meanwhile the event loop does its other work, and
 /// the opening ends at its deadline.
-final class ContextPreparation: Sendable {
-    let configuration: TLSConfiguration
+package final class ContextPreparation: Sendable {
+    package let configuration: TLSConfiguration
     private let contexts: TLSContextCache
     private let readers: TrustReaders
     /// Signalled when there is a result.
@@ -18,7 +18,7 @@ final class ContextPreparation: Sendable {
     /// - Parameters:
     ///   - configuration: the configuration of the connection.
     ///   - loop: the loop of the connection.
-    init(
+    package init(
         _ configuration: TLSConfiguration, loop: EventLoop, in contexts: TLSContextCache = .shared,
         readers: TrustReaders = .shared
     ) {
@@ -29,25 +29,23 @@ final class ContextPreparation: Sendable {
         readers.run(self)
     }
 
-    /// Returns the context; nil if it is not ready, see ``wait(until:)``.
+    /// Returns the context; nil if it is not ready, see ``readiness``.
     ///
     /// - Parameter deadline: the end of the opening; nil for no limit.
     /// - Throws: ``TLSFailure/badConfiguration`` for a configuration that cannot work with any peer; `ETIMEDOUT` at the deadline;
     ///   `EAGAIN` if the system creates no thread.
-    func context(until deadline: Moment?) throws(StreamError) -> TLSContext? {
+    package func context(until deadline: Moment?) throws(StreamError) -> TLSContext? {
         if let result = result.withLock({ $0 }) { return try result.get() }
         guard let deadline, deadline <= .now else { return nil }
         abandon()
         throw StreamError(posix: 110, .openTimedOut("reading the trusted certificates"))  // ETIMEDOUT
     }
 
-    /// What an opening waits for while the context is not ready.
-    func wait(until deadline: Moment?) -> OpeningStep {
-        .wait(.init(points: [.init(point, .reader, for: .readable)], deadline: deadline))
-    }
+    /// What to watch while the context is not ready.
+    package var readiness: WaitPoint.Readiness { .init(point, .reader, for: .readable) }
 
     /// Withdraws the work, unless a thread has begun it.
-    func abandon() {
+    package func abandon() {
         readers.withdraw(self)
     }
 
@@ -65,7 +63,7 @@ final class ContextPreparation: Sendable {
 ///
 /// A set that cannot be read occupies one thread, however many connections need it, and connections with other sets are not held
 /// up. The number of threads bounds the sets that may be unreadable at the same time; with more, openings end at their deadlines.
-final class TrustReaders: Sendable {
+package final class TrustReaders: Sendable {
     /// The contexts for one set that no thread has begun to make.
     private struct Queue {
         var preparations: [ContextPreparation]

@@ -106,25 +106,6 @@ extension StreamProperty where Value == NetworkServiceType {
     public static var serviceType: Self { .init(setting: "StreamKit.serviceType", access: .beforeOpen) }
 }
 
-extension StreamProperty where Value == TLSConfiguration {
-    /// TLS on the connection, from the start. Default nil: no TLS.
-    ///
-    /// On a custom transport, TLS is added once the transport is open. The peer's name is that of the configuration,
-    /// otherwise the transport's ``remoteHostName``. HTTP streams use it only for `https` URLs. On FTP streams it
-    /// requires TLS, even for `ftp` URLs. Streams that cannot use TLS (files, memory, bound pairs, pipes, terminals,
-    /// streams of one direction) refuse the property.
-    ///
-    /// Replaces `kCFStreamPropertySSLSettings` and `kCFStreamPropertySocketSecurityLevel`.
-    public static var tls: Self { .init(setting: "StreamKit.tls", access: .beforeOpen) }
-}
-
-extension StreamProperty where Value == TLSInformation {
-    /// The result of the handshake: version, cipher, ALPN, the peer's certificates. Nil before it and without TLS.
-    ///
-    /// Replaces `kCFStreamPropertySSLPeerCertificates` and `kCFStreamPropertySSLPeerTrust`.
-    public static var tlsInformation: Self { .init(setting: "StreamKit.tlsInformation", access: .readOnly) }
-}
-
 extension StreamProperty where Value == ConnectionReport {
     /// The steps of opening, with times and outcomes; grows while the stream opens.
     public static var report: Self { .init(setting: "StreamKit.report", access: .readOnly) }
@@ -152,7 +133,7 @@ public enum NetworkServiceType: Sendable, Hashable, CaseIterable {
     case responsiveMedia
 
     /// The six bits of the DSCP: the upper part of the IPv4 TOS byte and the IPv6 traffic class byte.
-    var differentiatedServicesCodePoint: UInt8 {
+    package var differentiatedServicesCodePoint: UInt8 {
         switch self {
         case .standard: 0
         case .background: 8

@@ -150,7 +150,7 @@ extension Sentence {
         Sentence("tls.internal", "OpenSSL failed on this machine: %1.", reason)
     }
 
-    static func bytesBeforeHandshake(_ peer: String) -> Sentence {
+    package static func bytesBeforeHandshake(_ peer: String) -> Sentence {
         Sentence(
             "tls.bytesBefore",
             "%1 sent data between agreeing to TLS and the handshake; an attacker on the path may have inserted it.",
@@ -186,11 +186,11 @@ extension Sentence {
         Sentence("tls.badName", "“%1” cannot be a name in a certificate: %2", name, reason)
     }
 
-    static func serverWithoutIdentity() -> Sentence {
+    package static func serverWithoutIdentity() -> Sentence {
         Sentence("tls.noIdentity", "A TLS server needs a certificate and its private key: set the identity.")
     }
 
-    static var listenerWithoutTLS: Sentence {
+    package static var listenerWithoutTLS: Sentence {
         Sentence("tls.listenerWithoutTLS", "The listener was made without TLS, so its TLS cannot be replaced.")
     }
 
@@ -229,28 +229,9 @@ extension Sentence {
     }
 }
 
-// MARK: - STARTTLS and the end of TLS
+// MARK: - The end of TLS
 
 extension Sentence {
-    static func startTLSNotGreeted(_ kind: String, _ line: String) -> Sentence {
-        Sentence("startTLS.greeting", "Expected the %1 greeting, but the server sent “%2”.", kind, readable(line))
-    }
-
-    static func startTLSRefused(_ kind: String, _ line: String) -> Sentence {
-        Sentence("startTLS.refused", "The %1 server refuses to start TLS: it answered “%2”.", kind, readable(line))
-    }
-
-    static let startTLSNotOffered = Sentence(
-        "startTLS.offer", "The server does not offer STARTTLS, or an attacker on the path has removed the offer.")
-
-    static let startTLSInjected = Sentence(
-        "startTLS.injected",
-        "Data arrived between the server's consent to TLS and the handshake: an attacker on the path may have inserted it."
-    )
-
-    static let startTLSTooLong = Sentence(
-        "startTLS.long", "The server sent too much before TLS began.")
-
     static let doesNotReturnToPlain = Sentence(
         "tls.noReturn",
         "The connection cannot continue without TLS: bytes that follow TLS may already have been read. Set `returnsToPlain` in its TLS configuration."
@@ -259,15 +240,4 @@ extension Sentence {
     static let notAtEndOfTLS = Sentence(
         "tls.notEnded",
         "TLS has not ended in both directions: first finish the output and read the input to its end.")
-
-    static let dataAfterCloseNotify = Sentence(
-        "tls.dataAfterFarewell", "The peer sent data over TLS after both sides agreed to end it.")
-
-    static let startTLSEnded = Sentence("startTLS.ended", "The server closed the connection before TLS began.")
-
-    /// The first 80 characters of a server's line, with control characters replaced.
-    private static func readable(_ text: String) -> String {
-        let start = text.unicodeScalars.prefix(80).map { $0.properties.generalCategory == .control ? "?" : String($0) }
-        return start.joined() + (text.unicodeScalars.count > 80 ? "…" : "")
-    }
 }

@@ -131,7 +131,7 @@ enum SystemRoots {
 
 /// Identifies the state of a file, to detect changes. The time of modification alone would not show that a file was
 /// replaced by an older one.
-struct FileStamp: Sendable, Hashable {
+package struct FileStamp: Sendable, Hashable {
     let path: String
     let device: UInt
     let inode: UInt

@@ -13,7 +13,7 @@ public struct TLSIdentity: Sendable, Hashable {
     /// This side's own certificate, then those of the authorities between it and the root.
     public let certificates: [Certificate]
 
-    let key: PrivateKey
+    package let key: PrivateKey
 
     /// Reads PEM text (RFC 7468) with certificates in any order, and a private key in the same text or separately.
     ///

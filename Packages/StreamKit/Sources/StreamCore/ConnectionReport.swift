@@ -93,7 +93,7 @@ extension ConnectionReport.Step: CustomStringConvertible {
     }
 
     /// The duration in milliseconds with one decimal; nil while the step is in progress.
-    var milliseconds: String? {
+    package var milliseconds: String? {
         guard let time else { return nil }
         let tenths = time.components.seconds * 10_000 + time.components.attoseconds / 100_000_000_000_000
         return "\(tenths / 10).\(tenths % 10)"
@@ -129,7 +129,7 @@ extension ConnectionReport.Outcome: CustomStringConvertible {
 ///
 /// The records stay with the connection, and a process may hold many idle ones. Times therefore take four bytes:
 /// microseconds since the first step, at most an hour and eleven minutes.
-struct ReportRecorder {
+package struct ReportRecorder {
     private struct Record {
         /// The ``end`` of a step in progress.
         static let never = UInt32.max
@@ -148,21 +148,23 @@ struct ReportRecorder {
     private var records: [Record] = []
     private var origin: Moment?
 
+    package init() {}
+
     /// The report so far.
-    var report: ConnectionReport { ConnectionReport(records.map(\.step)) }
+    package var report: ConnectionReport { ConnectionReport(records.map(\.step)) }
 
     /// One step of the report.
-    func step(_ number: Int) -> ConnectionReport.Step { records[number].step }
+    package func step(_ number: Int) -> ConnectionReport.Step { records[number].step }
 
     /// Begins a step and returns its number for ``end(_:_:now:)``. The first step begins the report's time.
-    mutating func begin(_ kind: ConnectionReport.Kind, now: Moment) -> Int {
+    package mutating func begin(_ kind: ConnectionReport.Kind, now: Moment) -> Int {
         records.append(Record(kind: kind, start: time(of: now)))
         return records.count - 1
     }
 
     /// Ends a step. False if it has ended before; it is then left as it is.
     @discardableResult
-    mutating func end(_ step: Int, _ outcome: ConnectionReport.Outcome, now: Moment) -> Bool {
+    package mutating func end(_ step: Int, _ outcome: ConnectionReport.Outcome, now: Moment) -> Bool {
         guard records[step].end == Record.never else { return false }
         records[step].end = time(of: now)
         records[step].outcome = outcome
@@ -187,7 +189,7 @@ struct ReportRecorder {
     }
 
     /// Adds the steps of a connection below this one, which was opened at `time`.
-    mutating func join(_ steps: [ConnectionReport.Step], begun time: Moment) {
+    package mutating func join(_ steps: [ConnectionReport.Step], begun time: Moment) {
         let begun = self.time(of: time)
         // Appended, so that numbers returned before stay valid.
         for step in steps {
@@ -199,24 +201,7 @@ struct ReportRecorder {
 
     /// Ends all steps in progress and returns their numbers.
     @discardableResult
-    mutating func endAll(_ outcome: ConnectionReport.Outcome, now: Moment) -> [Int] {
+    package mutating func endAll(_ outcome: ConnectionReport.Outcome, now: Moment) -> [Int] {
         records.indices.filter { end($0, outcome, now: now) }
-    }
-}
-
-extension Connection {
-    func beginStep(_ kind: ConnectionReport.Kind) -> Int {
-        let now = Moment.now
-        return withDetails { $0.recorder.begin(kind, now: now) }
-    }
-
-    func endStep(_ step: Int, _ outcome: ConnectionReport.Outcome) {
-        let now = Moment.now
-        if withDetails({ $0.recorder.end(step, outcome, now: now) }) { logSteps([step]) }
-    }
-
-    func endAllSteps(_ outcome: ConnectionReport.Outcome) {
-        let now = Moment.now
-        logSteps(withDetails { $0.recorder.endAll(outcome, now: now) })
     }
 }

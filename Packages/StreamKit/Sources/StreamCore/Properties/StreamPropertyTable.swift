@@ -20,9 +20,9 @@ public struct StreamPropertyTable: Sendable {
     }
 
     struct Row: Sendable {
-        let role: Role
+        package let role: Role
         /// The value if none is set.
-        let defaultValue: (any Sendable)?
+        package let defaultValue: (any Sendable)?
         let areEqual: @Sendable (any Sendable, any Sendable) -> Bool
     }
 

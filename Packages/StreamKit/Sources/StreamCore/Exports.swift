@@ -1,0 +1,3 @@
+// Their types stand in this package's API: one `import StreamKit` is enough.
+@_exported public import EventLoops
+@_exported public import HostResolver
