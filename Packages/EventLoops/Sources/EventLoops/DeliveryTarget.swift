@@ -73,20 +73,14 @@ public struct LoopTarget: DeliveryTarget {
 /// that signals may hold.
 public struct DirectTarget: DeliveryTarget {
     private final class Signal: DeliverySignal {
-        private let perform: Locked<(@Sendable () -> Void)?>
+        private let body: SignalBody
 
         init(_ perform: @escaping @Sendable () -> Void) {
-            self.perform = Locked(perform)
+            body = SignalBody(perform)
         }
 
-        func signal() {
-            perform.withLock { $0 }?()
-        }
-
-        func cancel() {
-            let cancelled = perform.withLock { $0.take() }
-            withExtendedLifetime(cancelled) {}  // released after the lock
-        }
+        func signal() { body.run() }
+        func cancel() { body.empty() }
     }
 
     /// Makes the target.
@@ -116,7 +110,7 @@ extension DeliveryTarget where Self == DirectTarget {
 
 /// A signal for targets that accept closures. At most one closure is pending.
 private final class PostedSignal: DeliverySignal {
-    private let perform: Locked<(@Sendable () -> Void)?>
+    private let body: SignalBody
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let isPosted = Atomic<Bool>(false)
 
@@ -124,7 +118,7 @@ private final class PostedSignal: DeliverySignal {
         _ perform: @escaping @Sendable () -> Void,
         post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
     ) {
-        self.perform = Locked(perform)
+        body = SignalBody(perform)
         self.post = post
     }
 
@@ -132,13 +126,28 @@ private final class PostedSignal: DeliverySignal {
         if isPosted.exchange(true, ordering: .acquiringAndReleasing) { return }
         post {
             self.isPosted.store(false, ordering: .sequentiallyConsistent)
-            self.perform.withLock { $0 }?()
+            self.body.run()
         }
     }
 
-    func cancel() {
-        // Released after the lock, because the closure often holds the owner of this signal.
-        let cancelled = perform.withLock { $0.take() }
-        withExtendedLifetime(cancelled) {}
+    func cancel() { body.empty() }
+}
+
+/// The closure of a signal, until the signal is cancelled.
+private struct SignalBody: ~Copyable, Sendable {
+    // A structure: see Locked.
+    private struct State {
+        var perform: (@Sendable () -> Void)?
+    }
+    private let state: Locked<State>
+
+    init(_ perform: @escaping @Sendable () -> Void) { state = Locked(State(perform: perform)) }
+
+    func run() { state.withLock { $0.perform }?() }
+
+    /// Releases the closure, after the lock, because it often holds the owner of the signal.
+    func empty() {
+        let perform = state.withLock { $0.perform.take() }
+        withExtendedLifetime(perform) {}
     }
 }

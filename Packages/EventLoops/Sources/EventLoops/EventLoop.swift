@@ -50,7 +50,7 @@ public final class EventLoop: TaskExecutor, Sendable {
     let inbox = Locked(LoopInbox())
     private let turn = LoopTurn()
     private let thread = Atomic<UInt>(0)
-    private let slowTurn = Locked<(@Sendable (Duration) -> Void)?>(nil)
+    private let slowTurn = Locked(SlowTurnHook())
     private let watchesTurns = Atomic<Bool>(false)
     private let measured = Locked(LoopLateness())
 
@@ -89,9 +89,9 @@ public final class EventLoop: TaskExecutor, Sendable {
     /// EventLoop.shared.onSlowTurn = { logger.warning("the loop was busy for \($0)") }
     /// ```
     public var onSlowTurn: (@Sendable (Duration) -> Void)? {
-        get { slowTurn.withLock { $0 } }
+        get { slowTurn.withLock { $0.report } }
         set {
-            let old = slowTurn.withLock { exchange(&$0, with: newValue) }
+            let old = slowTurn.withLock { exchange(&$0.report, with: newValue) }
             watchesTurns.store(newValue != nil, ordering: .relaxed)
             withExtendedLifetime(old) {}  // released after the lock
         }
@@ -315,6 +315,11 @@ extension EventLoop {
         measured.withLock { $0.noteTurn(lasting: time) }
         if time > EventLoop.slowTurnLimit { onSlowTurn?(time) }
     }
+}
+
+/// The hook for slow turns. A structure: see Locked.
+private struct SlowTurnHook {
+    var report: (@Sendable (Duration) -> Void)?
 }
 
 /// An ``EventLoop`` as the executor of actors: ``EventLoop/serial``.

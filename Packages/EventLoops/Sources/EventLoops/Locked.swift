@@ -14,6 +14,10 @@ internal import Synchronization
 /// module would cost more than a thousand instructions.
 ///
 /// Never call unknown code while holding the lock: continuations, callbacks, or the `deinit` of values of unknown types.
+///
+/// Put a closure into a structure, `Locked<State>` with `var handler: (() -> Void)?`, and not alone behind the lock. Swift 6.3.1 wraps
+/// a closure that is itself the value in a function for generic code, and once more at each ``withLock(_:)``, whether that changes it or
+/// not. After 100,000 of them, a call needs a stack of megabytes.
 public struct Locked<State: ~Copyable>: ~Copyable {
     /// The lock, followed by the value.
     @usableFromInline let lock: UnsafeMutablePointer<Lock>

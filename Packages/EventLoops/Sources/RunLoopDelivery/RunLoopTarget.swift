@@ -121,13 +121,17 @@ private final class RunLoopSignal: DeliverySignal, @unchecked Sendable {
     /// A box for the closure, which ``cancel()`` empties. The source retains the box until the source itself is
     /// released, and the closure often retains the owner of this signal.
     private final class Body: Sendable {
-        private let perform: Locked<(@Sendable () -> Void)?>
-        init(_ perform: @escaping @Sendable () -> Void) { self.perform = Locked(perform) }
+        // A structure: see Locked.
+        private struct State {
+            var perform: (@Sendable () -> Void)?
+        }
+        private let state: Locked<State>
+        init(_ perform: @escaping @Sendable () -> Void) { state = Locked(State(perform: perform)) }
 
-        func run() { perform.withLock { $0 }?() }
+        func run() { state.withLock { $0.perform }?() }
 
         func empty() {
-            let perform = perform.withLock { $0.take() }
+            let perform = state.withLock { $0.perform.take() }
             withExtendedLifetime(perform) {}  // released after the lock
         }
     }

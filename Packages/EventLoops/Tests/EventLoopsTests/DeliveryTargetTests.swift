@@ -55,6 +55,21 @@ extension EventLoopsTests {
             signal.cancel()
         }
 
+        @Test func theStackDoesNotGrowWithTheNumberOfSignals() async {
+            let positions = Locked<[UInt]>([])
+            let direct = DirectTarget().makeSignal { positions.withLock { $0.append(stackPosition()) } }
+            // On one thread, and from one caller.
+            for _ in 0..<100 { direct.signal() }
+            #expect(Set(positions.withLock { $0 }).count == 1)
+            positions.withLock { $0 = [] }
+            let posted = target(.loop).makeSignal { positions.withLock { $0.append(stackPosition()) } }
+            for _ in 0..<100 { await onTarget(.loop) { posted.signal() } }
+            #expect(positions.withLock { $0.count } == 100)
+            #expect(Set(positions.withLock { $0 }).count == 1)
+            direct.cancel()
+            posted.cancel()
+        }
+
         @Test(arguments: Kind.allCases) func noCallFollowsCancelling(kind: Kind) async {
             let count = Counter()
             let signal = target(kind).makeSignal { count.add() }

@@ -19,6 +19,13 @@ func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async 
     }
 }
 
+/// The address of a variable on the stack of the caller.
+@inline(never)
+func stackPosition() -> UInt {
+    var mark: UInt8 = 0
+    return withUnsafeMutablePointer(to: &mark) { UInt(bitPattern: $0) }
+}
+
 /// Yields until the condition holds.
 nonisolated(nonsending) func until(
     _ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation

@@ -51,6 +51,21 @@ extension EventLoopsTests {
             #expect(outcome == (false, true, 1, true, 2))
         }
 
+        @Test func theStackDoesNotGrowWithTheNumberOfSignals() async {
+            let positions = await onThread {
+                let positions = Locked<[UInt]>([])
+                let signal = RunLoopTarget.current().makeSignal { positions.withLock { $0.append(stackPosition()) } }
+                defer { signal.cancel() }
+                for _ in 0..<100 {
+                    signal.signal()
+                    _ = Self.runOnce()
+                }
+                return positions.withLock { $0 }
+            }
+            #expect(positions.count == 100)
+            #expect(Set(positions).count == 1)
+        }
+
         @Test func cancellingEmptiesTheLoopSoThatItReturns() async {
             let signal = Locked<(any DeliverySignal)?>(nil)
             let isScheduled = Flag()

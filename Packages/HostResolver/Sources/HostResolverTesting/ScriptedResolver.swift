@@ -140,22 +140,25 @@ public final class ScriptedResolver: Resolver, ReverseResolver {
 private final class ScriptedLookup: Sendable {
     typealias Handler = @Sendable (AddressEvent) -> Void
 
-    /// Nil after the end, so that remaining appointments do not keep alive the objects that the handler holds.
-    private let handler: Locked<Handler?>
+    private struct State {
+        /// Nil after the end, so that remaining appointments do not keep alive the objects that the handler holds.
+        var handler: Handler?
+    }
+    private let state: Locked<State>
 
     init(_ handler: @escaping Handler) {
-        self.handler = Locked(handler)
+        state = Locked(State(handler: handler))
     }
 
     func deliver(_ event: AddressEvent) {
-        let handler = handler.withLock { handler in
-            if case .finished = event { handler.take() } else { handler }
+        let handler = state.withLock { state in
+            if case .finished = event { state.handler.take() } else { state.handler }
         }
         handler?(event)
     }
 
     /// Ends the lookup; true if it had not ended yet.
     func end() -> Bool {
-        handler.withLock { $0.take() } != nil
+        state.withLock { $0.handler.take() } != nil
     }
 }
