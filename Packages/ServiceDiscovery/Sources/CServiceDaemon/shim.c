@@ -22,13 +22,16 @@ AGREES(deallocate, DNSServiceRefDeallocate);
 // Avahi's library prints three lines on standard error at its first call, unless an environment variable is set.
 // setenv(3) would be unsafe, because other threads may be reading the environment. Instead, the environment is replaced
 // by a copy with the variable, and restored after a call that does nothing else. Other threads may still read either
-// list; neither is ever freed.
+// list; neither is ever freed, and the variable keeps the copy reachable for tools that search lost memory.
+static char **environment_of_first_call;
+
 static void make_first_call_in_silence(const netkit_daemon *functions) {
     char **before = environ;
     size_t count = 0;
     while (before && before[count]) count++;
     char **with = malloc((count + 2) * sizeof *with);
     if (!with) return;
+    environment_of_first_call = with;
     if (count) memcpy(with, before, count * sizeof *with);
     with[count] = "AVAHI_COMPAT_NOWARN=1";
     with[count + 1] = NULL;
