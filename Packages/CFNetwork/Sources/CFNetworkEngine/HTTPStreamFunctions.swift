@@ -5,7 +5,7 @@ public import CFNetworkC
 internal import CFNetworkC.Runtime
 public import CoreFoundation
 internal import HTTPMessage
-internal import HTTPStream
+@_spi(CoreFoundation) internal import HTTPStream
 internal import StreamKit
 
 private func makeStream(
@@ -19,6 +19,8 @@ private func makeStream(
     }
     let load = HTTPLoad(request, source.credentials)
     let state = ReadStreamState(ReadStream(request: request, body: upload), keys: .http, load: load)
+    // A CFHTTPMessage is sent as it is; in Swift, an empty value omits the field.
+    if request.fields[.userAgent] == "" { _ = state.set(.httpKeepsEmptyUserAgent, to: true) }
     for login in load.logins { login.begin(state) }
     return nullable(makeReadStream(allocator, state))
 }

@@ -88,11 +88,13 @@ static void serve(struct Peer *peer, int connection) {
 
 static struct Peer peer;
 
-static CFReadStreamRef createLoad(const char *method, const char *path) {
+/// - Parameter userAgent: NULL for a request without the field.
+static CFReadStreamRef createLoadWithAgent(const char *method, const char *path, CFStringRef userAgent) {
     CFStringRef text = CFStringCreateWithFormat(NULL, NULL, CFSTR("http://127.0.0.1:%d%s"), peer.port, path);
     CFURLRef url = CFURLCreateWithString(NULL, text, NULL);
     CFStringRef name = CFStringCreateWithCString(NULL, method, kCFStringEncodingUTF8);
     CFHTTPMessageRef request = CFHTTPMessageCreateRequest(NULL, name, url, kCFHTTPVersion1_1);
+    if (userAgent != NULL) CFHTTPMessageSetHeaderFieldValue(request, CFSTR("User-Agent"), userAgent);
     CFReadStreamRef stream = CFReadStreamCreateForHTTPRequest(NULL, request);
     CFHTTPMessageSetHeaderFieldValue(request, CFSTR("X-Late"), CFSTR("the stream has a copy"));
     CFRelease(request);
@@ -101,6 +103,8 @@ static CFReadStreamRef createLoad(const char *method, const char *path) {
     CFRelease(text);
     return stream;
 }
+
+static CFReadStreamRef createLoad(const char *method, const char *path) { return createLoadWithAgent(method, path, NULL); }
 
 struct Events {
     char text[256];
@@ -158,6 +162,14 @@ const char *CFNetworkTransfersProgram(void) {
     CFRelease(stream);
     stream = createLoad("POST", "/fields");
     CHECK(loads(stream, "open bytes end ", &events) && strstr(events.body, "Content-Length: 0\n"));
+    CFRelease(stream);
+
+    // A User-Agent that the program has set is sent as it is, also if it is empty.
+    stream = createLoadWithAgent("GET", "/fields", CFSTR("mine/1"));
+    CHECK(loads(stream, "open bytes end ", &events) && strstr(events.body, "User-Agent: mine/1\n"));
+    CFRelease(stream);
+    stream = createLoadWithAgent("GET", "/fields", CFSTR(""));
+    CHECK(loads(stream, "open bytes end ", &events) && strstr(events.body, "User-Agent: \n"));
     CFRelease(stream);
 
     // Chunks are decoded, and 100 is not reported.

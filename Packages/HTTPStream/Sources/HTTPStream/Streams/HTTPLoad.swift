@@ -784,7 +784,8 @@ extension HTTPLoad {
     private var preparation: RequestPreparation {
         RequestPreparation(
             keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent,
-            offersSwitch: settings.offersSwitch, host: fetch.isAtNamedOrigin ? settings.host : nil)
+            offersSwitch: settings.offersSwitch, host: fetch.isAtNamedOrigin ? settings.host : nil,
+            keepsEmptyUserAgent: settings.keepsEmptyUserAgent)
     }
 
     private mutating func open(_ key: HTTPConnectionKey, _ custom: CustomRoute?) throws(StreamError) -> HTTPConnection {

@@ -28,6 +28,14 @@ extension StreamProperty where Value == Bool {
     public static var httpDecodesContent: Self {
         .init(setting: "HTTPStream.decodesContent", access: .beforeOpen, default: false)
     }
+
+    /// Whether an empty `User-Agent` of the request is sent as it is. Default false: an empty value omits the field.
+    ///
+    /// For a CFHTTPMessage, of which each field is sent as the program has set it.
+    @_spi(CoreFoundation)
+    public static var httpKeepsEmptyUserAgent: Self {
+        .init(setting: "HTTPStream.keepsEmptyUserAgent", access: .beforeOpen, default: false)
+    }
 }
 
 extension StreamProperty where Value == String {
@@ -169,6 +177,7 @@ extension StreamKind {
             .using(.httpFollowsRedirects)
             .using(.httpHost)
             .using(.httpKeepsConnection)
+            .using(.httpKeepsEmptyUserAgent)
             .using(.httpLimits)
             .using(.httpPool)
             .using(.httpProxySettings)

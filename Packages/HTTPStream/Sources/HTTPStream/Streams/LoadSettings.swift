@@ -64,6 +64,12 @@ struct LoadSettings: Sendable {
         set { change { $0.host = newValue } }
     }
 
+    /// Whether an empty `User-Agent` of the caller's is sent.
+    var keepsEmptyUserAgent: Bool {
+        get { uncommon?.options.keepsEmptyUserAgent ?? false }
+        set { change { $0.keepsEmptyUserAgent = newValue } }
+    }
+
     var limits: HTTPLimits {
         get { uncommon?.options.limits ?? .default }
         set { change { $0.limits = newValue } }
@@ -108,6 +114,7 @@ struct LoadSettings: Sendable {
     private struct UncommonOptions {
         var proxies: ProxySettings?
         var host: String?
+        var keepsEmptyUserAgent = false
         var limits = HTTPLimits.default
         var crossOrigin = CrossOriginPolicy()
         var decodedLength: Int64 = 1 << 30
@@ -158,6 +165,7 @@ struct LoadSettings: Sendable {
             let text = value as? String
             if let text, !HTTPOrigin.isHost(text) { throw .invalidHost(text) }
             host = text
+        case StreamProperty<Bool>.httpKeepsEmptyUserAgent.name: keepsEmptyUserAgent = value as? Bool ?? false
         // The stream itself enforces its read limit.
         case StreamProperty<Duration>.readTimeout.name: return false
         default:
@@ -183,6 +191,7 @@ struct LoadSettings: Sendable {
         case StreamProperty<Duration>.httpContinueTimeout.name: continueTimeout
         case StreamProperty<HTTPLimits>.httpLimits.name: limits
         case StreamProperty<String>.httpHost.name: host
+        case StreamProperty<Bool>.httpKeepsEmptyUserAgent.name: keepsEmptyUserAgent
         default: properties.value(named: name)
         }
     }

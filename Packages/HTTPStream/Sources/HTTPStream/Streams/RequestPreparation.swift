@@ -18,7 +18,8 @@ struct RequestPreparation {
         var isUsual = false
     }
 
-    /// The value of `User-Agent`, if the caller sets none. An empty value of the caller's omits the field.
+    /// The value of `User-Agent`, if the caller sets none. An empty value of the caller's omits the field, unless
+    /// ``keepsEmptyUserAgent`` is true.
     static var userAgent: StaticString { "NetKit/0.1" }
 
     /// Fields that only the stream can determine; the caller's own are replaced.
@@ -30,6 +31,8 @@ struct RequestPreparation {
     var offersSwitch = false
     /// The value of `Host`; nil for the host and port of the origin.
     var host: String?
+    /// Whether an empty `User-Agent` of the caller's is sent.
+    var keepsEmptyUserAgent = false
 
     /// Returns the head as it is sent; the body is sent separately.
     ///
@@ -51,11 +54,11 @@ struct RequestPreparation {
         let isPlain =
             request.version <= .http11
             && (isBare || !RequestPreparation.ownFields.contains { request.fields.contains($0) })
-            && !(hasUserAgent && request.fields[.userAgent] == "")
+            && !(hasUserAgent && !keepsEmptyUserAgent && request.fields[.userAgent] == "")
         if isPlain {
             request.serializeOpenHead(into: &head.bytes)
         } else {
-            try RequestPreparation.plain(request).serializeOpenHead(into: &head.bytes)
+            try plain(request).serializeOpenHead(into: &head.bytes)
         }
         // Usually the line follows the request line, together with the stream's own lines.
         let endsWithHost = isBare && host == nil && body == nil
@@ -134,15 +137,15 @@ struct RequestPreparation {
     }
 
     /// The request in HTTP/1.x, without the fields that the stream sets itself.
-    private static func plain(_ request: HTTPRequest) throws(StreamError) -> HTTPRequest {
+    private func plain(_ request: HTTPRequest) throws(StreamError) -> HTTPRequest {
         do throws(HTTPMessageError) {
             // A stream uses HTTP/1.1, even if the message was made for a newer version.
             var plain = try HTTPRequest(
                 method: request.method, target: request.target, version: min(request.version, .http11))
             plain.fields = request.fields
-            ownFields.forEach { plain.fields.remove($0) }
+            RequestPreparation.ownFields.forEach { plain.fields.remove($0) }
             // The field has no empty value (RFC 9110 §10.1.5).
-            if plain.fields[.userAgent] == "" { plain.fields.remove(.userAgent) }
+            if !keepsEmptyUserAgent, plain.fields[.userAgent] == "" { plain.fields.remove(.userAgent) }
             return plain
         } catch {
             throw StreamError(error)

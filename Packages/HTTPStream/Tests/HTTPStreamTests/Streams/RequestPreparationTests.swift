@@ -9,12 +9,13 @@ import Testing
     private func head(
         _ method: HTTPMethod = .get, _ url: String = "http://example.org/a?b", version: HTTPVersion = .http11,
         fields: [(HTTPFieldName, String)] = [], body: HTTPBody? = nil, keeps: Bool = false, decodes: Bool = false,
-        host: String? = nil
+        host: String? = nil, keepsEmptyUserAgent: Bool = false
     ) throws -> RequestPreparation.Head {
         let url = try #require(URL(string: url))
         var request = try HTTPRequest(method: method, url: url, version: version)
         for (name, value) in fields { try request.fields.append(value, for: name) }
-        let preparation = RequestPreparation(keepsConnection: keeps, decodesContent: decodes, host: host)
+        let preparation = RequestPreparation(
+            keepsConnection: keeps, decodesContent: decodes, host: host, keepsEmptyUserAgent: keepsEmptyUserAgent)
         return try preparation.prepare(
             request, method, isBare: request.fields.isEmpty, to: HTTPOrigin(url), body: body)
     }
@@ -78,6 +79,14 @@ import Testing
         #expect(
             try self.text(head(fields: [(.userAgent, "")]))
                 == "GET /a?b HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n")
+    }
+
+    @Test func anEmptyUserAgentOfACFHTTPMessage() throws {
+        for fields: [(HTTPFieldName, String)] in [[(.userAgent, "")], [(.host, "other"), (.userAgent, "")]] {
+            #expect(
+                try text(head(fields: fields, keepsEmptyUserAgent: true))
+                    == "GET /a?b HTTP/1.1\r\nHost: example.org\r\nUser-Agent: \r\nConnection: close\r\n\r\n")
+        }
     }
 
     // Parity: HM-073
