@@ -9,6 +9,24 @@ public import Foundation
 
 private let allEvents = CFOptionFlags(0b11111)
 
+/// A `CFError` can be thrown, and assigned to an `Error`.
+///
+/// On Apple's systems it is an `NSError`, with the same properties.
+extension CFError: @retroactive LocalizedError, @retroactive @unchecked Sendable {
+    // Unchecked because the class belongs to CoreFoundation: an error never changes, and any thread may count its references.
+
+    /// The text of `CFErrorCopyDescription`.
+    public var errorDescription: String? { foundationError.userInfo[NSLocalizedDescriptionKey] as? String }
+
+    // The requirements of Error from which Foundation makes an NSError.
+    // swift-format-ignore: NoLeadingUnderscores
+    /// The domain, such as `NSPOSIXErrorDomain`.
+    public var _domain: String { foundationError.domain }
+    // swift-format-ignore: NoLeadingUnderscores
+    /// The code in the domain.
+    public var _code: Int { CFErrorGetCode(self) }
+}
+
 extension CFError {
     /// The error as Foundation's; CFError is an NSError on Apple's systems only.
     fileprivate var foundationError: NSError {

@@ -65,6 +65,22 @@ struct StreamTests {
         #expect(chat.inputStream.streamStatus == .closed)
     }
 
+    @Test func errorsCanBeThrown() throws {
+        var stream: Unmanaged<CFReadStream>?
+        CFStreamCreatePairWithSocket(nil, 1 << 20, &stream, nil)
+        let reader = stream!.takeRetainedValue()
+        #expect(!CFReadStreamOpen(reader))
+        func fail() throws { throw CFReadStreamCopyError(reader)! }
+        do {
+            try fail()
+            Issue.record("no error")
+        } catch {
+            #expect(error is CFError)
+            #expect(error._domain == NSPOSIXErrorDomain && error._code == Int(EBADF))
+            #expect(error.localizedDescription == (reader as InputStream).streamError?.localizedDescription)
+        }
+    }
+
     @Test func clientsWithoutCaptures() {
         final class Box { var text = "" }
         let (own, peer) = sockets()
