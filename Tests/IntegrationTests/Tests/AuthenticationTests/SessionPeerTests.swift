@@ -73,6 +73,51 @@ import Testing
         #expect(try await session.load(open).status == .unauthorized)
     }
 
+    /// Another certificate of the server resets nothing: the session sends its credentials to a certificate that it trusts, without a
+    /// prompt or a challenge, and nothing to another.
+    // Parity: HA-039 (Apache)
+    @Test("HA-039: a server with another certificate", arguments: ["basic", "digest"])
+    func aServerWithAnotherCertificate(_ scheme: String) async throws {
+        let apache = Apache(listeners: [.tls])
+        try apache.start()
+        defer { apache.stop() }
+        try apache.write("secret.txt", Array("treasure".utf8))
+        let authority = try CertificateAuthority.shared()
+        let roots = FileManager.default.temporaryDirectory.appending(path: "roots-\(UUID()).pem")
+        defer { try? FileManager.default.removeItem(at: roots) }
+        try [authority.root, authority.unknownRoot].map { try String(contentsOfFile: $0, encoding: .utf8) }.joined()
+            .write(to: roots, atomically: true, encoding: .utf8)
+        let prompts = Locked(0)
+        var configuration = HTTPSession.Configuration()
+        configuration.pool = HTTPConnectionPool()
+        configuration.tls.trust = .only(file: roots.path)
+        configuration.prompt = { _ in
+            prompts.withLock { $0 += 1 }
+            return .init(user: "alice", password: "open sesame")
+        }
+        let session = HTTPSession(configuration)
+        let url = try #require(URL(string: apache.url(.tls, "/\(scheme)/secret.txt")))
+        let request = try HTTPRequest(method: .get, url: url)
+        #expect(try await session.load(request).body == Array("treasure".utf8))
+
+        try await apache.restart(with: .unknownRoot)
+        #expect(try await session.load(request).body == Array("treasure".utf8))
+
+        try await apache.restart(with: .selfSigned)
+        do throws(StreamError) {
+            _ = try await session.load(request)
+            Issue.record("a certificate without trust was accepted")
+        } catch {
+            #expect(error.tlsFailure == .noRoot, "\(error)")
+        }
+
+        try await apache.restart(with: .good)
+        #expect(try await session.load(request).body == Array("treasure".utf8))
+        #expect(await apache.logs { Self.statuses($0).count >= 4 }, "\(apache.log)")
+        #expect(Self.statuses(apache.log) == [401, 200, 200, 200], "\(apache.log)")
+        #expect(prompts.withLock { $0 } == 1)
+    }
+
     /// The cookies that nginx sets are those that it parses from the session's next request.
     @Test func cookiesOfNginx() async throws {
         let nginx = Nginx()

@@ -64,8 +64,40 @@ public final class Apache: Peer {
             return PeerProcess.Launch(
                 arguments: ["-d", scratch.path, "-f", file, "-DFOREGROUND"],
                 sockets: ports.flatMap { ListeningSocket.tcp($0, alsoIPv6: hasIPv6) },
-                announcement: "resuming normal operations", logs: ["error.log", "access.log"])
+                announcement: Self.announcement, logs: ["error.log", "access.log"])
         }
+    }
+
+    /// Ends all connections and starts again on the same ports, with this certificate instead of those of the listeners. Returns
+    /// when the server accepts connections. The URLs and the log stay.
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if the server is not running, and ``PeerError/Code/timedOut``.
+    public func restart(with certificate: ServerCertificate) async throws(PeerError) {
+        guard let pid = process.pid else { throw PeerError(.refused, "the peer is not running; call start() first") }
+        let folder = try process.folder()
+        let changed = listeners.map { listener in
+            HTTPListener(
+                listener.name, certificate: listener.certificate.map { _ in certificate }, versions: listener.versions,
+                clientCertificate: listener.clientCertificate)
+        }
+        let configuration = ApacheConfiguration(
+            folder: folder.path, authority: try CertificateAuthority.shared(),
+            listeners: Array(zip(changed, process.ports)), hasIPv6: LoopbackAddress.v6.isAvailable,
+            nonceLifetime: nonceLifetime)
+        try folder.write("httpd.conf", configuration.text)
+        let starts = Self.starts(process.log)
+        kill(pid, SIGHUP)
+        guard await logs({ Self.starts($0) > starts }) else {
+            throw PeerError(.timedOut, "Apache did not start again", log: log)
+        }
+    }
+
+    /// The text in the log when the server is ready.
+    private static let announcement = "resuming normal operations"
+
+    /// The number of times that the server has become ready.
+    private static func starts(_ log: String) -> Int {
+        log.split(separator: "\n").count { $0.contains(announcement) }
     }
 
     /// The port of a listener; 0 if the server is not running or has no such listener.
