@@ -98,6 +98,19 @@ import Testing
         #expect(try questions { _ in try ServiceDomainBrowser(.browsing, engine: other).start() } == [])
     }
 
+    @Test(arguments: [false, true]) func eachInterfaceHasAnEffect(_ eachInterface: Bool) throws {
+        let engine = ScriptedEngine()
+        let browser = ServiceBrowser(Self.type, eachInterface: eachInterface, engine: DiscoveryEngine(engine))
+        let feed = try browser.start()
+        let service = try ServiceInstance(name: "Web", type: Self.type)
+        let record = DNSRecord(
+            try #require(DNSName("_http._tcp.local")), timeToLive: 9, .ptr(service.fullName))
+        for interface in UInt32(1)...2 { engine.report(.added(record, interface: interface)) }
+        var count = 0
+        while try feed.tryNext() != nil { count += 1 }
+        #expect(count == (eachInterface ? 2 : 1))
+    }
+
     @Test func resolverAndMonitorOptionsHaveAnEffect() throws {
         let service = try ServiceInstance(name: "Web", type: Self.type)
         let second = try ServiceInstance(name: "Other", type: Self.type)
@@ -363,7 +376,9 @@ import Testing
         let service = try ServiceInstance(name: "Web", type: Self.type)
         #expect(Self.properties(of: EngineLimits()) == Set(Self.bounds.keys))
         #expect(Self.properties(of: Self.web) == Set(Self.advertised.keys))
-        #expect(Self.properties(of: ServiceBrowser(Self.type)) == ["type", "domain", "interface", "engine"])
+        #expect(
+            Self.properties(of: ServiceBrowser(Self.type))
+                == ["type", "domain", "interface", "eachInterface", "engine"])
         #expect(Self.properties(of: ServiceTypeBrowser()) == ["domain", "interface", "engine"])
         #expect(
             Self.properties(of: ServiceDomainBrowser(.browsing)) == ["purpose", "listedIn", "interface", "engine"])

@@ -5,6 +5,7 @@ import Synchronization
 /// The program that tests run inside network namespaces: one operation of ServiceDiscovery, reported in lines.
 ///
 ///     discovery-probe browse TYPE SECONDS        + NAME, - NAME
+///     discovery-probe browse-each TYPE SECONDS   + INTERFACE NAME, - INTERFACE NAME: for each interface
 ///     discovery-probe types SECONDS              + TYPE
 ///     discovery-probe domains PURPOSE SECONDS    + DOMAIN, - DOMAIN
 ///     discovery-probe resolve NAME TYPE SECONDS  HOST PORT ADDRESS… | TXT
@@ -44,6 +45,11 @@ import Synchronization
         case "browse":
             let browser = ServiceBrowser(try ServiceType(arguments[0]), engine: engine)
             try await each(browser.start(), arguments[1]) { "\($0.kind == .found ? "+" : "-") \($0.value.name)" }
+        case "browse-each":
+            let browser = ServiceBrowser(try ServiceType(arguments[0]), eachInterface: true, engine: engine)
+            try await each(browser.start(), arguments[1]) { change in
+                "\(change.kind == .found ? "+" : "-") \(change.interface ?? "none") \(change.value.name)"
+            }
         case "types":
             try await each(ServiceTypeBrowser(engine: engine).start(), arguments[0]) { "+ \($0.value)" }
         case "domains":

@@ -39,6 +39,25 @@ import Testing
         #expect(browser.log.split(separator: "\n").count { $0.hasPrefix("- Printer") } == 1, "\(browser.log)")
     }
 
+    /// As avahi-browse: one line for each link.
+    @Test("A browser of each interface sees a service on two links twice", arguments: DiscoveryHost.Engine.allCases)
+    func oneServiceOnEachLink(_ engine: DiscoveryHost.Engine) async throws {
+        let network = try WiredNamespaces(links: 2)
+        defer { network.remove() }
+        let avahi = Avahi(hostName: "left", services: [Self.printer], in: network.left)
+        try avahi.start()
+        defer { avahi.stop() }
+        let right = try DiscoveryHost(engine, called: "right", in: network.right)
+        defer { right.stop() }
+        let browser = try right.start("browse-each", "_ipp._tcp", "300")
+        defer { browser.stop() }
+        #expect(await browser.shows("+ eth0 Printer\n", "+ eth1 Printer\n"), "\(browser.log)")
+        try network.setLink("eth0", of: network.right, up: false)
+        #expect(await browser.shows("- eth0 Printer\n"), "\(browser.log)")
+        #expect(!browser.log.contains("- eth1 "), "\(browser.log)")
+        #expect(browser.log.split(separator: "\n").count == 3, "\(browser.log)")
+    }
+
     // Parity: SD-023 (Avahi)
     @Test("SD-023: each link sees the publisher's addresses on that link")
     func eachLinkHasItsAddresses() async throws {

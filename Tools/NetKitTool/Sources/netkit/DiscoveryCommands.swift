@@ -15,7 +15,8 @@ struct BrowseCommand: AsyncParsableCommand {
               netkit browse _ipp._tcp --domain example.org --server 192.0.2.53
 
             On a terminal, the services of a type are a table that changes in place; --resolve and
-            a pipe give one line for each change.
+            a pipe give one line for each change: + or -, the interface (n/a for services that
+            name servers list), and the name. A service on two interfaces has two lines.
             """
     )
 
@@ -45,7 +46,8 @@ struct BrowseCommand: AsyncParsableCommand {
                 return
             }
             let browser = ServiceBrowser(
-                try ServiceType(type), domain: domain, interface: options.interface, engine: engine)
+                try ServiceType(type), domain: domain, interface: options.interface, eachInterface: true,
+                engine: engine)
             try await show(browser.start(), engine)
         } catch {
             throw options.exit(error)
@@ -57,25 +59,24 @@ struct BrowseCommand: AsyncParsableCommand {
     ) async throws(ServiceDiscoveryError) {
         let deadline = options.deadline
         let isTable = Terminal.showsOutput && !options.json && !resolve
-        var table = LiveTable(columns: ["NAME", "TYPE", "DOMAIN"], style: .output)
+        var table = LiveTable(columns: ["NAME", "TYPE", "DOMAIN", "INTERFACE"], style: .output)
         while let change = try await next(feed, deadline) {
+            let interface = change.interface ?? "n/a"
             if isTable {
-                let row = [change.value.name, "\(change.value.type)", "\(change.value.domain)"]
+                let row = [change.value.name, "\(change.value.type)", "\(change.value.domain)", interface]
                 if change.kind == .found { table.insert(row) } else { table.remove(row) }
                 Terminal.write(table.drawing(width: Terminal.width, height: Terminal.height), to: STDOUT_FILENO)
                 continue
             }
             let mark = change.kind == .found ? "+" : "-"
+            let object = DiscoveryOptions.object(change.kind == .found ? "found" : "removed", change.value)
             options.say(
-                (
-                    "\(mark) \(change.value)",
-                    DiscoveryOptions.object(change.kind == .found ? "found" : "removed", change.value)
-                ))
+                ("\(mark) \(interface) \(change.value)", object.merging(["interface": change.interface as Any]) { $1 }))
             guard resolve, change.kind == .found else { continue }
             let limit = min(deadline ?? .now + .seconds(5), .now + .seconds(5))
             do throws(ServiceDiscoveryError) {
                 let resolved = try await ServiceResolver(
-                    change.value, interface: options.interface, engine: engine
+                    change.value, interface: change.interface ?? options.interface, engine: engine
                 ).resolve(until: limit)
                 options.say(LookupCommand.line(resolved))
             } catch {

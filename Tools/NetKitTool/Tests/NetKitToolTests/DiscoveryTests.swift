@@ -14,16 +14,18 @@ import Testing
                 if [ "$found" ]; then break; fi
             done
             echo "$found"
-            $netkit lookup --timeout 20 \(options) "${found#+ }"
+            $netkit lookup --timeout 20 \(options) "${found#+ lo }"
             $netkit lookup --timeout 20 --json \(options) 'Büro · 2. Stock' \(type)
+            $netkit browse --timeout 3 --json \(options) \(type)
             kill $pid; wait $pid
             """
         let run = try await Tool.run(shell: line)
         let lines = run.output.split(separator: "\n").map(String.init)
-        try #require(lines.count == 3, "\(run.text)")
-        #expect(lines[0] == #"+ Büro · 2\. Stock.\#(type).local."#, "\(run.text)")
+        try #require(lines.count == 4, "\(run.text)")
+        #expect(lines[0] == #"+ lo Büro · 2\. Stock.\#(type).local."#, "\(run.text)")
         #expect(lines[1].contains(" 631 ") && lines[1].hasSuffix("  a=b"), "\(run.text)")
         #expect(lines[2].contains(#""service":"Büro · 2\\. Stock.\#(type).local.""#), "\(run.text)")
+        #expect(lines[3].contains(#""interface":"lo""#), "\(run.text)")
     }
 
     @Test(arguments: ["nonsense", "a.b.c.d", "_ipp._tcp.local", ""]) func notTheNameOfAService(_ name: String)

@@ -1,4 +1,5 @@
 internal import DNSWire
+internal import Glibc
 
 /// Follows the PTR records of names. Each target stands for a value: a service, a type or a domain.
 struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
@@ -8,13 +9,30 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
         let interface: UInt32
     }
 
+    /// A value, on one interface if changes are reported for each.
+    struct Sighting: Hashable {
+        let value: Value
+        let interface: UInt32?
+    }
+
+    /// A change to read.
+    struct Change {
+        let kind: DiscoveryChange<Value>.Kind
+        let sighting: Sighting
+        let interface: String?
+    }
+
     private(set) var questions: Set<RecordKey>
     private let optional: Set<RecordKey>
+    private let eachInterface: Bool
     private let limit: Int
+    private let interfaceName: @Sendable (UInt32) -> String?
     private let meaning: @Sendable (DNSName) -> Value?
-    private var known = SourcedSet<Value, RecordSet>()
+    private var known = SourcedSet<Sighting, RecordSet>()
+    /// The names of the interfaces with values: a removed interface has no name any more.
+    private var interfaceNames: [UInt32: String] = [:]
     /// The changes to read, preceded by those that were taken and are not removed yet.
-    private(set) var waiting: [(kind: DiscoveryChange<Value>.Kind, value: Value)] = []
+    private(set) var waiting: [Change] = []
     private var taken = 0
     /// The most changes that may wait before they are compacted again.
     private var room: Int
@@ -23,27 +41,36 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
     ///   - names: the names whose PTR records to follow.
     ///   - optional: those of `names` whose queries may fail without ending the search.
     ///   - initial: values that are known without a query.
+    ///   - eachInterface: whether changes are reported for each interface.
     ///   - limit: the most changes that wait, unless more values exist at once.
+    ///   - interfaceName: returns the name of an interface.
     ///   - meaning: the value that a target stands for; nil if it stands for no value.
     init(
-        _ names: [DNSName], optional: [DNSName] = [], initial: [Value] = [], limit: Int = EngineLimits().waitingChanges,
+        _ names: [DNSName], optional: [DNSName] = [], initial: [Value] = [], eachInterface: Bool = false,
+        limit: Int = EngineLimits().waitingChanges,
+        interfaceName: @escaping @Sendable (UInt32) -> String? = InterfaceName.of,
         meaning: @escaping @Sendable (DNSName) -> Value?
     ) {
         questions = Self.keys(names)
         self.optional = Self.keys(optional)
+        self.eachInterface = eachInterface
         self.limit = limit
+        self.interfaceName = interfaceName
         room = limit
         self.meaning = meaning
         let always = RecordSet(key: RecordKey(.root, .ptr), interface: 0)
-        for value in initial where known.insert(value, from: always) { waiting.append((.found, value)) }
+        for value in initial {
+            let sighting = Sighting(value: value, interface: nil)
+            if known.insert(sighting, from: always) { append(.found, sighting, on: 0) }
+        }
     }
 
     /// Replaces the names whose PTR records to follow. Values that only the former names had are removed.
     mutating func follow(_ names: [DNSName]) {
         questions = Self.keys(names)
-        for value in known.elements {
-            for set in known.sources(of: value) where !questions.contains(set.key) && set.key.name != .root {
-                if known.remove(value, from: set) { append(.removed, value) }
+        for sighting in known.elements {
+            for set in known.sources(of: sighting) where !questions.contains(set.key) && set.key.name != .root {
+                if known.remove(sighting, from: set) { append(.removed, sighting, on: set.interface) }
             }
         }
     }
@@ -53,10 +80,13 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
         switch event {
         case .added(let record, let interface):
             let set = RecordSet(key: key, interface: interface)
-            if let value = value(record), known.insert(value, from: set) { append(.found, value) }
+            if interface != 0, let name = interfaceName(interface) { interfaceNames[interface] = name }
+            guard let sighting = sighting(record, on: interface), known.insert(sighting, from: set) else { return }
+            append(.found, sighting, on: interface)
         case .removed(let record, let interface):
             let set = RecordSet(key: key, interface: interface)
-            if let value = value(record), known.remove(value, from: set) { append(.removed, value) }
+            guard let sighting = sighting(record, on: interface), known.remove(sighting, from: set) else { return }
+            append(.removed, sighting, on: interface)
         case .absent, .published, .hidden, .failed: break
         }
     }
@@ -76,12 +106,15 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
                 taken = 0
             }
         }
-        let (kind, value) = waiting[taken]
-        return DiscoveryChange(kind: kind, value: value, moreComing: taken + 1 < waiting.count)
+        let next = waiting[taken]
+        return DiscoveryChange(
+            kind: next.kind, value: next.sighting.value, interface: next.interface,
+            moreComing: taken + 1 < waiting.count)
     }
 
-    private func value(_ record: DNSRecord) -> Value? {
-        if case .ptr(let name) = record.data { meaning(name) } else { nil }
+    private func sighting(_ record: DNSRecord, on interface: UInt32) -> Sighting? {
+        guard case .ptr(let name) = record.data, let value = meaning(name) else { return nil }
+        return Sighting(value: value, interface: eachInterface ? interface : nil)
     }
 
     private static func keys(_ names: [DNSName]) -> Set<RecordKey> {
@@ -91,14 +124,16 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
     /// Appends a change. When there is no room, changes that cancel each other are dropped: a value that was found and
     /// removed, or removed and found again, since the last read. What remains are values that the reader knows and that
     /// are gone, and new values that exist.
-    private mutating func append(_ kind: DiscoveryChange<Value>.Kind, _ value: Value) {
+    private mutating func append(_ kind: DiscoveryChange<Value>.Kind, _ sighting: Sighting, on interface: UInt32) {
         if waiting.count - taken >= room {
-            var last: [Value: (first: DiscoveryChange<Value>.Kind, index: Int)] = [:]
+            var last: [Sighting: (first: DiscoveryChange<Value>.Kind, index: Int)] = [:]
             for index in taken..<waiting.count {
-                last[waiting[index].value] = (last[waiting[index].value]?.first ?? waiting[index].kind, index)
+                let change = waiting[index]
+                last[change.sighting] = (last[change.sighting]?.first ?? change.kind, index)
             }
             waiting = (taken..<waiting.count).compactMap { index in
-                guard let known = last[waiting[index].value], known.index == index, known.first == waiting[index].kind
+                guard let known = last[waiting[index].sighting], known.index == index,
+                    known.first == waiting[index].kind
                 else { return nil }
                 return waiting[index]
             }
@@ -106,7 +141,17 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
             // The next compaction is due only after as many changes again, even if none cancel each other.
             room = max(limit, 2 * waiting.count)
         }
-        waiting.append((kind, value))
+        waiting.append(Change(kind: kind, sighting: sighting, interface: interfaceNames[interface]))
+    }
+}
+
+/// The names of network interfaces.
+enum InterfaceName {
+    /// Returns the name of the interface with this index; nil if there is none.
+    static func of(_ index: UInt32) -> String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(IF_NAMESIZE)) { buffer in
+            buffer.baseAddress.flatMap { if_indextoname(index, $0) }.map { String(cString: $0) }
+        }
     }
 }
 

@@ -8,9 +8,10 @@ internal import DNSWire
 /// }
 /// ```
 ///
-/// Known services come first. A service is found once, on however many interfaces; services of this process are found
-/// as well. A found service may be gone already (see ``ServiceResolver/reconfirm()``). In a domain other than `local`,
-/// name servers are queried again whenever the time to live of their answer ends, but at most every ten seconds.
+/// Known services come first. A service is found once, on however many interfaces, unless ``eachInterface`` is true;
+/// services of this process are found as well. A found service may be gone already (see ``ServiceResolver/reconfirm()``).
+/// In a domain other than `local`, name servers are queried again whenever the time to live of their answer ends, but at
+/// most every ten seconds.
 ///
 /// Replaces `CFNetServiceBrowser` and `CFNetServiceBrowserSearchForServices`.
 public struct ServiceBrowser: AsyncSequence, Sendable {
@@ -26,16 +27,22 @@ public struct ServiceBrowser: AsyncSequence, Sendable {
     public let domain: ServiceDomain?
     /// The only interface to use in `local`; nil for all.
     public let interface: String?
+    /// Whether a service is found and removed on each interface, with one change for each, instead of once.
+    ///
+    /// Multicast DNS keeps the records of each link apart (RFC 6762 §14): a host on two networks has other addresses on each.
+    /// Replaces the interface index of `DNSServiceBrowse`; CFNetServices reports a service once.
+    public let eachInterface: Bool
     private let engine: DiscoveryEngine
 
     /// Describes a search. It begins with ``start()`` or with iteration.
     public init(
-        _ type: ServiceType, domain: ServiceDomain? = nil, interface: String? = nil,
+        _ type: ServiceType, domain: ServiceDomain? = nil, interface: String? = nil, eachInterface: Bool = false,
         engine: DiscoveryEngine = .automatic
     ) {
         self.type = type
         self.domain = domain
         self.interface = interface
+        self.eachInterface = eachInterface
         self.engine = engine
     }
 
@@ -44,7 +51,8 @@ public struct ServiceBrowser: AsyncSequence, Sendable {
     /// - Throws: ``ServiceDiscoveryError`` if the engine cannot begin.
     public func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<Element> {
         let machine = try BrowseMachine(
-            type, in: domain, listed: engine.searchDomains, limit: engine.engine.waitingChanges)
+            type, in: domain, listed: engine.searchDomains, eachInterface: eachInterface,
+            limit: engine.engine.waitingChanges)
         return DiscoveryFeed(try SearchDriver(machine, engine: engine.engine, interface: interface))
     }
 
@@ -60,7 +68,8 @@ public struct ServiceBrowser: AsyncSequence, Sendable {
 public struct DiscoveryChange<Thing: Hashable & Sendable>: Hashable, Sendable {
     /// The kinds of change.
     public enum Kind: Hashable, Sendable {
-        /// The value is available. Reported once, on however many interfaces it is seen.
+        /// The value is available. Reported once, on however many interfaces it is seen, unless
+        /// ``ServiceBrowser/eachInterface`` is true.
         case found
         /// The value is gone: withdrawn, or not refreshed within its time to live.
         case removed
@@ -70,6 +79,11 @@ public struct DiscoveryChange<Thing: Hashable & Sendable>: Hashable, Sendable {
     public let kind: Kind
     /// The value that was found or removed.
     public let value: Thing
+    /// The name of the interface on which the value was found or removed, such as `eth0`: the first and the last one if
+    /// changes are not reported for each. Nil for values that name servers or no records listed.
+    ///
+    /// The counterpart of the interface index in `DNSServiceBrowseReply`; `CFNetServiceBrowserClientCallBack` has none.
+    public let interface: String?
     /// Whether the next change is already available; a program can delay drawing until this is false. Replaces
     /// `kCFNetServiceFlagMoreComing`.
     public let moreComing: Bool
@@ -86,12 +100,15 @@ struct BrowseMachine: SearchMachine {
     ///   - type: the type to browse for; only its first subtype counts.
     ///   - domain: the domain to browse; nil for `local` and the listed domains.
     ///   - listed: the domains whose lists of browsing domains are read.
+    ///   - eachInterface: whether changes are reported for each interface.
     ///   - limit: the most changes that wait for the reader.
+    ///   - interfaceName: returns the name of an interface.
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidDomain`` if the domain and the type together are too
     ///   long.
     init(
-        _ type: ServiceType, in domain: ServiceDomain?, listed: [ServiceDomain],
-        limit: Int = EngineLimits().waitingChanges
+        _ type: ServiceType, in domain: ServiceDomain?, listed: [ServiceDomain], eachInterface: Bool = false,
+        limit: Int = EngineLimits().waitingChanges,
+        interfaceName: @escaping @Sendable (UInt32) -> String? = InterfaceName.of
     ) throws(ServiceDiscoveryError) {
         self.type = type
         let first = domain ?? .local
@@ -99,7 +116,9 @@ struct BrowseMachine: SearchMachine {
         guard let name = type.listName(in: first) else {
             throw ServiceDiscoveryError(.invalidDomain, name: first.description)
         }
-        services = PointerMachine([name], limit: limit) { ServiceInstance(fullName: $0) }
+        services = PointerMachine(
+            [name], eachInterface: eachInterface, limit: limit, interfaceName: interfaceName
+        ) { ServiceInstance(fullName: $0) }
         let names = domain == nil ? ServiceDomain.lists(["lb"], in: listed.filter { !$0.isLocal }) : []
         lists = PointerMachine(names, optional: names) { ServiceDomain(name: $0) }
     }

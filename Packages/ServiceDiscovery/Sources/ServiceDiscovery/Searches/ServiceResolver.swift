@@ -1,5 +1,4 @@
 internal import DNSWire
-internal import Glibc
 public import HostResolver
 
 /// Resolves a service to its host, port, addresses and TXT record.
@@ -76,11 +75,7 @@ public struct ServiceResolver: AsyncSequence, Sendable {
     ///
     /// - Throws: ``ServiceDiscoveryError`` if the engine cannot begin.
     public func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<ResolvedService> {
-        let machine = ResolutionMachine(service) { index in
-            withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16) { buffer in
-                buffer.baseAddress.flatMap { if_indextoname(index, $0) }.map { String(cString: $0) }
-            }
-        }
+        let machine = ResolutionMachine(service, zone: InterfaceName.of)
         return DiscoveryFeed(try SearchDriver(machine, engine: engine.engine, interface: interface))
     }
 

@@ -1,4 +1,5 @@
 import DNSWire
+import EventLoops
 import Testing
 
 @testable import ServiceDiscovery
@@ -86,5 +87,59 @@ import Testing
         #expect(machine.take() == nil)
         machine.receive(.removed(record(1), interface: 1), of: record(1).key)
         #expect(machine.take()?.kind == .removed)
+    }
+
+    /// The changes after events on interfaces: "found NAME on INTERFACE".
+    private func changes(
+        ofEach eachInterface: Bool, _ events: [(isAdded: Bool, interface: UInt32)]
+    ) throws -> [String] {
+        // An interface that is gone has no name.
+        let names = Locked([UInt32(1): "eth0", 2: "wlan0"])
+        var machine = try BrowseMachine(type, in: .local, listed: [], eachInterface: eachInterface) { index in
+            names.withLock { $0[index] }
+        }
+        let record = DNSRecord(
+            name("_print._sub._http._tcp.local"), timeToLive: 9, .ptr(name("Web._http._tcp.local")))
+        var texts: [String] = []
+        for (isAdded, interface) in events {
+            if !isAdded { names.withLock { $0[interface] = nil } }
+            machine.receive(
+                isAdded ? .added(record, interface: interface) : .removed(record, interface: interface), of: record.key)
+            while let change = machine.take() {
+                texts.append("\(change.kind) \(change.value.name) on \(change.interface ?? "none")")
+            }
+        }
+        return texts
+    }
+
+    @Test func changesHaveTheFirstAndTheLastInterface() throws {
+        let texts = try changes(ofEach: false, [(true, 1), (true, 2), (true, 2), (false, 1), (false, 2)])
+        #expect(texts == ["found Web on eth0", "removed Web on wlan0"])
+        #expect(try changes(ofEach: false, [(true, 0), (false, 0)]) == ["found Web on none", "removed Web on none"])
+    }
+
+    @Test func changesOfEachInterface() throws {
+        let texts = try changes(ofEach: true, [(true, 1), (true, 2), (true, 2), (false, 1), (false, 2)])
+        #expect(
+            texts == ["found Web on eth0", "found Web on wlan0", "removed Web on eth0", "removed Web on wlan0"])
+    }
+
+    /// Changes of one interface do not cancel those of another when unread changes are compacted.
+    @Test func unreadChangesOfEachInterfaceStay() throws {
+        var machine = try BrowseMachine(type, in: .local, listed: [], eachInterface: true, limit: 2) { "if\($0)" }
+        let record = DNSRecord(
+            name("_print._sub._http._tcp.local"), timeToLive: 9, .ptr(name("Web._http._tcp.local")))
+        for interface in UInt32(1)...4 { machine.receive(.added(record, interface: interface), of: record.key) }
+        machine.receive(.removed(record, interface: 2), of: record.key)
+        machine.receive(.added(record, interface: 5), of: record.key)
+        var found: [String] = []
+        while let change = machine.take() {
+            if change.kind == .found {
+                found.append(change.interface ?? "")
+            } else {
+                found.removeAll { $0 == change.interface }
+            }
+        }
+        #expect(found == ["if1", "if3", "if4", "if5"])
     }
 }
