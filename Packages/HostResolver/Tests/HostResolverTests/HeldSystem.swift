@@ -24,7 +24,8 @@ final class HeldSystem: Sendable {
 
     init(
         configured: AddressFamilies = .all, threadLimit: Int = 16, longestQueue: Int = 4096,
-        idleTime: Duration = .seconds(10), reverseTimeout: Duration = SystemResolver.reverseTimeout
+        idleTime: Duration = .seconds(10), reverseTimeout: Duration = SystemResolver.reverseTimeout,
+        hosts: String = ""
     ) {
         let held = Shared()
         self.held = held
@@ -46,7 +47,8 @@ final class HeldSystem: Sendable {
                 return call(name + family)
             },
             names: { subject in call(subject.description).map { $0.map(\.description) } },
-            configuredFamilies: { configured })
+            configuredFamilies: { configured },
+            hosts: { HostsFile(parsing: hosts) })
         resolver = SystemResolver(calls: calls, threads: threads, reverseTimeout: reverseTimeout)
     }
 

@@ -38,6 +38,30 @@ import Testing
         #expect(system.calls.isEmpty)
     }
 
+    /// RFC 6761 §6.3: a hosts file without `::1`, and names in `.localhost` that no hosts file lists.
+    @Test(
+        "localhost has loopback addresses of either family",
+        arguments: [
+            ("127.0.0.1 localhost", "localhost", AddressFamilies.v6, AddressFamilies.all, ["::1"]),
+            ("127.0.0.1 localhost", "localhost", .v4, .all, ["127.0.0.1"]),
+            ("127.0.0.1 localhost", "LocalHost.", .all, .all, ["127.0.0.1"]),
+            ("::1 localhost", "localhost", .v4, .all, ["127.0.0.1"]),
+            ("127.0.0.1 localhost\n::1 localhost", "localhost", .all, .all, ["::1", "127.0.0.1"]),
+            ("127.0.0.1 localhost\n::1 localhost", "localhost", .all, .v4, ["127.0.0.1"]),
+            ("::1 localhost", "localhost", .all, .v4, ["::1"]), ("", "localhost", .all, .all, ["::1", "127.0.0.1"]),
+            ("127.0.0.2 a.localhost", "a.localhost", .all, .all, ["127.0.0.2"]),
+            ("", "a.b.localhost", .v6, .v4, ["::1"]), ("", "localhost", .all, .v4, ["127.0.0.1"]),
+        ])
+    func localhost(
+        _ hosts: String, _ name: String, _ families: AddressFamilies, _ configured: AddressFamilies,
+        _ expected: [String]
+    ) async throws {
+        let system = HeldSystem(configured: configured, hosts: hosts)
+        let request = AddressRequest(try HostName(name), families: families)
+        #expect(try await system.resolver.addresses(request).map(\.description) == expected)
+        #expect(system.calls.isEmpty)
+    }
+
     @Test func makesNoBlockingCallForPrivateNames() throws {
         let system = HeldSystem()
         #expect(throws: ResolverError(.hostNotFound, name: "x.onion")) {

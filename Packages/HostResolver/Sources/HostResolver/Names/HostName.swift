@@ -138,6 +138,13 @@ extension HostName {
     var isNeverQueried: Bool {
         ascii.hasSuffix(".invalid") || ascii.hasSuffix(".onion") || ascii == "invalid" || ascii == "onion"
     }
+
+    /// Whether the name is `localhost` or in `.localhost`, which stand for the loopback addresses of both families and are
+    /// not sent to name servers (RFC 6761 §6.3).
+    var isLocalhost: Bool { ascii == "localhost" || ascii.hasSuffix(".localhost") }
+
+    /// The addresses of `localhost`, best first (RFC 6724 §2.1).
+    static let loopback: [IPAddress] = [.v6(.loopback), .v4(.loopback)]
 }
 
 /// Conversion of names with non-ASCII letters to the ASCII form of the DNS (RFC 5891 §4, with the mapping of UTS 46).

@@ -9,6 +9,8 @@ struct SystemCalls: Sendable {
     /// Returns the families in which this machine has an address other than loopback. It is called at every lookup and
     /// must be cheap.
     var configuredFamilies: @Sendable () -> AddressFamilies
+    /// Returns the hosts file.
+    var hosts: @Sendable () -> HostsFile = { .system }
 
     /// The calls of the C library.
     static let libc = {

@@ -12,7 +12,8 @@ internal import EventLoops
 /// lookups share one call. Nothing is cached. Blocking lookups without a deadline run on the calling thread and cost as
 /// much as the C library's call.
 ///
-/// Names in `.invalid` and `.onion` are looked up in the hosts file only (RFC 6761 §6.4, RFC 7686 §2).
+/// Names in `.invalid`, `.onion` and `.localhost` are looked up in the hosts file only (RFC 6761 §6.3, §6.4, RFC 7686 §2).
+/// `localhost` always has a loopback address of the requested families, also if the hosts file lists only the other family.
 ///
 /// If both families are requested, a family of which this machine has no address is omitted, as with `AI_ADDRCONFIG`.
 /// It is not omitted if the host has no other addresses, or if the machine has only loopback addresses. A lookup returns
@@ -63,7 +64,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
         _ request: AddressRequest, _ handler: @escaping @Sendable (AddressEvent) -> Void
     ) -> LookupToken {
         let delivery = AddressDelivery(request: request, handler: handler)
-        if let answer = Self.localAnswer(to: request) {
+        if let answer = localAnswer(to: request) {
             EventLoop.shared.execute { delivery.receive(answer, for: request.families) }
             return LookupToken { delivery.close() }
         }
@@ -83,7 +84,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
     /// - Throws: ``ResolverError``.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func blockingAddresses(_ request: AddressRequest) throws(ResolverError) -> [IPAddress] {
-        if let answer = Self.localAnswer(to: request) { return try answer.get() }
+        if let answer = localAnswer(to: request) { return try answer.get() }
         let question = Question(name: request.name.description, families: request.families)
         if request.deadline == nil {
             return try lookups.askOnCallingThread(question) { Self.addresses(question, calls) }.get()
@@ -110,13 +111,25 @@ public final class SystemResolver: Resolver, ReverseResolver {
 
 extension SystemResolver {
     /// Returns an answer that needs no call of the C library; nil for all other requests. The C library would send even
-    /// names in `.onion` and `.invalid` to a name server.
-    private static func localAnswer(to request: AddressRequest) -> Result<[IPAddress], ResolverError>? {
+    /// names in `.onion`, `.invalid` and `.localhost` to a name server.
+    private func localAnswer(to request: AddressRequest) -> Result<[IPAddress], ResolverError>? {
         if let answer = request.immediateAnswer { return answer }
         let name = request.name
-        guard name.isNeverQueried else { return nil }
-        let known = HostsFile.system.addresses(of: name.ascii).filter { request.families.contains($0.family) }
-        return known.isEmpty ? .failure(ResolverError(.hostNotFound, name: name.description)) : .success(known)
+        guard name.isNeverQueried || name.isLocalhost else { return nil }
+        let listed = calls.hosts().addresses(of: name.ascii)
+        guard name.isLocalhost else {
+            let known = listed.filter { request.families.contains($0.family) }
+            return known.isEmpty ? .failure(ResolverError(.hostNotFound, name: name.description)) : .success(known)
+        }
+        var choice = FamilyChoice(wanted: request.families, configured: request.families)
+        if request.families == .all { choice = FamilyChoice(wanted: .all, configured: calls.configuredFamilies()) }
+        let candidates = [(listed, choice.first), (listed, choice.fallback), (HostName.loopback, choice.first)]
+        for (addresses, families) in candidates {
+            let known = addresses.filter { families.contains($0.family) }
+            // IPv6 first, as RFC 6724 §2.1 orders loopback addresses.
+            if !known.isEmpty { return .success(known.filter { $0.family == .v6 } + known.filter { $0.family == .v4 }) }
+        }
+        return .failure(ResolverError(.noData, name: name.description))
     }
 
     /// Returns the families of each separate call: one call per family if the faster one must not wait and no family is

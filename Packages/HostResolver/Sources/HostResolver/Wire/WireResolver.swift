@@ -160,9 +160,8 @@ extension WireResolver {
         let known = hosts.addresses(of: name.ascii).filter { request.families.contains($0.family) }
         if !known.isEmpty { return .success(known) }
         if name.isNeverQueried { return .failure(ResolverError(.hostNotFound, name: name.description)) }
-        guard name.labels.last == "localhost" else { return nil }
-        let loopback: [IPAddress] = [.v6(.loopback), .v4(.loopback)]
-        return .success(loopback.filter { request.families.contains($0.family) })
+        guard name.isLocalhost else { return nil }
+        return .success(HostName.loopback.filter { request.families.contains($0.family) })
     }
 
     private static func belongsToSystem(_ name: HostName) -> Bool {
