@@ -51,10 +51,18 @@ struct NetKitCommand: AsyncParsableCommand {
             ProcessArguments.hideSecrets()
             var command = try parsed(arguments)
             do {
-                if var verb = command as? any AsyncParsableCommand { try await verb.run() } else { try command.run() }
+                if var verb = command as? any AsyncParsableCommand {
+                    try OpenFiles.check()
+                    try await verb.run()
+                } else {
+                    try command.run()
+                }
             } catch let error as ValidationError {
                 Terminal.say("Error: \(error)\nUsage: \(ShownText(lines: usageString(for: type(of: command))))")
                 throw ExitCode.validationFailure
+            } catch let error as OpenFiles.Exhausted {
+                Terminal.say("netkit: \(error)")
+                throw ExitStatus.other.exitCode
             }
         } catch {
             // Like exit(withError:), but with terminal control characters escaped: an error may quote a peer.

@@ -4,6 +4,22 @@ import Testing
 
 /// The messages and exit codes of failures.
 @Suite struct FailureTests {
+    /// An event loop, and Dispatch, trap without descriptors. Fewer than five do not suffice to load the program's libraries.
+    @Test("Too few files can be opened", arguments: [5, 6, 8, 12, 20])
+    func limitOfOpenFiles(_ limit: Int) async throws {
+        let verbs = [
+            "get http://127.0.0.1:1/", "ls ftp://127.0.0.1:1/", "resolve localhost", "connect 127.0.0.1 1",
+            "browse _x._tcp --timeout 0.1", "diagnose http://127.0.0.1:1/",
+        ]
+        for verb in verbs {
+            let run = try await Tool.run(shell: "ulimit -n \(limit); $netkit \(verb)")
+            #expect(run.status == 1 && run.output.isEmpty, "\(verb): \(run.text)")
+            #expect(
+                run.errors.hasPrefix("netkit: Only ") && run.errors.hasSuffix("such as with: ulimit -n 256\n"),
+                "\(verb): \(run.text)")
+        }
+    }
+
     @Test(arguments: [
         (
             ["get", "--pac", "/nowhere/x", "http://h.invalid/"], 23,
