@@ -26,7 +26,7 @@ struct ResolutionTrace {
         /// The name exists, but has no record of the type.
         case noData
         case noSuchName
-        /// The server does not help; the reason in words.
+        /// The server does not help, or does not answer; the reason in words.
         case useless(String)
     }
 
@@ -41,6 +41,8 @@ struct ResolutionTrace {
     /// The zone whose servers are queried next.
     private(set) var zone = DNSName.root
     private(set) var servers: [Server]
+    /// The DS records of the zone in the referral to it; empty if the zone is not signed.
+    private(set) var delegation: [DNSRecord] = []
 
     init(_ question: DNSQuestion, rootServers: [Server]) {
         self.question = question
@@ -50,12 +52,14 @@ struct ResolutionTrace {
     /// Handles the answer of a server of the zone.
     mutating func take(_ answer: DNSMessage) -> Outcome {
         if answer.responseCode == .nameError { return .noSuchName }
-        guard answer.responseCode == .noError else { return .useless("response code \(answer.responseCode.rawValue)") }
+        guard answer.responseCode == .noError else { return .useless(Self.text(answer.responseCode)) }
         if !answer.answers.isEmpty {
             let isRelevant = answer.answers.contains {
                 $0.name == question.name && ($0.type == question.type || $0.type == .cname)
             }
-            return isRelevant ? .answer(answer.answers) : .useless("records of another name or type")
+            // The signatures are those that the query requests for the referrals.
+            let records = answer.answers.filter { $0.type != Self.signature }
+            return isRelevant ? .answer(records) : .useless("records of another name or type")
         }
         let referrals = answer.authorities.filter { $0.type == .ns }
         guard let next = referrals.first?.name else {
@@ -66,9 +70,24 @@ struct ResolutionTrace {
         guard next != zone, Self.isBelow(next, zone), Self.isBelow(question.name, next) else {
             return .useless("a referral to \(next), which does not lead to the name")
         }
+        delegation = answer.authorities.filter { $0.type == .ds && $0.name == next }
         servers = Self.servers(in: referrals.filter { $0.name == next }, glue: answer.additionals, from: zone)
         zone = next
         return .referral
+    }
+
+    /// RRSIG (RFC 4034 §3).
+    private static let signature = DNSRecordType(rawValue: 46)
+
+    /// A response code by its usual name.
+    private static func text(_ code: DNSResponseCode) -> String {
+        switch code {
+        case .formatError: "response code FORMERR"
+        case .serverFailure: "response code SERVFAIL"
+        case .notImplemented: "response code NOTIMP"
+        case .refused: "response code REFUSED"
+        default: "response code \(code.rawValue)"
+        }
     }
 
     /// The servers of NS records.

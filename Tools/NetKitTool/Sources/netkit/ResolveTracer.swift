@@ -16,6 +16,8 @@ struct ResolveTracer {
         var child: DNSName?
         /// The servers of a referral.
         var referred: [ResolutionTrace.Server] = []
+        /// The DS records of a referral to a signed zone.
+        var delegation: [DNSRecord] = []
     }
 
     private static let payloadSize: UInt16 = 1232
@@ -81,12 +83,18 @@ struct ResolveTracer {
                     let isReferral = outcome == .referral
                     let hop = Hop(
                         zone: zone, server: address, serverName: "\(server.name)", time: time, outcome: outcome,
-                        child: isReferral ? trace.zone : nil, referred: isReferral ? trace.servers : [])
+                        child: isReferral ? trace.zone : nil, referred: isReferral ? trace.servers : [],
+                        delegation: isReferral ? trace.delegation : [])
                     report(hop)
                     guard case .useless = outcome else { return hop }
                     outcomes.append(.init(server: address, result: .answered, elapsed: time))
                 } catch {
-                    outcomes.append(Self.outcome(address, error, since: start))
+                    let failure = Self.outcome(address, error, since: start)
+                    outcomes.append(failure)
+                    report(
+                        Hop(
+                            zone: zone, server: address, serverName: "\(server.name)", time: failure.elapsed,
+                            outcome: .useless(Self.reason(error, failure))))
                     if ContinuousClock.now >= deadline {
                         throw ResolverError(.timedOut, name: "\(trace.question.name)", servers: outcomes)
                     }
@@ -107,6 +115,12 @@ struct ResolveTracer {
         return .init(server: server, result: isTimeout ? .timedOut : .unreachable, elapsed: start.duration(to: .now))
     }
 
+    private static func reason(_ error: any Error, _ failure: ServerOutcome) -> String {
+        if failure.result == .timedOut { return "no answer" }
+        guard let error = error as? StreamError, error.domain == .posix else { return "cannot be reached" }
+        return "cannot be reached: \(String(cString: strerror(Int32(error.code))))"
+    }
+
     /// The addresses of a server: those of the referral, else those that the configured servers resolve.
     private func addresses(of server: ResolutionTrace.Server) async -> [IPAddress] {
         if !server.addresses.isEmpty { return server.addresses }
@@ -122,6 +136,8 @@ struct ResolveTracer {
     ) async throws -> DNSMessage {
         var message = DNSMessage(query: question, id: .random(in: 0...0xFFFF), payloadSize: Self.payloadSize)
         message.header.wantsRecursion = isRecursive
+        // The bit DO (RFC 3225 §3), so that a referral to a signed zone has its DS records.
+        if !isRecursive { message.additionals[0].timeToLive = 0x8000 }
         if !usesTCPOnly {
             let answer = try await exchange(message, server, .datagram)
             if !answer.header.isTruncated { return answer }
@@ -179,9 +195,8 @@ extension ResolveTracer.Hop {
         switch outcome {
         case .referral:
             [
-                "\(child.map { "\($0)" } ?? "")  NS \(referred.map { "\($0.name)" }.joined(separator: " "))",
-                "  \(source)",
-            ]
+                "\(child.map { "\($0)" } ?? "")  NS \(referred.map { "\($0.name)" }.joined(separator: " "))"
+            ] + delegation.map { "\($0.name)  DS \($0.data.presentation)" } + ["  \(source)"]
         case .answer(let records):
             records.map { "\($0.name)  \($0.type) \($0.data.presentation)  TTL \($0.timeToLive)" } + ["  \(source)"]
         case .noData: ["no record of this type", "  \(source)"]
@@ -196,7 +211,11 @@ extension ResolveTracer.Hop {
             "zone": "\(zone)", "server": "\(server)", "serverName": serverName, "seconds": time / .seconds(1),
         ]
         if let child {
-            facts["referral"] = ["zone": "\(child)", "servers": referred.map { "\($0.name)" }] as JSONOutput.Facts
+            facts["referral"] =
+                [
+                    "zone": "\(child)", "servers": referred.map { "\($0.name)" },
+                    "ds": delegation.map(\.data.presentation),
+                ] as JSONOutput.Facts
         }
         if case .useless(let reason) = outcome { facts["fault"] = reason }
         return facts

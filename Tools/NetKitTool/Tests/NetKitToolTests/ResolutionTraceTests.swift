@@ -241,7 +241,8 @@ import Testing
     @Test("A silent server ends the trace at its deadline") func silence() async throws {
         let server = try Self.server { _, _ in nil }
         let (hops, failure) = try await Self.trace(server, seconds: 0.3)
-        #expect(hops.isEmpty && failure?.code == .timedOut)
+        // On a busy machine, the time may be over before the root servers are known.
+        #expect(hops.allSatisfy { $0.outcome == .useless("no answer") } && failure?.code == .timedOut)
     }
 
     @Test("The name has more labels than referrals are followed") func depth() async throws {

@@ -22,9 +22,12 @@ enum Tool {
     }()
 
     /// Runs netkit without a terminal.
-    static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Run {
+    static func run(
+        _ arguments: [String], environment: [String: String] = [:], in namespace: NetworkNamespace? = nil
+    ) async throws -> Run {
         // A session of its own, so that netkit cannot ask on the terminal that runs the tests.
-        var command = Command(Program("setsid", package: "util-linux"), ["--wait", path] + arguments)
+        var command = Command(
+            Program("setsid", package: "util-linux"), ["--wait", path] + arguments, in: namespace)
         command.environment = environment
         let result = try await command.run()
         return Run(status: result.status, output: result.text, errors: result.errors)

@@ -18,7 +18,7 @@ public struct DNSRecord: Hashable, Sendable {
         case txt([String])
         /// A mail exchange.
         case mx(preference: Int, exchange: String)
-        /// A type by name, and its data as in a zone file; for unbound only.
+        /// A type by name, and its data as in a zone file; not for dnsmasq.
         case other(String, String)
     }
 
@@ -40,6 +40,8 @@ public struct DNSRecord: Hashable, Sendable {
     public static func a(_ name: String, _ address: String) -> Self { Self(name, .a(address)) }
     /// An AAAA record.
     public static func aaaa(_ name: String, _ address: String) -> Self { Self(name, .aaaa(address)) }
+    /// An NS record: the name of a server of the zone.
+    public static func ns(_ zone: String, _ server: String) -> Self { Self(zone, .other("NS", "\(server).")) }
     /// A CNAME record.
     public static func cname(_ name: String, _ target: String) -> Self { Self(name, .cname(target)) }
     /// A TXT record.

@@ -8,6 +8,8 @@
 /// The zone is the root; unbound's built-in zones for `test` and for documentation addresses are off. Names without a record do
 /// not exist (NXDOMAIN), a name `*.x` is a wildcard, and aliases are followed within the records. An answer over 1232 bytes is
 /// truncated, and complete over TCP.
+///
+/// With root servers instead of records, it resolves from these, such as servers of ``NSD``, and validates nothing.
 public final class Unbound: Peer {
     /// `unbound`.
     public static let program = Program("unbound")
@@ -15,10 +17,20 @@ public final class Unbound: Peer {
     public let process: PeerProcess
     /// The served records.
     public let records: [DNSRecord]
+    /// The addresses of the root servers from which it resolves; empty if it serves the records.
+    private let rootServers: [String]
 
     /// Creates a server that is not started yet. In a namespace it uses port 53, which the C library queries.
     public init(records: [DNSRecord], in namespace: NetworkNamespace? = nil) {
         self.records = records
+        rootServers = []
+        process = PeerProcess(in: namespace)
+    }
+
+    /// Creates a server that resolves from these root servers, and is not started yet.
+    public init(rootServers: [String], in namespace: NetworkNamespace) {
+        records = []
+        self.rootServers = rootServers
         process = PeerProcess(in: namespace)
     }
 
@@ -30,6 +42,25 @@ public final class Unbound: Peer {
                 ". 300 IN SOA ns.peers.test. root.peers.test. 1 3600 600 86400 60", ". 300 IN NS ns.peers.test.",
             ]
             try scratch.write("root.zone", (zone + records.map(\.zoneLine)).joined(separator: "\n") + "\n")
+            let hints = rootServers.enumerated().flatMap { number, address in
+                [". 300 IN NS hint\(number).", "hint\(number). 300 IN A \(address)"]
+            }
+            try scratch.write("root.hints", hints.joined(separator: "\n") + "\n")
+            let source =
+                rootServers.isEmpty
+                ? """
+                auth-zone:
+                    name: "."
+                    zonefile: "\(scratch.file("root.zone"))"
+                    for-downstream: yes
+                    for-upstream: yes
+                    fallback-enabled: no
+                """
+                : """
+                server:
+                    root-hints: "\(scratch.file("root.hints"))"
+                    do-not-query-localhost: no
+                """
             let file = try scratch.write(
                 "unbound.conf",
                 """
@@ -52,12 +83,7 @@ public final class Unbound: Peer {
                     local-zone: "8.b.d.0.1.0.0.2.ip6.arpa." nodefault
                 remote-control:
                     control-enable: no
-                auth-zone:
-                    name: "."
-                    zonefile: "\(scratch.file("root.zone"))"
-                    for-downstream: yes
-                    for-upstream: yes
-                    fallback-enabled: no
+                \(source)
 
                 """)
             return PeerProcess.Launch(arguments: ["-d", "-c", file], sockets: ListeningSocket.dns(ports[0]))
