@@ -220,7 +220,11 @@ import Testing
         let session = session(User(right))
         #expect(try await session.load(request(origin)).status == .ok)
         let answer = try await session.load(put, body: .stream(once: ReadStream(bytes: large)))
-        #expect(answer.body == Array("200000".utf8))
+        #expect(answer.body == Array("200000".utf8) && origin.requests.last?["Expect"] == ["100-continue"])
+        var atOnce = put
+        try atOnce.fields.set("", for: .expect)
+        let second = try await session.load(atOnce, body: .stream(once: ReadStream(bytes: large)))
+        #expect(second.body == Array("200000".utf8) && origin.requests.last?["Expect"] == [])
         // This server sends 100 before it checks the field, so the body is consumed when its challenge comes.
         do throws(StreamError) {
             _ = try await self.session(User(right)).load(put, body: .stream(once: ReadStream(bytes: large)))

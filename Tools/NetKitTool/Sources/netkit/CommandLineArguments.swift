@@ -14,7 +14,10 @@ enum CommandLineArguments {
     ]
 
     /// Separates a short option from a value that is attached to it, as curl's users write: `-XPUT` becomes `-X PUT`.
-    static func separated(_ arguments: some Sequence<String>) -> [String] {
+    ///
+    /// `-V` alone is `--version`.
+    static func separated(_ arguments: [String]) -> [String] {
+        if arguments == ["-V"] { return ["--version"] }
         var separated: [String] = []
         var isValue = false
         var isEnded = false
@@ -54,8 +57,7 @@ enum CommandLineArguments {
             !["-h", "--help", "-help", "--version", "--"].contains(option),
             !["--generate-completion-script", "--experimental-dump-help"].contains(where: option.hasPrefix)
         else { return nil }
-        let isVersion = option == "-V"
-        return "Options follow a verb: netkit \(isVersion ? "--version" : "get \(Terminal.shown(option)) …")"
+        return "Options follow a verb: netkit get \(Terminal.shown(option)) …"
     }
 
     /// The sentence about the first option that the verb does not have; nil if it has all of them.

@@ -133,7 +133,6 @@ struct GetCommand: AsyncParsableCommand {
             (.contentType, "-F", !request.form.isEmpty), (.acceptEncoding, "--compressed", request.compressed),
             (.cookie, "-b", !request.cookie.isEmpty), (.range, "--resume", resume),
             (.authorization, "--bearer", login.bearer != nil), (.authorization, "-u", login.user != nil),
-            (.expect, "an upload from standard input", request.readsStandardInput),
         ]
         for (name, sender, isGiven) in senders where isGiven && omitted.contains(name) {
             throw ValidationError("-H '\(name.canonicalName):' cannot be combined with \(sender), which sends it.")

@@ -178,8 +178,9 @@ struct RequestOptions: ParsableArguments {
         if [.contentLength, .transferEncoding, .connection].contains(name) {
             throw ValidationError("-H '\(header)': netkit determines \(name.canonicalName) itself.")
         }
-        if isEmpty, name == .userAgent {
-            throw ValidationError("-H '\(header)': User-Agent requires a value; 'User-Agent:' omits it.")
+        if isEmpty, [.userAgent, .expect].contains(name) {
+            let name = name.canonicalName
+            throw ValidationError("-H '\(header)': \(name) requires a value; '\(name):' omits it.")
         }
         let value = parts[1].trimmingCharacters(in: .whitespaces)
         return (name, value.isEmpty && !isEmpty ? nil : value)
@@ -203,7 +204,9 @@ struct RequestOptions: ParsableArguments {
         let omitted = try omittedFields()
         if let userAgent { try request.fields.set(userAgent, for: .userAgent) }
         // An empty value omits the default one.
-        if omitted.contains(.userAgent) { try request.fields.set("", for: .userAgent) }
+        for name in [HTTPFieldName.userAgent, .expect] where omitted.contains(name) {
+            try request.fields.set("", for: name)
+        }
         if !request.fields.contains(.contentType), !omitted.contains(.contentType), hasBody, form.isEmpty, upload == nil
         {
             let type = jsonBody == nil ? "application/x-www-form-urlencoded" : "application/json"

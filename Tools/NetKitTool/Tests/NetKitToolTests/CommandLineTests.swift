@@ -20,7 +20,7 @@ import Testing
         #expect(run.status == 64 && run.errors.contains(words) && run.output.isEmpty, "\(run.text)")
     }
 
-    @Test(arguments: [["help"], ["help", "get"], ["get", "-h"], ["get", "--help"], ["--version"], []])
+    @Test(arguments: [["help"], ["help", "get"], ["get", "-h"], ["get", "--help"], ["--version"], ["-V"], []])
     func helpIsNoMistake(_ arguments: [String]) async throws {
         let run = try await Tool.run(arguments)
         #expect(run.status == 0 && !run.output.isEmpty && run.errors.isEmpty, "\(run.text)")

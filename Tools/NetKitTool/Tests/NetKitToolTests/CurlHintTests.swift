@@ -58,7 +58,7 @@ import Testing
         (["get", "--json", #"{"a":1}"#, "http://h.invalid/"], "is not a URL. Use --json-body to send JSON."),
         (["http://h.invalid/"], "A URL follows a verb: netkit get http://h.invalid/"),
         (["-O", "http://h.invalid/"], "Options follow a verb: netkit get -O"),
-        (["-V"], "netkit --version"), (["version"], "Did you mean --version?"),
+        (["version"], "Did you mean --version?"),
         (["resolve", "@127.0.0.1", "h.invalid"], "Use --server 127.0.0.1."),
         (["resolve", "h.invalid", "MX"], "Use -t MX."), (["resolve", "+short", "h.invalid"], "Use --short."),
         (["resolve", "h.invalid", "+norec"], "no equivalent of this option of dig"),

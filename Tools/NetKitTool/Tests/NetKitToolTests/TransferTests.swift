@@ -135,6 +135,24 @@ import Testing
     }
 
     @Test(
+        "-H 'Expect:' uploads a pipe without waiting for consent",
+        arguments: [
+            "echo hi | $netkit get -H 'Expect:' -T - ",
+            "mkfifo pipe && { echo hi >pipe & } && $netkit get -H 'expect: ' -T pipe",
+            "mkfifo pipe && { echo hi >pipe & } && $netkit get -H 'Expect:' -X PUT --data-binary @pipe",
+        ])
+    func uploadsAPipeAtOnce(_ line: String) async throws {
+        let server = try Self.receiver()
+        let folder = try RequestTests.folder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let run = try await Tool.run(shell: "cd \(folder) && \(line) http://127.0.0.1:\(server.port)/x")
+        #expect(run.status == 0, "\(run.text)")
+        let received = try await received(server)
+        #expect(!received.contains("Expect"), "\(received)")
+        #expect(received.hasSuffix("\r\n\r\n3\r\nhi\n\r\n0\r\n\r\n"), "\(received)")
+    }
+
+    @Test(
         "a pipe is uploaded in chunks",
         arguments: [
             "echo hi | $netkit get -X PUT --data-binary @- ", "echo hi | $netkit get -XPUT --data-binary @/dev/stdin ",

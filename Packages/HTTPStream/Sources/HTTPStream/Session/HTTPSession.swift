@@ -99,7 +99,7 @@ public final class HTTPSession: Sendable {
     ///     `Proxy-Authorization` does so for proxies. Its own `Cookie` is sent as it is, and the session then adds no cookies;
     ///     a redirect to another origin removes it (see ``CrossOriginPolicy``).
     ///   - body: The body, apart from the request. A body that can be read only once is sent after the server's consent
-    ///     (`100-continue`), since it cannot be sent again.
+    ///     (`100-continue`), since it cannot be sent again; an `Expect` with an empty value sends it at once, without that field.
     ///   - timeout: The time limit of this load, including redirects, logins, retries and the body; nil for
     ///     ``Configuration/totalTimeout``.
     /// - Throws: the error of the load. A 401 response is not an error: no credential was available, or the user declined the

@@ -156,7 +156,7 @@ struct SessionAttempt {
                 throw StreamError(error)
             }
         }
-        if leavesBodyOut { sent.fields.remove(.expect) }
+        if leavesBodyOut || request.fields[.expect]?.isEmpty == true { sent.fields.remove(.expect) }
         exchange.send(
             sent, body: leavesBodyOut ? .bytes([]) : body, after: redirects, pool: pool,
             SessionSettings(
