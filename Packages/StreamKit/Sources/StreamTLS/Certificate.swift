@@ -65,7 +65,9 @@ public struct Certificate: Sendable, Hashable {
         try all(in: bytes, source: "the given bytes")
     }
 
-    /// Reads all certificates in a file: any number in PEM, or one in DER.
+    /// Reads all certificates in a file, on the calling thread: any number in PEM, or one in DER.
+    ///
+    /// ``TLSTrust/files`` are read on another thread, when the first connection needs them.
     ///
     /// - Throws: domain ``StreamErrorDomain/ssl``, code ``TLSFailure/badConfiguration``.
     public static func all(file path: String) throws(StreamError) -> [Certificate] {

@@ -1,17 +1,16 @@
 internal import EventLoops
 
-/// The TLS context of a connection that is being opened, made on another thread because the cache has none.
+/// The TLS context of a connection that is being opened, made on another thread because the cache has none that it need not compare
+/// with its files.
 ///
-/// Making a context reads the trusted certificates from files. On some systems that takes a tenth of a second, and a file may
-/// never end: a FIFO, or a file of a network file system that does not respond. Meanwhile the event loop does its other work, and
-/// the opening ends at its deadline.
+/// Making a context reads the trusted certificates from files. On some systems that takes a tenth of a second, and each call may
+/// block for ever on a network file system that does not respond. Meanwhile the event loop does its other work, and the opening
+/// ends at its deadline.
 package final class ContextPreparation: Sendable {
     package let configuration: TLSConfiguration
     private let contexts: TLSContextCache
     private let readers: TrustReaders
-    /// Signalled when there is a result.
-    private let point: WaitPoint
-    private let result = Locked<Result<TLSContext, StreamError>?>(nil)
+    private let result: OneShot<Result<TLSContext, StreamError>>
 
     /// Begins to make the context.
     ///
@@ -25,8 +24,25 @@ package final class ContextPreparation: Sendable {
         self.configuration = configuration
         self.contexts = contexts
         self.readers = readers
-        point = WaitPoint(loop: loop)
+        result = OneShot(loop: loop)
         readers.run(self)
+    }
+
+    /// Makes the context for a listener, and suspends meanwhile.
+    ///
+    /// - Throws: the errors of ``context(until:)``; ``StreamError/cancelled``.
+    package nonisolated(nonsending) static func context(
+        for configuration: TLSConfiguration, until deadline: Moment?, loop: EventLoop
+    ) async throws(StreamError) -> TLSContext {
+        let preparation = ContextPreparation(configuration, loop: loop)
+        let result: Result<TLSContext, StreamError>
+        do throws(WaitError) {
+            result = try await preparation.result.value(until: deadline)
+        } catch {
+            preparation.abandon()
+            throw error == .timedOut ? .certificatesTimedOut : .cancelled
+        }
+        return try result.get()
     }
 
     /// Returns the context; nil if it is not ready, see ``readiness``.
@@ -35,14 +51,14 @@ package final class ContextPreparation: Sendable {
     /// - Throws: ``TLSFailure/badConfiguration`` for a configuration that cannot work with any peer; `ETIMEDOUT` at the deadline;
     ///   `EAGAIN` if the system creates no thread.
     package func context(until deadline: Moment?) throws(StreamError) -> TLSContext? {
-        if let result = result.withLock({ $0 }) { return try result.get() }
+        if let result = result.value { return try result.get() }
         guard let deadline, deadline <= .now else { return nil }
         abandon()
-        throw StreamError(posix: 110, .openTimedOut("reading the trusted certificates"))  // ETIMEDOUT
+        throw .certificatesTimedOut
     }
 
     /// What to watch while the context is not ready.
-    package var readiness: WaitPoint.Readiness { .init(point, .reader, for: .readable) }
+    package var readiness: WaitPoint.Readiness { .init(result.point, .reader, for: .readable) }
 
     /// Withdraws the work, unless a thread has begun it.
     package func abandon() {
@@ -54,8 +70,7 @@ package final class ContextPreparation: Sendable {
     }
 
     fileprivate func end(_ outcome: Result<TLSContext, StreamError>) {
-        result.withLock { $0 = outcome }
-        point.signal(.readable)
+        result.provide(outcome)
     }
 }
 
@@ -72,13 +87,33 @@ package final class TrustReaders: Sendable {
     }
 
     /// The readers of this process.
-    static let shared = TrustReaders()
+    package static let shared = TrustReaders()
 
     private let threads: BlockingThreads
     private let queues = Locked<[TLSTrust: Queue]>([:])
 
-    init(maximumThreads: Int = 8) {
+    package init(maximumThreads: Int = 8) {
         threads = BlockingThreads(limit: maximumThreads)
+    }
+
+    /// Reads files of certificates that are no set of trusted ones, on one of the threads, and suspends meanwhile.
+    ///
+    /// - Parameter limit: the time limit.
+    /// - Throws: the errors of `read`; `ETIMEDOUT` at the limit; ``StreamError/cancelled``; `EAGAIN` if the system creates no thread.
+    package nonisolated(nonsending) func value<Value: Sendable>(
+        within limit: Duration, of read: @escaping @Sendable () throws(StreamError) -> Value
+    ) async throws(StreamError) -> Value {
+        let result: Result<Value, StreamError>
+        do throws(WaitError) {
+            result = try await threads.value(until: .now + limit) { Result { () throws(StreamError) in try read() } }
+        } catch {
+            switch error {
+            case .timedOut: throw .certificatesTimedOut
+            case .failed(let number): throw StreamError(posix: number)
+            default: throw .cancelled
+            }
+        }
+        return try result.get()
     }
 
     // For tests.
@@ -125,5 +160,11 @@ package final class TrustReaders: Sendable {
             queues[trust]?.preparations.removeFirst()
             return first
         }
+    }
+}
+
+extension StreamError {
+    fileprivate static var certificatesTimedOut: StreamError {
+        StreamError(posix: 110, .openTimedOut("reading the trusted certificates"))  // ETIMEDOUT
     }
 }

@@ -19,7 +19,7 @@ package final class TLSContext {
     /// The maximum number of sessions that a server keeps for TLS 1.2 clients without tickets.
     private static let serverSessions = 1024
 
-    /// - Parameter readsTrust: false to find the mistakes of a configuration without reading files. No peer is trusted then.
+    /// - Parameter readsTrust: false to read no files. No peer is trusted then.
     package init(_ configuration: TLSConfiguration, readsTrust: Bool = true) throws(StreamError) {
         ERR_clear_error()
         let isServer = configuration.role == .server
@@ -40,6 +40,13 @@ package final class TLSContext {
 
     deinit {
         SSL_CTX_free(pointer)
+    }
+
+    /// Finds the mistakes of a configuration without reading files.
+    ///
+    /// - Throws: ``TLSFailure/badConfiguration`` for a configuration that cannot work with any peer.
+    package static func check(_ configuration: TLSConfiguration) throws(StreamError) {
+        _ = try TLSContext(configuration, readsTrust: false)
     }
 
     // MARK: Sessions
@@ -104,12 +111,7 @@ extension TLSContext {
     private static func loadTrust(
         _ configuration: TLSConfiguration, into context: OpaquePointer
     ) throws(StreamError) -> Bool {
-        let isNeeded =
-            switch configuration.role {
-            case .client: configuration.verification != .insecureNone
-            case .server: configuration.clientAuthentication != .off
-            }
-        guard isNeeded, let store = SSL_CTX_get_cert_store(context) else { return true }
+        guard configuration.needsTrust, let store = SSL_CTX_get_cert_store(context) else { return true }
         // A certificate that the user names is trusted, whether or not it is a root.
         X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
         if let time = configuration.verificationTime, let parameters = SSL_CTX_get0_param(context) {
@@ -279,106 +281,160 @@ extension TLSContext {
 /// The contexts in use, one for each distinct configuration.
 ///
 /// Making a context reads the trust store. Doing that for each connection would add half to the cost of a handshake.
+///
+/// The files of a trust store are examined when a context is requested whose files were examined more than a second ago. That may
+/// block, as reading them may, so ``existing(for:at:)``, which runs on event loops, leaves it to ``context(for:)``.
 package final class TLSContextCache: Sendable {
-    /// What a context depends on: the configuration without its settings for single connections, and the files that it
-    /// names.
-    package struct Key: Sendable, Hashable {
-        package let configuration: TLSConfiguration
-        package let files: [FileStamp?]
-
-        package init(_ configuration: TLSConfiguration, files: [FileStamp?]) {
-            self.files = files
-            var shared = configuration
-            shared.peerName = nil
-            shared.serverNameIndication = .peerName
-            shared.sessionGroup = nil
-            shared.allowsTruncation = false
-            shared.returnsToPlain = false
-            self.configuration = shared
-        }
-
-        /// The present state of the files that a configuration names.
-        package static func files(of trust: TLSTrust) -> [FileStamp?] {
-            var stamps = trust.includesSystemRoots ? SystemRoots.stamps() : []
-            stamps.reserveCapacity(
-                stamps.count + trust.files.count + trust.directories.count + trust.revocationLists.count)
-            for path in trust.files { stamps.append(FileStamp(path)) }
-            for path in trust.directories { stamps.append(FileStamp(path)) }
-            for path in trust.revocationLists { stamps.append(FileStamp(path)) }
-            return stamps
-        }
-    }
-
     private final class Entry {
-        let key: Key
+        /// The configuration, without its settings for single connections.
+        let configuration: TLSConfiguration
+        /// The state of the files that the context was made of.
+        let files: [FileStamp?]
         let context: TLSContext
-        /// The configuration of the last request. Most connections have exactly this one, and then no key need be made.
-        let latest: TLSConfiguration
+        /// The configuration of the last request. Most connections have exactly this one, and then no other need be made.
+        var latest: TLSConfiguration
+        /// When the files had this state.
+        var examined: Moment
 
-        init(_ key: Key, _ context: TLSContext, latest: TLSConfiguration) {
-            self.key = key
+        init(
+            _ configuration: TLSConfiguration, _ files: [FileStamp?], _ context: TLSContext, latest: TLSConfiguration,
+            examined: Moment
+        ) {
+            self.configuration = configuration
+            self.files = files
             self.context = context
             self.latest = latest
+            self.examined = examined
+        }
+
+        func isCurrent(at now: Moment) -> Bool {
+            !configuration.readsFiles || now < examined + TLSContextCache.examinationInterval
         }
     }
 
     /// The cache of this process.
     package static let shared = TLSContextCache()
 
+    /// How long a change of the files may remain unnoticed.
+    package static let examinationInterval: Duration = .seconds(1)
+
     /// The maximum number of contexts kept. The least recently used one is dropped first; connections keep theirs
     /// alive.
     package let capacity: Int
 
-    /// The most recently used context comes first. It nearly always matches, and comparing two keys costs a fifth of
+    /// The most recently used context comes first. It nearly always matches, and comparing two configurations costs a fifth of
     /// hashing one.
     private let entries = Locked<[Entry]>([])
 
-    /// Called before a context is made, on the thread that makes it, for tests.
-    package let makeObservers = Locked<[@Sendable (TLSConfiguration) -> Void]>([])
+    /// Called before files are examined and before a context is made, on the thread that does it, for tests.
+    package let observers = Locked<[@Sendable (Event, TLSConfiguration) -> Void]>([])
 
-    init(capacity: Int = 32) {
+    /// What ``observers`` are notified of.
+    package enum Event: Hashable { case examines, makes }
+
+    package init(capacity: Int = 32) {
         self.capacity = max(1, capacity)
     }
 
-    /// Returns the context for a configuration, and makes it if there is none, which reads files.
+    /// Returns the context for a configuration, and makes it if there is none. Examines and perhaps reads files, which may block.
     package func context(for configuration: TLSConfiguration) throws(StreamError) -> TLSContext {
-        let files = Key.files(of: configuration.trust)
-        if let context = existing(for: configuration, files: files) { return context }
-        let key = Key(configuration, files: files)
+        let common = configuration.withoutConnectionSettings
+        let now = Moment.now
+        var files: [FileStamp?] = []
+        if common.readsFiles {
+            notify(.examines, common)
+            files = common.trust.fileStamps()
+        }
+        let existing = entries.withLock { entries in
+            TLSContextCache.use(&entries, for: configuration) { entry in
+                guard entry.configuration == common, entry.files == files else { return false }
+                entry.examined = max(entry.examined, now)
+                return true
+            }
+        }
+        if let existing { return existing }
         // Made without the lock, because it reads files. If two are made at once, the first one to arrive is used by
         // both, so that sessions are shared.
-        for observer in makeObservers.withLock({ $0 }) { observer(key.configuration) }
-        let made = try TLSContext(key.configuration)
+        notify(.makes, common)
+        let made = try TLSContext(common)
         return entries.withLock { entries in
-            if let other = TLSContextCache.use(key, of: &entries, for: configuration) { return other }
+            let other = TLSContextCache.use(&entries, for: configuration) { entry in
+                entry.configuration == common && entry.files == files
+            }
+            if let other { return other }
+            // The files of an earlier context have changed.
+            entries.removeAll { $0.configuration == common }
             if entries.count == capacity { entries.removeLast() }
-            entries.insert(Entry(key, made, latest: configuration), at: 0)
+            entries.insert(Entry(common, files, made, latest: configuration, examined: now), at: 0)
             return made
         }
     }
 
-    /// Returns the context for a configuration; nil if there is none, or the files that it was made of have changed.
-    package func existing(for configuration: TLSConfiguration) -> TLSContext? {
-        existing(for: configuration, files: Key.files(of: configuration.trust))
+    /// Returns the context for a configuration; nil if there is none, or its files have to be examined. Never blocks.
+    package func existing(for configuration: TLSConfiguration, at now: Moment = .now) -> TLSContext? {
+        entries.withLock { entries in
+            if let first = entries.first, first.latest == configuration {
+                return first.isCurrent(at: now) ? first.context : nil
+            }
+            let common = configuration.withoutConnectionSettings
+            return TLSContextCache.use(&entries, for: configuration) { entry in
+                entry.configuration == common && entry.isCurrent(at: now)
+            }
+        }
     }
 
-    private func existing(for configuration: TLSConfiguration, files: [FileStamp?]) -> TLSContext? {
-        let latest = entries.withLock { entries -> TLSContext? in
-            guard let first = entries.first, first.latest == configuration, first.key.files == files else { return nil }
-            return first.context
-        }
-        if let latest { return latest }
-        let key = Key(configuration, files: files)
-        return entries.withLock { TLSContextCache.use(key, of: &$0, for: configuration) }
+    /// Lets the next request of each context examine its files, for tests.
+    package func expire() {
+        entries.withLock { for entry in $0 { entry.examined = .now - TLSContextCache.examinationInterval } }
+    }
+
+    private func notify(_ event: Event, _ configuration: TLSConfiguration) {
+        for observer in observers.withLock({ $0 }) { observer(event, configuration) }
     }
 
     private static func use(
-        _ key: Key, of entries: inout [Entry], for configuration: TLSConfiguration
+        _ entries: inout [Entry], for configuration: TLSConfiguration, where matches: (Entry) -> Bool
     ) -> TLSContext? {
-        guard let index = entries.firstIndex(where: { $0.key == key }) else { return nil }
+        guard let index = entries.firstIndex(where: matches) else { return nil }
         if index > 0 { entries.insert(entries.remove(at: index), at: 0) }
-        let context = entries[0].context
-        entries[0] = Entry(entries[0].key, context, latest: configuration)
-        return context
+        entries[0].latest = configuration
+        return entries[0].context
+    }
+}
+
+extension TLSConfiguration {
+    /// Whether the peer's certificate is verified, which requires trusted ones.
+    fileprivate var needsTrust: Bool {
+        switch role {
+        case .client: verification != .insecureNone
+        case .server: clientAuthentication != .off
+        }
+    }
+
+    /// Whether its context is made of files.
+    package var readsFiles: Bool {
+        needsTrust
+            && (trust.includesSystemRoots
+                || ![trust.files, trust.directories, trust.revocationLists].allSatisfy(\.isEmpty))
+    }
+
+    /// The settings that a context depends on.
+    fileprivate var withoutConnectionSettings: TLSConfiguration {
+        var common = self
+        common.peerName = nil
+        common.serverNameIndication = .peerName
+        common.sessionGroup = nil
+        common.allowsTruncation = false
+        common.returnsToPlain = false
+        return common
+    }
+}
+
+extension TLSTrust {
+    /// The present state of the files that are named.
+    fileprivate func fileStamps() -> [FileStamp?] {
+        var stamps = includesSystemRoots ? SystemRoots.stamps() : []
+        for path in files + directories + revocationLists { stamps.append(FileStamp(path)) }
+        return stamps
     }
 }

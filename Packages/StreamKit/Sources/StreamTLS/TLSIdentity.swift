@@ -28,7 +28,8 @@ public struct TLSIdentity: Sendable, Hashable {
             certificates: Certificate.all(in: pem), keyBytes: key ?? pem, source: "the given bytes", password: password)
     }
 
-    /// Reads files, as ``init(pem:key:password:)`` reads bytes.
+    /// Reads files, as ``init(pem:key:password:)`` reads bytes, on the calling thread. ``read(file:keyFile:password:within:)`` does
+    /// not block it.
     ///
     /// - Throws: the same errors; domain ``StreamErrorDomain/posix`` if a file cannot be read.
     public init(file path: String, keyFile: String? = nil, password: String? = nil) throws(StreamError) {
@@ -40,6 +41,25 @@ public struct TLSIdentity: Sendable, Hashable {
             bytes = try SecretFile.read(keyFile)
         }
         try self.init(certificates: certificates, keyBytes: bytes, source: keyFile ?? path, password: password)
+    }
+
+    /// Reads files, as ``init(file:keyFile:password:)`` does, on another thread.
+    ///
+    /// ```swift
+    /// let identity = try await TLSIdentity.read(file: "/mnt/certificates/server.pem")
+    /// ```
+    ///
+    /// For programs whose certificates are on a network file system, which may stop responding: a task that reads a file itself then
+    /// keeps a thread of all tasks, or of an event loop.
+    ///
+    /// - Parameter limit: the time limit. A call that the system does not end occupies one of eight threads until it returns.
+    /// - Throws: the same errors; `ETIMEDOUT` at the limit; ``StreamError/cancelled`` at once if the task is cancelled.
+    public nonisolated(nonsending) static func read(
+        file path: String, keyFile: String? = nil, password: String? = nil, within limit: Duration = .seconds(75)
+    ) async throws(StreamError) -> TLSIdentity {
+        try await TrustReaders.shared.value(within: limit) { () throws(StreamError) in
+            try TLSIdentity(file: path, keyFile: keyFile, password: password)
+        }
     }
 
     /// Reads a PKCS#12 bundle (`.p12`, `.pfx`; RFC 7292).

@@ -10,8 +10,8 @@ internal import Glibc
 /// ```
 ///
 /// A certificate named here is trusted even if it is not a root. To trust an intermediate authority, or one server's
-/// own certificate, name it. Files and directories are read for the first connection, and again for later connections
-/// after they have changed.
+/// own certificate, name it. Files and directories are read for the first connection, on another thread, and again for
+/// connections that begin a second or more after they have changed.
 public struct TLSTrust: Sendable, Hashable {
     /// Whether to trust this machine's roots: those in OpenSSL's default locations (which the environment variables
     /// `SSL_CERT_FILE` and `SSL_CERT_DIR` override), or else in the bundle of the distribution.
@@ -74,8 +74,7 @@ enum SystemRoots {
     /// The state of OpenSSL's own locations when they last contained something.
     private static let lastNonEmptyState = Locked<[FileStamp?]>([])
 
-    /// The state of the files that the roots are read from. It is examined for every connection, so a directory whose
-    /// state has not changed is not listed again.
+    /// The state of the files that the roots are read from. A directory whose state has not changed is not listed again.
     static func stamps() -> [FileStamp?] {
         let defaults = defaultLocations()
         let stamps = defaults.map { FileStamp($0) }

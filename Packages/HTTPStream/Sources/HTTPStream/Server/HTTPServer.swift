@@ -97,10 +97,18 @@ public final class HTTPServer: Sendable {
     /// Replaces the TLS configuration of the connections that are accepted from now on, for instance with a renewed certificate.
     ///
     /// ```swift
-    /// try server.reload(tls: TLSConfiguration(server: try TLSIdentity(file: "server.pem")))
+    /// try await server.reload(tls: TLSConfiguration(server: .read(file: "server.pem")))
     /// ```
     ///
+    /// Neither the call nor `TLSIdentity.read(file:keyFile:password:within:)` reads files on the caller's thread.
+    ///
     /// - Throws: as `StreamListener.reload(tls:)`. The previous configuration then remains in effect.
+    public nonisolated(nonsending) func reload(tls: TLSConfiguration) async throws(StreamError) {
+        try await listener.reload(tls: HTTPServer.offering(tls))
+    }
+
+    /// As the asynchronous function, but reads the certificates on the calling thread, without a time limit.
+    @available(*, noasync, message: "reads files on the calling thread; use await")
     public func reload(tls: TLSConfiguration) throws(StreamError) {
         try listener.reload(tls: HTTPServer.offering(tls))
     }

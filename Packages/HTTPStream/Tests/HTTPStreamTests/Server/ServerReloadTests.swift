@@ -24,7 +24,7 @@ import Testing
             pair.close()
             var next = try TestIdentity.server()
             next.maximumVersion = .tls12
-            try server.reload(tls: next)
+            try await server.reload(tls: next)
         }
         #expect(protocols == ["http/1.1", "http/1.1"])
         server.stop(within: .zero)

@@ -45,7 +45,7 @@ public final class StreamListener: Sendable {
     ///   - isLocal: whether to listen on the loopback addresses only.
     ///   - configuration: TLS, limits, and the loops that serve.
     /// - Throws: `EADDRINUSE`; `EACCES` for a port below 1024; ``TLSFailure/badConfiguration`` if ``Configuration/tls``
-    ///   has no identity.
+    ///   cannot work with any client. Trusted certificates are not read yet: see ``run(_:)``.
     public convenience init(
         port: UInt16, isLocal: Bool = false, configuration: Configuration = Configuration()
     ) throws(StreamError) {
@@ -56,7 +56,7 @@ public final class StreamListener: Sendable {
 
     /// Listens at a TCP address or a Unix socket.
     ///
-    /// - Throws: as `Socket.bind(to:)`; ``TLSFailure/badConfiguration`` if ``Configuration/tls`` has no identity.
+    /// - Throws: as `Socket.bind(to:)`; ``TLSFailure/badConfiguration`` as for a port.
     public convenience init(
         address: SocketAddress, configuration: Configuration = Configuration()
     ) throws(StreamError) {
@@ -67,12 +67,12 @@ public final class StreamListener: Sendable {
 
     /// Adopts sockets that are already listening, such as those that a service manager passes to the process.
     ///
-    /// - Throws: ``TLSFailure/badConfiguration`` if the TLS configuration cannot work; `EINVAL` for a property that an
+    /// - Throws: ``TLSFailure/badConfiguration`` as for a port; `EINVAL` for a property that an
     ///   accepted connection does not honour.
     public init(sockets: [Socket], configuration: Configuration = Configuration()) throws(StreamError) {
         precondition(!configuration.loops.isEmpty, "StreamListener: loops must not be empty")
         let configuration = configuration.settled
-        if let tls = configuration.tls { try StreamListener.validate(tls) }
+        if let tls = configuration.tls { try StreamListener.check(tls) }
         if let refusal = StreamKind.accepted.refusal(of: configuration.properties) { throw refusal }
         self.configuration = configuration
         self.sockets = sockets
@@ -102,23 +102,45 @@ public final class StreamListener: Sendable {
     /// Replaces the TLS configuration of the connections that are accepted from now on, for instance with a renewed certificate.
     ///
     /// ```swift
-    /// try listener.reload(tls: TLSConfiguration(server: try TLSIdentity(file: "server.pem")))
+    /// try await listener.reload(tls: TLSConfiguration(server: .read(file: "server.pem")))
     /// ```
     ///
-    /// Connections that exist keep theirs. ``configuration`` still has the first one.
+    /// Connections that exist keep theirs. ``configuration`` still has the first one. Certificates that clients are verified by are
+    /// read on another thread, within ``Configuration/handshakeTimeout``.
     ///
-    /// - Throws: ``TLSFailure/badConfiguration`` if it cannot work; `EINVAL` if the listener has no TLS. The previous configuration
-    ///   then remains in effect.
-    public func reload(tls: TLSConfiguration) throws(StreamError) {
-        guard configuration.tls != nil else { throw StreamError(posix: EINVAL, .listenerWithoutTLS) }
-        try StreamListener.validate(tls)
+    /// - Throws: ``TLSFailure/badConfiguration`` if it cannot work; the errors of the files with trusted certificates; `EINVAL` if the
+    ///   listener has no TLS. The previous configuration then remains in effect.
+    public nonisolated(nonsending) func reload(tls: TLSConfiguration) async throws(StreamError) {
+        try checkReload(of: tls)
+        try await prepare(tls)
         state.withLock { $0.tls = tls }
     }
 
-    /// Fails now rather than when the first client connects.
-    private static func validate(_ tls: TLSConfiguration) throws(StreamError) {
-        guard tls.role == .server else { throw StreamError(.badConfiguration, .serverWithoutIdentity()) }
+    /// As the asynchronous function, but reads the certificates on the calling thread, without a time limit.
+    @available(*, noasync, message: "reads files on the calling thread; use await")
+    public func reload(tls: TLSConfiguration) throws(StreamError) {
+        try checkReload(of: tls)
         _ = try TLSContextCache.shared.context(for: tls)
+        state.withLock { $0.tls = tls }
+    }
+
+    private func checkReload(of tls: TLSConfiguration) throws(StreamError) {
+        guard configuration.tls != nil else { throw StreamError(posix: EINVAL, .listenerWithoutTLS) }
+        try StreamListener.check(tls)
+    }
+
+    /// Fails now rather than when the first client connects.
+    private static func check(_ tls: TLSConfiguration) throws(StreamError) {
+        guard tls.role == .server else { throw StreamError(.badConfiguration, .serverWithoutIdentity()) }
+        try TLSContext.check(tls)
+    }
+
+    /// Reads the certificates that clients are verified by.
+    private nonisolated(nonsending) func prepare(_ tls: TLSConfiguration) async throws(StreamError) {
+        if TLSContextCache.shared.existing(for: tls) != nil { return }
+        let limit = configuration.handshakeTimeout
+        _ = try await ContextPreparation.context(
+            for: tls, until: limit > .zero ? .now + limit : nil, loop: configuration.loops[0])
     }
 }
 
@@ -128,10 +150,12 @@ extension StreamListener {
     /// Serves clients until ``stop(within:)`` is called or the task is cancelled; returns when the last handler has
     /// returned.
     ///
-    /// The streams passed to the handler are open. They are closed when the handler returns or its task is cancelled.
+    /// The streams passed to the handler are open. They are closed when the handler returns or its task is cancelled. A listener that
+    /// verifies its clients begins to read the trusted certificates at once, on another thread.
     ///
     /// - Parameter handler: serves one client; runs concurrently for several clients.
-    /// - Throws: the error that ended a listening socket; ``StreamError/busy`` if the listener is already running;
+    /// - Throws: the error that ended a listening socket; the error of trusted certificates that cannot be read;
+    ///   ``StreamError/busy`` if the listener is already running;
     ///   ``StreamError/closed`` if it was stopped. Failures of single connections are reported only to
     ///   ``Configuration/onFailure``.
     public func run(
@@ -177,6 +201,8 @@ extension StreamListener {
         /// A listening socket has ended, with its error, and all its handlers have returned.
         case done(StreamError?)
         case graceIsOver
+        /// The trusted certificates are read, or have this error.
+        case prepared(StreamError?)
     }
 
     private func acceptFromAll(_ handler: @escaping @Sendable (StreamPair) async -> Void) async -> StreamError? {
@@ -184,6 +210,16 @@ extension StreamListener {
             for socket in sockets {
                 group.addTask(executorPreference: configuration.loops[0]) {
                     .done(await self.acceptAll(from: socket, handler))
+                }
+            }
+            if let tls = configuration.tls {
+                group.addTask {
+                    do throws(StreamError) {
+                        try await self.prepare(tls)
+                        return .prepared(nil)
+                    } catch {
+                        return .prepared(error == .cancelled ? nil : error)
+                    }
                 }
             }
             group.addTask {
@@ -194,8 +230,8 @@ extension StreamListener {
             var first: StreamError?
             while remaining > 0, let outcome = await group.next() {
                 switch outcome {
-                case .done(let error):
-                    remaining -= 1
+                case .done(let error), .prepared(let error):
+                    if case .done = outcome { remaining -= 1 }
                     if first == nil, let error {
                         first = error
                         stop(within: .zero)
@@ -204,6 +240,7 @@ extension StreamListener {
                 }
             }
             graceIsOver.provide(())
+            group.cancelAll()  // the certificates are no longer needed
             return first
         }
         state.withLock { $0.graceTimer.take() }?.cancel()

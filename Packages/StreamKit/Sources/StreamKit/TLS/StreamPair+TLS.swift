@@ -116,7 +116,7 @@ extension Connection {
             return
         }
         let peer = try TLSPeer(configuration, streamName: peerName, port: port)
-        _ = try TLSContext(configuration, readsTrust: false)
+        try TLSContext.check(configuration)
         self.init(.transport, point: WaitPoint(loop: plain.loop)) { (_) throws(StreamError) in
             .continues(TransportOpening(securing: plain, with: configuration, peer))
         }

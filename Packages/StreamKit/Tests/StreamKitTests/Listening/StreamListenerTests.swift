@@ -163,14 +163,14 @@ import Testing
         try await serving(listener, Self.echo) { port in
             let early = try open(port, tls: authority.client)
             #expect(try await exchange(early) == [1, 2, 3])
-            try listener.reload(tls: TLSConfiguration(server: new.identity()))
+            try await listener.reload(tls: TLSConfiguration(server: new.identity()))
             let late = try open(port, tls: authority.client)
             #expect(try await exchange(late) == [1, 2, 3])
             #expect(late[.tlsInformation]?.peerCertificates.first == new.certificate)
             #expect(early[.tlsInformation]?.peerCertificates.first == old.certificate)
             #expect(try await exchange(early) == [1, 2, 3])
             // One that cannot work changes nothing.
-            #expect(throws: StreamError.self) { try listener.reload(tls: TLSConfiguration()) }
+            await #expect(throws: StreamError.self) { try await listener.reload(tls: TLSConfiguration()) }
             let last = try open(port, tls: authority.client)
             #expect(try await exchange(last) == [1, 2, 3])
             #expect(last[.tlsInformation]?.peerCertificates.first == new.certificate)
@@ -194,9 +194,9 @@ import Testing
         client.applicationProtocols = ["trust-of-this-test"]
         let madeOnLoop = Locked<[Bool]>([])
         let wanted = client.applicationProtocols
-        TLSContextCache.shared.makeObservers.withLock {
-            $0.append { configuration in
-                guard configuration.applicationProtocols == wanted else { return }
+        TLSContextCache.shared.observers.withLock {
+            $0.append { event, configuration in
+                guard event == .makes, configuration.applicationProtocols == wanted else { return }
                 madeOnLoop.withLock { $0.append(loop.isCurrent) }
             }
         }

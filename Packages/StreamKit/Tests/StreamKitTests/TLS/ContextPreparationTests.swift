@@ -20,17 +20,20 @@ import Testing
         case proxied
     }
 
-    /// A FIFO that is read whenever a context of one application protocol is made. The reader waits until the test releases it.
+    /// A FIFO that is read whenever the files of one application protocol's context are read, or examined. The reader waits until the
+    /// test releases it.
     private final class UnreadableFile: Sendable {
         let path = "/tmp/netkit-trust-\(getpid())-\(UInt32.random(in: 0 ... .max))"
         private let readers = Locked(0)
         private let writer = Locked<CInt?>(nil)
 
-        init(for name: String, in contexts: TLSContextCache = .shared) throws {
+        init(
+            for name: String, at step: TLSContextCache.Event = .makes, in contexts: TLSContextCache = .shared
+        ) throws {
             try #require(mkfifo(path, 0o600) == 0)
-            contexts.makeObservers.withLock { observers in
-                observers.append { [self] configuration in
-                    guard configuration.applicationProtocols == [name] else { return }
+            contexts.observers.withLock { observers in
+                observers.append { [self] event, configuration in
+                    guard event == step, configuration.applicationProtocols == [name] else { return }
                     readers.withLock { $0 += 1 }
                     let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
                     if descriptor >= 0 { close(descriptor) }
@@ -185,5 +188,118 @@ import Testing
         configuration.trust = .only(file: "/nonexistent")
         let secured = try StreamPair(securing: plain, with: configuration, peerName: nil)
         #expect(await failure(of: secured)?.isPOSIX(ENOENT) == true)
+    }
+
+    // MARK: Files that have to be examined again
+
+    @Test("files that cannot be examined hold up neither the loop nor a connection beyond its time limit")
+    func examination() async throws {
+        let name = "unexaminable"
+        let authority = TestAuthority()
+        let path = "/tmp/netkit-trust-\(getpid())-\(name).pem"
+        try Data(authority.root.pem).write(to: URL(fileURLWithPath: path))
+        defer { unlink(path) }
+        var settings = StreamListener.Configuration()
+        settings.tls = TLSConfiguration(server: try authority.issue().identity())
+        let listener = try StreamListener(port: 0, isLocal: true, configuration: settings)
+        let serving = Task { try await listener.run { pair in _ = try? await pair.input.read(upTo: 1) } }
+        let address = SocketAddress.ip(.v4(.loopback), port: try #require(listener.port))
+        let loop = EventLoop(name: name)
+        defer { loop.shutdown() }
+        func client(_ trust: TLSTrust, _ protocols: [String]) throws -> StreamPair {
+            var configuration = TLSConfiguration()
+            configuration.applicationProtocols = protocols
+            configuration.trust = trust
+            let pair = StreamPair(addresses: [address], name: "www.example.org", loop: loop)
+            try pair.set(.tls, to: configuration)
+            return pair
+        }
+        let first = try client(.only(file: path), [name])
+        #expect(await failure(of: first) == nil)
+        let file = try UnreadableFile(for: name, at: .examines)
+        defer { file.release() }
+        // Within a second, the files are not examined again.
+        TLSContextCache.shared.expire()
+        let late = try client(.only(file: path), [name])
+        try late.set(.openTimeout, to: .seconds(2))
+        try late.open()
+        while file.readerCount == 0 { await Task.yield() }
+        let other = try client(.only([authority.root.certificate]), [])
+        #expect(await failure(of: other) == nil)
+        let failure = try await error { try await late.input.opened() }
+        #expect(failure == .timedOut && failure.description.contains("reading the trusted certificates"))
+        for pair in [first, late, other] { pair.close() }
+        listener.stop(within: .zero)
+        try await serving.value
+    }
+
+    @Test("a listener reads the certificates of its clients' authorities off the caller's thread")
+    func listener() async throws {
+        let name = "unreadable-listener"
+        let file = try UnreadableFile(for: name)
+        defer { file.release() }
+        var tls = authority.server
+        tls.applicationProtocols = [name]
+        tls.clientAuthentication = .required
+        tls.trust = authority.client.trust
+        var configuration = StreamListener.Configuration()
+        configuration.tls = tls
+        configuration.handshakeTimeout = .seconds(1)
+        let listener = try StreamListener(port: 0, isLocal: true, configuration: configuration)
+        #expect(file.readerCount == 0)
+        await #expect(throws: StreamError.timedOut) { try await listener.run { _ in } }
+        #expect(file.readerCount == 1 && listener.isStopping)
+        await #expect(throws: StreamError.timedOut) { try await listener.reload(tls: tls) }
+        let task = Task { try await listener.reload(tls: tls) }
+        task.cancel()
+        await #expect(throws: StreamError.cancelled) { try await task.value }
+    }
+
+    @Test("a listener whose certificates cannot be used stops")
+    func unusable() async throws {
+        var configuration = StreamListener.Configuration()
+        var tls = authority.server
+        tls.clientAuthentication = .requested
+        tls.trust = .only(file: "/nonexistent")
+        configuration.tls = tls
+        let listener = try StreamListener(port: 0, isLocal: true, configuration: configuration)
+        let failure = try await error { try await listener.run { _ in } }
+        #expect(failure.isPOSIX(ENOENT))
+        // A reload with them changes nothing.
+        configuration.tls = authority.server
+        let working = try StreamListener(port: 0, isLocal: true, configuration: configuration)
+        let refusal = try await error { try await working.reload(tls: tls) }
+        #expect(refusal.isPOSIX(ENOENT))
+        working.stop()
+    }
+
+    @Test("reading an identity has a time limit and can be cancelled")
+    func identity() async throws {
+        let path = "/tmp/netkit-identity-\(getpid()).pem"
+        let issued = TestAuthority().issue()
+        let pem = issued.pem + issued.keyPEM()
+        try Data(pem).write(to: URL(fileURLWithPath: path))
+        defer { unlink(path) }
+        #expect(try await TLSIdentity.read(file: path) == TLSIdentity(pem: pem))
+        let absent = try await error { _ = try await TLSIdentity.read(file: "/nonexistent") }
+        #expect(absent.isPOSIX(ENOENT))
+
+        let readers = TrustReaders(maximumThreads: 2)
+        let blocked = [OneShot<Void>(), OneShot<Void>()]
+        let begun = OneShot<Void>()
+        defer { for one in blocked { one.provide(()) } }
+        await #expect(throws: StreamError.timedOut) {
+            try await readers.value(within: .milliseconds(1)) { _ = try? blocked[0].value() }
+        }
+        let task = Task {
+            try await readers.value(within: .seconds(60)) {
+                begun.provide(())
+                _ = try? blocked[1].value()
+            }
+        }
+        try await begun.value()
+        task.cancel()
+        await #expect(throws: StreamError.cancelled) { try await task.value }
+        #expect(readers.threadCount == 2)
     }
 }

@@ -187,6 +187,43 @@ import Testing
         #expect(try contexts.context(for: client) === changed)
     }
 
+    @Test func filesAreExaminedOncePerSecondAndNeverByEventLoops() throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-\(UUID()).pem").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let authority = TestAuthority()
+        try Data(authority.root.pem).write(to: URL(fileURLWithPath: path))
+        let contexts = TLSContextCache()
+        let events = Locked<[TLSContextCache.Event]>([])
+        contexts.observers.withLock { $0.append { event, _ in events.withLock { $0.append(event) } } }
+        var client = authority.client
+        client.trust = .only(file: path)
+        #expect(contexts.existing(for: client) == nil)
+        let before = Moment.now
+        let context = try contexts.context(for: client)
+        let after = Moment.now
+        var named = client
+        named.peerName = "other.test"
+        for configuration in [client, named, client] {
+            #expect(contexts.existing(for: configuration, at: before + .milliseconds(999)) === context)
+            #expect(contexts.existing(for: configuration, at: after + .seconds(1)) == nil)
+        }
+        #expect(events.withLock { $0 } == [.examines, .makes])
+        contexts.expire()
+        #expect(contexts.existing(for: client) == nil)
+        #expect(try contexts.context(for: client) === context)
+        #expect(contexts.existing(for: client) === context)
+        #expect(events.withLock { $0 } == [.examines, .makes, .examines])
+
+        // No file matters without verification, and to a server that requests no certificate.
+        for var configuration in [client, try TLSConfiguration(server: authority.issue().identity())] {
+            configuration.verification = .insecureNone
+            configuration.trust = .system
+            let context = try contexts.context(for: configuration)
+            #expect(contexts.existing(for: configuration, at: .now + .seconds(3600)) === context)
+        }
+        #expect(events.withLock { $0 } == [.examines, .makes, .examines, .makes, .makes])
+    }
+
     @Test func theContextOfTheSystemsRootsIsReused() throws {
         let stamps = SystemRoots.stamps()
         #expect(SystemRoots.stamps() == stamps)
