@@ -96,4 +96,22 @@ import Testing
         }
         #expect(numbers == [1, 2, 3, 4, 5, 6])
     }
+
+    /// An event source connects as often as the server ends the response, until it says that there are no more events.
+    @Test func allEventsOfTornado() async throws {
+        struct Tick: Decodable { var number: Int }
+        let server = WebSocketServer(.tornado)
+        try server.start()
+        defer { server.stop() }
+        let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/events"))
+        let pauses = Locked<[Duration]>([])
+        var options = EventSource.Options()
+        options.onDisconnect = { _, pause in pauses.withLock { $0.append(pause) } }
+        var numbers: [Int] = []
+        for try await event in session().events(from: url, options) {
+            numbers.append(try event.decode(Tick.self).number)
+        }
+        #expect(numbers == [1, 2, 3, 4, 5, 6])
+        #expect(pauses.withLock { $0 } == [.milliseconds(100), .milliseconds(100)])
+    }
 }

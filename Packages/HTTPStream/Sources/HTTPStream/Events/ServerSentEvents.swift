@@ -36,7 +36,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
                 let bytes = try await stream.read(upTo: ReadStream.chunkSize)
                 if !isBegun {
                     isBegun = true
-                    if let response = stream[.httpResponse] { try ServerSentEvents.check(response) }
+                    if let response = stream[.httpResponse] { _ = try ServerSentEvents.check(response) }
                 }
                 if bytes.isEmpty { return nil }
                 parser.append(bytes)
@@ -49,9 +49,11 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         AsyncIterator(stream: stream, parser: parser)
     }
 
-    /// Throws unless a response has events: it is a 200 of type `text/event-stream`, or a 204, which ends a sequence of connections.
-    private static func check(_ response: HTTPResponse) throws(StreamError) {
-        if response.status == .noContent { return }
+    /// Whether a response has events: true for a 200 of type `text/event-stream`, false for a 204, which ends a sequence of connections.
+    ///
+    /// - Throws: `EPROTO` for any other response.
+    static func check(_ response: HTTPResponse) throws(StreamError) -> Bool {
+        if response.status == .noContent { return false }
         let type = response.fields[.contentType] ?? ""
         let essence = type.utf8.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }
         guard response.status == .ok, String(decoding: essence, as: UTF8.self).lowercased() == "text/event-stream"
@@ -62,6 +64,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
                     "events.none", "The response has no server-sent events: its status is %1, its type %2.",
                     "\(response.status)", type.isEmpty ? "missing" : type))
         }
+        return true
     }
 }
 
@@ -77,9 +80,8 @@ extension ReadStream {
     /// }
     /// ```
     ///
-    /// The sequence ends when the server ends the response, or with a 204, after which a client does not reconnect. It does not
-    /// reconnect by itself: a client that does so waits for ``ServerSentEvent/retry``, and sends the last ``ServerSentEvent/id`` in
-    /// `Last-Event-ID`. `StreamProperty.readTimeout` limits the time without bytes; servers send comments to keep a connection.
+    /// The sequence ends when the server ends the response, or with a 204. ``HTTPSession/events(from:_:)`` connects again instead.
+    /// `StreamProperty.readTimeout` limits the time without bytes; servers send comments to keep a connection.
     ///
     /// - Parameters:
     ///   - limit: The maximum number of bytes of an event; a longer one is the error `EMSGSIZE`.

@@ -107,7 +107,15 @@ public final class HTTPSession: Sendable {
     public func open(
         _ request: HTTPRequest, body: HTTPBody? = nil, within timeout: Duration? = nil
     ) async throws(StreamError) -> ReadStream {
-        let options = LoadOptions(timeout: timeout ?? configuration.effectiveTimeout, time: configuration.time)
+        try await open(
+            request, body: body,
+            LoadOptions(timeout: timeout ?? configuration.effectiveTimeout, time: configuration.time))
+    }
+
+    /// Sends a request with other options than those of the session.
+    func open(
+        _ request: HTTPRequest, body: HTTPBody?, _ options: LoadOptions
+    ) async throws(StreamError) -> ReadStream {
         var retries = 0
         #if Metrics || Tracing
         return try await observing(request, options) { (request, options) throws(StreamError) in

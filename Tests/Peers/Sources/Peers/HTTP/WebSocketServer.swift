@@ -75,6 +75,11 @@ public final class WebSocketServer: Peer {
                 async def get(self):
                     self.set_header("Content-Type", "text/event-stream")
                     last = int(self.request.headers.get("Last-Event-ID", "0"))
+                    if last >= 6:
+                        self.set_status(204)
+                        self.clear_header("Content-Type")
+                        return
+                    self.write("retry: 100\\r\\n\\r\\n")
                     for number in range(last + 1, last + 4):
                         self.write(f"id: {number}\\r\\nevent: tick\\r\\n")
                         self.write(f"data: {{\\"number\\":\\r\\ndata: {number}}}\\r\\n\\r\\n")
