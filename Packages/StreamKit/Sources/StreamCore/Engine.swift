@@ -1,21 +1,23 @@
-internal import EventLoops
+public import EventLoops
 internal import Glibc
 
 /// The transport of a stream. The case that matters most for speed is listed, so that a call is a switch rather than a
 /// witness call.
+@usableFromInline
 package enum Engine: Sendable {
     /// A connected stream socket: the bottom of most stacks.
     case socket(WaitPoint)
     /// Any other transport: TLS, a tunnel, a file, a program's own.
     case layer(any StreamTransport)
 
-    package var waitPoint: WaitPoint {
+    @inlinable package var waitPoint: WaitPoint {
         switch self {
         case .socket(let point): point
         case .layer(let layer): layer.waitPoint
         }
     }
 
+    @inlinable
     @inline(__always)
     package func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         switch self {
@@ -25,6 +27,7 @@ package enum Engine: Sendable {
     }
 
     /// As `tryRead`, for a stream's own call: the bytes read from a layer count against the turn of the stream's point.
+    @inlinable
     @inline(__always)
     package func tryRead(into buffer: inout MutableRawSpan, countingAt stream: WaitPoint) throws(StreamError) -> Attempt
     {
@@ -36,6 +39,7 @@ package enum Engine: Sendable {
 
     /// As `tryRead`, but may wait in the system call. That is possible only on an owned socket, which
     /// `WaitPoint.close(_:)` shuts down to wake the call.
+    @inlinable
     @inline(__always)
     package func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         switch self {
@@ -45,6 +49,7 @@ package enum Engine: Sendable {
     }
 
     /// Passes down bytes that a layer holds; a socket holds none.
+    @inlinable
     @inline(__always)
     package func tryFlush() throws(StreamError) -> Attempt {
         switch self {
@@ -53,6 +58,7 @@ package enum Engine: Sendable {
         }
     }
 
+    @inlinable
     @inline(__always)
     package func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         switch self {
@@ -119,13 +125,15 @@ extension Engine {
 
 extension WaitPoint {
     /// Counts the bytes that a layer's read moved (``countBytes(_:_:)``); returns the attempt.
+    @inlinable
     @inline(__always)
-    fileprivate func count(_ attempt: Attempt) -> Attempt {
+    func count(_ attempt: Attempt) -> Attempt {
         if case .moved(let count) = attempt { countBytes(count, .reader) }
         return attempt
     }
 
     /// Receives from the point's socket.
+    @inlinable
     @inline(__always)
     package func receive(into buffer: inout MutableRawSpan, waits: Bool) throws(StreamError) -> Attempt {
         try buffer.withUnsafeMutableBytes { (bytes) throws(StreamError) in
@@ -134,6 +142,7 @@ extension WaitPoint {
     }
 
     /// Sends on the point's socket.
+    @inlinable
     @inline(__always)
     package func send(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         try bytes.withUnsafeBytes { (bytes) throws(StreamError) in try Syscalls.send(descriptor, bytes) }

@@ -126,6 +126,7 @@ public enum Attempt: Sendable, Hashable {
     case wouldBlock(Interest)
 
     /// The number of bytes transferred, 0 at the end; nil if the caller must wait.
+    @inlinable
     @inline(__always)
     package var count: Int? {
         switch self {

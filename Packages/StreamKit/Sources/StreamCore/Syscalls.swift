@@ -1,11 +1,13 @@
 internal import EventLoops
-package import Glibc
+public import Glibc
 internal import HostResolver
 
 /// The system calls that transfer bytes and query sockets, each as one thin function. Only these functions retry
 /// EINTR.
+@usableFromInline
 package enum Syscalls {
     /// `recv(2)`. With `waits` the kernel waits for bytes; otherwise EAGAIN becomes `.wouldBlock`.
+    @inlinable
     @inline(__always)
     package static func receive(
         _ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer, waits: Bool = false
@@ -21,6 +23,7 @@ package enum Syscalls {
     }
 
     /// `send(2)` without SIGPIPE. With `waits` the kernel waits until all bytes are accepted.
+    @inlinable
     @inline(__always)
     package static func send(
         _ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, waits: Bool = false
@@ -86,8 +89,9 @@ package enum Syscalls {
         return ready
     }
 
+    @usableFromInline
     @inline(never)
-    private static func transferError(_ number: CInt) -> StreamError {
+    static func transferError(_ number: CInt) -> StreamError {
         switch number {
         case ECONNRESET, EPIPE, ECONNABORTED, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, ENETDOWN:
             StreamError(posix: number, .connectionLost(number))
@@ -96,8 +100,8 @@ package enum Syscalls {
         }
     }
 
-    package static let dontWait = CInt(MSG_DONTWAIT)
-    package static let noSignal = CInt(MSG_NOSIGNAL)
+    @inlinable package static var dontWait: CInt { CInt(MSG_DONTWAIT) }
+    @inlinable package static var noSignal: CInt { CInt(MSG_NOSIGNAL) }
 }
 
 /// The calls of sockets(7) that query and configure a socket. No call waits.

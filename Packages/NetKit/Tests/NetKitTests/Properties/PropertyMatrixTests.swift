@@ -18,7 +18,7 @@ import Testing
         let packages = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../..")
             .standardizedFileURL
         return try ["StreamKit", "FTPStream", "HTTPStream"].compactMap { package in
-            let folder = packages.appendingPathComponent("\(package)/Sources/\(package)")
+            let folder = packages.appendingPathComponent("\(package)/Sources")
             // A package in its own repository has no neighbours.
             guard let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil) else {
                 return nil
