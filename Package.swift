@@ -34,17 +34,19 @@ let rows: [Row] = [
     Row("StreamKit", .shim, "CProxyScript"),
     Row("StreamKit", .shim, "CSockets"),
     Row("StreamKit", .part, "StreamCore", ["EventLoops", "HostResolver"]),
+    Row("StreamKit", .part, "StreamProxies", ["StreamCore", "StreamTLS", "EventLoops", "HostResolver"]),
+    Row("StreamKit", .part, "StreamSockets", ["CSockets", "StreamCore", "EventLoops", "HostResolver"]),
     Row("StreamKit", .part, "StreamTLS", ["COpenSSL", "StreamCore", "EventLoops", "HostResolver"]),
     Row(
         "StreamKit", .library, "StreamKit",
-        ["CProxyScript", "CSockets", "StreamCore", "StreamTLS", "EventLoops", "HostResolver"]),
+        ["CProxyScript", "StreamCore", "StreamProxies", "StreamSockets", "StreamTLS", "EventLoops", "HostResolver"]),
     Row("StreamKit", .library, "StreamKitFoundation", ["StreamKit", "EventLoops", "HostResolver", "RunLoopDelivery"]),
     Row("StreamKit", .library, "StreamKitTesting", ["StreamKit", "EventLoops"]),
     Row(
         "StreamKit", .tests, "StreamKitTests",
         [
-            "COpenSSL", "CProxyScript", "StreamCore", "StreamKit", "StreamKitTesting", "StreamTLS", "EventLoops",
-            "RunLoopDelivery", "HostResolver", "HostResolverTesting",
+            "COpenSSL", "CProxyScript", "StreamCore", "StreamKit", "StreamKitTesting", "StreamProxies", "StreamSockets",
+            "StreamTLS", "EventLoops", "RunLoopDelivery", "HostResolver", "HostResolverTesting",
         ]),
     Row(
         "StreamKit", .tests, "StreamKitFoundationTests",

@@ -38,6 +38,26 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "StreamProxies",
+            dependencies: [
+                "StreamCore",
+                "StreamTLS",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HostResolver", package: "HostResolver"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "StreamSockets",
+            dependencies: [
+                "CSockets",
+                "StreamCore",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HostResolver", package: "HostResolver"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "StreamTLS",
             dependencies: [
                 "COpenSSL",
@@ -51,8 +71,9 @@ let package = Package(
             name: "StreamKit",
             dependencies: [
                 "CProxyScript",
-                "CSockets",
                 "StreamCore",
+                "StreamProxies",
+                "StreamSockets",
                 "StreamTLS",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),
@@ -83,6 +104,8 @@ let package = Package(
                 "StreamCore",
                 "StreamKit",
                 "StreamKitTesting",
+                "StreamProxies",
+                "StreamSockets",
                 "StreamTLS",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "RunLoopDelivery", package: "EventLoops"),

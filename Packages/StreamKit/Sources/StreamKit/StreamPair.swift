@@ -177,3 +177,26 @@ extension StreamProperty where Value == HostLookup {
     /// Replaces `kCFStreamPropertySocketRemoteHost`.
     public static var remoteHost: Self { .init(setting: "StreamKit.remoteHost", access: .readOnly) }
 }
+
+extension Socket {
+    /// Converts the connected socket to a pair of streams, which must still be opened. The socket object is invalid
+    /// afterwards.
+    ///
+    /// ```swift
+    /// for try await client in listener.accepted {
+    ///     let pair = try client.makeStreams()
+    ///     try pair.open()
+    ///     …
+    /// }
+    /// ```
+    ///
+    /// The streams close the descriptor if this socket would have. Replaces `CFStreamCreatePairWithSocket` on an
+    /// accepted descriptor.
+    ///
+    /// - Throws: `EINVAL` unless this is a connected stream socket; ``StreamError/busy`` while a call is in progress.
+    ///   The socket is unchanged then.
+    public func makeStreams() throws(StreamError) -> StreamPair {
+        let (descriptor, ownership) = try release()
+        return StreamPair(descriptor: descriptor, ownership: ownership, loop: point.loop)
+    }
+}

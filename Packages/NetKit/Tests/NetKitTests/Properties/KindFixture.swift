@@ -8,6 +8,7 @@ import NetKit
 import Testing
 
 @testable import StreamKit
+@testable import StreamSockets
 
 /// A stream of one kind, with a peer that accepts connections and sends nothing.
 final class Fixture: Sendable {

@@ -7,7 +7,9 @@ import NetKit
 import StreamKitTesting
 import Testing
 
+@testable import StreamCore
 @testable import StreamKit
+@testable import StreamSockets
 
 /// The observable effect of a property: bytes on the wire, a socket option, a limit that was reached.
 struct PropertyEffect: Sendable {

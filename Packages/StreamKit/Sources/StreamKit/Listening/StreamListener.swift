@@ -358,38 +358,6 @@ extension StreamListener.Configuration {
     }
 }
 
-extension Socket {
-    /// An accepted connection that is still a bare descriptor.
-    struct Accepted {
-        let descriptor: CInt
-        let peer: SocketAddress?
-    }
-
-    /// Waits for a slot and then for a connection, which owns the slot. Nil once the slots are closed or the task is
-    /// cancelled.
-    ///
-    /// - Throws: as ``accept(until:)``; the slot has been returned.
-    nonisolated(nonsending) func accept(into slots: AsyncSemaphore) async throws(StreamError) -> Accepted? {
-        try enter(.reader)
-        defer { leave(.reader) }
-        while true {
-            do throws(WaitError) {
-                try await slots.wait()
-            } catch {
-                return nil
-            }
-            do throws(StreamError) {
-                if hasTurn(.reader, for: .readable), let accepted = try acceptNext() { return accepted }
-            } catch {
-                slots.signal()
-                throw error
-            }
-            slots.signal()
-            try await wait(.reader, for: .readable, until: nil)
-        }
-    }
-}
-
 extension StreamPair {
     /// Makes streams on an accepted connection.
     init(_ accepted: Socket.Accepted, _ properties: StreamProperties, loop: EventLoop) {

@@ -6,6 +6,7 @@ import StreamKitTesting
 import Testing
 
 @testable import StreamKit
+@testable import StreamProxies
 
 @Suite(.timeLimit(.minutes(1))) struct ProxiedStreamTests {
     private let resolver = ScriptedResolver()

@@ -3,6 +3,7 @@ import HostResolver
 import Testing
 
 @testable import StreamKit
+@testable import StreamProxies
 
 @Suite("choosing a route, without I/O") struct ProxyRouteMachineTests {
     private static let lost = StreamError(posix: ECONNREFUSED)

@@ -3,6 +3,7 @@ import HostResolver
 import Testing
 
 @testable import StreamKit
+@testable import StreamProxies
 
 @Suite("SOCKS, without I/O") struct SOCKSMachineTests {
     private static let greeting: Conversation.Line = .client([5, 1, 0])

@@ -5,6 +5,7 @@ import HostResolver
 import Testing
 
 @testable import StreamKit
+@testable import StreamSockets
 
 @Suite(.timeLimit(.minutes(1)))
 struct SocketAcceptingTests {

@@ -2,6 +2,7 @@ import EventLoops
 import Testing
 
 @testable import StreamKit
+@testable import StreamSockets
 
 /// What happens between taking something from the kernel and calling the client.
 struct SocketClientTests {

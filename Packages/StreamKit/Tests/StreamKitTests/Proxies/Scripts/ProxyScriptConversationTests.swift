@@ -3,6 +3,7 @@ import HostResolver
 import Testing
 
 @testable import StreamKit
+@testable import StreamProxies
 
 /// The conversation between a program and the process that runs a script, without either.
 struct ProxyScriptConversationTests {

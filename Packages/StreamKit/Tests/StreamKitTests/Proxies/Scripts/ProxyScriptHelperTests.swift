@@ -4,6 +4,7 @@ import Glibc
 import Testing
 
 @testable import StreamKit
+@testable import StreamProxies
 
 /// The confinement of the process that runs scripts.
 @Suite(.timeLimit(.minutes(2))) struct ProxyScriptHelperTests {

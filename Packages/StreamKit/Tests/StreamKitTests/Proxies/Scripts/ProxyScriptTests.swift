@@ -5,6 +5,7 @@ import HostResolverTesting
 import Testing
 
 @testable import StreamKit
+@testable import StreamProxies
 
 /// Running scripts in libpacparser (SK-129, SK-130).
 @Suite(.timeLimit(.minutes(2))) struct ProxyScriptTests {

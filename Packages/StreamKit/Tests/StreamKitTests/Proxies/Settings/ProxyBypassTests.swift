@@ -1,6 +1,7 @@
 import Testing
 
 @testable import StreamKit
+@testable import StreamProxies
 
 @Suite("SK-128: hosts without a proxy") struct ProxyBypassTests {
     @Test(

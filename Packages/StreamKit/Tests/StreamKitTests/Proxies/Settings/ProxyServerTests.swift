@@ -3,6 +3,7 @@ import HostResolver
 import Testing
 
 @testable import StreamKit
+@testable import StreamProxies
 
 @Suite("proxies as settings name them") struct ProxyServerTests {
     // Parity: SK-126

@@ -7,6 +7,7 @@ import RunLoopDelivery
 import Testing
 
 @testable import StreamKit
+@testable import StreamProxies
 
 @Suite("SK-121, SK-122: watched settings", .timeLimit(.minutes(1)))
 struct ProxySettingsMonitorTests {

@@ -4,6 +4,7 @@ import HostResolver
 import Testing
 
 @testable import StreamKit
+@testable import StreamProxies
 
 @Suite("SK-120, SK-124 to SK-128: choosing proxies") struct ProxySettingsTests {
     private func choices(_ settings: ProxySettings, _ url: String) throws -> [String] {

@@ -92,7 +92,7 @@ extension SOCKSProxy: CustomStringConvertible, CustomDebugStringConvertible, Cus
 
 extension SOCKSFailure {
     /// What the proxy refused: this address, or the request as a whole. Nil if its answer was invalid.
-    var refusal: TunnelRefusal? {
+    package var refusal: TunnelRefusal? {
         switch self {
         case .requestFailed, .networkUnreachable, .hostUnreachable, .connectionRefused, .timeToLiveExpired,
             .addressTypeNotSupported:

@@ -3,21 +3,31 @@ internal import Glibc
 internal import HostResolver
 
 /// A socket that is connecting to one address: created, configured, and `connect` started without waiting.
-struct ConnectingSocket {
+package struct ConnectingSocket {
     /// The options of the socket.
-    struct Options: Sendable {
-        var sendsAtOnce = true
-        var keepsAlive = false
-        var serviceType: NetworkServiceType?
-        var localAddress: SocketAddress?
+    package struct Options: Sendable {
+        let sendsAtOnce: Bool
+        let keepsAlive: Bool
+        let serviceType: NetworkServiceType?
+        let localAddress: SocketAddress?
+
+        package init(
+            sendsAtOnce: Bool = true, keepsAlive: Bool = false, serviceType: NetworkServiceType? = nil,
+            localAddress: SocketAddress? = nil
+        ) {
+            self.sendsAtOnce = sendsAtOnce
+            self.keepsAlive = keepsAlive
+            self.serviceType = serviceType
+            self.localAddress = localAddress
+        }
     }
 
-    let address: SocketAddress
-    let descriptor: CInt
+    package let address: SocketAddress
+    package let descriptor: CInt
     /// True if the socket is connected already, as Unix sockets are.
-    let isConnected: Bool
+    package let isConnected: Bool
 
-    init(to address: SocketAddress, _ options: Options) throws(StreamError) {
+    package init(to address: SocketAddress, _ options: Options) throws(StreamError) {
         self.address = address
         let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         descriptor = socket(address.family, kind, 0)
@@ -37,7 +47,7 @@ struct ConnectingSocket {
     /// Writability is no test, since a failed socket is writable, too.
     ///
     /// - Throws: the reason of the failure. Do not call it again then.
-    func hasConnected() throws(StreamError) -> Bool {
+    package func hasConnected() throws(StreamError) -> Bool {
         if isConnected { return true }
         switch address.withSockAddr({ connect(descriptor, $0, $1) == 0 ? 0 : errno }) {
         case 0, EISCONN: return true
@@ -47,12 +57,12 @@ struct ConnectingSocket {
     }
 
     /// The error for a failed attempt to connect to the address.
-    func failure(_ number: CInt) -> StreamError {
+    package func failure(_ number: CInt) -> StreamError {
         StreamError(posix: number, .connectFailed(address.description, number))
     }
 
     /// Makes the socket blocking: from now on each call states for itself whether it may wait.
-    static func makeBlocking(_ descriptor: CInt) {
+    package static func makeBlocking(_ descriptor: CInt) {
         // A new socket has no other status flags to keep.
         _ = fcntl(descriptor, F_SETFL, O_RDWR)
     }
@@ -82,7 +92,7 @@ struct ConnectingSocket {
     }
 
     /// Sets the options that apply to any connection.
-    static func configure(_ descriptor: CInt, _ options: Options, family: CInt) {
+    package static func configure(_ descriptor: CInt, _ options: Options, family: CInt) {
         let isInternet = family == AF_INET || family == AF_INET6
         if isInternet, options.sendsAtOnce { set(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, 1) }
         if options.keepsAlive { set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1) }

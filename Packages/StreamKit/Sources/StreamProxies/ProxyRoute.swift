@@ -48,7 +48,7 @@ extension ProxyRoute: CustomStringConvertible {
 
 extension StreamProxy {
     /// `host:port`, with IPv6 in brackets, for reports and messages.
-    var hostAndPort: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    package var hostAndPort: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
     fileprivate func isSame(as other: any StreamProxy) -> Bool { other as? Self == self }
 }
@@ -137,7 +137,7 @@ extension StreamProperty where Value == SocketAddress {
 
 extension StreamProperties {
     /// The routes to try; nil if the connection is simply direct.
-    var proxyRoutes: [ProxyRoute]? {
+    package var proxyRoutes: [ProxyRoute]? {
         let routes = self[.proxies] ?? []
         if !routes.isEmpty { return routes == [.direct] ? nil : routes }
         return self[.socksProxy].map { [ProxyRoute($0)] }

@@ -84,7 +84,7 @@ public struct AcceptedSockets: AsyncSequence, Sendable {
 
     /// Waits for ``retryPause`` with a timer of the loop, which needs no descriptor. The runtime's timers, behind
     /// `Task.sleep`, need one: without it they end the process or never fire.
-    static func pause(on loop: EventLoop) async {
+    package static func pause(on loop: EventLoop) async {
         await withCheckedContinuation { continuation in
             loop.schedule(at: .now + retryPause) { continuation.resume() }
         }
@@ -126,7 +126,7 @@ public struct AcceptedSockets: AsyncSequence, Sendable {
 
 /// The meaning of a failed `accept4(2)` for the caller. A table, because accept also reports failures of single
 /// connections.
-enum AcceptFailure: Equatable {
+package enum AcceptFailure: Equatable {
     /// No connection is waiting.
     case noConnection
     /// That connection failed before it was accepted; the next one may succeed. Each call consumes a connection, so
@@ -140,7 +140,7 @@ enum AcceptFailure: Equatable {
     /// The most failed connections that one call skips before the loop continues: a peer can make any number of them.
     static let failuresPerTurn = 64
 
-    init(_ number: CInt) {
+    package init(_ number: CInt) {
         switch number {
         case EAGAIN: self = .noConnection
         // accept(2): "already-pending network errors on the new socket", and the errors that firewalls cause.
@@ -150,6 +150,38 @@ enum AcceptFailure: Equatable {
             self = .connectionFailed
         case EMFILE, ENFILE, ENOBUFS, ENOMEM: self = .scarcity
         default: self = .fatal
+        }
+    }
+}
+
+extension Socket {
+    /// An accepted connection that is still a bare descriptor.
+    package struct Accepted {
+        package let descriptor: CInt
+        package let peer: SocketAddress?
+    }
+
+    /// Waits for a slot and then for a connection, which owns the slot. Nil once the slots are closed or the task is
+    /// cancelled.
+    ///
+    /// - Throws: as ``accept(until:)``; the slot has been returned.
+    package nonisolated(nonsending) func accept(into slots: AsyncSemaphore) async throws(StreamError) -> Accepted? {
+        try enter(.reader)
+        defer { leave(.reader) }
+        while true {
+            do throws(WaitError) {
+                try await slots.wait()
+            } catch {
+                return nil
+            }
+            do throws(StreamError) {
+                if hasTurn(.reader, for: .readable), let accepted = try acceptNext() { return accepted }
+            } catch {
+                slots.signal()
+                throw error
+            }
+            slots.signal()
+            try await wait(.reader, for: .readable, until: nil)
         }
     }
 }

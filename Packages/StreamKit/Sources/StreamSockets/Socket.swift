@@ -37,7 +37,7 @@ public final class Socket: Sendable {
     /// The socket type.
     public let type: SocketType
 
-    let point: WaitPoint
+    package let point: WaitPoint
     let state: Locked<SocketState>
     let eventClient = SocketClient()
 
@@ -110,7 +110,7 @@ public final class Socket: Sendable {
         )
     }
 
-    static func accepted(
+    package static func accepted(
         _ descriptor: CInt, peer: SocketAddress?, from listener: Socket
     ) -> Socket {
         Socket(
@@ -176,7 +176,7 @@ extension Socket {
 
 extension Socket {
     /// Begins a call on one half.
-    func enter(_ half: WaitPoint.Half) throws(StreamError) {
+    package func enter(_ half: WaitPoint.Half) throws(StreamError) {
         switch point.enter(half) {
         case .busy: throw .busy
         case .closed: throw .closed
@@ -185,7 +185,7 @@ extension Socket {
     }
 
     /// Ends a call on one half, and arms the events again, which were suspended during the call.
-    func leave(_ half: WaitPoint.Half) {
+    package func leave(_ half: WaitPoint.Half) {
         point.leave(half)
         if eventClient.isActive { eventClient.arm(self) }
     }
@@ -194,7 +194,7 @@ extension Socket {
     ///
     /// - Parameter attempt: makes one attempt; nil if it would have to wait.
     @inline(__always)
-    func attempt<Value>(
+    package func attempt<Value>(
         _ half: WaitPoint.Half, _ attempt: () throws(StreamError) -> Value?
     ) throws(StreamError) -> Value? {
         try enter(half)
@@ -205,7 +205,7 @@ extension Socket {
     /// Performs an operation of one half, waiting on the calling thread. See ``attempt(_:_:)``.
     @available(*, noasync)
     @inline(__always)
-    func perform<Value>(
+    package func perform<Value>(
         _ half: WaitPoint.Half, until deadline: ContinuousClock.Instant?, _ attempt: () throws(StreamError) -> Value?
     ) throws(StreamError) -> Value {
         try enter(half)
@@ -218,7 +218,7 @@ extension Socket {
 
     /// Performs an operation of one half, suspending the task. See ``attempt(_:_:)``.
     @inline(__always)
-    nonisolated(nonsending) func perform<Value>(
+    package nonisolated(nonsending) func perform<Value>(
         _ half: WaitPoint.Half, until deadline: ContinuousClock.Instant?, _ attempt: () throws(StreamError) -> Value?
     ) async throws(StreamError) -> Value {
         try enter(half)
@@ -230,20 +230,20 @@ extension Socket {
     }
 
     /// Calls `body` with the descriptor, which stays open during the call. Neither half is entered.
-    func using<Result>(_ body: (CInt) throws(StreamError) -> Result) throws(StreamError) -> Result {
+    package func using<Result>(_ body: (CInt) throws(StreamError) -> Result) throws(StreamError) -> Result {
         guard let result = try point.withDescriptor(body) else { throw .closed }
         return result
     }
 
     /// True if an async call may make its next attempt now. False after ``WaitPoint/transfersPerTurn`` attempts without
     /// a wait, because the loop must process other work first; a wait for `interest` then ends in the loop's next turn.
-    func hasTurn(_ half: WaitPoint.Half, for interest: Interest) -> Bool {
+    package func hasTurn(_ half: WaitPoint.Half, for interest: Interest) -> Bool {
         guard point.isTurnSpent(half) else { return true }
         point.signalNextTurn(interest)
         return false
     }
 
-    func wait(
+    package func wait(
         _ half: WaitPoint.Half, for interest: Interest, until deadline: ContinuousClock.Instant?
     ) async throws(StreamError) {
         point.beginTurn(half)
@@ -256,7 +256,7 @@ extension Socket {
     }
 
     @available(*, noasync)
-    func block(
+    package func block(
         _ half: WaitPoint.Half, for interest: Interest, until deadline: ContinuousClock.Instant?
     ) throws(StreamError) {
         try check(point.block(half, for: interest, until: deadline.map(Moment.init)))
@@ -406,7 +406,8 @@ extension Socket {
         return process == own ? count : nil
     }
 
-    static func listeners(passedAt first: Int32, count: Int32, loop: EventLoop) throws(StreamError) -> [Socket] {
+    package static func listeners(passedAt first: Int32, count: Int32, loop: EventLoop) throws(StreamError) -> [Socket]
+    {
         var sockets: [Socket] = []
         // All of them, also those after an invalid one.
         for descriptor in first..<first + count { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
@@ -451,23 +452,11 @@ extension Socket {
 }
 
 extension Socket {
-    /// Converts the connected socket to a pair of streams, which must still be opened. The socket object is invalid
-    /// afterwards.
-    ///
-    /// ```swift
-    /// for try await client in listener.accepted {
-    ///     let pair = try client.makeStreams()
-    ///     try pair.open()
-    ///     …
-    /// }
-    /// ```
-    ///
-    /// The streams close the descriptor if this socket would have. Replaces `CFStreamCreatePairWithSocket` on an
-    /// accepted descriptor.
+    /// Releases the descriptor of a connected stream socket, which is invalid afterwards.
     ///
     /// - Throws: `EINVAL` unless this is a connected stream socket; ``StreamError/busy`` while a call is in progress.
     ///   The socket is unchanged then.
-    public func makeStreams() throws(StreamError) -> StreamPair {
+    package func release() throws(StreamError) -> (descriptor: CInt, ownership: DescriptorOwnership) {
         guard type == .stream, state.withLock({ $0.phase }) == .connected else {
             throw StreamError(posix: EINVAL, .notAStream)
         }
@@ -480,7 +469,7 @@ extension Socket {
         let descriptor = point.detach()
         point.leave(.writer)
         if descriptor < 0 { throw .closed }
-        return StreamPair(descriptor: descriptor, ownership: ownership, loop: point.loop)
+        return (descriptor, ownership)
     }
 }
 

@@ -158,7 +158,7 @@ extension Socket {
     /// The next event of one kind, taken from the kernel; nil if there is none, or if a call is inside the half.
     ///
     /// Data that a connection received before it failed comes before the failure.
-    func takeEvent(of kind: SocketEventKinds) -> SocketEvent? {
+    package func takeEvent(of kind: SocketEventKinds) -> SocketEvent? {
         let (phase, leavesErrors) = state.withLock { ($0.phase, $0.leavesErrors) }
         guard canMoveData(phase), !eventClient.isFailureReported else { return nil }
         guard kind == .write ? !eventClient.isHangUpReported : !eventClient.isEndReported else { return nil }

@@ -1,6 +1,6 @@
 /// The catalogue of messages about proxies: what failed, where, and what to do.
 extension Sentence {
-    static func targetNotForProxies(_ target: String, _ reason: String) -> Sentence {
+    package static func targetNotForProxies(_ target: String, _ reason: String) -> Sentence {
         Sentence("proxy.target", "A proxy cannot connect to %1: %2.", readable(target), reason)
     }
 
@@ -131,51 +131,51 @@ extension Sentence {
 
 /// The catalogue of messages about proxy scripts.
 extension Sentence {
-    static func scriptTooLarge(_ limit: Int) -> Sentence {
+    package static func scriptTooLarge(_ limit: Int) -> Sentence {
         Sentence("script.size", "The proxy script is larger than the limit of %1 bytes.", String(limit))
     }
 
-    static let scriptNeedsHost = Sentence(
+    package static let scriptNeedsHost = Sentence(
         "script.host", "The URL has no host, so no proxy script can decide about it.")
 
-    static func scriptNotLocal(_ url: String) -> Sentence {
+    package static func scriptNotLocal(_ url: String) -> Sentence {
         Sentence(
             "script.elsewhere",
             "The proxy script at %1 must be loaded first; HTTPStream does that for http and https.",
             url)
     }
 
-    static func scriptUnreadable(_ reason: String) -> Sentence {
+    package static func scriptUnreadable(_ reason: String) -> Sentence {
         Sentence("script.unreadable", "The proxy script cannot be read: %1.", trimmed(reason))
     }
 
-    static func scriptFailed(_ reason: String) -> Sentence {
+    package static func scriptFailed(_ reason: String) -> Sentence {
         Sentence("script.failed", "The proxy script failed: %1.", trimmed(reason))
     }
 
-    static let scriptEndedEarly = Sentence(
+    package static let scriptEndedEarly = Sentence(
         "script.died", "The proxy script ended without an answer: it crashed, or exceeded a limit.")
 
-    static let scriptNotStarted = Sentence(
+    package static let scriptNotStarted = Sentence(
         "script.notStarted", "The helper process for the proxy script ended before it was ready.")
 
-    static func scriptNamesTooMany(_ limit: Int) -> Sentence {
+    package static func scriptNamesTooMany(_ limit: Int) -> Sentence {
         Sentence("script.names", "The proxy script looked up more than %1 names.", String(limit))
     }
 
-    static func scriptTooSlow(_ limit: Duration) -> Sentence {
+    package static func scriptTooSlow(_ limit: Duration) -> Sentence {
         Sentence("script.slow", "The proxy script exceeded its time limit of %1 and was ended.", "\(limit)")
     }
 
-    static func scriptAnswerTooLong(_ limit: Int) -> Sentence {
+    package static func scriptAnswerTooLong(_ limit: Int) -> Sentence {
         Sentence("script.long", "The proxy script's answer is longer than the limit of %1 bytes.", String(limit))
     }
 
-    static func scriptAnswerTooMany(_ limit: Int) -> Sentence {
+    package static func scriptAnswerTooMany(_ limit: Int) -> Sentence {
         Sentence("script.many", "The proxy script named more than %1 proxies.", String(limit))
     }
 
-    static func scriptAnswerUnknown(_ entry: String) -> Sentence {
+    package static func scriptAnswerUnknown(_ entry: String) -> Sentence {
         Sentence("script.answer", "The proxy script answered “%1”, which names no proxy.", trimmed(entry))
     }
 
@@ -192,11 +192,11 @@ extension Sentence {
 
 extension StreamError {
     /// `kCFErrorPACFileError`; CFStream has no number of its own for this error.
-    static func script(_ sentence: Sentence, underlying: (any Error)? = nil) -> StreamError {
+    package static func script(_ sentence: Sentence, underlying: (any Error)? = nil) -> StreamError {
         StreamError(domain: .http, code: 308, sentence: sentence, underlying: underlying)
     }
 
-    static func scriptsUnavailable(_ reason: String) -> StreamError {
+    package static func scriptsUnavailable(_ reason: String) -> StreamError {
         .script(
             Sentence(
                 "script.library",

@@ -60,7 +60,7 @@ public struct ProxyBypassList: Sendable, Hashable {
         case name(String)
         case address(IPAddress)
 
-        init(_ text: String) {
+        package init(_ text: String) {
             let bare = text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text
             if case .v6(let address)? = IPAddress(bare) {
                 // A zone is part of the route to the host, not of its identity.

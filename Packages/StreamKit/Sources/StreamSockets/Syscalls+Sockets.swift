@@ -38,7 +38,7 @@ extension Syscalls {
 
     /// `accept4(2)`, with CLOEXEC. The descriptor must not block: it has O_NONBLOCK, or `poll` has reported a
     /// connection.
-    static func accept(_ descriptor: CInt) -> Result<(descriptor: CInt, peer: SocketAddress?), ErrorNumber> {
+    package static func accept(_ descriptor: CInt) -> Result<(descriptor: CInt, peer: SocketAddress?), ErrorNumber> {
         var accepted: CInt = -1
         var number: CInt = 0
         let peer = address { bytes, length in
@@ -115,7 +115,7 @@ extension Syscalls {
     ///
     /// - Parameter keepsMessages: the property of the socket's type. MSG_TRUNC is valid only if true: on TCP it
     ///   discards bytes.
-    static func receive(
+    package static func receive(
         _ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer, keepsMessages: Bool
     ) throws(StreamError) -> SocketReception? {
         var storage = sockaddr_storage()
@@ -148,7 +148,7 @@ extension Syscalls {
     }
 
     /// `sendto(2)` without waiting and without SIGPIPE; nil if there is no room.
-    static func send(
+    package static func send(
         _ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, to address: SocketAddress?
     ) throws(StreamError) -> Int? {
         let flags = dontWait | noSignal

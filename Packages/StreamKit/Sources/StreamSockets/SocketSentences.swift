@@ -20,7 +20,7 @@ extension Sentence {
         "The process or the system has no file descriptors left: close some, or raise the limit (ulimit -n).")
     static let oneArrival = Sentence(
         "socket.oneArrival", "Choose one of .read, .accept and .data: they report the same condition in three ways.")
-    static let notAStream = Sentence(
+    package static let notAStream = Sentence(
         "socket.notAStream", "Only a connected stream socket can be turned into streams.")
     static let portNotShared = Sentence(
         "socket.portNotShared",

@@ -6,7 +6,7 @@ internal import HostResolver
 ///
 /// Once open, it first returns the surplus: bytes of the target that arrived together with the proxy's last answer.
 /// Without a surplus, the transport below can be used directly.
-final class TunnelTransport: StreamTransport {
+package final class TunnelTransport: StreamTransport {
     private struct State {
         var machine: any TunnelMachine
         var outgoing: [UInt8] = []
@@ -30,14 +30,14 @@ final class TunnelTransport: StreamTransport {
 
     /// - Parameter binding: the channel binding (``StreamProperty/serverEndPointBinding``) of the TLS to the proxy; nil
     ///   without TLS.
-    init(_ machine: any TunnelMachine, over lower: Engine, boundBy binding: [UInt8]? = nil) {
+    package init(_ machine: any TunnelMachine, over lower: Engine, boundBy binding: [UInt8]? = nil) {
         self.lower = lower
         var machine = machine
         machine.begin(overTLSBoundBy: binding)
         state = Locked(State(machine: machine))
     }
 
-    var waitPoint: WaitPoint {
+    package var waitPoint: WaitPoint {
         let (workPoint, isDone) = state.withLock { ($0.workPoint, $0.isWorkDone) }
         guard let workPoint else { return lower.waitPoint }
         // The work may have ended before the wait began.
@@ -46,18 +46,18 @@ final class TunnelTransport: StreamTransport {
     }
 
     /// The summary of the conversation; nil before its end.
-    var summary: String? { state.withLock { $0.summary } }
+    package var summary: String? { state.withLock { $0.summary } }
 
     /// The stream properties that the conversation provides, also if it failed.
-    var properties: StreamProperties { state.withLock { $0.machine.properties } }
+    package var properties: StreamProperties { state.withLock { $0.machine.properties } }
 
     /// What the proxy refused, if that is why the conversation failed.
-    var refusal: TunnelRefusal? { state.withLock { $0.machine.refusal } }
+    package var refusal: TunnelRefusal? { state.withLock { $0.machine.refusal } }
 
     /// Whether bytes from the target arrived together with the proxy's answer.
-    var hasSurplus: Bool { state.withLock { $0.surplus.count > $0.taken } }
+    package var hasSurplus: Bool { state.withLock { $0.surplus.count > $0.taken } }
 
-    func tryOpen() throws(StreamError) -> OpenAttempt {
+    package func tryOpen() throws(StreamError) -> OpenAttempt {
         while true {
             var work: TunnelWork?
             let attempt = try state.withLock { (state) throws(StreamError) -> OpenAttempt in
@@ -148,7 +148,7 @@ final class TunnelTransport: StreamTransport {
 
     // MARK: Once open
 
-    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+    package func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         let capacity = buffer.byteCount
         let first = state.withLock { state -> ArraySlice<UInt8> in
             let part = state.surplus[state.taken...].prefix(capacity)
@@ -161,24 +161,24 @@ final class TunnelTransport: StreamTransport {
         return .moved(first.count)
     }
 
-    func peek() throws(StreamError) -> Attempt {
+    package func peek() throws(StreamError) -> Attempt {
         let ahead = state.withLock { $0.surplus.count - $0.taken }
         return ahead > 0 ? .moved(ahead) : try lower.peek()
     }
 
-    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { try lower.tryWrite(bytes) }
+    package func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { try lower.tryWrite(bytes) }
 
-    func writability() throws(StreamError) -> Attempt { try lower.writability() }
+    package func writability() throws(StreamError) -> Attempt { try lower.writability() }
 
-    func tryFlush() throws(StreamError) -> Attempt { try lower.tryFlush() }
+    package func tryFlush() throws(StreamError) -> Attempt { try lower.tryFlush() }
 
-    func tryFinish() throws(StreamError) -> Attempt { try lower.tryFinish() }
+    package func tryFinish() throws(StreamError) -> Attempt { try lower.tryFinish() }
 
-    func close() { lower.close() }
+    package func close() { lower.close() }
 
-    func property(named name: String) -> (any Sendable)? { lower.property(named: name) }
+    package func property(named name: String) -> (any Sendable)? { lower.property(named: name) }
 
-    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+    package func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
         try lower.setProperty(value, named: name)
     }
 }

@@ -6,8 +6,8 @@ internal import HostResolver
 /// the next route is tried. If a proxy refuses the address it was given, and names are looked up here, another address
 /// of the same host is tried. Any other refusal is the proxy's decision, and final: trying another route would bypass a
 /// rule, or send a wrong password to one more proxy.
-struct ProxyRouteMachine {
-    enum Action {
+package struct ProxyRouteMachine {
+    package enum Action {
         /// Look up this name for these families, and report the result.
         case lookUp(String, AddressFamilies)
         /// Take this route, and report if it fails.
@@ -16,13 +16,13 @@ struct ProxyRouteMachine {
     }
 
     /// A route with the conversation for each of its proxies.
-    struct Plan {
-        let route: ProxyRoute
-        let machines: [any TunnelMachine]
+    package struct Plan {
+        package let route: ProxyRoute
+        package let machines: [any TunnelMachine]
     }
 
     /// The maximum number of addresses of one target that one proxy is asked for.
-    static let maximumAddresses = 8
+    package static let maximumAddresses = 8
 
     /// The maximum number of additional connections for one route whose proxies refuse the connection and not the
     /// request.
@@ -52,7 +52,7 @@ struct ProxyRouteMachine {
     ///   - routes: at least one.
     ///   - host: the target's name, or its address.
     ///   - addresses: the target's known addresses; if there are any, its name is not looked up.
-    init(_ routes: [ProxyRoute], host: String, port: UInt16, addresses: [IPAddress] = []) {
+    package init(_ routes: [ProxyRoute], host: String, port: UInt16, addresses: [IPAddress] = []) {
         self.routes = routes[...]
         self.host = host
         self.port = port
@@ -60,9 +60,9 @@ struct ProxyRouteMachine {
     }
 
     /// The number of routes that have not failed, including the current one.
-    var remainingRoutes: Int { routes.count }
+    package var remainingRoutes: Int { routes.count }
 
-    mutating func next() -> Action {
+    package mutating func next() -> Action {
         if let failure { return .failed(failure) }
         guard let route = routes.first else { return .failed(.closed) }
         do throws(StreamError) {
@@ -96,7 +96,7 @@ struct ProxyRouteMachine {
     }
 
     /// Processes the result of the lookup.
-    mutating func found(_ addresses: [IPAddress]) {
+    package mutating func found(_ addresses: [IPAddress]) {
         guard let query = pending else { return }
         answers[query] = addresses.filter { query.families.contains($0.family) }
         pending = nil
@@ -104,7 +104,7 @@ struct ProxyRouteMachine {
 
     /// Processes the failure of the lookup. A host that only lacks an address of the right family is asked for by name
     /// (SOCKS 4a).
-    mutating func lookupFailed(_ error: StreamError, hasNoData: Bool) {
+    package mutating func lookupFailed(_ error: StreamError, hasNoData: Bool) {
         guard let query = pending else { return }
         if hasNoData, query.families != .all { answers[query] = [] } else { failure = error }
         pending = nil
@@ -115,7 +115,7 @@ struct ProxyRouteMachine {
     /// - Parameters:
     ///   - hop: the index of the proxy whose conversation failed; nil if it was not a conversation.
     ///   - refusal: what that proxy refused.
-    mutating func failed(_ error: StreamError, at hop: Int?, _ refusal: TunnelRefusal?) {
+    package mutating func failed(_ error: StreamError, at hop: Int?, _ refusal: TunnelRefusal?) {
         guard let route = routes.first else { return }
         let isLast = hop == route.hops.count - 1
         switch refusal {
