@@ -2,6 +2,8 @@
 // descriptors. Scripts/lib/cfnetwork-rounds runs it, under valgrind and with three run loops on three threads.
 //
 //   ./rounds ROUNDS THREADS HTTP-URL FTP-URL [TYPE]       for THREADS other than 1, each thread does all rounds
+//
+// Without TYPE, the slow types do a part of the rounds.
 
 #include <CFNetwork/CFNetwork.h>
 #include <dirent.h>
@@ -276,7 +278,7 @@ static int descriptors(void) {
 static const struct {
     const char *name;
     void (*run)(int round);
-    int part; // this type does one round in so many
+    int part; // this type does one round in so many, unless it is the only one
 } types[] = {
     {"messages", messages, 1}, {"proxies", proxies, 20}, {"loads", loads, 1},      {"uploads", uploads, 1},    {"transfers", transfers, 4},
     {"pairs", pairs, 1},       {"hosts", hosts, 1},      {"services", services, 1}, {"diagnoses", diagnoses, 4},
@@ -288,7 +290,7 @@ static Boolean prints;
 static void *work(void *argument) {
     for (size_t index = 0; index < sizeof types / sizeof *types; index++) {
         if (onlyType && strcmp(onlyType, types[index].name)) continue;
-        int count = rounds / types[index].part, first = count / 4;
+        int count = rounds / (onlyType ? 1 : types[index].part), first = count / 4;
         size_t memory = 0;
         int open = 0;
         for (int round = 0; round < count; round++) {
