@@ -360,6 +360,7 @@ GROUPS = (
         variants=(
             Variant("C read", FLOORS, "read", READ),
             Variant("blocking", CFNETWORK, "read", READ, goals=("cpu <= 1.10 x C read",)),
+            Variant("C source", CFNETWORK, "source", READ),
             Variant("run loop", CFNETWORK, "events", READ, goals=("cpu <= 2.00 x C read",)),
         ),
     ),
