@@ -1,13 +1,44 @@
-/// What netkit adds to the completion script of the parser for bash.
-enum BashCompletion {
-    /// The script with completion of the files after `@`, as in `-d @FILE`.
-    ///
-    /// bash takes `@` for a word of its own, so that the parser's functions do not recognize the option before it.
+/// What netkit adds to the completion scripts of the parser: the files after `@`, as in `-d @FILE`.
+enum CompletionScript {
+    /// The script for bash, zsh or fish with the addition; any other text as it is.
     static func extended(_ script: String) -> String {
-        guard script.hasPrefix("#!/bin/bash"), script.contains(registration) else { return script }
-        return script.replacing(registration, with: addition)
+        if script.hasPrefix("#!/bin/bash") { return script.replacing(registration, with: addition) }
+        if script.hasPrefix(zshStart) {
+            return script.replacing(zshStart, with: zshStart + zshAddition, maxReplacements: 1)
+                .replacing(/(@(?:FILE|-).*\]:[^:']+:)'/) { "\($0.1)_netkit_files_after_at'" }
+        }
+        if script.hasPrefix("function __netkit") {
+            return fishAddition + script.replacing(/(@FILE.*) -rfka ''/) { "\($0.1) -rfka '(__netkit_files_after_at)'" }
+        }
+        return script
     }
 
+    private static let zshStart = "#compdef netkit\n"
+
+    private static let zshAddition = """
+
+        # Files after @; any other text is free.
+        _netkit_files_after_at() {
+            if compset -P '*@'; then _files; fi
+        }
+
+        """
+
+    private static let fishAddition = """
+        # Files after @; any other text is free.
+        function __netkit_files_after_at
+            set -l word (commandline -ct)
+            string match -q '*@*' -- $word; or return
+            set -l start (string replace -r '@[^@]*$' '@' -- $word)
+            for file in (__fish_complete_path (string replace -r '^.*@' '' -- $word))
+                echo $start$file
+            end
+        end
+
+
+        """
+
+    /// bash takes `@` for a word of its own, so that the parser's functions do not recognize the option before it.
     private static let registration = "complete -o filenames -F _netkit netkit"
 
     private static let addition = """

@@ -67,7 +67,7 @@ struct NetKitCommand: AsyncParsableCommand {
         } catch {
             // Like exit(withError:), but with terminal control characters escaped: an error may quote a peer.
             let (message, code) = (
-                ShownText(lines: BashCompletion.extended(fullMessage(for: error))), exitCode(for: error)
+                ShownText(lines: CompletionScript.extended(fullMessage(for: error))), exitCode(for: error)
             )
             if !message.text.isEmpty {
                 if code.isSuccess { Terminal.print(message) } else { Terminal.say(message) }

@@ -1,7 +1,8 @@
 import Foundation
+import Peers
 import Testing
 
-/// The completion of bash.
+/// The completion of bash, fish and zsh.
 @Suite struct CompletionTests {
     /// The replies for a word after others.
     private func replies(_ words: [String], _ current: String, in folder: String) async throws -> [String] {
@@ -33,12 +34,72 @@ import Testing
         (["browse", "--engine"], "", ["auto", "daemon", "embedded"]),
     ])
     func bash(_ words: [String], _ current: String, _ expected: [String]) async throws {
-        let folder = try RequestTests.folder()
+        let folder = try Self.files()
         defer { try? FileManager.default.removeItem(atPath: folder) }
+        #expect(try await replies(words, current, in: folder) == expected)
+    }
+
+    /// A folder with "file one", "file2" and "sub/inner".
+    private static func files() throws -> String {
+        let folder = try RequestTests.folder()
         try FileManager.default.createDirectory(atPath: folder + "/sub", withIntermediateDirectories: true)
         for name in ["file one", "file2", "sub/inner"] {
             try Data().write(to: URL(fileURLWithPath: folder + "/" + name))
         }
-        #expect(try await replies(words, current, in: folder) == expected)
+        return folder
     }
+
+    @Test(arguments: [
+        ("get -d @fi", ["@file one", "@file2"]), ("get -F a=@sub/", ["a=@sub/inner"]), ("get -d fi", []),
+        ("get --json-body @su", ["@sub/"]), ("get -T file2", ["file2"]),
+    ])
+    func fish(_ line: String, _ expected: [String]) async throws {
+        let folder = try Self.files()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let run = try await Tool.run(
+            shell: """
+                cd '\(folder)' && "$netkit" --generate-completion-script fish >script && ln -s "$netkit" netkit &&
+                HOME=$PWD PATH=$PWD:$PATH fish -c 'source script; complete -C "netkit \(line)"'
+                """)
+        let replies = run.output.split(separator: "\n").map { $0.prefix { $0 != "\t" } }
+        #expect(replies.map(String.init).sorted() == expected && run.errors.isEmpty, "\(run.text)")
+    }
+
+    /// zsh completes only on a terminal.
+    @Test(arguments: [
+        ("get -d @file2", "get -d @file2 "), ("get --data-binary @sub/in", "get --data-binary @sub/inner "),
+        ("get -F a=@su", "get -F a=@sub/"),
+    ])
+    func zsh(_ line: String, _ expected: String) async throws {
+        let folder = try Self.files()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var command = Command(
+            Program("python3"), ["-c", Self.terminal, folder, "netkit \(line)", "netkit \(expected)"])
+        command.environment = ["HOME": folder]
+        let script = try await Tool.run(["--generate-completion-script", "zsh"])
+        try Data(script.output.utf8).write(to: URL(fileURLWithPath: folder + "/_netkit"))
+        let result = try await command.run()
+        #expect(result.status == 0, "\(result.text) \(result.errors)")
+    }
+
+    /// Types a line and a tab, and waits until the terminal shows the completed line.
+    private static let terminal = #"""
+        import os, pty, signal, sys
+        folder, line, expected = sys.argv[1:]
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.chdir(folder)
+            os.environ["TERM"] = "dumb"
+            os.execvp("zsh", ["zsh", "-f"])
+        signal.alarm(100)
+        def wait(text):
+            seen = b""
+            while text.encode() not in seen:
+                seen += os.read(fd, 4096)
+        os.write(fd, f"fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -D; PS1='rea''dy> '\n".encode())
+        wait("ready> ")
+        os.write(fd, line.encode() + b"\t")
+        wait(expected)
+        os.kill(pid, signal.SIGKILL)
+        """#
 }
