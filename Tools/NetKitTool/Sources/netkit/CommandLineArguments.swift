@@ -39,6 +39,18 @@ enum CommandLineArguments {
         return separated
     }
 
+    /// What to type instead of the name of another program.
+    private static let replacements = [
+        "curl": "get", "wget": "get", "fetch": "get", "download": "get", "cat": "get", "post": "get -d DATA",
+        "cp": "get or put",
+        "mirror": "get -r or put -r", "upload": "put", "mget": "get", "mput": "put", "dir": "ls", "list": "ls",
+        "delete": "rm", "rename": "mv", "dig": "resolve", "drill": "resolve", "host": "resolve", "nslookup": "resolve",
+        "getent": "resolve", "nc": "connect", "ncat": "connect", "netcat": "connect", "telnet": "connect",
+        "socat": "connect", "openssl": "connect --tls", "s_client": "connect --tls", "ping": "diagnose",
+        "mtr": "diagnose", "traceroute": "diagnose", "avahi-browse": "browse", "avahi-publish": "publish",
+        "dns-sd": "browse or publish", "listen": "connect --listen PORT",
+    ]
+
     /// The sentence about a verb that does not exist, also after `help`; nil if the verb exists or none is given.
     static func unknownVerb(in arguments: [String]) -> String? {
         let words = arguments.first == "help" ? arguments.dropFirst() : arguments[...]
@@ -47,6 +59,9 @@ enum CommandLineArguments {
         if verbs.contains(verb) || verb == "help" { return nil }
         if verb.contains("://") { return "A URL follows a verb: netkit get \(Terminal.shownURL(verb))" }
         if verb == "version" { return "Unknown verb 'version'. Did you mean --version?" }
+        if let replacement = replacements[verb] {
+            return "Unknown verb '\(Terminal.shown(verb))'. Use netkit \(replacement)."
+        }
         let advice = nearest(to: verb, in: verbs).map { " Did you mean \($0)?" } ?? ""
         return "Unknown verb '\(Terminal.shown(verb))'.\(advice)"
     }

@@ -34,7 +34,8 @@ enum CurlHints {
         "--etag-compare": "Use -H 'If-None-Match: ETAG'.",
         "--etag-save": "Use --json, which has the response head.",
         "--fail-early": "Use one netkit get for each URL, joined by &&.",
-        "--fail-with-body": "It is not needed: an error response always makes netkit fail, and its body is written.",
+        "--fail-with-body":
+            "It is not needed: an error response always makes netkit fail, and without -f, its body is written.",
         "--follow": "Use -L.",
         "--form-string": "Use -F, for a text that does not begin with @.",
         "--ftp-create-dirs": "Use netkit mkdir -p URL first.",

@@ -4,8 +4,8 @@ import DNSWire
 enum DigHints {
     /// The hint for an argument in the place of a name, as a sentence; nil if it may be a name.
     ///
-    /// - Parameter isFirst: whether it is the first name, which `dig` does not read as a type.
-    static func hint(for argument: String, isFirst: Bool) -> String? {
+    /// - Parameter isOnly: whether it is the only name, and thus no type.
+    static func hint(for argument: String, isOnly: Bool) -> String? {
         let shown = Terminal.shown(argument)
         if argument.hasPrefix("@") {
             return "'\(shown)' is not a name. Use --server \(Terminal.shown(String(argument.dropFirst())))."
@@ -22,7 +22,7 @@ enum DigHints {
             return
                 "'\(shown)' is not a name.\(option.map { " Use \($0)." } ?? " netkit has no equivalent of this option of dig.")"
         }
-        if !isFirst, argument == argument.uppercased(), !argument.contains("."), DNSRecordType(argument) != nil {
+        if !isOnly, argument == argument.uppercased(), !argument.contains("."), DNSRecordType(argument) != nil {
             return "'\(shown)' is a type. Use -t \(shown)."
         }
         return nil

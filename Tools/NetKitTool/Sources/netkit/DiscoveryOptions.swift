@@ -2,6 +2,7 @@ import ArgumentParser
 import DNSWire
 import Foundation
 import ServiceDiscovery
+import Synchronization
 
 /// The options that the service discovery verbs share.
 struct DiscoveryOptions: ParsableArguments {
@@ -27,6 +28,9 @@ struct DiscoveryOptions: ParsableArguments {
         try TimeLimit.check(timeout)
     }
 
+    /// Whether a signal ends the program. The searches that it ends fail, which is no failure of the verb.
+    private static let isEnding = Atomic(false)
+
     /// Starts the engine; Ctrl-C and SIGTERM shut it down.
     func start() -> DiscoveryEngine {
         // The embedded engine rejects an unknown interface itself.
@@ -42,6 +46,7 @@ struct DiscoveryOptions: ParsableArguments {
             nonisolated(unsafe) let kept = source
             source.setEventHandler {
                 _ = kept
+                Self.isEnding.store(true, ordering: .releasing)
                 embedded.stop()  // withdraws what is published; a daemon notices the end of the process itself
                 Foundation.exit(0)
             }
@@ -86,6 +91,7 @@ struct DiscoveryOptions: ParsableArguments {
 
     /// Prints an error, and returns its exit code.
     func exit(_ error: ServiceDiscoveryError) -> ExitCode {
+        if error.code == .cancelled, Self.isEnding.load(ordering: .acquiring) { Foundation.exit(0) }
         if json { JSONOutput.show(["event": "failed", "error": JSONOutput.error(error)]) }
         Terminal.say("netkit: \(error.description)")
         return switch error.code {

@@ -97,25 +97,42 @@ struct MoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mv", abstract: "Renames a file or directory on an FTP server.",
         discussion: """
-            Example: netkit mv ftp://ann@ftp.example.org/old.txt attic/new.txt
+            Examples:
+              netkit mv ftp://ann@ftp.example.org/old.txt attic/new.txt
+              netkit mv ftp://ann@ftp.example.org/old.txt ftp://ann@ftp.example.org/attic/new.txt
 
-            The new path is relative to the login directory, like the path of the URL.
+            The new path is relative to the login directory, like the path of the URL. Both URLs have the same server.
             """)
 
     @Argument(help: "The URL of the file or directory.")
     var url: String
 
-    @Argument(help: ArgumentHelp("The new path on the same server.", valueName: "PATH"))
+    @Argument(help: ArgumentHelp("The new path on the same server, or its URL.", valueName: "PATH"))
     var path: String
 
     @OptionGroup var target: FTPTarget
 
     func run() async throws {
-        let new = FTPPath(path)
+        let new = try newPath()
         try await target.run(url) { client, old in
             try await client.rename(old, to: new)
             return ["renamed": old.description, "to": new.description]
         }
+    }
+
+    private func newPath() throws -> FTPPath {
+        guard path.contains("://") else { return FTPPath(path) }
+        guard let old = URL(string: url), let new = URL(string: path),
+            old.scheme?.lowercased() == new.scheme?.lowercased(),
+            old.host()?.lowercased() == new.host()?.lowercased(), old.port == new.port,
+            new.user() == nil || old.user() == new.user()
+        else {
+            throw ValidationError(
+                "'\(Terminal.shownURL(path))' is on another server than '\(Terminal.shownURL(url))', or of another user."
+            )
+        }
+        try URLArgument.checkEscapes(path)
+        return try FTPPath(new)
     }
 }
 

@@ -82,7 +82,9 @@ struct FTPTreeFlags: ParsableArguments {
     /// Throws if an option was given; for transfers that are not of trees.
     func requireNone() throws {
         let names = [("--newer", onlyNewer), ("--delete", delete), ("--sessions", sessions != nil)].filter(\.1).map(\.0)
-        if let name = names.first { throw ValidationError("\(name) requires -r.") }
+        guard let name = names.first else { return }
+        let hint = onlyNewer ? " For -N of curl, omit it: netkit does not buffer its output." : ""
+        throw ValidationError("\(name) requires -r.\(hint)")
     }
 
     /// The options of a transfer, which keeps the dates of files.

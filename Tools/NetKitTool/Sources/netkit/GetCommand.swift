@@ -76,7 +76,9 @@ struct GetCommand: AsyncParsableCommand {
     func validate() throws {
         if recursive {
             if urls.contains(where: { !FTPOptions.isFTP($0) }) {
-                throw ValidationError("-r requires an ftp or ftps URL.")
+                throw ValidationError(
+                    "-r downloads a directory tree, from an ftp or ftps URL. For a part of a file, use -H 'Range: bytes=0-9'."
+                )
             }
             if urls.count > 1 { throw ValidationError("-r takes one URL.") }
             if output.remoteName, FTPWildcards.pattern(of: urls[0]) == nil {

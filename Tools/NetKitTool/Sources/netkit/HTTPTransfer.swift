@@ -71,7 +71,7 @@ struct HTTPTransfer: Sendable {
             course: course, destination: destination, offset: offset, isHead: request.method == .head,
             printsHead: (request.method == .head || output.include) && !output.json,
             prints: output.verbose ? { @Sendable course in Verbose.show(course) } : nil,
-            discardsBody: output.json && !isFile,
+            discardsBody: output.json && !isFile, discardsBodyOfErrors: output.failsOnErrors,
             showsProgress: showsProgress,
             uploads: body != nil, stallTimeout: settings.stallTimeout, rate: settings.rate.map(RateLimit.init))
     }

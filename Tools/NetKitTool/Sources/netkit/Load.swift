@@ -29,6 +29,8 @@ struct Load: Sendable {
     /// Prints the course so far, before the body; nil to print nothing.
     let prints: (@Sendable (LoadCourse) -> Void)?
     let discardsBody: Bool
+    /// Whether the body of a response with the status 400 or above is not written, as with `-f`.
+    let discardsBodyOfErrors: Bool
     let showsProgress: Bool
     /// Whether the request has a body, whose progress is shown as well.
     let uploads: Bool
@@ -69,6 +71,7 @@ struct Load: Sendable {
         // Without a body, an existing file stays as it is. Neither does the body of an error replace it.
         let hasBody = response.status != .noContent && response.status != .notModified && !isHead
         if path != nil, !hasBody || response.status.code >= 400, response.status != .rangeNotSatisfiable { return }
+        if discardsBodyOfErrors, response.status.code >= 400, response.status != .rangeNotSatisfiable { return }
         if response.status.code == 416, offset > 0, isComplete(response) {
             if let path { try OutputFile(path: path, keeping: offset).finish() }
             Terminal.say("netkit: \(path ?? "") is already complete.")

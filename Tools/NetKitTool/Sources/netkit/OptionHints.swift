@@ -13,6 +13,7 @@ enum OptionHints {
             "--terminate": "Use --timeout SECONDS.",
         ],
         "connect": [
+            "-c": "Write the address without an option: netkit connect --tls HOST:PORT.",
             "-k": "It serves one client; repeat it: while netkit connect --listen PORT; do :; done.",
             "-n": "Use </dev/null.",
             "-N": "It is not needed: the end of the input ends the sending direction.",
@@ -41,7 +42,13 @@ enum OptionHints {
             "-T": "Write the file without an option: netkit put FILE URL.",
             "--upload-file": "Write the file without an option: netkit put FILE URL.",
         ],
+        "publish": [
+            "-d": "Services are published in local.",
+            "-s": "It is not needed: publish announces a service.",
+        ],
         "resolve": [
+            "-4": "Use -t A.",
+            "-6": "Use -t AAAA.",
             "-f": "Write the names on the command line: netkit resolve $(cat FILE).",
             "-p": "Use --server ADDRESS:PORT.",
             "-q": "Write the name without an option.",

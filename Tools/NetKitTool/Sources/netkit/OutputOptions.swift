@@ -32,7 +32,7 @@ struct OutputOptions: ParsableArguments {
 
     @Flag(
         name: [.customShort("f"), .customLong("fail")],
-        help: "Fail if the status is 400 or above: always so, as with curl -f.")
+        help: "Write no body if the status is 400 or above. netkit always fails then.")
     var failsOnErrors = false
 
     @Flag(

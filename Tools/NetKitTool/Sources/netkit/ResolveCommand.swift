@@ -59,7 +59,7 @@ struct ResolveCommand: AsyncParsableCommand {
         if short, json { throw ValidationError("--short and --json cannot be combined.") }
         if trace, short { throw ValidationError("--trace and --short cannot be combined.") }
         for name in names {
-            if let hint = DigHints.hint(for: name, isFirst: name == names.first) { throw ValidationError(hint) }
+            if let hint = DigHints.hint(for: name, isOnly: names.count == 1) { throw ValidationError(hint) }
             if trace, IPAddress(name) != nil {
                 throw ValidationError("--trace takes names; that of an address ends in in-addr.arpa or ip6.arpa.")
             }

@@ -28,6 +28,19 @@ import Testing
         #expect(lines[3].contains(#""interface":"lo""#), "\(run.text)")
     }
 
+    @Test("A signal ends a verb without a message") func signals() async throws {
+        let type = "_nk\(UUID().uuidString.prefix(8).lowercased())._tcp"
+        let line = """
+            cd "$(mktemp -d)" || exit
+            $netkit publish --engine embedded --interface lo x \(type) 1 >out 2>err & pid=$!
+            $netkit browse --engine embedded --interface lo \(type) >found 2>>err & other=$!
+            until grep -q published out && grep -q lo found; do sleep 0.1; done
+            kill $pid $other; wait $pid && wait $other; echo "status $?"; cat err
+            """
+        let run = try await Tool.run(shell: line)
+        #expect(run.output == "status 0\n", "\(run.text)")
+    }
+
     @Test(arguments: ["nonsense", "a.b.c.d", "_ipp._tcp.local", ""]) func notTheNameOfAService(_ name: String)
         async throws
     {

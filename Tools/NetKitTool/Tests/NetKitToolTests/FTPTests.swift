@@ -79,6 +79,13 @@ struct FTPTests {
         #expect(run.output.hasSuffix("\n18\n"), "\(run.text)")
     }
 
+    @Test func renamesToAURL() async throws {
+        let run = try await run(
+            #"nk put s/1.txt "${url}a" && nk mv "${url}a" "${url}b c" && nk mv "${url}b%20c" files/d && nk get "${url}d""#
+        )
+        #expect(run.output.hasSuffix("one\n"), "\(run.text)")
+    }
+
     @Test func wildcards() async throws {
         let run = try await run(
             """

@@ -192,7 +192,7 @@ import Testing
         let line = """
             $netkit get -u ann:secret1 --proxy-user=bob:secret2 --cookie SID=secret3 -bA=secret4 \
             http://joe:secret5@127.0.0.1:\(server.port)/ & pid=$!
-            while ! grep -q 'ann:[x]' /proc/$pid/cmdline; do :; done
+            while ! grep -q 'joe:[x]' /proc/$pid/cmdline; do :; done
             tr '\\0' ' ' </proc/$pid/cmdline; kill $pid
             """
         let run = try await Tool.run(shell: line)

@@ -113,6 +113,16 @@ import Testing
         #expect(try String(contentsOf: file, encoding: .utf8) == "a\r\nb\r\n")
     }
 
+    @Test("The body of an error is written, but not with -f", arguments: [("-s", "nope\n"), ("-f", "")])
+    func bodiesOfErrors(_ option: String, _ body: String) async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            _ = try connection.readHead()
+            try connection.send("HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\nConnection: close\r\n\r\nnope\n")
+        }
+        let run = try await Tool.run(["get", option, "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 22 && run.output == body && run.errors.contains("404 Not Found"), "\(run.text)")
+    }
+
     // MARK: Uploads
 
     /// Serves one request; the server's recording has its head and body.
