@@ -130,7 +130,10 @@ struct FTPTarget: ParsableArguments {
     ) async throws {
         let hasWildcards = allowsWildcards && FTPWildcards.pattern(of: url) != nil
         guard FTPOptions.isFTP(url), let address = hasWildcards ? FTPWildcards.server(of: url) : URL(string: url) else {
-            throw ValidationError("'\(Terminal.shownURL(url))' is not an FTP URL; use ftp://HOST/PATH or ftps://.")
+            let isHTTP = ["http", "https"].contains(URL(string: url)?.scheme?.lowercased() ?? "")
+            let hint = isHTTP ? " For HTTP, use netkit get, with -T FILE to upload." : ""
+            throw ValidationError(
+                "'\(Terminal.shownURL(url))' is not an FTP URL; use ftp://HOST/PATH or ftps://.\(hint)")
         }
         if address.query() != nil { throw ValidationError("Write %3F for a question mark in the path of an FTP URL.") }
         let facts = json ? facts.merging(["url": JSONOutput.url(url)]) { $1 } : nil

@@ -63,6 +63,11 @@ struct Load: Sendable {
         let path = destination.path(for: response)
         outcome.path = path
         if printsHead {
+            for entry in course.streams where entry.stream !== stream {
+                if let earlier = entry.stream[.httpResponse] {
+                    Terminal.write("\(head(earlier))\n\n", to: STDOUT_FILENO)
+                }
+            }
             // An empty line separates the head from the body.
             let end: ShownText = isHead || path != nil ? "\n" : "\n\n"
             Terminal.write("\(head(response))\(end)", to: STDOUT_FILENO)

@@ -24,7 +24,9 @@ struct OutputOptions: ParsableArguments {
     @Flag(help: "Keep an existing file, and write to FILE.1, FILE.2 and so on instead.")
     var noClobber = false
 
-    @Flag(name: [.customShort("i"), .long], help: "Print the response head before the body.")
+    @Flag(
+        name: [.customShort("i"), .long],
+        help: "Print the response head before the body, after those of redirects and logins.")
     var include = false
 
     @Flag(name: [.customShort("s"), .long], help: "Show no progress; failures are still reported.")

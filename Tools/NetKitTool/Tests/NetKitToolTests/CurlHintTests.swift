@@ -59,6 +59,8 @@ import Testing
         (["http://h.invalid/"], "A URL follows a verb: netkit get http://h.invalid/"),
         (["-O", "http://h.invalid/"], "Options follow a verb: netkit get -O"),
         (["version"], "Did you mean --version?"),
+        (["put", "x", "http://h.invalid/"], "use netkit get, with -T FILE"), (["get", "--spider", "x"], "Use -I."),
+        (["get", "--tries=2", "x"], "Use --retry"), (["connect", "--showcerts", "h.invalid:1"], "Use --report."),
         (["nslookup", "x"], "Use netkit resolve."), (["wget", "x"], "Use netkit get."),
         (["nc", "-l"], "Use netkit connect."),
         (["resolve", "MX", "h.invalid"], "Use -t MX."), (["resolve", "-4", "h.invalid"], "Use -t A."),

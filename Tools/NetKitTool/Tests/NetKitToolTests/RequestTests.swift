@@ -183,6 +183,20 @@ import Testing
         #expect(run.status == 64 && run.errors.contains("\(options[0]): not supported for ftp URLs"), "\(run.text)")
     }
 
+    @Test("-i and -I print the heads of redirects, as with curl", arguments: [["-iL"], ["-LI"], ["-sIL"]])
+    func headsOfRedirects(_ options: [String]) async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            let isFirst = try connection.readHead().contains(" /first ")
+            let answer = isFirst ? "302 Found\r\nLocation: /second" : "200 OK"
+            try connection.send("HTTP/1.1 \(answer)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        }
+        defer { server.stop() }
+        let run = try await Tool.run(["get"] + options + ["http://127.0.0.1:\(server.port)/first"])
+        let starts = run.output.split(separator: "\r\n").flatMap { $0.split(separator: "\n") }
+            .filter { $0.hasPrefix("HTTP/") }
+        #expect(starts == ["HTTP/1.1 302 Found", "HTTP/1.1 200 OK"], "\(run.text)")
+    }
+
     @Test func passwordsAreNotInTheProcessList() async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
