@@ -61,6 +61,7 @@ struct NetKitCommand: AsyncParsableCommand {
                 Terminal.say("Error: \(error)\nUsage: \(ShownText(lines: usageString(for: type(of: command))))")
                 throw ExitCode.validationFailure
             } catch let error as OpenFiles.Exhausted {
+                if arguments.contains("--json") { JSONOutput.show(["error": JSONOutput.error(error)]) }
                 Terminal.say("netkit: \(error)")
                 throw ExitStatus.other.exitCode
             }

@@ -11,6 +11,8 @@ import Testing
             "get http://127.0.0.1:1/", "ls ftp://127.0.0.1:1/", "resolve localhost", "connect 127.0.0.1 1",
             "browse _x._tcp --timeout 0.1", "diagnose http://127.0.0.1:1/",
         ]
+        let json = try await Tool.run(shell: "ulimit -n \(limit); $netkit get --json http://127.0.0.1:1/")
+        #expect(json.status == 1 && json.output.hasPrefix(#"{"error":{"sentence":"Only "#), "\(json.text)")
         for verb in verbs {
             let run = try await Tool.run(shell: "ulimit -n \(limit); $netkit \(verb)")
             #expect(run.status == 1 && run.output.isEmpty, "\(verb): \(run.text)")
