@@ -6,7 +6,7 @@ public import FoundationEssentials
 /// ```swift
 /// let stream = WriteStream(path: "notes.txt", append: true)
 /// try stream.open()
-/// try await stream.writeAll(Array("one more line\n".utf8))
+/// try await stream.writeAll("one more line\n")
 /// stream.close()
 /// ```
 ///
@@ -248,6 +248,11 @@ extension WriteStream {
         try await connection.writeAll(bytes.span.bytes)
     }
 
+    /// Writes a text in UTF-8.
+    public nonisolated(nonsending) func writeAll(_ text: String) async throws(StreamError) {
+        try await writeAll(Array(text.utf8))
+    }
+
     /// Ends the sending direction: the peer sees the end after all written bytes (a FIN, a TLS close_notify).
     ///
     /// The stream is then at its end; the other half of a pair stays open.
@@ -283,6 +288,12 @@ extension WriteStream {
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func writeAll(_ bytes: [UInt8]) throws(StreamError) {
         try connection.blockingWriteAll(bytes.span.bytes)
+    }
+
+    /// Writes a text in UTF-8, waiting on the calling thread.
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
+    public func writeAll(_ text: String) throws(StreamError) {
+        try writeAll(Array(text.utf8))
     }
 
     /// Ends the sending direction, waiting on the calling thread.

@@ -56,6 +56,20 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(1))) struct OrderedWriterTests {
+    @Test func textsAreWrittenInUTF8() async throws {
+        let pair = StreamPair.bound(bufferSize: 4)
+        try pair.input.open()
+        try pair.output.open()
+        let writing = Task {
+            try await pair.output.writeAll("é, in pieces\n")
+            try await onThread { try pair.output.writeAll("by a thread\n") }
+            try await pair.output.finish()
+        }
+        #expect(try await pair.input.readAll(limit: 100) == Array("é, in pieces\nby a thread\n".utf8))
+        try await writing.value
+        pair.close()
+    }
+
     @Test func messagesOfManyTasksAreNotMixed() async throws {
         let pair = StreamPair.bound(bufferSize: 7)
         try pair.input.open()

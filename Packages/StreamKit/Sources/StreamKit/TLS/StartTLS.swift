@@ -4,7 +4,7 @@
 /// let pair = StreamPair(host: "mail.example.org", port: 25)
 /// try pair.open()
 /// let secure = try await pair.startingTLS(by: .smtp)      // reads the greeting, starts TLS
-/// try await secure.output.writeAll(Array("EHLO me\r\n".utf8))
+/// try await secure.output.writeAll("EHLO me\r\n")
 /// ```
 public enum StartTLSProtocol: String, Sendable, Hashable, CaseIterable {
     /// `AUTH TLS` (RFC 4217).

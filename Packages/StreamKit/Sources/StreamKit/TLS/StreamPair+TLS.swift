@@ -8,7 +8,7 @@ extension StreamPair {
     /// // "234 Proceed" has been read from `plain`, and nothing after it.
     /// let pair = try StreamPair(securing: plain, with: TLSConfiguration(), peerName: "ftp.example.org", port: 21)
     /// try pair.open()
-    /// try await pair.output.writeAll(Array("USER ann\r\n".utf8))
+    /// try await pair.output.writeAll("USER ann\r\n")
     /// ```
     ///
     /// The new pair takes over the old one and is not yet open: opening it performs the handshake, closing it closes
