@@ -402,3 +402,13 @@ import Testing
         }
     }
 }
+
+@Suite struct WebSocketMessageTests {
+    @Test func valuesInJSON() throws {
+        let message = try WebSocketMessage.json(["a": 1])
+        #expect(message == .text(#"{"a":1}"#))
+        #expect(try message.decode([String: Int].self) == ["a": 1])
+        #expect(try WebSocketMessage.binary(Array("[2]".utf8)).decode([Int].self) == [2])
+        #expect(throws: DecodingError.self) { try WebSocketMessage.text("").decode([Int].self) }
+    }
+}

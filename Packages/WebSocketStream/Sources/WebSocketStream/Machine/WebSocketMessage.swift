@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// A message: text or bytes.
 ///
 /// ```swift
@@ -21,6 +23,32 @@ public enum WebSocketMessage: Hashable, Sendable {
         case .text(let text): Array(text.utf8)
         case .binary(let bytes): bytes
         }
+    }
+
+    /// Makes a text message of a value in JSON.
+    ///
+    /// ```swift
+    /// try await socket.send(.json(Line(user: "ann", text: "hello")))
+    /// ```
+    ///
+    /// - Throws: `EncodingError`.
+    public static func json(
+        _ value: some Encodable, with encoder: JSONEncoder = JSONEncoder()
+    ) throws -> WebSocketMessage {
+        .text(String(decoding: try encoder.encode(value), as: UTF8.self))
+    }
+
+    /// Decodes the message, of either kind, as JSON.
+    ///
+    /// ```swift
+    /// for try await message in socket.messages { print(try message.decode(Line.self).text) }
+    /// ```
+    ///
+    /// - Throws: `DecodingError`.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, with decoder: JSONDecoder = JSONDecoder()
+    ) throws -> Value {
+        try decoder.decode(type, from: Data(bytes))
     }
 
     /// The number of ``bytes``.
