@@ -64,6 +64,20 @@ public struct HTTPRequest: Hashable, Sendable {
         link = MessageURL(url)
     }
 
+    /// Creates a request for a URL, with fields.
+    ///
+    /// ```swift
+    /// let request = try HTTPRequest(method: .get, url: url, fields: ["Accept": "application/json"])
+    /// ```
+    ///
+    /// Throws the same error as ``init(method:url:version:)``.
+    public init(
+        method: HTTPMethod, url: URL, version: HTTPVersion = .http11, fields: HTTPFields
+    ) throws(HTTPMessageError) {
+        try self.init(method: method, url: url, version: version)
+        head.fields = fields
+    }
+
     @inline(__always)
     init(parsed fields: HTTPFields) {
         head = MessageHead(parsed: fields)

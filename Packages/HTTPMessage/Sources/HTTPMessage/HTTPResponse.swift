@@ -54,6 +54,20 @@ public struct HTTPResponse: Hashable, Sendable {
             startLine: StartLine(version: version, status: UInt16(status.code)))
     }
 
+    /// Creates a response with fields.
+    ///
+    /// ```swift
+    /// let response = try HTTPResponse(status: .ok, fields: ["Content-Type": "text/plain"])
+    /// ```
+    ///
+    /// Throws the same error as ``init(status:reason:version:)``.
+    public init(
+        status: HTTPStatus, reason: String? = nil, version: HTTPVersion = .http11, fields: HTTPFields
+    ) throws(HTTPMessageError) {
+        try self.init(status: status, reason: reason, version: version)
+        head.fields = fields
+    }
+
     @inline(__always)
     init(parsed fields: HTTPFields) {
         head = MessageHead(parsed: fields)

@@ -15,6 +15,14 @@ import Testing
         #expect(response.status.code == code)
     }
 
+    @Test func hasTheGivenFields() throws {
+        let response = try HTTPResponse(status: .ok, fields: ["Content-Type": "text/plain", "A": "b"])
+        #expect(response.serialized() == Array("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nA: b\r\n\r\n".utf8))
+        let url = try #require(URL(string: "http://example.org/x"))
+        let request = try HTTPRequest(method: .put, url: url, fields: ["A": "b"])
+        #expect(request.serialized() == Array("PUT /x HTTP/1.1\r\nA: b\r\n\r\n".utf8) && request.url == url)
+    }
+
     /// An existential contains three words without memory of its own.
     @Test func aMessageTakesThreeWords() {
         #expect(MemoryLayout<HTTPResponse>.size <= 24 && MemoryLayout<HTTPRequest>.size <= 24)
