@@ -306,7 +306,7 @@ extension StreamListener {
 extension StreamListener {
     /// The settings of a listener. The default limits keep any client from shutting out the others.
     public struct Configuration: Sendable {
-        /// TLS for every connection, made with `TLSConfiguration(server:)`. Default nil: no TLS. ``StreamListener/reload(tls:)``
+        /// TLS for every connection, made with `TLSConfiguration(server:)`. Default nil: no TLS. `StreamListener.reload(tls:)`
         /// replaces it later.
         public var tls: TLSConfiguration?
 
