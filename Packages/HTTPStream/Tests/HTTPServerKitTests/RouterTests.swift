@@ -193,20 +193,13 @@ import Testing
                 try await Task.sleep(for: .seconds(3600))
             }
         }
-        let server = try HTTPServer(port: 0, isLocal: true)
-        let running = Task { [router] in try await server.run(router) }
-        let pair = StreamPair(host: "localhost", port: try #require(server.port))
-        try pair.open()
-        try await pair.output.writeAll(Array("GET /events HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
-        var text = ""
-        while !text.contains("\n\n\r\n") {
-            text += String(decoding: try await pair.input.read(upTo: 1000), as: UTF8.self)
+        try await receivingEvents(of: router, until: { $0.contains("\n\n\r\n") }) { server, pair, text in
+            #expect(text.contains("event: note\ndata: {"))
+            server.stop(within: .seconds(3600))
+            let end = try await pair.input.readAll(limit: 100)
+            #expect(end == Array("0\r\n\r\n".utf8))
+            pair.close()
         }
-        #expect(text.contains("event: note\ndata: {"))
-        server.stop(within: .seconds(3600))
-        #expect(String(decoding: try await pair.input.readAll(limit: 100), as: UTF8.self) == "0\r\n\r\n")
-        pair.close()
-        try await running.value
     }
 
     /// Comments are sent while there is no event, and the handler ends when the client does.
@@ -221,21 +214,30 @@ import Testing
                 throw error
             }
         }
+        let isEnough: (String) -> Bool = { $0.components(separatedBy: ":\n\n").count == 4 }
+        try await receivingEvents(of: router, until: isEnough) { server, pair, _ in
+            pair.close()
+            for await isCancelled in ended {
+                #expect(isCancelled)
+                break
+            }
+            server.stop()
+        }
+    }
+
+    /// Requests `/events`, and passes the server, the connection and what has arrived until it is enough. `body` stops the server.
+    private func receivingEvents(
+        of router: Router, until isEnough: (String) -> Bool,
+        _ body: (HTTPServer, StreamPair, String) async throws -> Void
+    ) async throws {
         let server = try HTTPServer(port: 0, isLocal: true)
-        let running = Task { [router] in try await server.run(router) }
+        let running = Task { try await server.run(router) }
         let pair = StreamPair(host: "localhost", port: try #require(server.port))
         try pair.open()
-        try await pair.output.writeAll(Array("GET /events HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
+        try await pair.output.writeAll("GET /events HTTP/1.1\r\nHost: a\r\n\r\n")
         var text = ""
-        while text.components(separatedBy: ":\n\n").count < 4 {
-            text += String(decoding: try await pair.input.read(upTo: 1000), as: UTF8.self)
-        }
-        pair.close()
-        for await isCancelled in ended {
-            #expect(isCancelled)
-            break
-        }
-        server.stop()
+        while !isEnough(text) { text += String(decoding: try await pair.input.read(upTo: 1), as: UTF8.self) }
+        try await body(server, pair, text)
         try await running.value
     }
 
