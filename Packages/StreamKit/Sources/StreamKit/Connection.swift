@@ -3,9 +3,6 @@ internal import Glibc
 internal import HostResolver
 internal import Synchronization
 
-/// One direction of a stream.
-typealias StreamHalf = WaitPoint.Half
-
 /// The state shared by the two halves of a stream: transport, life cycle, properties, clients.
 ///
 /// Theory of operation. The wait point is the guard. A call enters its half for its duration, so there is one reader

@@ -96,18 +96,6 @@ extension StreamError {
     }
 }
 
-// MARK: - The offset to begin at
-
-extension Connection {
-    /// The offset to begin at, removed from the properties: once open, the file itself knows its offset.
-    func takeFileOffset() -> UInt64? {
-        withDetails { details in
-            defer { details.properties[.fileOffset] = nil }
-            return details.properties[.fileOffset]
-        }
-    }
-}
-
 /// A descriptor that is not a socket: a pipe, a terminal, a device.
 ///
 /// The descriptor may be borrowed, so its flags are never changed. Instead, `poll(2)` tells before each call whether it
