@@ -77,7 +77,7 @@ struct EventSourceMachine {
         parser = ServerSentEventParser(limit: options.eventLength, lastEventID: parser.lastEventID)
         hasReceived = false
         do throws(StreamError) {
-            // HTML: "a client can be told to stop reconnecting using the HTTP 204 No Content response code".
+            // A 204 ends the reconnections (WHATWG HTML §9.2.3).
             state = try ServerSentEvents.check(response) ? .connected : .ended(nil)
         } catch {
             state = .ended(error)
@@ -121,7 +121,7 @@ struct EventSourceMachine {
         return max(base, min(delay, options.longestDelay) * (0.5 + 0.5 * random))
     }
 
-    /// Whether another connection may succeed. HTML: a client may give up if it "knows that to be futile".
+    /// Whether another connection may succeed. A client may give up where it cannot (WHATWG HTML §9.2.3).
     private static func canRecover(from error: StreamError) -> Bool {
         if error.isCancellation || error == .closed { return false }
         switch error.domain {
