@@ -24,7 +24,7 @@ import Testing
             try vsftpd.write("file.bin", CrowdTests.bytes)
             let file = "\(folder)/file.bin"
             try Data(CrowdTests.bytes).write(to: URL(fileURLWithPath: file))
-            sender = Socat(.shell("exec cat '\(file)'"))
+            sender = Socat(.file(file))
             try sender.start()
         }
 

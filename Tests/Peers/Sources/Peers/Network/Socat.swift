@@ -16,8 +16,11 @@ public final class Socat: Peer {
         /// TCP: connects to this port of 127.0.0.1 and forwards bytes in both directions.
         case relay(to: Int)
         /// TCP: runs this shell command for each connection, with the connection as standard input and output. A command that prints,
-        /// sleeps and prints makes a server that paces its bytes.
+        /// sleeps and prints makes a server that paces its bytes. Not for clients that abort one of several connections: socat 1.7.4
+        /// then ends others as well, before the command has printed anything.
         case shell(String)
+        /// TCP: sends the file at this path to each client, and ignores what the client sends.
+        case file(String)
         /// UDP: returns each datagram to its sender.
         case echoDatagrams
     }
@@ -69,6 +72,9 @@ public final class Socat: Peer {
                         "EXEC:\(try scratch.write("run", "#!/bin/sh\n\(command)\n", mode: 0o755))",
                     ],
                     sockets: tcp)
+            case .file(let path):
+                PeerProcess.Launch(
+                    arguments: ["-d", "-d", "-U", "\(listen),backlog=256", "OPEN:\(path),rdonly"], sockets: tcp)
             case .echoDatagrams:
                 PeerProcess.Launch(
                     arguments: ["-d", "-d", "UDP4-RECVFROM:\(port),bind=127.0.0.1,fork", "EXEC:cat"],
