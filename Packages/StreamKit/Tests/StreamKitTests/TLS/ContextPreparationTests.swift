@@ -110,7 +110,8 @@ import Testing
             }
         }
         #expect(failure == .timedOut && failure.description.contains("reading the trusted certificates"))
-        #expect(file.readerCount == 1)
+        // None if the machine is so busy that the thread has not begun when the time is over: the work is then withdrawn.
+        #expect(file.readerCount <= 1)
         pair.close()
         withExtendedLifetime(others) {}
         // Ends the wait of the proxy for its one client.
