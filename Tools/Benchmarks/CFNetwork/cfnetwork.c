@@ -3,8 +3,6 @@
 #include <CFNetwork/CFNetwork.h>
 #include <errno.h>
 #include <malloc.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -68,61 +66,48 @@ static void events_row(void) {
     measure_end(reads, bytes);
 }
 
-// The lower bound of "events": a run loop source that another thread signals, as CFRunLoop on Linux has no source for a descriptor.
+// The lower bound of "events": a version-1 source, whose port on Linux is a descriptor that the run loop adds to its epoll set. The
+// run loop reads eight bytes from a port, so the port is another epoll descriptor.
 
-enum { waits = 1, hasEdge = 2, reads_per_turn = 16 };
+enum { reads_per_turn = 16 };
 static struct {
     int connection, epoll;
-    CFRunLoopRef loop;
-    CFRunLoopSourceRef source;
-    atomic_int state; // whether the run loop waits for an edge, or an edge has come while it did not
 } floor_;
 
-static void *watch(void *unused) {
-    struct epoll_event edge;
-    for (;;) {
-        if (epoll_wait(floor_.epoll, &edge, 1, -1) != 1) continue;
-        if (atomic_exchange(&floor_.state, hasEdge) != waits) continue;
-        CFRunLoopSourceSignal(floor_.source);
-        CFRunLoopWakeUp(floor_.loop);
-    }
-    return unused;
+static struct epoll_event floor_edges = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET};
+
+static int floor_port(void *unused) {
+    (void)unused;
+    return floor_.epoll;
 }
 
 static void read_turn(void *unused) {
+    (void)unused;
+    struct epoll_event edge;
+    epoll_wait(floor_.epoll, &edge, 1, 0);
     for (int turn = 0; turn < reads_per_turn; turn++) {
-        atomic_store(&floor_.state, 0);
         ssize_t count = recv(floor_.connection, buffer, (size_t)bufferSize, MSG_DONTWAIT);
-        if (count < 0 && errno == EAGAIN) {
-            int idle = 0;
-            if (atomic_compare_exchange_strong(&floor_.state, &idle, waits)) return;
-            continue; // an edge has come since
-        }
+        if (count < 0 && errno == EAGAIN) return;
         if (count <= 0) {
-            CFRunLoopStop(floor_.loop);
+            CFRunLoopStop(CFRunLoopGetCurrent());
             return;
         }
         bytes += (double)count;
         reads++;
     }
-    CFRunLoopSourceSignal(floor_.source);
+    epoll_ctl(floor_.epoll, EPOLL_CTL_MOD, floor_.connection, &floor_edges); // reports again what is left
 }
 
 static void source_row(void) {
     bufferSize = (CFIndex)measure_number("buffer");
     buffer = malloc((size_t)bufferSize);
-    CFRunLoopSourceContext context = {.perform = read_turn};
-    pthread_t thread;
-    floor_.loop = CFRunLoopGetCurrent();
-    floor_.source = CFRunLoopSourceCreate(NULL, 0, &context);
     floor_.epoll = epoll_create1(EPOLL_CLOEXEC);
+    CFRunLoopSourceContext1 context = {.version = 1, .getPort = floor_port, .perform = read_turn};
+    CFRunLoopSourceRef source = CFRunLoopSourceCreate(NULL, 0, (CFRunLoopSourceContext *)&context);
     measure_begin();
     floor_.connection = measure_connect((int)measure_number("port"));
-    struct epoll_event edges = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET};
-    CFRunLoopAddSource(floor_.loop, floor_.source, kCFRunLoopDefaultMode);
-    atomic_store(&floor_.state, waits);
-    pthread_create(&thread, NULL, watch, NULL);
-    epoll_ctl(floor_.epoll, EPOLL_CTL_ADD, floor_.connection, &edges);
+    epoll_ctl(floor_.epoll, EPOLL_CTL_ADD, floor_.connection, &floor_edges);
+    CFRunLoopAddSource(CFRunLoopGetCurrent(), source, kCFRunLoopDefaultMode);
     CFRunLoopRun();
     measure_end(reads, bytes);
 }

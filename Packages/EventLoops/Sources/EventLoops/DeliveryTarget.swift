@@ -23,6 +23,15 @@ public protocol DeliverySignal: AnyObject, Sendable {
     /// Ends the deliveries and releases `perform`. If this is called on the target, no call follows after it returns; called
     /// elsewhere, one may be in progress.
     func cancel()
+
+    /// The poller of the target's thread, which watches the descriptors whose events are delivered there. Default: nil, if the thread
+    /// has none: an event loop watches them.
+    var poller: DescriptorPoller? { get }
+}
+
+extension DeliverySignal {
+    /// See ``DeliverySignal/poller``.
+    public var poller: DescriptorPoller? { nil }
 }
 
 /// Delivery on a dispatch queue. Use a serial queue, so that callbacks do not overlap.

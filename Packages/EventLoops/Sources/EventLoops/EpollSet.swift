@@ -2,7 +2,7 @@ internal import CEventLoops
 internal import Glibc
 internal import Synchronization
 
-/// A loop's epoll descriptor, with the eventfd and the timerfd that wake the loop. The only file that calls epoll.
+/// An epoll descriptor, with the eventfd and the timerfd that wake its loop. The only file that calls epoll.
 ///
 /// Each registration owns its ``WaitPoint`` (a retain, balanced by ``release(_:)``), because the kernel returns a bare pointer.
 /// Both directions are registered once, edge-triggered, and remain registered until ``remove(_:)``.
@@ -44,7 +44,17 @@ struct EpollSet: ~Copyable, Sendable {
         precondition(!failed, "EventLoop: the system has no descriptors left for a loop (errno \(errno))")
     }
 
+    /// Makes a set that is polled, and so needs nothing to wake it. Nil if the system has no descriptor left.
+    init?(isPolled: Void) {
+        epoll = epoll_create1(CInt(EPOLL_CLOEXEC))
+        (event, timer) = (-1, -1)
+        if epoll < 0 { return nil }
+    }
+
     deinit { _ = end() }
+
+    /// The epoll descriptor, which is readable while a watched descriptor has an edge.
+    var descriptor: CInt { epoll }
 
     /// Closes the descriptors unless one is being watched; true if they are closed. No wakeup may follow.
     borrowing func end() -> Bool {
@@ -53,8 +63,8 @@ struct EpollSet: ~Copyable, Sendable {
         ).exchanged
         if isEmpty {
             close(epoll)
-            close(event)
-            close(timer)
+            if event >= 0 { close(event) }
+            if timer >= 0 { close(timer) }
         }
         return isEmpty
     }
@@ -109,6 +119,14 @@ struct EpollSet: ~Copyable, Sendable {
         netkit_set_timer(timer, milliseconds)
     }
 
+    /// Signals the points that have edges now.
+    ///
+    /// The kernel returns events in order, so this many calls return each event that was there at the beginning. Edges that come later
+    /// make the descriptor readable again.
+    borrowing func poll() {
+        for _ in 0...registrations.load(ordering: .relaxed) / EpollSet.maxEvents { _ = wait(milliseconds: 0) }
+    }
+
     /// Waits for edges and signals the points that have them. Returns the wakeups that occurred.
     @inline(__always)
     borrowing func wait(milliseconds: CInt) -> Wakeups {
@@ -128,6 +146,19 @@ struct EpollSet: ~Copyable, Sendable {
             return wakeups
         }
     }
+}
+
+/// An object that watches descriptors for wait points with an ``EpollSet``: an event loop or a poller.
+protocol DescriptorRegistrar: AnyObject, Sendable {
+    /// Begins to watch a point's descriptor, in both directions. Returns nil or an `errno`.
+    func register(_ point: WaitPoint, descriptor: CInt) -> CInt?
+
+    /// Stops watching a descriptor; ``retire(_:)`` must follow.
+    func remove(descriptor: CInt)
+
+    /// Releases a point that is no longer watched. An event that was received before may still refer to it, so it is kept until
+    /// those have been processed.
+    func retire(_ point: WaitPoint)
 }
 
 extension WaitPoint {

@@ -162,14 +162,6 @@ extension EventLoop {
     /// True once a private loop's thread has ended and its descriptors are closed.
     var hasEnded: Bool { inbox.withLock { $0.hasEnded } }
 
-    /// Begins to watch a point's descriptor, in both directions. Returns nil or an `errno`: ESHUTDOWN if the loop has ended.
-    func register(_ point: WaitPoint, descriptor: CInt) -> CInt? {
-        guard epoll.reserve() else { return ESHUTDOWN }
-        guard let failure = epoll.add(descriptor, for: point) else { return nil }
-        cancelReservation()
-        return failure
-    }
-
     /// Withdraws the reservation of a registration that failed.
     ///
     /// Invariant: a stopping loop checks again after each withdrawal. Otherwise it could sleep forever because of a
@@ -178,14 +170,20 @@ extension EventLoop {
         epoll.cancelReservation()
         submit { _ in }
     }
+}
 
-    /// Stops watching a descriptor; ``retire(_:)`` must follow.
-    func remove(descriptor: CInt) {
-        epoll.remove(descriptor)
+extension EventLoop: DescriptorRegistrar {
+    // Returns ESHUTDOWN if the loop has ended.
+    func register(_ point: WaitPoint, descriptor: CInt) -> CInt? {
+        guard epoll.reserve() else { return ESHUTDOWN }
+        guard let failure = epoll.add(descriptor, for: point) else { return nil }
+        cancelReservation()
+        return failure
     }
 
-    /// Releases a point that is no longer watched. An event of the present turn may still refer to it, so it is kept until the
-    /// turn has ended.
+    func remove(descriptor: CInt) { epoll.remove(descriptor) }
+
+    // Until the turn has ended, an event of it may refer to the point.
     func retire(_ point: WaitPoint) {
         if isCurrent { turn.retired.append(point) } else { submit { $0.retired.append(point) } }
     }

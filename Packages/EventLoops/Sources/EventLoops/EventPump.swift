@@ -116,6 +116,15 @@ public struct EventPump: ~Copyable, Sendable {
     /// The targets, in the order of ``schedule(on:_:)``.
     public var targets: [any DeliveryTarget] { state.withLock { $0.entries.map(\.target) } }
 
+    /// The poller that may watch the object's descriptor: that of its only target. Nil if there are several targets, because an event
+    /// must reach one whose thread is not busy.
+    ///
+    /// It changes with the targets, so the object looks again after each change.
+    public var poller: DescriptorPoller? {
+        let signal = state.withLock { $0.entries.count == 1 ? $0.entries[0].signal : nil }
+        return signal?.poller
+    }
+
     /// Adds a target. A ``signal()`` that has not been answered yet is repeated there.
     ///
     /// - Parameters:

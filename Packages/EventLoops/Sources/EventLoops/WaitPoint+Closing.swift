@@ -14,8 +14,14 @@ extension WaitPoint {
         static let owned: UInt32 = 32
         static let attachedOwned: UInt32 = 64
         static let attached: UInt32 = 128
+        /// A poller watches the descriptor, or is about to: a call that waits must have the loop watch it.
+        static let polled: UInt32 = 256
+        /// A poller takes the descriptor over just now, from the loop or from another poller.
+        static let moving: UInt32 = 512
+        /// The loop has taken the descriptor over from a poller, and keeps it.
+        static let reclaimed: UInt32 = 1024
         /// The bits from here up count the users that are neither reader nor writer.
-        static let oneUse: UInt32 = 256
+        static let oneUse: UInt32 = 2048
         static let bothClosed = readerClosed | writerClosed
         static let inside = readerInside | writerInside | ~(oneUse - 1)
 
@@ -57,6 +63,15 @@ extension WaitPoint {
     @inline(__always)
     public func isClosed(_ half: Half) -> Bool {
         state.load(ordering: .acquiring) & (half == .reader ? Bits.readerClosed : Bits.writerClosed) != 0
+    }
+
+    /// Whether a call that has parked at the half must look again: nothing else might wake it.
+    ///
+    /// Either the half was closed before and the latch was consumed, or a poller has taken the descriptor over since.
+    @inline(__always)
+    func mustLookAgain(_ half: Half) -> Bool {
+        let bits = half == .reader ? Bits.readerClosed | Bits.polled : Bits.writerClosed | Bits.polled
+        return state.load(ordering: .acquiring) & bits != 0
     }
 
     /// Uses the descriptor independently of reader and writer (`getsockname`, `setsockopt`, …). Nil if there is none, not yet or
@@ -179,7 +194,7 @@ extension WaitPoint {
         let descriptor = self.descriptor
         guard descriptor >= 0 else { return }
         // No registration is in progress, because no call is inside.
-        if watched.load(ordering: .acquiring) >= 0 { stopWatching() }
+        if isWatched { stopWatching() }
         if last & Bits.owned != 0 { Glibc.close(descriptor) }
     }
 }

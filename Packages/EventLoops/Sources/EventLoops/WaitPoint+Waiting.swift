@@ -10,6 +10,9 @@ extension WaitPoint {
         static let notYet: CInt = -1
         /// Epoll refuses the descriptor because it never blocks (a regular file).
         static let isAlwaysReady: CInt = -2
+
+        /// A poller watches this descriptor. Converts in both directions.
+        static func polled(_ value: CInt) -> CInt { -3 - value }
     }
 
     /// Suspends the reader until a matching edge, the deadline, cancellation or ``close(_:)``.
@@ -25,8 +28,7 @@ extension WaitPoint {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 switch reader.park(continuation, for: interest) {
-                // If the half was closed before and the latch was consumed, nothing else would wake the task.
-                case .parked: if isClosed(.reader) { reader.signal([.readable, .writable]) }
+                case .parked: if mustLookAgain(.reader) { reader.signal([.readable, .writable]) }
                 case .ready: continuation.resume()
                 case .busy:
                     isBusy = true
@@ -49,7 +51,7 @@ extension WaitPoint {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 switch writer.park(continuation, for: interest) {
-                case .parked: if isClosed(.writer) { writer.signal([.readable, .writable]) }
+                case .parked: if mustLookAgain(.writer) { writer.signal([.readable, .writable]) }
                 case .ready: continuation.resume()
                 case .busy:
                     isBusy = true
@@ -76,12 +78,16 @@ extension WaitPoint {
     ///
     /// A call that waits on the same half is not affected and loses no edge. One watcher at a time.
     ///
+    /// - Parameter poller: watches the descriptor instead of the event loop, while only observers wait that have the same poller.
+    ///   Nil if the watcher must fire even if that thread is busy.
     /// - Returns: nil if the watcher waits. Otherwise it will not fire: `.ready` if an edge was latched, so that the caller should
     ///   check now; `.closed`; `.busy`.
-    public func watch(_ half: Half, for interest: Interest, with watcher: Watcher) -> Wake? {
+    public func watch(
+        _ half: Half, for interest: Interest, with watcher: Watcher, by poller: DescriptorPoller? = nil
+    ) -> Wake? {
         guard enterForUse() else { return .closed }
         defer { leaveUse() }
-        if let wake = prepareToWait(half, until: nil) { return wake == .cancelled ? .ready : wake }
+        if let wake = prepareToWait(half, until: nil, by: poller) { return wake == .cancelled ? .ready : wake }
         let parking =
             half == .reader ? readerWatch.park(watcher, for: interest) : writerWatch.park(watcher, for: interest)
         switch parking {
@@ -89,6 +95,8 @@ extension WaitPoint {
         case .ready: return isClosed(half) ? .closed : .ready
         case .parked: break
         }
+        // Another poller may have taken the descriptor over since.
+        if isPolled(by: poller) == false { return unwatch(half, watcher) ? .ready : nil }
         guard isClosed(half) else { return nil }
         return unwatch(half, watcher) ? .closed : nil
     }
@@ -108,10 +116,30 @@ extension WaitPoint {
         return nil
     }
 
-    /// Registers with the loop at the first wait. Nil if the caller should park.
+    /// Registers with the loop at the first wait, or with the poller. Nil if the caller should park.
     @inline(__always)
-    private func prepareToWait(_ half: Half, until deadline: Moment?) -> Wake? {
-        watched.load(ordering: .acquiring) >= 0 ? nil : register(half, until: deadline)
+    private func prepareToWait(_ half: Half, until deadline: Moment?, by poller: DescriptorPoller? = nil) -> Wake? {
+        isWatched(by: poller) ? nil : register(half, until: deadline, by: poller)
+    }
+
+    /// Whether the loop watches the descriptor, or the poller if there is one.
+    @inline(__always)
+    private func isWatched(by poller: DescriptorPoller?) -> Bool {
+        guard let poller else { return watched.load(ordering: .acquiring) >= 0 }
+        return self.poller.load(ordering: .acquiring) == UInt(bitPattern: Unmanaged.passUnretained(poller).toOpaque())
+    }
+
+    /// Whether `poller` watches the descriptor; false if another one does, or is about to. Nil if the loop watches it.
+    private func isPolled(by poller: DescriptorPoller?) -> Bool? {
+        let seen = state.load(ordering: .acquiring)
+        if seen & Bits.polled == 0 { return nil }
+        return seen & Bits.moving == 0 && poller != nil && isWatched(by: poller)
+    }
+
+    /// Whether the loop or a poller watches the descriptor.
+    var isWatched: Bool {
+        let watched = watched.load(ordering: .acquiring)
+        return watched != Watching.notYet && watched != Watching.isAlwaysReady
     }
 
     /// Stops the loop from watching the descriptor until the next wait. No wait may be in progress.
@@ -122,70 +150,32 @@ extension WaitPoint {
         _ = whileOpen { stopWatching() }
     }
 
-    /// Removes the descriptor from the loop if it is registered. When this returns, no registration is in progress either, unless
-    /// a half is still open.
+    /// Ends the registration of the descriptor. When this returns, no registration is in progress either, unless a half is still
+    /// open.
     func stopWatching() {
-        let wasWatched = loop.registering.withLock { _ -> Bool in
-            let number = watched.load(ordering: .acquiring)
-            guard number >= 0 else { return false }
-            watched.store(Watching.notYet, ordering: .releasing)
-            loop.remove(descriptor: number)
-            if number != descriptor { Glibc.close(number) }
-            return true
+        let old = loop.registering.withLock { _ -> (any DescriptorRegistrar)? in
+            guard let registrar else { return nil }
+            defer { endMove() }
+            endRegistration(with: registrar)
+            return registrar
         }
-        if wasWatched { loop.retire(self) }
+        old?.retire(self)
     }
 
     @inline(never)
-    private func register(_ half: Half, until deadline: Moment?) -> Wake? {
+    private func register(_ half: Half, until deadline: Moment?, by poller: DescriptorPoller?) -> Wake? {
         let descriptor = self.descriptor
         guard descriptor >= 0 else {
             isAwaited()
             return nil
         }
-        return switch beginWatching(descriptor, unless: half) {
+        let (registration, old) = loop.registering.withLock { _ in beginWatching(descriptor, unless: half, by: poller) }
+        old?.retire(self)
+        return switch registration {
         case .isWatched: nil
         case .isAlwaysReady: outcome(half, until: deadline)
         case .isClosed: .closed
         case .failed(let number): .failed(number)
-        }
-    }
-
-    private enum Registration: Sendable {
-        case isWatched
-        case isAlwaysReady
-        case isClosed
-        case failed(CInt)
-    }
-
-    /// Registers the descriptor with the loop, unless the half is closed.
-    ///
-    /// Invariant: a closed point is not registered. As soon as a point is closed, the caller may close a borrowed descriptor, and
-    /// its number may be reused. Checking whether the half is closed and registering are therefore one step under the loop's
-    /// lock, and closing removes the registration under the same lock.
-    private func beginWatching(_ descriptor: CInt, unless half: Half) -> Registration {
-        loop.registering.withLock { _ in
-            if isClosed(half) { return .isClosed }
-            switch watched.load(ordering: .acquiring) {
-            case 0...: return .isWatched
-            case Watching.isAlwaysReady: return .isAlwaysReady
-            default: break
-            }
-            var number = descriptor
-            var failure = loop.register(self, descriptor: number)
-            if failure == EEXIST {
-                // Another point watches the same descriptor, for example because both borrow it. Epoll distinguishes
-                // registrations by number, so register a duplicate.
-                number = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-                failure = number < 0 ? errno : loop.register(self, descriptor: number)
-                if failure != nil, number >= 0 { Glibc.close(number) }
-            }
-            switch failure {
-            case nil: watched.store(number, ordering: .releasing)
-            case EPERM?: watched.store(Watching.isAlwaysReady, ordering: .releasing)
-            case let failure?: return .failed(failure)
-            }
-            return failure == nil ? .isWatched : .isAlwaysReady
         }
     }
 
@@ -213,5 +203,109 @@ extension WaitPoint {
     /// Wakes the call that waits on the half.
     func wake(_ half: Half) {
         if half == .reader { reader.signal([.readable, .writable]) } else { writer.signal([.readable, .writable]) }
+    }
+}
+
+// MARK: - Registering the descriptor
+
+// Everything here is called under the lock `registering` of the point's loop.
+extension WaitPoint {
+    private enum Registration: Sendable {
+        case isWatched
+        case isAlwaysReady
+        case isClosed
+        case failed(CInt)
+    }
+
+    /// The loop or the poller that watches the descriptor.
+    private var registrar: (any DescriptorRegistrar)? {
+        if watched.load(ordering: .acquiring) >= 0 { return loop }
+        guard let pointer = UnsafeRawPointer(bitPattern: poller.load(ordering: .acquiring)) else { return nil }
+        return Unmanaged<DescriptorPoller>.fromOpaque(pointer).takeUnretainedValue()
+    }
+
+    /// Registers the descriptor unless the half is closed: with the poller if it may have the descriptor, otherwise with the loop.
+    ///
+    /// Invariant: a closed point is not registered. As soon as a point is closed, the caller may close a borrowed descriptor, and
+    /// its number may be reused. Checking whether the half is closed and registering are therefore one step under the loop's
+    /// lock, and closing removes the registration under the same lock.
+    ///
+    /// - Returns: the result, and the registrar that watched the descriptor before. It must retire this point, after the lock.
+    private func beginWatching(
+        _ descriptor: CInt, unless half: Half, by poller: DescriptorPoller?
+    ) -> (Registration, (any DescriptorRegistrar)?) {
+        if isClosed(half) { return (.isClosed, nil) }
+        if watched.load(ordering: .acquiring) == Watching.isAlwaysReady { return (.isAlwaysReady, nil) }
+        defer { endMove() }
+        let old = registrar
+        if let poller, mayPoll(poller, instead: old) {
+            if old === poller { return (.isWatched, nil) }
+            if case .success(let number) = add(descriptor, to: poller) {
+                if let old { endRegistration(with: old) }
+                self.poller.store(UInt(bitPattern: Unmanaged.passRetained(poller).toOpaque()), ordering: .releasing)
+                watched.store(Watching.polled(number), ordering: .releasing)
+                return (.isWatched, old)
+            }
+        }
+        if old === loop { return (.isWatched, nil) }
+        switch add(descriptor, to: loop) {
+        case .success(let number):
+            if let old {
+                endRegistration(with: old)
+                state.bitwiseOr(Bits.reclaimed, ordering: .acquiringAndReleasing)
+            }
+            watched.store(number, ordering: .releasing)
+            return (.isWatched, old)
+        case .failure(let error) where error.number == EPERM:
+            watched.store(Watching.isAlwaysReady, ordering: .releasing)
+            return (.isAlwaysReady, nil)
+        case .failure(let error): return (.failed(error.number), nil)
+        }
+    }
+
+    /// An error of epoll.
+    private struct RegistrationError: Error {
+        let number: CInt
+    }
+
+    /// Registers the descriptor, or a duplicate. The registrar reports what is ready already, so no edge is missed.
+    private func add(_ descriptor: CInt, to registrar: any DescriptorRegistrar) -> Result<CInt, RegistrationError> {
+        var number = descriptor
+        var failure = registrar.register(self, descriptor: number)
+        if failure == EEXIST {
+            // Another point watches the same descriptor, for example because both borrow it. Epoll distinguishes
+            // registrations by number, so register a duplicate.
+            number = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+            failure = number < 0 ? errno : registrar.register(self, descriptor: number)
+            if failure != nil, number >= 0 { Glibc.close(number) }
+        }
+        if let failure { return .failure(RegistrationError(number: failure)) }
+        return .success(number)
+    }
+
+    /// Whether the poller may watch the descriptor: it does already, or no wait needs the present registrar.
+    ///
+    /// From the first step on, a wait that parks sees the bits, and looks again. ``endMove()`` must follow.
+    private func mayPoll(_ poller: DescriptorPoller, instead old: (any DescriptorRegistrar)?) -> Bool {
+        if old === poller { return true }
+        let seen = state.bitwiseOr(Bits.polled | Bits.moving, ordering: .sequentiallyConsistent).oldValue
+        let isNeeded = reader.isParked || writer.isParked || readerWatch.isParked || writerWatch.isParked
+        return seen & Bits.reclaimed == 0 && !isNeeded
+    }
+
+    /// Makes the bits agree with the registrar again.
+    private func endMove() {
+        let isPolled = poller.load(ordering: .acquiring) != 0
+        state.bitwiseAnd(isPolled ? ~Bits.moving : ~(Bits.moving | Bits.polled), ordering: .acquiringAndReleasing)
+    }
+
+    /// Stops watching the descriptor, with the registrar that watches it. That must retire this point, after the lock.
+    private func endRegistration(with registrar: any DescriptorRegistrar) {
+        let watched = watched.exchange(Watching.notYet, ordering: .acquiringAndReleasing)
+        let number = watched >= 0 ? watched : Watching.polled(watched)
+        poller.store(0, ordering: .releasing)
+        registrar.remove(descriptor: number)
+        if number != descriptor { Glibc.close(number) }
+        if let poller = registrar as? DescriptorPoller { Unmanaged.passUnretained(poller).release() }
     }
 }

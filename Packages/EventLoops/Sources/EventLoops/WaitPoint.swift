@@ -30,6 +30,10 @@ internal import Synchronization
 /// A subclass can represent work whose end callers wait for. A thread that blocks at the point can do the work itself meanwhile
 /// (``block(_:for:until:minding:)``); for a task or a callback, another thread must do it (``isAwaited()``). A point is a
 /// ``Watcher``, too: one that watches another point forwards its next edge.
+///
+/// If only observers wait, on the thread of a run loop, its ``DescriptorPoller`` watches the descriptor instead of the loop
+/// (``watch(_:for:with:by:)``). With the first call that waits, the loop takes the descriptor over and keeps it, because the run loop
+/// may not run meanwhile.
 open class WaitPoint: Watcher, @unchecked Sendable {
     // Unchecked only because an open class cannot be checked: all state here is atomic or immutable, and subclasses must
     // ensure that theirs is safe.
@@ -73,8 +77,10 @@ open class WaitPoint: Watcher, @unchecked Sendable {
     public final let loop: EventLoop
 
     final let number = Atomic<CInt>(-1)
-    /// The descriptor that the loop watches, or a value of ``Watching``.
+    /// The descriptor that the loop watches, or a value of ``Watching``. Changes only under the loop's lock for registrations.
     final let watched = Atomic<CInt>(Watching.notYet)
+    /// The poller that watches the descriptor instead of the loop: a retained reference, or 0. Changes together with ``watched``.
+    final let poller = Atomic<UInt>(0)
     final let state = Atomic<UInt32>(0)
     /// The lasting conditions that epoll has reported: bits of ``Report``.
     private final let reports = Atomic<UInt8>(0)

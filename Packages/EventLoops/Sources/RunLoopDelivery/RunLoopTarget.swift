@@ -73,7 +73,7 @@ public struct RunLoopTarget: DeliveryTarget, @unchecked Sendable {
     }
 
     /// The CoreFoundation name of a mode.
-    fileprivate static func name(of mode: RunLoop.Mode) -> CFRunLoopMode {
+    static func name(of mode: RunLoop.Mode) -> CFRunLoopMode {
         switch mode {
         case .default: kCFRunLoopDefaultMode
         case .common: kCFRunLoopCommonModes
@@ -83,7 +83,7 @@ public struct RunLoopTarget: DeliveryTarget, @unchecked Sendable {
 
     /// See `DeliveryTarget.makeSignal(_:)`.
     public func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal {
-        if let loop { return RunLoopSignal(perform, loop: loop, mode: RunLoopTarget.name(of: mode)) }
+        if let loop { return RunLoopSignal(perform, loop: loop, mode: mode) }
         guard case .foundation(let identity) = identity else { preconditionFailure("a target has one of the loops") }
         return RemoteRunLoopSignal(perform, loop: identity, mode: mode)
     }
@@ -114,6 +114,7 @@ extension DeliveryTarget where Self == RunLoopTarget {
 private final class RunLoopSignal: DeliverySignal, @unchecked Sendable {
     // The properties are set once. See RunLoopTarget for the reason why any thread may use CoreFoundation here.
     private let loop: CFRunLoop
+    private let mode: RunLoop.Mode
     private let source: CFRunLoopSource
 
     private let body: Body
@@ -124,20 +125,35 @@ private final class RunLoopSignal: DeliverySignal, @unchecked Sendable {
         // A structure: see Locked.
         private struct State {
             var perform: (@Sendable () -> Void)?
+            /// Obtained at its first use.
+            var poller: RunLoopPoller?
         }
         private let state: Locked<State>
         init(_ perform: @escaping @Sendable () -> Void) { state = Locked(State(perform: perform)) }
 
         func run() { state.withLock { $0.perform }?() }
 
+        var poller: RunLoopPoller? { state.withLock { $0.poller } }
+
+        /// Uses a poller until the box is emptied. False if it is empty already, or has a poller.
+        func use(_ poller: RunLoopPoller) -> Bool {
+            state.withLock { state in
+                guard state.perform != nil, state.poller == nil else { return false }
+                state.poller = poller
+                return true
+            }
+        }
+
         func empty() {
-            let perform = state.withLock { $0.perform.take() }
+            let (perform, poller) = state.withLock { ($0.perform.take(), $0.poller.take()) }
+            poller?.endUse()
             withExtendedLifetime(perform) {}  // released after the lock
         }
     }
 
-    init(_ perform: @escaping @Sendable () -> Void, loop: CFRunLoop, mode: CFRunLoopMode) {
+    init(_ perform: @escaping @Sendable () -> Void, loop: CFRunLoop, mode: RunLoop.Mode) {
         self.loop = loop
+        self.mode = mode
         let body = Body(perform)
         self.body = body
         var context = CFRunLoopSourceContext()
@@ -153,13 +169,22 @@ private final class RunLoopSignal: DeliverySignal, @unchecked Sendable {
             if let info { Unmanaged<Body>.fromOpaque(info).takeUnretainedValue().run() }
         }
         source = withExtendedLifetime(body) { CFRunLoopSourceCreate(nil, 0, &context) }
-        CFRunLoopAddSource(loop, source, mode)
+        CFRunLoopAddSource(loop, source, RunLoopTarget.name(of: mode))
         CFRunLoopWakeUp(loop)  // makes a loop that is waiting check its sources again
     }
 
     deinit { cancel() }
 
+    var poller: DescriptorPoller? {
+        if let poller = body.poller { return poller.poller }
+        guard let poller = RunLoopPoller.use(by: loop, mode) else { return nil }
+        if body.use(poller) { return poller.poller }
+        poller.endUse()
+        return body.poller?.poller
+    }
+
     func signal() {
+        if let poller = body.poller, poller.poller.runAfterPoll({ [body] in body.run() }) { return }
         CFRunLoopSourceSignal(source)
         CFRunLoopWakeUp(loop)
     }
@@ -189,7 +214,7 @@ private final class RemoteRunLoopSignal: DeliverySignal, @unchecked Sendable {
 
     init(_ perform: @escaping @Sendable () -> Void, loop: RunLoop, mode: RunLoop.Mode) {
         let timer = Timer(timeInterval: 0, repeats: false) { [weak self] _ in
-            self?.attach(RunLoopSignal(perform, loop: CFRunLoopGetCurrent(), mode: RunLoopTarget.name(of: mode)))
+            self?.attach(RunLoopSignal(perform, loop: CFRunLoopGetCurrent(), mode: mode))
         }
         self.timer = timer
         loop.add(timer, forMode: mode)
@@ -213,6 +238,8 @@ private final class RemoteRunLoopSignal: DeliverySignal, @unchecked Sendable {
             return state.signal
         }?.signal()
     }
+
+    var poller: DescriptorPoller? { state.withLock { $0.signal }?.poller }
 
     func cancel() {
         let signal = state.withLock { state -> RunLoopSignal? in

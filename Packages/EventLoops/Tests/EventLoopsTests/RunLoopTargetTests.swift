@@ -86,6 +86,25 @@ extension EventLoopsTests {
             #expect(hasReturned.isSet)
         }
 
+        @Test func theSignalsOfALoopAndModeShareAPollerThatEndsWithThem() async {
+            await onThread {
+                weak var released: DescriptorPoller?
+                do {
+                    let signals = [.default, .default, Self.privateMode].map { mode in
+                        RunLoopTarget.current(mode: mode).makeSignal {}
+                    }
+                    released = signals[0].poller
+                    #expect(released != nil && signals[0].poller === signals[1].poller)
+                    #expect(signals[2].poller != nil && signals[2].poller !== signals[0].poller)
+                    signals[0].cancel()
+                    #expect(signals[0].poller == nil && signals[1].poller === released)
+                    for signal in signals { signal.cancel() }
+                }
+                #expect(!Self.runOnce(), "the loop is empty again")
+                #expect(released == nil)
+            }
+        }
+
         @Test func releasingTheSignalCancelsIt() async {
             final class Held: Sendable {}
             let isAlive = await onThread {

@@ -772,7 +772,9 @@ extension Connection {
 
     /// Arranges a call of ``edgeArrived(_:)`` at the next edge. Nil if that succeeded; `.ready` to look again first;
     /// `.busy` if it was arranged before.
-    func watch(_ half: StreamHalf) -> Wake? {
+    ///
+    /// - Parameter poller: the poller of the thread where the events are delivered.
+    func watch(_ half: StreamHalf, by poller: DescriptorPoller?) -> Wake? {
         guard let waitPoint = pointToWait(half) else { return .ready }
         let watcher = withDetails { details -> ClientWatcher in
             let clients = details.ensureClients()
@@ -780,7 +782,7 @@ extension Connection {
             clients[half].watcher = watcher
             return watcher
         }
-        return watcher.park(at: waitPoint)
+        return watcher.park(at: waitPoint, by: poller)
     }
 
     /// Withdraws the half's watcher from its wait point.

@@ -40,12 +40,11 @@ extension Socket {
     /// `CFSocketCreateRunLoopSource` with `CFRunLoopAddSource`.
     public func schedule(on target: any DeliveryTarget) {
         eventClient.schedule(self, on: target)
-        eventClient.arm(self)
     }
 
     /// Ends delivery on `target`. Does nothing if the socket is not scheduled there.
     public func unschedule(from target: any DeliveryTarget) {
-        eventClient.unschedule(from: target)
+        eventClient.unschedule(self, from: target)
     }
 
     /// Enables these kinds of events. Replaces `CFSocketEnableCallBacks`.

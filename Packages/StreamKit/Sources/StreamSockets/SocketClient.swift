@@ -81,10 +81,21 @@ final class SocketClient: Sendable {
     /// Adds a target. It keeps the socket alive.
     func schedule(_ socket: Socket, on target: any DeliveryTarget) {
         pump.schedule(on: target) { socket.eventClient.deliver(socket, on: target) }
+        withdrawWatchers(socket)
     }
 
-    func unschedule(from target: any DeliveryTarget) {
+    func unschedule(_ socket: Socket, from target: any DeliveryTarget) {
         pump.unschedule(from: target)
+        withdrawWatchers(socket)
+    }
+
+    /// Arms again, since the watchers may be parked for other targets.
+    private func withdrawWatchers(_ socket: Socket) {
+        if let watchers = state.withLock({ $0.watchers }) {
+            socket.point.unwatch(.reader, watchers.reader)
+            socket.point.unwatch(.writer, watchers.writer)
+        }
+        arm(socket)
     }
 
     func enable(_ kinds: SocketEventKinds) {
@@ -133,8 +144,11 @@ extension SocketClient {
             // A call inside the half handles arrivals itself, and arms when it leaves.
             if socket.point.isInside(half) { return }
             if socket.hasEvent(kinds) { return pump.signal() }
-            switch socket.point.watch(half, for: half == .reader ? .readable : .writable, with: watcher) {
+            let poller = pump.poller
+            switch socket.point.watch(half, for: half == .reader ? .readable : .writable, with: watcher, by: poller) {
             case .ready: continue
+            case nil where pump.poller !== poller:  // the targets have changed meanwhile
+                socket.point.unwatch(half, watcher)
             case nil, .closed, .busy, .cancelled, .timedOut: return
             case .failed(let number): return noteWatchFailure(number)
             }

@@ -40,6 +40,7 @@ final class StreamClient: Sendable {
     func schedule(on targets: [any DeliveryTarget]) {
         for target in targets { pump.schedule(on: target) { [weak self] in self?.perform(on: target) } }
         if !targets.isEmpty { connection.continueOpening() }
+        connection.withdrawWatcher(half)  // the watcher may be parked for fewer targets, or for those of another client
         arm()
     }
 
@@ -88,8 +89,12 @@ final class StreamClient: Sendable {
             if isDue { return pump.signal() }
             guard facts.hasOpened, !facts.hasFailed, facts.readiness == .notYet else { return }
             if connection.point.isInside(half) { return }  // the end of the call under way arms again
-            switch connection.watch(half) {
+            let poller = pump.poller
+            switch connection.watch(half, by: poller) {
             case .ready: continue
+            case nil where pump.poller !== poller:  // the targets have changed meanwhile
+                connection.withdrawWatcher(half)
+                return
             case nil, .busy:  // busy: another thread has just parked the half's watcher
                 // The client was removed or unscheduled meanwhile, by a call that did not find the watcher parked yet.
                 if !pump.isScheduled { connection.withdrawWatcher(half) }
@@ -176,10 +181,10 @@ final class ClientWatcher: Watcher, @unchecked Sendable {
     }
 
     /// Parks at `point` and at no other point. Nil once it waits there; `.ready` if the client should look again first.
-    func park(at point: WaitPoint) -> Wake? {
+    func park(at point: WaitPoint, by poller: DescriptorPoller?) -> Wake? {
         let old = parkedAt.withLock { exchange(&$0, with: point) }
         if let old, old !== point { old.unwatch(half, self) }
-        let wake = point.watch(half, for: half == .reader ? .readable : .writable, with: self)
+        let wake = point.watch(half, for: half == .reader ? .readable : .writable, with: self, by: poller)
         if parkedAt.withLock({ $0 === point }) { return wake }
         // Withdrawn or parked elsewhere meanwhile.
         point.unwatch(half, self)

@@ -1,5 +1,6 @@
 import EventLoops
 import Foundation
+import Glibc
 import RunLoopDelivery
 import StreamKit
 import Testing
@@ -56,5 +57,127 @@ import Testing
                 #expect(count.withLock { $0 } == 0)
             }
         }
+    }
+
+    private static func socketPair() throws -> (near: Int32, far: Int32) {
+        var ends: [Int32] = [-1, -1]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+        return (ends[0], ends[1])
+    }
+
+    /// Runs the thread's run loop until the condition holds; false if that took too long.
+    @available(*, noasync)
+    private static func run(until condition: () -> Bool) -> Bool {
+        let end = Date(timeIntervalSinceNow: 60)
+        while !condition() {
+            if !RunLoop.current.run(mode: .default, before: end), Date() > end { return false }
+        }
+        return true
+    }
+
+    // Parity: SK-073
+    @Test("SK-073: a run loop watches its streams and sockets itself, so an event loop that is busy delays no event")
+    func theRunLoopWatches() async throws {
+        let loop = StuckLoop()
+        defer { loop.free() }
+        let received = try await onThread {
+            let received = Locked<[String]>([])
+            let (streams, sockets) = (try Self.socketPair(), try Self.socketPair())
+            let (peer, other) = (
+                try Socket(descriptor: streams.far, ownership: .owned),
+                try Socket(descriptor: sockets.far, ownership: .owned)
+            )
+            let pair = StreamPair(descriptor: streams.near, ownership: .owned, loop: loop.loop)
+            pair.input.setClient(.all) { stream, event in
+                guard event == .hasBytesAvailable, let bytes = try? stream.read(upTo: 10) else { return }
+                received.withLock { $0.append("stream \(bytes)") }
+            }
+            pair.input.schedule(on: .currentRunLoop)
+            try pair.open()
+            let socket = try Socket(descriptor: sockets.near, ownership: .owned, loop: loop.loop)
+            try socket.setClient(.data) { _, event in
+                if case .data(let message) = event { received.withLock { $0.append("socket \(message.bytes)") } }
+            }
+            socket.schedule(on: .currentRunLoop)
+            for step in [UInt8(1), 2, 3] {
+                _ = RunLoop.current.run(mode: .default, before: Date())  // the streams wait
+                _ = try peer.send([step])
+                guard Self.run(until: { received.withLock { $0.count } == 2 * Int(step) - 1 }) else { break }
+                _ = try other.send([step])
+                guard Self.run(until: { received.withLock { $0.count } == 2 * Int(step) }) else { break }
+            }
+            pair.close()
+            socket.invalidate()
+            peer.invalidate()
+            other.invalidate()
+            return received.withLock { $0 }
+        }
+        #expect(received == ["stream [1]", "socket [1]", "stream [2]", "socket [2]", "stream [3]", "socket [3]"])
+    }
+
+    // Parity: SK-073
+    @Test("SK-073: a call of a task gets its bytes although the run loop on which the stream is scheduled does not run")
+    func aCallNeedsNoRunLoop() async throws {
+        let ends = try Self.socketPair()
+        let pair = StreamPair(descriptor: ends.near, ownership: .owned)
+        let hasParked = Locked(false)
+        let isFinished = DispatchSemaphore(value: 0)
+        async let scheduled: Void = onThread {
+            pair.input.setClient(.all) { _, _ in }
+            pair.input.schedule(on: .currentRunLoop)
+            try pair.open()
+            _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 60))
+            hasParked.withLock { $0 = true }
+            isFinished.wait()
+            pair.close()
+        }
+        while !hasParked.withLock({ $0 }) { await Task.yield() }
+        let peer = try Socket(descriptor: ends.far, ownership: .owned)
+        async let bytes = pair.input.read(upTo: 10)
+        await Task.yield()
+        _ = try await peer.send([7])
+        #expect(try await bytes == [7])
+        isFinished.signal()
+        try await scheduled
+        peer.invalidate()
+    }
+
+    // Parity: SK-075
+    @Test(
+        "SK-075: with two run loops, an event reaches the one that runs, whichever was added first",
+        arguments: [true, false])
+    func twoRunLoops(addsTheIdleOneFirst: Bool) async throws {
+        let ends = try Self.socketPair()
+        let pair = StreamPair(descriptor: ends.near, ownership: .owned)
+        let events = Locked<[StreamEvent]>([])
+        pair.input.setClient(.all) { stream, event in
+            if event == .hasBytesAvailable { _ = try? stream.read(upTo: 10) }
+            events.withLock { $0.append(event) }
+        }
+        let idle = Locked<RunLoopTarget?>(nil)
+        let isFinished = DispatchSemaphore(value: 0)
+        async let waiting: Void = onThread {
+            idle.withLock { $0 = .current() }
+            isFinished.wait()
+        }
+        while idle.withLock({ $0 }) == nil { await Task.yield() }
+        let target = try #require(idle.withLock { $0 })
+        let isDelivered = try await onThread {
+            if addsTheIdleOneFirst { pair.input.schedule(on: target) }
+            pair.input.schedule(on: .currentRunLoop)
+            try pair.open()
+            _ = Self.run { !events.withLock { $0.isEmpty } }
+            _ = RunLoop.current.run(mode: .default, before: Date())
+            if !addsTheIdleOneFirst { pair.input.schedule(on: target) }
+            var byte: UInt8 = 1
+            _ = send(ends.far, &byte, 1, 0)
+            return Self.run { events.withLock { $0.count } == 2 }
+        }
+        #expect(isDelivered)
+        pair.input.unschedule(from: target)
+        isFinished.signal()
+        try await waiting
+        pair.close()
+        close(ends.far)
     }
 }

@@ -1,0 +1,289 @@
+import EventLoops
+import Foundation
+import Glibc
+import RunLoopDelivery
+import Synchronization
+import Testing
+
+@testable import EventLoops
+
+extension EventLoopsTests {
+    /// A point whose descriptor a poller watches, instead of the loop.
+    @Suite struct DescriptorPollerTests {
+        private let loop = EventLoop.forTest("unused")
+        private let poller: DescriptorPoller
+        private let pair: SocketPair
+        private let point: WaitPoint
+
+        init() throws {
+            poller = try #require(DescriptorPoller())
+            pair = try SocketPair()
+            point = WaitPoint(descriptor: pair.near, ownership: .owned, loop: loop)
+        }
+
+        private func finish() {
+            point.close()
+            loop.shutdown()
+        }
+
+        private func isReadable(_ descriptor: CInt) -> Bool {
+            var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            return Glibc.poll(&entry, 1, 0) == 1
+        }
+
+        /// Registering reports what is ready already: that the socket is writable.
+        private func settle() { poller.poll() }
+
+        private var isPolled: Bool { point.poller.load(ordering: .acquiring) != 0 }
+
+        @Test func aWatcherFiresInPollAndNotBefore() async {
+            defer { finish() }
+            let watcher = CountingWatcher()
+            #expect(point.watch(.reader, for: .readable, with: watcher, by: poller) == nil)
+            settle()
+            #expect(!isReadable(poller.descriptor))
+            SocketPair.send(1, to: pair.far)
+            #expect(isReadable(poller.descriptor))
+            await turns(of: loop)
+            #expect(watcher.count == 0, "the loop watches the descriptor, too")
+            poller.poll()
+            #expect(watcher.count == 1)
+            #expect(!isReadable(poller.descriptor))
+        }
+
+        @Test func whatIsReadyBeforeTheWatchIsReported() {
+            defer { finish() }
+            SocketPair.send(1, to: pair.far)
+            let watcher = CountingWatcher()
+            #expect(point.watch(.reader, for: .readable, with: watcher, by: poller) == nil)
+            poller.poll()
+            #expect(watcher.count == 1)
+        }
+
+        @Test func aWaitThatBeginsLaterHasTheLoopTakeOver() async {
+            defer { finish() }
+            let watcher = CountingWatcher()
+            #expect(point.watch(.reader, for: .readable, with: watcher, by: poller) == nil)
+            async let reading = point.readByte()
+            await until { point.isReaderParked }
+            #expect(!isPolled)
+            SocketPair.send(7, to: pair.far)
+            #expect(await reading == .byte(7))
+            await until { watcher.count == 1 }
+            #expect(point.watch(.reader, for: .readable, with: CountingWatcher(), by: poller) != .busy)
+            #expect(!isPolled, "the loop keeps the descriptor")
+        }
+
+        @Test func aWaitInProgressKeepsTheDescriptorAtTheLoop() async {
+            defer { finish() }
+            async let reading = point.readByte()
+            await until { point.isReaderParked }
+            let watcher = CountingWatcher()
+            while point.watch(.reader, for: .readable, with: watcher, by: poller) == .ready {}
+            #expect(!isPolled)
+            SocketPair.send(7, to: pair.far)
+            #expect(await reading == .byte(7))
+            await until { watcher.count == 1 }
+        }
+
+        @Test func anObserverWithoutAPollerHasTheLoopTakeOver() async {
+            defer { finish() }
+            let (polled, other) = (CountingWatcher(), CountingWatcher())
+            #expect(point.watch(.reader, for: .readable, with: polled, by: poller) == nil)
+            while point.watch(.writer, for: .readable, with: other) == .ready {}
+            #expect(!isPolled)
+            SocketPair.send(1, to: pair.far)
+            await until { polled.count == 1 && other.count == 1 }
+        }
+
+        @Test func theLoopServesObserversOfTwoPollers() async throws {
+            defer { finish() }
+            let other = try #require(DescriptorPoller())
+            let (first, second) = (CountingWatcher(), CountingWatcher())
+            #expect(point.watch(.reader, for: .readable, with: first, by: poller) == nil)
+            while point.watch(.writer, for: .readable, with: second, by: other) == .ready {}
+            #expect(!isPolled)
+            SocketPair.send(1, to: pair.far)
+            await until { first.count == 1 && second.count == 1 }
+        }
+
+        @Test func aSecondPollerTakesOverWhenNoObserverWaits() throws {
+            defer { finish() }
+            let other = try #require(DescriptorPoller())
+            let (first, second) = (CountingWatcher(), CountingWatcher())
+            #expect(point.watch(.reader, for: .readable, with: first, by: poller) == nil)
+            point.unwatch(.reader, first)
+            #expect(point.watch(.reader, for: .readable, with: second, by: other) == nil)
+            SocketPair.send(1, to: pair.far)
+            poller.poll()
+            #expect(second.count == 0)
+            other.poll()
+            #expect(second.count == 1 && first.count == 0)
+        }
+
+        @Test func theHalvesShareAPoller() {
+            defer { finish() }
+            let (reader, writer) = (CountingWatcher(), CountingWatcher())
+            pair.fillNear()
+            #expect(point.watch(.reader, for: .readable, with: reader, by: poller) == nil)
+            #expect(point.watch(.writer, for: .writable, with: writer, by: poller) == nil)
+            #expect(isPolled)
+            pair.drainFar()
+            poller.poll()
+            #expect(reader.count == 0 && writer.count == 1)
+        }
+
+        @Test func twoPointsWithOneDescriptorAreBothWatched() {
+            defer { finish() }
+            let other = WaitPoint(descriptor: pair.near, ownership: .borrowed, loop: loop)
+            defer { other.close() }
+            let (first, second) = (CountingWatcher(), CountingWatcher())
+            #expect(point.watch(.reader, for: .readable, with: first, by: poller) == nil)
+            #expect(other.watch(.reader, for: .readable, with: second, by: poller) == nil)
+            SocketPair.send(1, to: pair.far)
+            poller.poll()
+            #expect(first.count == 1 && second.count == 1)
+        }
+
+        @Test func closingEndsTheRegistrationAndReleasesThePoint() throws {
+            weak var released: WaitPoint?
+            do {
+                let pair = try SocketPair()
+                defer { close(pair.near) }
+                let point = WaitPoint(descriptor: pair.near, ownership: .borrowed, loop: loop)
+                released = point
+                let watcher = CountingWatcher()
+                #expect(point.watch(.reader, for: .readable, with: watcher, by: poller) == nil)
+                point.close()
+                #expect(watcher.count == 1)
+                SocketPair.send(1, to: pair.far)
+                #expect(!isReadable(poller.descriptor))
+                poller.poll()
+            }
+            #expect(released == nil)
+            finish()
+        }
+
+        /// The event has been received, and its point is closed by the watcher of another event of the same poll.
+        @Test func aPointThatIsClosedDuringAPollLivesUntilItsEnd() throws {
+            defer { finish() }
+            final class Closing: Watcher, @unchecked Sendable {
+                let victim: Locked<WaitPoint?>
+                init(_ victim: WaitPoint) { self.victim = Locked(victim) }
+                override func fire() { victim.withLock { $0.take() }?.close() }
+            }
+            let second = try SocketPair()
+            weak var released: WaitPoint?
+            do {
+                let victim = WaitPoint(descriptor: second.near, ownership: .owned, loop: loop)
+                released = victim
+                #expect(point.watch(.reader, for: .readable, with: Closing(victim), by: poller) == nil)
+                #expect(victim.watch(.reader, for: .readable, with: CountingWatcher(), by: poller) == nil)
+            }
+            settle()
+            SocketPair.send(1, to: pair.far)
+            SocketPair.send(1, to: second.far)
+            poller.poll()
+            #expect(released == nil)
+        }
+
+        @Test func moreDescriptorsThanOneCallOfEpollReturns() throws {
+            defer { finish() }
+            let others = try (0..<200).map { _ in try SocketPair() }
+            let points = others.map { WaitPoint(descriptor: $0.near, ownership: .owned, loop: loop) }
+            defer { for point in points { point.close() } }
+            let watcher = points.map { _ in CountingWatcher() }
+            for (point, watcher) in zip(points, watcher) {
+                #expect(point.watch(.reader, for: .readable, with: watcher, by: poller) == nil)
+            }
+            settle()
+            for other in others { SocketPair.send(1, to: other.far) }
+            poller.poll()
+            #expect(watcher.allSatisfy { $0.count == 1 })
+        }
+
+        @Test func workThatIsAddedByAWatcherRunsAfterThePoll() {
+            defer { finish() }
+            final class Adding: Watcher, @unchecked Sendable {
+                let poller: DescriptorPoller
+                let steps = Record<String>()
+                init(_ poller: DescriptorPoller) { self.poller = poller }
+                override func fire() {
+                    let isAdded = poller.runAfterPoll { [steps] in steps.append("work") }
+                    steps.append(isAdded ? "edge" : "refused")
+                }
+            }
+            let watcher = Adding(poller)
+            #expect(point.watch(.reader, for: .readable, with: watcher, by: poller) == nil)
+            settle()
+            SocketPair.send(1, to: pair.far)
+            poller.poll()
+            #expect(watcher.steps.values == ["edge", "work"])
+            #expect(!poller.runAfterPoll {}, "no poll is in progress")
+        }
+
+        /// Two observers of two pollers, each on its thread, and a descriptor that changes hands between them: whichever waits is
+        /// reached, by its own poller or by the loop.
+        @Test func noEdgeIsLostBetweenTwoPollers() async throws {
+            let rounds = 2000
+            let other = try #require(DescriptorPoller())
+            let (point, pair) = (point, pair)
+            let isDone = Flag()
+            let loops = [poller, other].map { poller in
+                Task.detached { @concurrent in
+                    while !isDone.isSet {
+                        poller.poll()
+                        await Task.yield()
+                    }
+                }
+            }
+            for round in 0..<rounds {
+                let watcher = CountingWatcher()
+                while let wake = point.watch(
+                    .reader, for: .readable, with: watcher, by: round % 2 == 0 ? poller : other)
+                {
+                    if wake != .ready { break }
+                }
+                SocketPair.send(1, to: pair.far)
+                await until { watcher.count == 1 }
+                _ = SocketPair.tryRead(pair.near)
+                if watcher.count != 1 { break }
+            }
+            isDone.set()
+            for loop in loops { await loop.value }
+            finish()
+        }
+
+        /// A thread polls while tasks wait and observers come and go: no edge is lost, whatever the order.
+        @Test func noByteIsLostWhileTheDescriptorChangesHands() async throws {
+            let poller = poller
+            let isDone = Flag()
+            let polls = Task.detached { @concurrent in
+                while !isDone.isSet {
+                    poller.poll()
+                    await Task.yield()
+                }
+            }
+            try await withThrowingDiscardingTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        for round in 0..<500 {
+                            let pair = try SocketPair()
+                            let point = WaitPoint(descriptor: pair.near, ownership: .owned)
+                            defer { point.close() }
+                            _ = point.watch(.reader, for: .readable, with: CountingWatcher(), by: poller)
+                            async let reading = point.readByte()
+                            if round % 2 == 0 { await Task.yield() }
+                            _ = point.watch(.writer, for: .writable, with: CountingWatcher(), by: poller)
+                            SocketPair.send(UInt8(round & 0xFF), to: pair.far)
+                            #expect(await reading == .byte(UInt8(round & 0xFF)))
+                        }
+                    }
+                }
+            }
+            isDone.set()
+            await polls.value
+            finish()
+        }
+    }
+}
