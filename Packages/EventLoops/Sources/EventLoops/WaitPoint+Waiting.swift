@@ -78,8 +78,12 @@ extension WaitPoint {
     ///
     /// A call that waits on the same half is not affected and loses no edge. One watcher at a time.
     ///
-    /// - Parameter poller: watches the descriptor instead of the event loop, while only observers wait that have the same poller.
-    ///   Nil if the watcher must fire even if that thread is busy.
+    /// - Parameters:
+    ///   - half: the half that the watcher observes: closing it fires the watcher.
+    ///   - interest: the readiness to wait for.
+    ///   - watcher: the observer, which the point retains until it fires.
+    ///   - poller: watches the descriptor instead of the event loop, while only observers wait that have the same poller. Nil if the
+    ///     watcher must fire even if that thread is busy.
     /// - Returns: nil if the watcher waits. Otherwise it will not fire: `.ready` if an edge was latched, so that the caller should
     ///   check now; `.closed`; `.busy`.
     public func watch(

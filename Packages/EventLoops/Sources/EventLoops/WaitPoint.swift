@@ -370,7 +370,7 @@ public enum DescriptorOwnership: Sendable, Hashable {
 /// An observer of one half of a ``WaitPoint``, called once at the next edge: the basis of callbacks and blocked threads.
 ///
 /// ``fire()`` is called on the thread where the edge occurs (a loop's thread, or the thread that closes the point), with no
-/// lock held. It must return soon and must not wait. A watcher fires once per ``WaitPoint/watch(_:for:with:)``.
+/// lock held. It must return soon and must not wait. A watcher fires once per ``WaitPoint/watch(_:for:with:by:)``.
 open class Watcher: @unchecked Sendable {
     // Unchecked only because an open class cannot be checked. This class has no state, and subclasses must ensure that
     // theirs is safe.

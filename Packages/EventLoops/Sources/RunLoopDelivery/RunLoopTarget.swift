@@ -13,7 +13,8 @@ public import Foundation
 ///
 /// Theory of operation. Each signal is a separate version-0 source on that loop and mode. Signalling the source and calling
 /// `CFRunLoopWakeUp` is the only way to wake a loop without delay and without losing a signal (`RunLoop.perform` does not wake
-/// it at all). While the source exists the loop is not empty, so it does not return at once.
+/// it at all). While the source exists the loop is not empty, so it does not return at once. For the descriptors of its streams, the
+/// loop has another source: `RunLoopPoller`.
 ///
 /// In a program with an `async` main function, the main thread's run loop does not run; use a queue or `async` calls there.
 public struct RunLoopTarget: DeliveryTarget, @unchecked Sendable {
