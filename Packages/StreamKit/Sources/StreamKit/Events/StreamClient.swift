@@ -5,8 +5,8 @@ internal import EventLoops
 ///
 /// Theory of operation. While no event is due, the half's ``ClientWatcher`` is parked at the wait point. When it fires,
 /// on the thread that watches the descriptor, the client only signals its targets. Everything else happens on a target,
-/// in ``perform(on:)``: look at the stream, deliver the events that are due, park again. So no event is delivered in the middle of a call by
-/// the user, and a target that runs late reports the state at that time.
+/// in ``perform(on:)``: look at the stream, deliver the events that are due, park again. So no event is delivered in the
+/// middle of a call by the user, and a target that runs late reports the state at that time.
 final class StreamClient: Sendable {
     typealias Handler = @Sendable (StreamEvent) -> Void
 
