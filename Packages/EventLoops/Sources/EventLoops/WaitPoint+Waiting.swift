@@ -5,16 +5,6 @@ internal import Synchronization
 
 // A half has one slot for a task or a blocked thread, and one for a callback. A second waiter in the same slot is `busy`.
 extension WaitPoint {
-    /// The values of ``WaitPoint/watched`` that are not descriptors.
-    enum Watching {
-        static let notYet: CInt = -1
-        /// Epoll refuses the descriptor because it never blocks (a regular file).
-        static let isAlwaysReady: CInt = -2
-
-        /// A poller watches this descriptor. Converts in both directions.
-        static func polled(_ value: CInt) -> CInt { -3 - value }
-    }
-
     /// Suspends the reader until a matching edge, the deadline, cancellation or ``close(_:)``.
     ///
     /// Consumes nothing and leaves nothing to clean up, however the wait ends. Call only while inside the reader half.
@@ -100,7 +90,7 @@ extension WaitPoint {
         case .parked: break
         }
         // Another poller may have taken the descriptor over since.
-        if isPolled(by: poller) == false { return unwatch(half, watcher) ? .ready : nil }
+        if isPolled(byOtherThan: poller) { return unwatch(half, watcher) ? .ready : nil }
         guard isClosed(half) else { return nil }
         return unwatch(half, watcher) ? .closed : nil
     }
@@ -126,65 +116,8 @@ extension WaitPoint {
         isWatched(by: poller) ? nil : register(half, until: deadline, by: poller)
     }
 
-    /// Whether the loop watches the descriptor, or the poller if there is one.
-    @inline(__always)
-    private func isWatched(by poller: DescriptorPoller?) -> Bool {
-        guard let poller else { return watched.load(ordering: .acquiring) >= 0 }
-        return self.poller.load(ordering: .acquiring) == UInt(bitPattern: Unmanaged.passUnretained(poller).toOpaque())
-    }
-
-    /// Whether `poller` watches the descriptor; false if another one does, or is about to. Nil if the loop watches it.
-    private func isPolled(by poller: DescriptorPoller?) -> Bool? {
-        let seen = state.load(ordering: .acquiring)
-        if seen & Bits.polled == 0 { return nil }
-        return seen & Bits.moving == 0 && poller != nil && isWatched(by: poller)
-    }
-
-    /// Whether the loop or a poller watches the descriptor.
-    var isWatched: Bool {
-        let watched = watched.load(ordering: .acquiring)
-        return watched != Watching.notYet && watched != Watching.isAlwaysReady
-    }
-
-    /// Stops the loop from watching the descriptor until the next wait. No wait may be in progress.
-    ///
-    /// Otherwise a descriptor that is read by blocking calls would wake the loop's thread with each packet.
-    public func rest() {
-        deadlineSlot.deadlines?.cancelAll()
-        _ = whileOpen { stopWatching() }
-    }
-
-    /// Ends the registration of the descriptor. When this returns, no registration is in progress either, unless a half is still
-    /// open.
-    func stopWatching() {
-        let old = loop.registering.withLock { _ -> (any DescriptorRegistrar)? in
-            guard let registrar else { return nil }
-            defer { endMove() }
-            endRegistration(with: registrar)
-            return registrar
-        }
-        old?.retire(self)
-    }
-
     @inline(never)
-    private func register(_ half: Half, until deadline: Moment?, by poller: DescriptorPoller?) -> Wake? {
-        let descriptor = self.descriptor
-        guard descriptor >= 0 else {
-            isAwaited()
-            return nil
-        }
-        let (registration, old) = loop.registering.withLock { _ in beginWatching(descriptor, unless: half, by: poller) }
-        old?.retire(self)
-        return switch registration {
-        case .isWatched: nil
-        case .isAlwaysReady: outcome(half, until: deadline)
-        case .isClosed: .closed
-        case .failed(let number): .failed(number)
-        }
-    }
-
-    @inline(never)
-    private func outcome(_ half: Half, until deadline: Moment?) -> Wake {
+    func outcome(_ half: Half, until deadline: Moment?) -> Wake {
         if isClosed(half) { return .closed }
         if Task.isCancelled { return .cancelled }
         if let deadline, Moment.now >= deadline { return .timedOut }
@@ -207,109 +140,5 @@ extension WaitPoint {
     /// Wakes the call that waits on the half.
     func wake(_ half: Half) {
         if half == .reader { reader.signal([.readable, .writable]) } else { writer.signal([.readable, .writable]) }
-    }
-}
-
-// MARK: - Registering the descriptor
-
-// Everything here is called under the lock `registering` of the point's loop.
-extension WaitPoint {
-    private enum Registration: Sendable {
-        case isWatched
-        case isAlwaysReady
-        case isClosed
-        case failed(CInt)
-    }
-
-    /// The loop or the poller that watches the descriptor.
-    private var registrar: (any DescriptorRegistrar)? {
-        if watched.load(ordering: .acquiring) >= 0 { return loop }
-        guard let pointer = UnsafeRawPointer(bitPattern: poller.load(ordering: .acquiring)) else { return nil }
-        return Unmanaged<DescriptorPoller>.fromOpaque(pointer).takeUnretainedValue()
-    }
-
-    /// Registers the descriptor unless the half is closed: with the poller if it may have the descriptor, otherwise with the loop.
-    ///
-    /// Invariant: a closed point is not registered. As soon as a point is closed, the caller may close a borrowed descriptor, and
-    /// its number may be reused. Checking whether the half is closed and registering are therefore one step under the loop's
-    /// lock, and closing removes the registration under the same lock.
-    ///
-    /// - Returns: the result, and the registrar that watched the descriptor before. It must retire this point, after the lock.
-    private func beginWatching(
-        _ descriptor: CInt, unless half: Half, by poller: DescriptorPoller?
-    ) -> (Registration, (any DescriptorRegistrar)?) {
-        if isClosed(half) { return (.isClosed, nil) }
-        if watched.load(ordering: .acquiring) == Watching.isAlwaysReady { return (.isAlwaysReady, nil) }
-        defer { endMove() }
-        let old = registrar
-        if let poller, mayPoll(poller, instead: old) {
-            if old === poller { return (.isWatched, nil) }
-            if case .success(let number) = add(descriptor, to: poller) {
-                if let old { endRegistration(with: old) }
-                self.poller.store(UInt(bitPattern: Unmanaged.passRetained(poller).toOpaque()), ordering: .releasing)
-                watched.store(Watching.polled(number), ordering: .releasing)
-                return (.isWatched, old)
-            }
-        }
-        if old === loop { return (.isWatched, nil) }
-        switch add(descriptor, to: loop) {
-        case .success(let number):
-            if let old {
-                endRegistration(with: old)
-                state.bitwiseOr(Bits.reclaimed, ordering: .acquiringAndReleasing)
-            }
-            watched.store(number, ordering: .releasing)
-            return (.isWatched, old)
-        case .failure(let error) where error.number == EPERM:
-            watched.store(Watching.isAlwaysReady, ordering: .releasing)
-            return (.isAlwaysReady, nil)
-        case .failure(let error): return (.failed(error.number), nil)
-        }
-    }
-
-    /// An error of epoll.
-    private struct RegistrationError: Error {
-        let number: CInt
-    }
-
-    /// Registers the descriptor, or a duplicate. The registrar reports what is ready already, so no edge is missed.
-    private func add(_ descriptor: CInt, to registrar: any DescriptorRegistrar) -> Result<CInt, RegistrationError> {
-        var number = descriptor
-        var failure = registrar.register(self, descriptor: number)
-        if failure == EEXIST {
-            // Another point watches the same descriptor, for example because both borrow it. Epoll distinguishes
-            // registrations by number, so register a duplicate.
-            number = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-            failure = number < 0 ? errno : registrar.register(self, descriptor: number)
-            if failure != nil, number >= 0 { Glibc.close(number) }
-        }
-        if let failure { return .failure(RegistrationError(number: failure)) }
-        return .success(number)
-    }
-
-    /// Whether the poller may watch the descriptor: it does already, or no wait needs the present registrar.
-    ///
-    /// From the first step on, a wait that parks sees the bits, and looks again. ``endMove()`` must follow.
-    private func mayPoll(_ poller: DescriptorPoller, instead old: (any DescriptorRegistrar)?) -> Bool {
-        if old === poller { return true }
-        let seen = state.bitwiseOr(Bits.polled | Bits.moving, ordering: .sequentiallyConsistent).oldValue
-        let isNeeded = reader.isParked || writer.isParked || readerWatch.isParked || writerWatch.isParked
-        return seen & Bits.reclaimed == 0 && !isNeeded
-    }
-
-    /// Makes the bits agree with the registrar again.
-    private func endMove() {
-        let isPolled = poller.load(ordering: .acquiring) != 0
-        state.bitwiseAnd(isPolled ? ~Bits.moving : ~(Bits.moving | Bits.polled), ordering: .acquiringAndReleasing)
-    }
-
-    /// Stops watching the descriptor, with the registrar that watches it. That must retire this point, after the lock.
-    private func endRegistration(with registrar: any DescriptorRegistrar) {
-        let watched = watched.exchange(Watching.notYet, ordering: .acquiringAndReleasing)
-        let number = watched >= 0 ? watched : Watching.polled(watched)
-        poller.store(0, ordering: .releasing)
-        registrar.remove(descriptor: number)
-        if number != descriptor { Glibc.close(number) }
-        if let poller = registrar as? DescriptorPoller { Unmanaged.passUnretained(poller).release() }
     }
 }
