@@ -27,8 +27,8 @@ public struct Deferred<Item: Sendable>: Sendable {
 
     /// Adds an item behind the others.
     @inlinable
-    public mutating func add(_ item: Item) {
-        if isEmpty { first = item } else { others.append(item) }
+    public mutating func add(_ item: consuming Item) {
+        if isEmpty { first = consume item } else { others.append(consume item) }
     }
 
     /// Removes all items and returns them.

@@ -68,6 +68,7 @@ extension WaitPoint {
     /// Whether a call that has parked at the half must look again: nothing else might wake it.
     ///
     /// Either the half was closed before and the latch was consumed, or a poller has taken the descriptor over since.
+    @usableFromInline
     @inline(__always)
     func mustLookAgain(_ half: Half) -> Bool {
         let bits = half == .reader ? Bits.readerClosed | Bits.polled : Bits.writerClosed | Bits.polled
@@ -113,12 +114,7 @@ extension WaitPoint {
         close(half == .reader ? Bits.readerClosed : Bits.writerClosed)
     }
 
-    /// Closes both halves.
-    public func close() {
-        close(Bits.bothClosed)
-    }
-
-    private func close(_ bits: UInt32) {
+    func close(_ bits: UInt32) {
         // Counts as a user meanwhile, so that the descriptor cannot be closed before it has been shut down.
         var seen = state.load(ordering: .relaxed)
         while true {

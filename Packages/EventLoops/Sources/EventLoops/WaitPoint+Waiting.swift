@@ -8,6 +8,7 @@ extension WaitPoint {
     /// Suspends the reader until a matching edge, the deadline, cancellation or ``close(_:)``.
     ///
     /// Consumes nothing and leaves nothing to clean up, however the wait ends. Call only while inside the reader half.
+    @inlinable
     @inline(__always)
     public nonisolated(nonsending) func readerWait(
         for interest: Interest, until deadline: Moment?
@@ -32,6 +33,7 @@ extension WaitPoint {
     }
 
     /// ``readerWait(for:until:)`` for the writer.
+    @inlinable
     @inline(__always)
     public nonisolated(nonsending) func writerWait(
         for interest: Interest, until deadline: Moment?
@@ -103,8 +105,9 @@ extension WaitPoint {
 
     /// Prepares for parking. Like ``outcome(_:until:)``, it is a separate function, so that its variables do not add to the
     /// memory of a parked task.
+    @usableFromInline
     @inline(never)
-    private func beginWait(_ half: Half, until deadline: Moment?) -> Wake? {
+    func beginWait(_ half: Half, until deadline: Moment?) -> Wake? {
         if let wake = prepareToWait(half, until: deadline) { return wake }
         if let deadline { setDeadline(deadline, half) }
         return nil
@@ -116,6 +119,7 @@ extension WaitPoint {
         isWatched(by: poller) ? nil : register(half, until: deadline, by: poller)
     }
 
+    @usableFromInline
     @inline(never)
     func outcome(_ half: Half, until deadline: Moment?) -> Wake {
         if isClosed(half) { return .closed }

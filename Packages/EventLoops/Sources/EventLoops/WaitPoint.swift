@@ -88,8 +88,8 @@ open class WaitPoint: Watcher, @unchecked Sendable {
     private final let readerTransfers = Atomic<UInt8>(0)
     private final let writerTransfers = Atomic<UInt8>(0)
     /// The slots of calls.
-    final let reader = Waiter()
-    final let writer = Waiter()
+    @usableFromInline final let reader = Waiter()
+    @usableFromInline final let writer = Waiter()
     /// The slots of observers.
     final let readerWatch = Waiter()
     final let writerWatch = Waiter()
@@ -136,6 +136,11 @@ open class WaitPoint: Watcher, @unchecked Sendable {
     /// Called each time before a task or a callback waits at a point without a descriptor. Does nothing by default; a subclass
     /// that represents work ensures that the work is done.
     open func isAwaited() {}
+
+    /// Closes both halves: as ``close(_:)``. A subclass that represents work ends the work as well.
+    open func close() {
+        close(Bits.bothClosed)
+    }
 
     deinit {
         // No call is inside and no task or thread waits, because each of them would hold a reference.

@@ -17,7 +17,9 @@ internal import Synchronization
 /// there is nothing to undo.
 ///
 /// Tasks and Swift objects are aligned to 16 bytes, so the four low bits of their addresses are free.
-struct Waiter: ~Copyable {
+@usableFromInline
+struct Waiter: ~Copyable, Sendable {
+    @usableFromInline
     enum Parking {
         /// The waiter is in the word; the next matching signal removes it.
         case parked
@@ -70,6 +72,7 @@ struct Waiter: ~Copyable {
             expected: seen, desired: seen | Waiter.drained, ordering: .acquiringAndReleasing)
     }
 
+    @usableFromInline
     @inline(__always)
     func park(_ continuation: UnsafeContinuation<Void, Never>, for interest: Interest) -> Parking {
         park(unsafeBitCast(continuation, to: UInt.self) | Waiter.wanted(interest))
@@ -96,6 +99,7 @@ struct Waiter: ~Copyable {
     }
 
     /// Wakes the waiter if it waits for any of these bits; latches them if there is no waiter.
+    @usableFromInline
     @inline(__always)
     func signal(_ interest: Interest) {
         var seen = word.load(ordering: .acquiring)

@@ -104,9 +104,8 @@ public struct StreamPair: Sendable {
 
     /// Whether both halves are open, and neither has reached its end.
     public var isOpen: Bool {
-        let (reader, writer) = (input.connection, output.connection)
-        return reader.isOpen(.reader) && writer.isOpen(.writer) && !reader.point.isClosed(.reader)
-            && !writer.point.isClosed(.writer)
+        input.connection.isOpen(.reader) && output.connection.isOpen(.writer)
+            && !input.connection.point.isClosed(.reader) && !output.connection.point.isClosed(.writer)
     }
 
     /// Closes both halves.

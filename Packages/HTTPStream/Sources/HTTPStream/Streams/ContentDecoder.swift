@@ -42,8 +42,11 @@ enum ContentCoding: String, CaseIterable {
         "Accept-Encoding: \(allCases.filter(\.isAvailable).map(\.rawValue).joined(separator: ", "))\r\n".utf8)
 }
 
-/// Removes the content coding of a body (RFC 9110 §8.4), one bounded piece at a time.
-struct ContentDecoder: Sendable {
+/// Removes the content coding of a body (RFC 9110 §8.4), one bounded piece at a time. A separate object, because a load is moved
+/// and destroyed with each of its fields, and most bodies have no coding.
+final class ContentDecoder: @unchecked Sendable {
+    // Unchecked: only the load refers to it, one step at a time.
+
     /// The number of bytes decoded at once, which is also the most that are held.
     static let pieceSize = 64 * 1024
 
@@ -92,7 +95,7 @@ struct ContentDecoder: Sendable {
     var hasBytes: Bool { position < end }
 
     /// Moves decoded bytes into `target`. Returns their number.
-    mutating func read(into target: inout MutableRawSpan) -> Int {
+    func read(into target: inout MutableRawSpan) -> Int {
         let count = min(target.byteCount, end - position)
         target.withUnsafeMutableBytes { target in
             piece.withUnsafeBytes {
@@ -106,7 +109,7 @@ struct ContentDecoder: Sendable {
     /// Decodes from the front of `input` into the empty piece. Returns the number of bytes consumed.
     ///
     /// - Throws: an error if the data do not have the declared coding, or exceed the limit.
-    mutating func decode(_ input: RawSpan) throws(StreamError) -> Int {
+    func decode(_ input: RawSpan) throws(StreamError) -> Int {
         let engine = try engine(for: input)
         if hasEnded {
             // Other bytes after the coded data do not belong to the body.
@@ -128,14 +131,14 @@ struct ContentDecoder: Sendable {
     /// Ends the coded body. Decodes what the engine still holds, so check ``hasBytes`` afterwards.
     ///
     /// - Throws: an error if the coded data are incomplete. A body of no bytes at all counts as an empty one.
-    mutating func finish() throws(StreamError) {
+    func finish() throws(StreamError) {
         guard !hasEnded, engine != nil else { return }
         let nothing: [UInt8] = []
         _ = try decode(nothing.span.bytes)
         if !hasBytes, !hasEnded { throw .badContentCoding(coding.rawValue) }
     }
 
-    private mutating func engine(for input: RawSpan) throws(StreamError) -> Engine {
+    private func engine(for input: RawSpan) throws(StreamError) -> Engine {
         if let engine { return engine }
         guard !input.isEmpty else { throw .badContentCoding(coding.rawValue) }
         let engine = try makeEngine(first: input.unsafeLoad(as: UInt8.self))

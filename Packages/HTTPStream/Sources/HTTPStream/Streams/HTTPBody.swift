@@ -188,7 +188,7 @@ struct BodyUpload: Sendable {
 /// application, and may use the stream of the load.
 ///
 /// Under the load's lock, the ``RequestSender`` requests a step and takes its result, or stops the upload; without that lock, the
-/// ``LoadWaitPoint`` calls ``run()`` in between. The upload itself is moved out of the state meanwhile, so no lock is held in
+/// ``HTTPExchange`` calls ``run()`` in between. The upload itself is moved out of the state meanwhile, so no lock is held in
 /// ``run()``.
 final class BodyFetch: Sendable {
     struct Result: Sendable {

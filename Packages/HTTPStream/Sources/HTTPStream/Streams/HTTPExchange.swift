@@ -1,82 +1,336 @@
-public import EventLoops
-public import FoundationEssentials
+internal import EventLoops
+internal import FoundationEssentials
 internal import HTTPAuth
-public import HTTPMessage
-public import StreamKit
+internal import HTTPMessage
+internal import StreamKit
 internal import Synchronization
 
-extension ReadStream {
-    /// Makes a stream that sends a request when opened, and reads the body of the response.
-    ///
-    /// ```swift
-    /// let stream = ReadStream(request: try HTTPRequest(method: .get, url: url))
-    /// try stream.open()
-    /// let response = try await stream.response()
-    /// print(response.statusLine)
-    /// for try await chunk in stream.chunks() { … }
-    /// ```
-    ///
-    /// `https` enables TLS, with `StreamProperty.tls` if it is set. With an `http` URL, that property applies to redirects to
-    /// `https`; unless redirects are followed, opening throws `EINVAL`, since TLS would never be used. The stream adds to the
-    /// request only `Host`, `Content-Length` or `Transfer-Encoding`, `Connection`, and `User-Agent` if it has none. A 401 or a
-    /// 404 is a response, not an error. `HTTPRequest.body` of the request is sent unless `body` is given.
-    ///
-    /// An `ftp` URL requires an HTTP proxy that supports FTP. The proxy sees everything, including user and password of the URL,
-    /// which are sent as Basic credentials. `ReadStream(ftpURL:)` uses FTP itself.
-    ///
-    /// All `http…` properties are set before `open()`. Replaces `CFReadStreamCreateForHTTPRequest` and
-    /// `CFReadStreamCreateForStreamedHTTPRequest`.
-    public convenience init(request: HTTPRequest, body: HTTPBody? = nil, loop: EventLoop = .shared) {
-        self.init(transport: HTTPExchange(consume request, body: consume body, loop: loop))
-    }
-
-    /// Makes a stream that reads the body of the response to a GET request for a URL.
-    ///
-    /// - Throws: an error of domain `StreamErrorDomain.http` with code -3 for a URL that cannot be requested.
-    public convenience init(httpURL url: URL, loop: EventLoop = .shared) throws(StreamError) {
-        _ = try HTTPOrigin(loading: url)
-        do throws(HTTPMessageError) {
-            self.init(request: try HTTPRequest(method: .get, url: url), loop: loop)
-        } catch {
-            throw StreamError(error)
-        }
-    }
-
-    /// Returns the head of the response, waiting for it if necessary.
-    ///
-    /// - Throws: the error of the load; `StreamError.notOpen` before `open()`.
-    public nonisolated(nonsending) func response() async throws(StreamError) -> HTTPResponse {
-        if let response = self[.httpResponse] { return response }
-        try await ready()
-        guard let response = self[.httpResponse] else { throw error ?? .closed }
-        return response
-    }
-
-    /// Returns the head of the response, blocking the calling thread until it has arrived.
-    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
-    public func response() throws(StreamError) -> HTTPResponse {
-        if let response = self[.httpResponse] { return response }
-        try ready()
-        guard let response = self[.httpResponse] else { throw error ?? .closed }
-        return response
-    }
-}
-
-/// A load as the transport of a stream, which reads the body of the response.
+/// A load as the transport of a stream, which reads the body of the response, and the point where the stream's callers wait.
+/// Reading, peeking and closing may happen on different threads.
 ///
-/// All state is one ``HTTPLoad`` inside a ``LoadWaitPoint``; reading, peeking and closing may happen on different threads.
-final class HTTPExchange: StreamTransport {
-    private let point: LoadWaitPoint
-    private let isClosed = Atomic<Bool>(false)
-    var kind: StreamKind { .http }
+/// Theory of operation. All work is done by ``step(_:)``, under one lock. Two rules prevent deadlocks, and connections that are
+/// shared by mistake:
+///
+/// - Under the lock no connection is closed, given to a pool or signalled, and neither a log handler nor the stream of the
+///   request's body is called, since each of these may run code that takes the lock. A step collects such work in
+///   ``DeferredActions``, which are performed once the lock has been released.
+/// - No caller waits at a connection. Callers wait at this point, which stays the same across connections. While a task or a
+///   callback waits, the point itself is registered as a watcher where the load is blocked, and forwards the signal; a thread that
+///   waits borrows the connection instead. The point is registered and withdrawn under the lock, and withdrawn before the load
+///   gives up a connection. A connection that changes its owner therefore has no waiter.
+final class HTTPExchange: WaitPoint, @unchecked Sendable {
+    // Unchecked only as a subclass of WaitPoint: mutable state is behind a lock.
+
+    private struct State: ~Copyable {
+        var load: HTTPLoad
+        var hasBegun = false
+        var failure: StreamError?
+        var isClosed = false
+        /// The block for which the point is registered as a watcher.
+        var watchedBlock: HTTPLoad.Block?
+        /// Where the point was registered as a watcher; it may have fired at one of them since.
+        var watched: (WaitPoint?, WaitPoint?)
+        /// Set when a waiter arrives while another thread uses the lent connection or the stream of the request's body. The
+        /// waiter is woken afterwards.
+        var wakesAfterwards = false
+        /// Signals the point at the load's next deadline.
+        var timer: LoopTimer?
+    }
+
+    /// Whether the point is registered as a watcher: from registration until it fires or is withdrawn.
+    private let isWatching = Atomic<Bool>(false)
+    private let lock = Lock()
+    /// Accessed only by ``withState(_:)``. Not in a ``Locked``, whose allocation every request would pay for.
+    @exclusivity(unchecked) private var state: State
 
     init(_ request: consuming HTTPRequest, body: consuming HTTPBody?, loop: EventLoop) {
         if case nil = body, let bytes = request.body { body = .bytes(bytes) }
-        point = LoadWaitPoint(consume request, body: consume body, loop: loop)
+        state = State(load: HTTPLoad(consume request, body: consume body, loop: loop))
+        super.init(loop: loop, only: .reader)
     }
 
-    deinit { close() }
+    deinit {
+        if !state.isClosed { close() }
+    }
 
+    @inline(__always)
+    private func withState<Result, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try lock.withLock { () throws(Failure) in try body(&state) }
+    }
+
+    // MARK: Steps
+
+    /// Takes steps of the load. An error ends the load.
+    ///
+    /// - Parameter body: takes the steps; returns nil to be called again after the deferred actions.
+    @inline(__always)
+    func step<Outcome: Sendable>(
+        _ body: (inout HTTPLoad) throws(StreamError) -> Outcome?
+    ) throws(StreamError) -> Outcome {
+        while true {
+            if let outcome = try singleStep(body) { return outcome }
+        }
+    }
+
+    @inline(__always)
+    private func singleStep<Outcome: Sendable>(
+        _ body: (inout HTTPLoad) throws(StreamError) -> Outcome?
+    ) throws(StreamError) -> Outcome? {
+        var leavesWork = false
+        defer { if leavesWork { performWork() } }
+        return try withState { (state) throws(StreamError) in
+            state.load.log.deferred?.suspend()
+            defer { leavesWork = HTTPExchange.hasWork(state) }
+            if state.isClosed { throw .closed }
+            if let failure = state.failure { throw failure }
+            if !state.hasBegun {
+                state.hasBegun = true
+                state.load.beginClock()
+            }
+            // A registration at a single point ended when that point fired: nothing has to be withdrawn.
+            if state.watched.0 != nil, state.watched.1 == nil, !isWatching.load(ordering: .acquiring) {
+                state.watched.0 = nil
+                state.watchedBlock = nil
+            }
+            do throws(StreamError) {
+                try state.load.checkTime()
+                state.load.block = nil
+                return try body(&state.load)
+            } catch {
+                HTTPExchange.fail(&state, error)
+                throw error
+            }
+        }
+    }
+
+    /// Reads the load or changes its settings, without a step. The second argument of `body` is whether the load has begun.
+    func withLoad<Outcome: Sendable, Failure: Error>(
+        _ body: (inout HTTPLoad, _ hasBegun: Bool) throws(Failure) -> Outcome
+    ) throws(Failure) -> Outcome {
+        try withState { (state) throws(Failure) in try body(&state.load, state.hasBegun) }
+    }
+
+    /// Ends the load at once, and every wait for it.
+    override func close() {
+        var deferred = withState { state in
+            if state.isClosed { return DeferredActions() }
+            state.isClosed = true
+            state.load.log.deferred?.suspend()
+            state.load.close()
+            var deferred = DeferredActions()
+            if HTTPExchange.hasWork(state) {
+                withdraw(&state)
+                deferred = settle(&state, resuming: state.load.log.deferred)
+            }
+            return deferred
+        }
+        perform(&deferred)
+        super.close()
+    }
+
+    private static func fail(_ state: inout State, _ error: StreamError) {
+        state.failure = error
+        state.load.close()
+    }
+
+    /// Whether a step has left work. Most leave none, and no caller waits.
+    @inline(__always)
+    private static func hasWork(_ state: borrowing State) -> Bool {
+        state.load.log.deferred != nil || !state.load.deferred.isEmpty || state.watched.0 != nil
+            || state.wakesAfterwards || state.timer != nil
+    }
+
+    /// Performs the work that a step has left.
+    private func performWork() {
+        var deferred = withState { state in settle(&state, resuming: state.load.log.deferred) }
+        perform(&deferred)
+    }
+
+    /// Ends each use of the lock that may have changed the load. Withdraws the point if it is registered for a block that is
+    /// over, and returns the work to do without the lock.
+    ///
+    /// - Parameter log: the load's log, if it has been suspended.
+    private func settle(_ state: inout State, resuming log: DeferredLog? = nil) -> DeferredActions {
+        var deferred = state.load.deferred.take()
+        deferred.log = log
+        if state.watched.0 != nil,
+            state.load.isConnectionLent || !deferred.isEmpty || state.load.block != state.watchedBlock
+        {
+            let isAwaited = isWatching.load(ordering: .acquiring)
+            withdraw(&state)
+            if isAwaited, state.load.isConnectionLent {
+                state.wakesAfterwards = true
+            } else if isAwaited {
+                deferred.wakesWaiters = true
+            }
+        }
+        if state.wakesAfterwards, !state.load.isConnectionLent, !state.load.isFetching {
+            state.wakesAfterwards = false
+            deferred.wakesWaiters = true
+        }
+        if state.timer != nil, state.load.isOver || state.isClosed || state.failure != nil {
+            deferred.add(.cancelTimer(state.timer.take()))
+        }
+        return deferred
+    }
+
+    private func withdraw(_ state: inout State) {
+        state.watched.0?.unwatch(.reader, self)
+        state.watched.1?.unwatch(.reader, self)
+        isWatching.store(false, ordering: .releasing)
+        state.watched = (nil, nil)
+        state.watchedBlock = nil
+    }
+
+    @inline(__always)
+    private func perform(_ deferred: inout DeferredActions) {
+        if deferred.isEmpty, !deferred.wakesWaiters, deferred.log == nil { return }
+        deferred.perform()
+        // After the actions, which may log, and before the body's stream, which may take a long time.
+        deferred.log?.resume()
+        if let fetch = deferred.fetch.take() { perform(fetch) }
+        if deferred.wakesWaiters { signal([.readable, .writable]) }
+    }
+
+    /// Opens or reads the stream of the request's body. The next step takes the result.
+    private func perform(_ fetch: BodyFetch) {
+        fetch.run()
+        var deferred = withState { state in
+            state.load.endFetch()
+            return settle(&state)
+        }
+        perform(&deferred)
+    }
+
+    // MARK: Waiting
+
+    /// Registers the point as a watcher where the load is blocked, since a task or a callback is about to wait at this point.
+    override func isAwaited() {
+        var deferred = withState { state in
+            state.load.log.deferred?.suspend()
+            let isBlocked = watch(&state)
+            // The point was registered just now: there is usually nothing to settle.
+            if isBlocked, state.load.log.deferred == nil, state.load.deferred.isEmpty, !state.wakesAfterwards {
+                return DeferredActions()
+            }
+            var deferred = settle(&state, resuming: state.load.log.deferred)
+            if !isBlocked { deferred.wakesWaiters = true }
+            return deferred
+        }
+        perform(&deferred)
+    }
+
+    /// Registers the point as a watcher. Returns false if there is no reason to wait.
+    private func watch(_ state: inout State) -> Bool {
+        if state.load.isConnectionLent || state.load.isFetching {
+            state.wakesAfterwards = true
+            // A thread that has borrowed the connection observes the deadline itself.
+            if !state.load.isConnectionLent { setTimer(&state, state.load.clock.totalDeadline) }
+            return true
+        }
+        if state.isClosed || state.failure != nil { return false }
+        // Before the load is opened nothing can happen; afterwards, a load that is not blocked can proceed.
+        guard let block = state.load.block else { return !state.hasBegun }
+        if block.reason == .turn {
+            loop.execute { [self] in signal([.readable, .writable]) }
+            return true
+        }
+        setTimer(&state, block.deadline)
+        if state.watched.0 != nil { withdraw(&state) }
+        isWatching.store(true, ordering: .releasing)
+        let (first, second) = state.load.waitPoints(of: block)
+        state.watched = (first?.point, second?.point)
+        var wake = first.map { $0.point.watch(.reader, for: $0.interest, with: self) } ?? .ready
+        if wake == nil, let second { wake = second.point.watch(.reader, for: second.interest, with: self) }
+        guard let wake else {
+            state.watchedBlock = block
+            return true
+        }
+        withdraw(&state)
+        if case .failed(let number) = wake { HTTPExchange.fail(&state, StreamError(posix: number)) }
+        return false
+    }
+
+    /// The load may proceed. Takes no lock: the signal may arrive while the load's lock is held.
+    override func fire() {
+        isWatching.store(false, ordering: .releasing)
+        super.fire()
+    }
+
+    private func setTimer(_ state: inout State, _ deadline: Moment?) {
+        if deadline == nil, state.timer == nil { return }
+        if state.timer?.deadline == deadline { return }
+        if let timer = state.timer.take() { state.load.deferred.add(.cancelTimer(timer)) }
+        state.timer = deadline.map { deadline in
+            loop.schedule(at: deadline) { [weak self] in self?.signal([.readable, .writable]) }
+        }
+    }
+
+    /// Waits on the calling thread, which watches the load's connection itself. The connection is lent to the thread meanwhile.
+    @available(*, noasync)
+    override func block(
+        _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Readiness]
+    ) -> BlockedWake {
+        enum Wait {
+            case unnecessary
+            case atPoint(until: Moment?)
+            case lent(HTTPLoad.Block, Readiness, Readiness?)
+        }
+        var deferred = DeferredActions()
+        let wait = withState { state -> Wait in
+            guard state.hasBegun else { return state.isClosed ? .unnecessary : .atPoint(until: nil) }
+            if state.load.isFetching {
+                state.wakesAfterwards = true
+                return .atPoint(until: state.load.clock.totalDeadline)
+            }
+            guard !state.isClosed, state.failure == nil, let block = state.load.block else { return .unnecessary }
+            let points = state.load.waitPoints(of: block)
+            guard let first = points.0 else { return .unnecessary }
+            state.load.isConnectionLent = true
+            deferred = settle(&state)
+            return .lent(block, first, points.1)
+        }
+        perform(&deferred)
+        guard case .lent(let block, let first, let second) = wait else {
+            if case .atPoint(let limit) = wait {
+                let end = [deadline, limit].compactMap(\.self).min()
+                let wake = super.block(half, for: interest, until: end, minding: others)
+                guard case .here(.timedOut) = wake else { return wake }
+            }
+            if let deadline, Moment.now >= deadline { return .here(.timedOut) }
+            return .here(.ready)
+        }
+        defer { endLending() }
+        let callers = [Readiness(self, half, for: interest)] + others
+        let end = [deadline, block.deadline].compactMap(\.self).min()
+        switch first.point.block(
+            first.half, for: first.interest, until: end, minding: callers + (second.map { [$0] } ?? []))
+        {
+        case .elsewhere(0, let wake): return .here(wake)
+        case .elsewhere(let index, let wake) where index < callers.count: return .elsewhere(index - 1, wake)
+        case .here(.timedOut):
+            if let deadline, Moment.now >= deadline { return .here(.timedOut) }
+            return .here(.ready)
+        case .here(.failed(let number)): return .here(.failed(number))
+        // The next step discovers the state of the connection.
+        case .here, .elsewhere: return .here(.ready)
+        }
+    }
+
+    private func endLending() {
+        var deferred = withState { state in
+            state.load.isConnectionLent = false
+            return settle(&state)
+        }
+        perform(&deferred)
+    }
+}
+
+// MARK: - The transport
+
+extension HTTPExchange: StreamTransport {
     /// Replaces the request, and sets what a session adds to it. Has no effect once the stream has been opened.
     ///
     /// - Parameters:
@@ -86,7 +340,7 @@ final class HTTPExchange: StreamTransport {
         _ request: HTTPRequest, body: HTTPBody?, after redirects: [HTTPResponse], pool: HTTPConnectionPool,
         _ session: SessionSettings
     ) {
-        point.withLoad { (load, hasBegun) in
+        withLoad { (load, hasBegun) in
             if hasBegun { return }
             load.send(request, body: body, after: redirects)
             load.settings.pool = pool
@@ -100,23 +354,23 @@ final class HTTPExchange: StreamTransport {
     /// - Throws: the error of the load.
     func takeSwitched() throws(StreamError) -> (pair: StreamPair, received: [UInt8])? {
         // A step, so that the load withdraws its waits from the connection.
-        try point.step { (load) throws(StreamError) in .some(load.takeSwitched()) }
+        try step { (load) throws(StreamError) in .some(load.takeSwitched()) }
     }
 
     /// The `tls-server-end-point` binding of the connection with the answering proxy, if it uses TLS.
-    var proxyBinding: [UInt8]? { point.withLoad { load, _ in load.proxies?.binding } }
+    var proxyBinding: [UInt8]? { withLoad { load, _ in load.proxies?.binding } }
 
     /// The verdict on the credentials for the proxy that refused a tunnel.
-    var tunnelVerdict: AuthenticationVerdict? { point.withLoad { load, _ in load.proxies?.verdict } }
+    var tunnelVerdict: AuthenticationVerdict? { withLoad { load, _ in load.proxies?.verdict } }
 
-    var loop: EventLoop { point.loop }
+    var kind: StreamKind { .http }
 
-    var waitPoint: WaitPoint { point }
+    var waitPoint: WaitPoint { self }
 
     var ownsWaitPoint: Bool { true }
 
     func tryOpen() throws(StreamError) -> OpenAttempt {
-        try point.step { (load) throws(StreamError) in
+        try step { (load) throws(StreamError) in
             // Open means that transmission has begun; reading waits for the response.
             switch try load.begin() {
             case .done: .opened
@@ -127,9 +381,9 @@ final class HTTPExchange: StreamTransport {
     }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        try point.step { (load) throws(StreamError) in
+        try step { (load) throws(StreamError) in
             // On the loop, an edge reports bytes that have arrived since. A caller elsewhere may be polling.
-            if load.hasJustSent, !point.loop.isCurrent { load.hasJustSent = false }
+            if load.hasJustSent, !loop.isCurrent { load.hasJustSent = false }
             return try load.read(into: &buffer)
         }
     }
@@ -138,7 +392,7 @@ final class HTTPExchange: StreamTransport {
         var failed: (connection: HTTPConnection, error: StreamError)?
         while true {
             var lent: (connection: HTTPConnection, fills: Bool)?
-            let attempt = try point.step { (load) throws(StreamError) in
+            let attempt = try step { (load) throws(StreamError) in
                 load.isConnectionLent = false
                 let attempt = try load.read(into: &buffer)
                 guard case .wouldBlock? = attempt else { return attempt }
@@ -153,7 +407,7 @@ final class HTTPExchange: StreamTransport {
     }
 
     func peek() throws(StreamError) -> Attempt {
-        try point.step { (load) throws(StreamError) in
+        try step { (load) throws(StreamError) in
             if load.isConnectionLent { return .wouldBlock(.readable) }
             load.hasJustSent = false
             return try load.peek()
@@ -163,17 +417,13 @@ final class HTTPExchange: StreamTransport {
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { .ended }
 
     func writability() throws(StreamError) -> Attempt { .ended }
-
-    func close() {
-        if !isClosed.exchange(true, ordering: .relaxed) { point.end() }
-    }
 }
 
 // MARK: - Properties
 
 extension HTTPExchange {
     func property(named name: String) -> (any Sendable)? {
-        point.withLoad { (load, hasBegun) in
+        withLoad { (load, hasBegun) in
             switch name {
             case StreamProperty<HTTPResponse>.httpResponse.name: load.finalResponse
             case StreamProperty<HTTPResponse>.httpProxyResponse.name: load.tunnelResponse
@@ -196,7 +446,7 @@ extension HTTPExchange {
     }
 
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
-        try point.withLoad { (load, hasBegun) throws(StreamError) in
+        try withLoad { (load, hasBegun) throws(StreamError) in
             if hasBegun, name != StreamProperty<Duration>.writeTimeout.name { return false }
             return try load.settings.set(value, named: name)
         }

@@ -49,7 +49,7 @@ struct HTTPLoad: ~Copyable, Sendable {
     private var phase = Phase.idle
     /// The wait in which the last step ended; nil if it did not end in a wait.
     var block: Block?
-    /// Actions to perform once the load's lock has been released; see ``LoadWaitPoint``.
+    /// Actions to perform once the load's lock has been released; see ``HTTPExchange``.
     var deferred = DeferredActions()
     private(set) var clock = LoadClock()
     var log = LoadLog()
@@ -79,6 +79,7 @@ struct HTTPLoad: ~Copyable, Sendable {
     private(set) var interim: [HTTPResponse] = []
     private var responseBody = ResponseBody()
 
+    @inline(__always)
     init(_ request: consuming HTTPRequest, body: consuming HTTPBody?, loop: EventLoop) {
         fetch = Fetch(consume request, body: consume body)
         self.loop = loop
@@ -94,7 +95,8 @@ struct HTTPLoad: ~Copyable, Sendable {
 
     // MARK: Observing
 
-    // Getters that read the sender are mutating: it cannot be copied, and `sender?` would consume it otherwise.
+    // Getters that read the sender are mutating: it cannot be copied, and `sender?` would consume it otherwise. So is
+    // ``finalRequest``, because a borrowed load would be copied for the call of ``usualHead(to:reusing:)``.
 
     /// Whether the request is being or has been sent.
     var hasBegun: Bool {
@@ -117,12 +119,14 @@ struct HTTPLoad: ~Copyable, Sendable {
 
     /// The request as it was last sent.
     var finalRequest: HTTPRequest? {
-        guard let url = fetch.url else { return nil }
-        if !sentHead.isEmpty { return RequestPreparation.request(from: sentHead, for: url) }
-        guard isHeadUsual, let origin = fetch.origin, let head = try? usualHead(to: origin, reusing: []) else {
-            return nil
+        mutating get {
+            guard let url = fetch.url else { return nil }
+            if !sentHead.isEmpty { return RequestPreparation.request(from: sentHead, for: url) }
+            guard isHeadUsual, let origin = fetch.origin, let head = try? usualHead(to: origin, reusing: []) else {
+                return nil
+            }
+            return RequestPreparation.request(from: head.bytes, for: url)
         }
-        return RequestPreparation.request(from: head.bytes, for: url)
     }
 
     /// The TLS parameters of the connection used last.
@@ -641,9 +645,8 @@ extension HTTPLoad {
         guard let url = fetch.url else { throw .badURL("the request has none.") }
         let now = Moment.now
         if let idle = takeUsualIdle(for: url, at: now) {
-            let origin = idle.key.origin
-            fetch.origin = origin
-            try begin(try prepareHead(of: url, to: origin, nil, idle), at: now)
+            fetch.origin = idle.key.origin
+            try begin(try prepareHead(of: url, to: idle.key.origin, nil, idle), at: now)
             connection = idle
         } else {
             let origin = if let origin = fetch.origin { origin } else { try HTTPOrigin(loading: url) }
@@ -687,8 +690,6 @@ extension HTTPLoad {
     }
 
     private mutating func beginExchange(_ head: borrowing RequestPreparation.Head) throws(StreamError) {
-        exchange = ExchangeMachine(.client)
-        mustClose = false
         let framing: BodyFraming = fetch.body == nil ? .none : head.bodyLength.map { .length($0) } ?? .chunked
         do throws(HTTPMessageError) {
             try exchange.beginRequest(
@@ -754,7 +755,8 @@ extension HTTPLoad {
         }
     }
 
-    // Mutating although it changes nothing: a borrowed load would be copied for the call.
+    // These members are mutating although they change nothing: a borrowed load would be copied for the call.
+
     private mutating func prepareHead(
         of url: URL, to origin: HTTPOrigin, _ custom: CustomRoute?, _ idle: HTTPConnection?
     ) throws(StreamError) -> RequestPreparation.Head {
@@ -772,7 +774,7 @@ extension HTTPLoad {
     }
 
     /// The head of a request without fields, sent to the origin itself.
-    private func usualHead(
+    private mutating func usualHead(
         to origin: HTTPOrigin, reusing memory: consuming [UInt8]
     ) throws(StreamError) -> RequestPreparation.Head {
         var head = try preparation.prepare(
@@ -782,10 +784,12 @@ extension HTTPLoad {
     }
 
     private var preparation: RequestPreparation {
-        RequestPreparation(
-            keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent,
-            offersSwitch: settings.offersSwitch, host: fetch.isAtNamedOrigin ? settings.host : nil,
-            keepsEmptyUserAgent: settings.keepsEmptyUserAgent)
+        mutating get {
+            RequestPreparation(
+                keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent,
+                offersSwitch: settings.offersSwitch, host: fetch.isAtNamedOrigin ? settings.host : nil,
+                keepsEmptyUserAgent: settings.keepsEmptyUserAgent)
+        }
     }
 
     private mutating func open(_ key: HTTPConnectionKey, _ custom: CustomRoute?) throws(StreamError) -> HTTPConnection {
@@ -838,6 +842,13 @@ extension HTTPLoad {
         dropConnection()
         log.emit(.sendsAgain)
         mustBeNew = true
+        startOver()
+    }
+
+    /// Returns to the state before a request.
+    private mutating func startOver() {
+        exchange = ExchangeMachine(.client)
+        mustClose = false
         phase = .idle
     }
 
@@ -852,7 +863,7 @@ extension HTTPLoad {
         if repeats { proxies?.repeats = false } else { proxies?.resetForNextURL() }
         response = nil
         interim = []
-        phase = .idle
+        startOver()
     }
 
     /// Whether the response leads to another request. ``followHop()`` then begins it.
@@ -1045,7 +1056,7 @@ extension HTTPLoad {
         log.emit(.triesNextProxy)
         stopSending()
         dropConnection()
-        phase = .idle
+        startOver()
         return true
     }
 

@@ -11,8 +11,8 @@ public struct HTTPOrigin: Hashable, Sendable {
     public let host: String
     /// The port; 80 or 443 if the URL names none.
     public let port: UInt16
-    /// Whether the URL names the port.
-    private let namesPort: Bool
+    /// The value of `Host` (RFC 9110 §7.2): the host, in brackets if it is an IPv6 address, and the port if the URL names it.
+    let hostField: String
     /// Whether the URL had the form of a ``PlainAuthority``.
     private let isPlain: Bool
 
@@ -41,7 +41,7 @@ public struct HTTPOrigin: Hashable, Sendable {
             isFTP = false
             host = plain.host
             port = plain.port ?? (plain.isSecure ? 443 : 80)
-            namesPort = plain.port != nil
+            hostField = plain.text
             isPlain = true
             return
         }
@@ -61,11 +61,20 @@ public struct HTTPOrigin: Hashable, Sendable {
         }
         if host.isEmpty { throw .badURL("it has no host.") }
         isPlain = false
-        namesPort = authority.port != nil
         guard let port = UInt16(exactly: authority.port ?? (isFTP ? 21 : isSecure ? 443 : 80)), port > 0 else {
             throw .badURL("its port is not between 1 and 65535.")
         }
         self.port = port
+        hostField = HTTPOrigin.hostField(host, authority.port == nil ? nil : port)
+    }
+
+    private static func hostField(_ host: String, _ port: UInt16?) -> String {
+        var name = host
+        if host.utf8.contains(UInt8(ascii: ":")) {
+            // A zone identifier is meaningful on this machine only.
+            name = "[\(Substring(host.utf8.prefix { $0 != UInt8(ascii: "%") }))]"
+        }
+        return port.map { "\(name):\($0)" } ?? name
     }
 
     /// Whether a text is a host with an optional port, as `Host` contains it (RFC 9110 §7.2).
@@ -81,7 +90,8 @@ public struct HTTPOrigin: Hashable, Sendable {
     init(_ proxy: HTTPProxy) {
         host = proxy.host
         port = proxy.port
-        (isSecure, isFTP, namesPort, isPlain) = (false, false, true, false)
+        hostField = HTTPOrigin.hostField(host, port)
+        (isSecure, isFTP, isPlain) = (false, false, false)
     }
 
     /// Whether a URL begins with this origin, written in the same plain form.
@@ -93,41 +103,14 @@ public struct HTTPOrigin: Hashable, Sendable {
         var position = scheme.utf8CodeUnitCount
         guard url.count > position, let start = url.baseAddress, memcmp(start, scheme.utf8Start, position) == 0
         else { return false }
-        var host = host
-        let hasHost = host.withUTF8 { name -> Bool in
-            guard let first = name.baseAddress, name.count <= url.count - position else { return false }
-            defer { position += name.count }
-            return memcmp(start + position, first, name.count) == 0
+        var field = hostField
+        let isSame = field.withUTF8 { field in
+            guard let first = field.baseAddress, field.count <= url.count - position else { return false }
+            return memcmp(start + position, first, field.count) == 0
         }
-        guard hasHost else { return false }
-        if namesPort {
-            guard position < url.count, url[position] == UInt8(ascii: ":") else { return false }
-            position += 1
-            var number = 0
-            while position < url.count, case let digit = url[position] &- UInt8(ascii: "0"), digit < 10, number <= 65535
-            {
-                number = number &* 10 &+ Int(digit)
-                if number == 0 { return false }
-                position += 1
-            }
-            guard number == Int(port) else { return false }
-        }
+        position += field.utf8.count
+        guard isSame else { return false }
         return position == url.count || PlainAuthority.isEnd(url[position])
-    }
-
-    /// Writes the value of the `Host` field: the port only if the URL names one (RFC 9110 §7.2).
-    func writeHost(to lines: inout LineWriter) {
-        var host = host
-        host.withUTF8 { name in
-            if isPlain || !name.contains(UInt8(ascii: ":")) { return lines.write(UnsafeRawBufferPointer(name)) }
-            lines.write("[")
-            // A zone identifier is meaningful on this machine only.
-            for byte in name.prefix(while: { $0 != UInt8(ascii: "%") }) { lines.write(byte) }
-            lines.write("]")
-        }
-        guard namesPort else { return }
-        lines.write(":")
-        lines.write(decimal: UInt64(port))
     }
 
     /// Compares scheme, host and port. An explicit default port equals an implicit one.
@@ -153,6 +136,8 @@ struct PlainAuthority {
     let isSecure: Bool
     let host: String
     let port: UInt16?
+    /// Host and port as the URL names them.
+    let text: String
 
     init?(_ url: URL) {
         var text = url.absoluteString
@@ -194,6 +179,8 @@ struct PlainAuthority {
             number = UInt16(value)
         }
         port = number
+        text =
+            number == nil ? host : String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<position]), as: UTF8.self)
         if position < bytes.count, !PlainAuthority.isEnd(bytes[position]) { return nil }
     }
 

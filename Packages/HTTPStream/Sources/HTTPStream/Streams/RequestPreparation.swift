@@ -109,13 +109,14 @@ struct RequestPreparation {
 
     @inline(__always)
     private static func writeHost(of origin: HTTPOrigin, to lines: inout LineWriter) {
+        var field = origin.hostField
         lines.write("Host: ")
-        origin.writeHost(to: &lines)
+        field.withUTF8 { lines.write(UnsafeRawBufferPointer($0)) }
         lines.write("\r\n")
     }
 
     /// The most bytes of a `Host` line.
-    private static func hostLength(of origin: HTTPOrigin) -> Int { origin.host.utf8.count + 32 }
+    private static func hostLength(of origin: HTTPOrigin) -> Int { origin.hostField.utf8.count + 32 }
 
     private func writeFraming(of method: HTTPMethod, hasBody: Bool, _ length: Int64?, to lines: inout LineWriter) {
         if hasBody {

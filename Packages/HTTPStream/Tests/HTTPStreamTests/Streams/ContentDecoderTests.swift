@@ -26,7 +26,7 @@ import Testing
     }
 
     private func decode(_ bytes: [UInt8], _ coding: String, piece: Int, limit: Int64 = .max) throws -> [UInt8] {
-        var decoder = try #require(try decoder(coding, limit: limit))
+        let decoder = try #require(try decoder(coding, limit: limit))
         var output: [UInt8] = []
         func drain() {
             while decoder.hasBytes {

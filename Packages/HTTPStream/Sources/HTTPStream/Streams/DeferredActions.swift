@@ -1,0 +1,59 @@
+internal import EventLoops
+internal import StreamKit
+
+/// The work that a step of a load leaves: connections to close or return, and code to call. Performed without the load's lock,
+/// since each of these may run code that takes the lock.
+struct DeferredActions: Sendable {
+    enum Action: Sendable {
+        /// Returns the connection to a pool, for the next request.
+        case keep(HTTPConnection, HTTPConnectionPool)
+        /// Closes the connection.
+        case close(StreamPair)
+        /// Closes the stream of the request's body.
+        case closeBody(ReadStream)
+        /// Permits another request of the session.
+        case endPermit(OriginAdmission.Permit)
+        /// Cancels the timer.
+        case cancelTimer(LoopTimer?)
+        /// Cancels the wait for the proxy script.
+        case cancelDecision(ProxyDecision)
+
+        fileprivate func perform() {
+            switch self {
+            case .keep(let connection, let pool): pool.put(connection)
+            case .close(let pair): pair.close()
+            case .closeBody(let stream): stream.close()
+            case .endPermit(let permit): permit.end()
+            case .cancelTimer(let timer): timer?.cancel()
+            case .cancelDecision(let decision): decision.cancel()
+            }
+        }
+    }
+
+    private var actions = Deferred<Action>()
+    /// A read of the request's body. The load needs its result, so the ``HTTPExchange`` performs it.
+    var fetch: BodyFetch?
+    /// Whether to signal the load's point, so that its waiters check it again.
+    var wakesWaiters = false
+    /// The load's log, which is resumed afterwards.
+    var log: DeferredLog?
+
+    var isEmpty: Bool { actions.isEmpty && fetch == nil }
+
+    mutating func add(_ action: consuming Action) {
+        actions.add(action)
+    }
+
+    /// Removes all actions and returns them.
+    mutating func take() -> DeferredActions {
+        if isEmpty { return DeferredActions() }
+        let taken = self
+        self = DeferredActions()
+        return taken
+    }
+
+    /// Performs all actions except the ``fetch``, in order.
+    mutating func perform() {
+        actions.removeAll { $0.perform() }
+    }
+}

@@ -1,0 +1,61 @@
+public import EventLoops
+public import FoundationEssentials
+public import HTTPMessage
+public import StreamKit
+
+extension ReadStream {
+    /// Makes a stream that sends a request when opened, and reads the body of the response.
+    ///
+    /// ```swift
+    /// let stream = ReadStream(request: try HTTPRequest(method: .get, url: url))
+    /// try stream.open()
+    /// let response = try await stream.response()
+    /// print(response.statusLine)
+    /// for try await chunk in stream.chunks() { … }
+    /// ```
+    ///
+    /// `https` enables TLS, with `StreamProperty.tls` if it is set. With an `http` URL, that property applies to redirects to
+    /// `https`; unless redirects are followed, opening throws `EINVAL`, since TLS would never be used. The stream adds to the
+    /// request only `Host`, `Content-Length` or `Transfer-Encoding`, `Connection`, and `User-Agent` if it has none. A 401 or a
+    /// 404 is a response, not an error. `HTTPRequest.body` of the request is sent unless `body` is given.
+    ///
+    /// An `ftp` URL requires an HTTP proxy that supports FTP. The proxy sees everything, including user and password of the URL,
+    /// which are sent as Basic credentials. `ReadStream(ftpURL:)` uses FTP itself.
+    ///
+    /// All `http…` properties are set before `open()`. Replaces `CFReadStreamCreateForHTTPRequest` and
+    /// `CFReadStreamCreateForStreamedHTTPRequest`.
+    public convenience init(request: HTTPRequest, body: HTTPBody? = nil, loop: EventLoop = .shared) {
+        self.init(transport: HTTPExchange(consume request, body: consume body, loop: loop))
+    }
+
+    /// Makes a stream that reads the body of the response to a GET request for a URL.
+    ///
+    /// - Throws: an error of domain `StreamErrorDomain.http` with code -3 for a URL that cannot be requested.
+    public convenience init(httpURL url: URL, loop: EventLoop = .shared) throws(StreamError) {
+        _ = try HTTPOrigin(loading: url)
+        do throws(HTTPMessageError) {
+            self.init(request: try HTTPRequest(method: .get, url: url), loop: loop)
+        } catch {
+            throw StreamError(error)
+        }
+    }
+
+    /// Returns the head of the response, waiting for it if necessary.
+    ///
+    /// - Throws: the error of the load; `StreamError.notOpen` before `open()`.
+    public nonisolated(nonsending) func response() async throws(StreamError) -> HTTPResponse {
+        if let response = self[.httpResponse] { return response }
+        try await ready()
+        guard let response = self[.httpResponse] else { throw error ?? .closed }
+        return response
+    }
+
+    /// Returns the head of the response, blocking the calling thread until it has arrived.
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
+    public func response() throws(StreamError) -> HTTPResponse {
+        if let response = self[.httpResponse] { return response }
+        try ready()
+        guard let response = self[.httpResponse] else { throw error ?? .closed }
+        return response
+    }
+}
