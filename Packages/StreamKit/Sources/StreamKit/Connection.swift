@@ -104,14 +104,16 @@ final class Connection: Sendable {
     /// - Parameter properties: properties that the kind does not honour make opening fail.
     init(
         _ kind: ConnectionKind, point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil,
-        _ properties: StreamProperties = StreamProperties(), toProxy leadsToProxy: Bool = false, opener: Opener
+        _ properties: StreamProperties = StreamProperties(), toProxy leadsToProxy: Bool = false,
+        opener: consuming Opener
     ) {
         connectionKind = kind
         self.leadsToProxy = leadsToProxy
         self.point = point
         self.endpoint = endpoint
-        let refusal = properties.isEmpty ? nil : kind.kind(over: nil).refusal(of: properties)
-        let opener = refusal.map { refusal in .work { (_) throws(StreamError) in throw refusal } } ?? opener
+        if !properties.isEmpty, let refusal = kind.kind(over: nil).refusal(of: properties) {
+            opener = .work { (_) throws(StreamError) in throw refusal }
+        }
         details = Details(opener, properties, only: half)
         if let half { point.close(half == .reader ? .writer : .reader) }
     }
@@ -194,7 +196,8 @@ extension Connection {
             }
             setStatus(.opening, half)
             // Nil if the other half has begun the work, even if it was closed since.
-            return details.opener.take().map { PendingOpen(opener: $0, hasProperties: !details.properties.isEmpty) }
+            guard let opener = details.opener.take() else { return nil }
+            return PendingOpen(opener: opener, hasProperties: !details.properties.isEmpty)
         }
         if let pending { try start(pending) } else { client(half)?.arm() }
     }

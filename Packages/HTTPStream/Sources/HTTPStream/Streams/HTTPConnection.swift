@@ -39,8 +39,7 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
 
     /// Prepares the connection for another request, whose response has these limits.
     func accept(_ limits: HTTPLimits) {
-        if parser.limits == limits { return parser.reset() }
-        parser = HeadParser(.response, limits: limits, leniency: .client)
+        if parser.limits != limits { parser = HeadParser(.response, limits: limits, leniency: .client) }
     }
 
     /// Takes an empty array, with the memory of the last request's head if there was one.

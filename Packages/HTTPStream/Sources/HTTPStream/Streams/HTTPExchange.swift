@@ -241,9 +241,10 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         if state.watched.0 != nil { withdraw(&state) }
         isWatching.store(true, ordering: .releasing)
         let (first, second) = state.load.waitPoints(of: block)
-        state.watched = (first?.point, second?.point)
-        var wake = first.map { $0.point.watch(.reader, for: $0.interest, with: self) } ?? .ready
-        if wake == nil, let second { wake = second.point.watch(.reader, for: second.interest, with: self) }
+        state.watched = (first, second)
+        var wake: Wake? = .ready
+        if let first { wake = first.watch(.reader, for: block.interest, with: self) }
+        if wake == nil, let second { wake = second.watch(.reader, for: block.interest, with: self) }
         guard let wake else {
             state.watchedBlock = block
             return true
@@ -276,7 +277,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         enum Wait {
             case unnecessary
             case atPoint(until: Moment?)
-            case lent(HTTPLoad.Block, Readiness, Readiness?)
+            case lent(HTTPLoad.Block, WaitPoint, WaitPoint?)
         }
         var deferred = DeferredActions()
         let wait = withState { state -> Wait in
@@ -305,9 +306,8 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         defer { endLending() }
         let callers = [Readiness(self, half, for: interest)] + others
         let end = [deadline, block.deadline].compactMap(\.self).min()
-        switch first.point.block(
-            first.half, for: first.interest, until: end, minding: callers + (second.map { [$0] } ?? []))
-        {
+        let rest = second.map { [Readiness($0, .reader, for: block.interest)] } ?? []
+        switch first.block(.reader, for: block.interest, until: end, minding: callers + rest) {
         case .elsewhere(0, let wake): return .here(wake)
         case .elsewhere(let index, let wake) where index < callers.count: return .elsewhere(index - 1, wake)
         case .here(.timedOut):
@@ -373,17 +373,19 @@ extension HTTPExchange: StreamTransport {
         try step { (load) throws(StreamError) in
             // Open means that transmission has begun; reading waits for the response.
             switch try load.begin() {
-            case .done: .opened
-            case .blocked(let interest): .wouldBlock(interest)
-            case .again: nil
+            case .done:
+                // A task on the loop that reads now waits at once, as it does at a socket that its last read has emptied.
+                if load.hasJustSent { noteDrained() }
+                return .opened
+            case .blocked(let interest): return .wouldBlock(interest)
+            case .again: return nil
             }
         }
     }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         try step { (load) throws(StreamError) in
-            // On the loop, an edge reports bytes that have arrived since. A caller elsewhere may be polling.
-            if load.hasJustSent, !loop.isCurrent { load.hasJustSent = false }
+            load.hasJustSent = false
             return try load.read(into: &buffer)
         }
     }

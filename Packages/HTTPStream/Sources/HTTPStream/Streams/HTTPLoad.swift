@@ -64,8 +64,7 @@ struct HTTPLoad: ~Copyable, Sendable {
 
     /// Whether at least one byte of the response has arrived.
     private var hasReceived = false
-    /// Whether the request was sent just now, so its response cannot have arrived. A caller that would wait anyway need not try a
-    /// read first.
+    /// Whether the request was sent just now, so its response cannot have arrived. A caller that blocks need not try a read first.
     var hasJustSent = false
     /// Whether sending the current request had to wait for the connection.
     private var hasBlockedSending = false
@@ -96,7 +95,7 @@ struct HTTPLoad: ~Copyable, Sendable {
     // MARK: Observing
 
     // Getters that read the sender are mutating: it cannot be copied, and `sender?` would consume it otherwise. So is
-    // ``finalRequest``, because a borrowed load would be copied for the call of ``usualHead(to:reusing:)``.
+    // ``finalRequest``, because a borrowed load would be copied for the call of ``usualHead(reusing:)``.
 
     /// Whether the request is being or has been sent.
     var hasBegun: Bool {
@@ -122,9 +121,7 @@ struct HTTPLoad: ~Copyable, Sendable {
         mutating get {
             guard let url = fetch.url else { return nil }
             if !sentHead.isEmpty { return RequestPreparation.request(from: sentHead, for: url) }
-            guard isHeadUsual, let origin = fetch.origin, let head = try? usualHead(to: origin, reusing: []) else {
-                return nil
-            }
+            guard isHeadUsual, let head = try? usualHead(reusing: []) else { return nil }
             return RequestPreparation.request(from: head.bytes, for: url)
         }
     }
@@ -192,6 +189,7 @@ extension HTTPLoad {
             if let interest = try advance(), !hasBegun { return blockedUnlessFetching(interest) }
             if !deferred.isEmpty { return .again }
         }
+        if hasJustSent { _ = waiting(.connection(.readable)) }
         return .done
     }
 
@@ -646,7 +644,7 @@ extension HTTPLoad {
         let now = Moment.now
         if let idle = takeUsualIdle(for: url, at: now) {
             fetch.origin = idle.key.origin
-            try begin(try prepareHead(of: url, to: idle.key.origin, nil, idle), at: now)
+            try begin(try prepareHead(of: url, nil, idle), at: now)
             connection = idle
         } else {
             let origin = if let origin = fetch.origin { origin } else { try HTTPOrigin(loading: url) }
@@ -657,7 +655,7 @@ extension HTTPLoad {
                 isTunnelled: settings.offersSwitch)
             let idle = takeIdle(key, at: now)
             if idle == nil, settings.session?.needsIdleConnection == true { throw .connectionGone }
-            try begin(try prepareHead(of: url, to: origin, custom, idle), at: now)
+            try begin(try prepareHead(of: url, custom, idle), at: now)
             connection = if let idle { idle } else { try open(key, custom) }
         }
         startSending()
@@ -758,27 +756,26 @@ extension HTTPLoad {
     // These members are mutating although they change nothing: a borrowed load would be copied for the call.
 
     private mutating func prepareHead(
-        of url: URL, to origin: HTTPOrigin, _ custom: CustomRoute?, _ idle: HTTPConnection?
+        of url: URL, _ custom: CustomRoute?, _ idle: HTTPConnection?
     ) throws(StreamError) -> RequestPreparation.Head {
-        if custom == nil, !origin.isFTP, fetch.isBare {
-            return try usualHead(to: origin, reusing: idle?.takeHeadMemory() ?? [])
-        }
+        let isFTP = fetch.origin?.isFTP ?? false
+        if custom == nil, !isFTP, fetch.isBare { return try usualHead(reusing: idle?.takeHeadMemory() ?? []) }
         let proxy = if let idle { idle.proxy } else { custom?.route.proxy }
-        if origin.isFTP, proxy == nil { throw .ftpNeedsProxy }
+        if isFTP, proxy == nil { throw .ftpNeedsProxy }
         let known: AuthenticationBody = fetch.body == nil ? .bytes(fetch.request.body ?? []) : .unknown
         let form = try HTTPRoute.form(
             fetch.request, of: url, for: proxy, owner: proxies?.owner, settings.session?.logins, body: known)
         if proxy?.ownLogin != nil { proxies?.signed = fetch.request.fields.contains(.proxyAuthorization) ? nil : form }
         return try preparation.prepare(
-            form, fetch.method, isBare: form.fields.isEmpty, to: origin, body: fetch.body)
+            form, fetch.method, isBare: form.fields.isEmpty, body: fetch.body)
     }
 
     /// The head of a request without fields, sent to the origin itself.
     private mutating func usualHead(
-        to origin: HTTPOrigin, reusing memory: consuming [UInt8]
+        reusing memory: consuming [UInt8]
     ) throws(StreamError) -> RequestPreparation.Head {
         var head = try preparation.prepare(
-            fetch.request, fetch.method, isBare: fetch.isBare, to: origin, body: fetch.body, reusing: memory)
+            fetch.request, fetch.method, isBare: fetch.isBare, body: fetch.body, reusing: memory)
         head.isUsual = true
         return head
     }
@@ -787,7 +784,8 @@ extension HTTPLoad {
         mutating get {
             RequestPreparation(
                 keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent,
-                offersSwitch: settings.offersSwitch, host: fetch.isAtNamedOrigin ? settings.host : nil,
+                offersSwitch: settings.offersSwitch,
+                host: (fetch.isAtNamedOrigin ? settings.host : nil) ?? fetch.origin?.hostField ?? "",
                 keepsEmptyUserAgent: settings.keepsEmptyUserAgent)
         }
     }
@@ -1101,32 +1099,31 @@ extension HTTPLoad {
         var reason: Reason
         /// The instant at which the wait ends in any case.
         var deadline: Moment?
+
+        /// What the reader of each wait point waits for.
+        var interest: Interest {
+            if case .connection(let interest) = reason { interest } else { .readable }
+        }
     }
 
     /// Ends a step in a wait. Returns what the stream's caller waits for.
     private mutating func waiting(_ reason: Block.Reason) -> Interest {
-        block = Block(reason: reason, deadline: clock.deadline(of: reason))
-        if case .connection(let interest) = reason { return interest }
-        return .readable
+        let block = Block(reason: reason, deadline: clock.deadline(of: reason))
+        self.block = block
+        return block.interest
     }
 
     /// The wait points of a block; none if a step only ended its turn.
     ///
     /// Mutating although it changes nothing: a borrowed load would be copied for the call.
-    mutating func waitPoints(of block: Block) -> (WaitPoint.Readiness?, WaitPoint.Readiness?) {
+    mutating func waitPoints(of block: Block) -> (WaitPoint?, WaitPoint?) {
         switch block.reason {
-        case .decision:
-            return (proxies?.decision.map { .init($0.point, .reader, for: .readable) }, nil)
-        case .connection(let interest):
-            return (connection.map { .init($0.pair.input.waitPoint, .reader, for: interest) }, nil)
+        case .decision: return (proxies?.decision?.point, nil)
+        case .connection: return (connection?.pair.input.waitPoint, nil)
         case .source:
             guard let connection, let source = sender?.sourcePoint else { return (nil, nil) }
-            return (
-                .init(connection.pair.input.waitPoint, .reader, for: .readable),
-                .init(source, .reader, for: .readable)
-            )
-        case .turn, .fetch:
-            return (nil, nil)
+            return (connection.pair.input.waitPoint, source)
+        case .turn, .fetch: return (nil, nil)
         }
     }
 

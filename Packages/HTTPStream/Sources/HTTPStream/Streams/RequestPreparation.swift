@@ -29,8 +29,8 @@ struct RequestPreparation {
     var decodesContent: Bool
     /// Whether the request offers to switch to another protocol.
     var offersSwitch = false
-    /// The value of `Host`; nil for the host and port of the origin.
-    var host: String?
+    /// The value of `Host`.
+    var host: String
     /// Whether an empty `User-Agent` of the caller's is sent.
     var keepsEmptyUserAgent = false
 
@@ -40,7 +40,7 @@ struct RequestPreparation {
     /// - Throws: an error of domain HTTP with code -3 for a body of unknown length in HTTP/1.0, which has no chunks, and for a negative
     ///   length.
     func prepare(
-        _ request: HTTPRequest, _ method: HTTPMethod, isBare: Bool, to origin: HTTPOrigin, body: HTTPBody?,
+        _ request: HTTPRequest, _ method: HTTPMethod, isBare: Bool, body: HTTPBody?,
         reusing memory: consuming [UInt8] = []
     ) throws(StreamError) -> Head {
         let length = body.flatMap { $0.length ?? RequestPreparation.statedLength(request.fields) }
@@ -61,13 +61,13 @@ struct RequestPreparation {
             try plain(request).serializeOpenHead(into: &head.bytes)
         }
         // Usually the line follows the request line, together with the stream's own lines.
-        let endsWithHost = isBare && host == nil && body == nil
-        if !endsWithHost { insertHost(of: origin, into: &head.bytes) }
+        let endsWithHost = isBare && body == nil
+        if !endsWithHost { insertHost(into: &head.bytes) }
         if let body, let contentType = body.contentType, !request.fields.contains(.contentType) {
             head.bytes += Array("Content-Type: \(contentType)\r\n".utf8)
         }
-        head.bytes.appendLines(upTo: 256 + RequestPreparation.hostLength(of: origin)) { lines in
-            if endsWithHost { RequestPreparation.writeHost(of: origin, to: &lines) }
+        head.bytes.appendLines(upTo: 256 + host.utf8.count) { lines in
+            if endsWithHost { writeHost(to: &lines) }
             if !hasUserAgent {
                 lines.write("User-Agent: ")
                 lines.write(RequestPreparation.userAgent)
@@ -91,32 +91,23 @@ struct RequestPreparation {
     }
 
     /// Inserts `Host` directly after the request line, as RFC 9112 §3.2 recommends.
-    private func insertHost(of origin: HTTPOrigin, into head: inout [UInt8]) {
+    private func insertHost(into head: inout [UInt8]) {
         var fields: [UInt8] = []
         if let lineEnd = head.firstIndex(of: 10) {
             fields = Array(head[(lineEnd + 1)...])
             head.removeLast(fields.count)
         }
-        if let host {
-            head += Array("Host: \(host)\r\n".utf8)
-        } else {
-            head.appendLines(upTo: RequestPreparation.hostLength(of: origin)) { lines in
-                RequestPreparation.writeHost(of: origin, to: &lines)
-            }
-        }
+        head.appendLines(upTo: 8 + host.utf8.count) { writeHost(to: &$0) }
         if !fields.isEmpty { head += fields }
     }
 
     @inline(__always)
-    private static func writeHost(of origin: HTTPOrigin, to lines: inout LineWriter) {
-        var field = origin.hostField
+    private func writeHost(to lines: inout LineWriter) {
+        var host = host
         lines.write("Host: ")
-        field.withUTF8 { lines.write(UnsafeRawBufferPointer($0)) }
+        host.withUTF8 { lines.write(UnsafeRawBufferPointer($0)) }
         lines.write("\r\n")
     }
-
-    /// The most bytes of a `Host` line.
-    private static func hostLength(of origin: HTTPOrigin) -> Int { origin.hostField.utf8.count + 32 }
 
     private func writeFraming(of method: HTTPMethod, hasBody: Bool, _ length: Int64?, to lines: inout LineWriter) {
         if hasBody {

@@ -14,10 +14,10 @@ import Testing
         let url = try #require(URL(string: url))
         var request = try HTTPRequest(method: method, url: url, version: version)
         for (name, value) in fields { try request.fields.append(value, for: name) }
-        let preparation = RequestPreparation(
-            keepsConnection: keeps, decodesContent: decodes, host: host, keepsEmptyUserAgent: keepsEmptyUserAgent)
-        return try preparation.prepare(
-            request, method, isBare: request.fields.isEmpty, to: HTTPOrigin(url), body: body)
+        let preparation = try RequestPreparation(
+            keepsConnection: keeps, decodesContent: decodes, host: host ?? HTTPOrigin(url).hostField,
+            keepsEmptyUserAgent: keepsEmptyUserAgent)
+        return try preparation.prepare(request, method, isBare: request.fields.isEmpty, body: body)
     }
 
     private func text(_ head: RequestPreparation.Head) -> String { String(decoding: head.bytes, as: UTF8.self) }
