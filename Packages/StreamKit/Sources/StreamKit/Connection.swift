@@ -95,6 +95,8 @@ final class Connection: Sendable {
     private let drains = Atomic<Bool>(false)
     /// Set with ``slot``: see ``hasSocket``.
     private let socketFlag = Atomic<Bool>(false)
+    /// Whether calls wait at ``point`` whatever the engine is.
+    private let waitsAtPoint: Bool
     private let connectionKind: ConnectionKind
     /// True for a connection that carries another stream's bytes to a proxy.
     private let leadsToProxy: Bool
@@ -105,10 +107,11 @@ final class Connection: Sendable {
     init(
         _ kind: ConnectionKind, point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil,
         _ properties: StreamProperties = StreamProperties(), toProxy leadsToProxy: Bool = false,
-        opener: consuming Opener
+        waitsAtPoint: Bool = false, opener: consuming Opener
     ) {
         connectionKind = kind
         self.leadsToProxy = leadsToProxy
+        self.waitsAtPoint = waitsAtPoint
         self.point = point
         self.endpoint = endpoint
         if !properties.isEmpty, let refusal = kind.kind(over: nil).refusal(of: properties) {
@@ -141,6 +144,11 @@ final class Connection: Sendable {
     @inline(__always)
     func isOpen(_ half: StreamHalf) -> Bool {
         half == .reader ? reader.isOpen : writer.isOpen
+    }
+
+    /// Whether a half is open, and no other connection has closed it: after `StreamPair(afterTLSOf:)`, two share the point.
+    func isUsable(_ half: StreamHalf) -> Bool {
+        isOpen(half) && !point.isClosed(half)
     }
 
     /// The status, disregarding transfers in progress.
@@ -203,12 +211,12 @@ extension Connection {
     }
 
     /// The work that the first half to open starts.
-    private struct PendingOpen {
+    private struct PendingOpen: ~Copyable {
         let opener: Opener
         let hasProperties: Bool
     }
 
-    private func start(_ pending: PendingOpen) throws(StreamError) {
+    private func start(_ pending: consuming PendingOpen) throws(StreamError) {
         do throws(StreamError) {
             switch try begin(pending) {
             case .opened(let engine):
@@ -228,7 +236,7 @@ extension Connection {
         }
     }
 
-    private func begin(_ pending: PendingOpen) throws(StreamError) -> Start {
+    private func begin(_ pending: borrowing PendingOpen) throws(StreamError) -> Start {
         switch pending.opener {
         case .work(let begin): return try begin(self)
         case .transport(let transport, let half):
@@ -440,7 +448,7 @@ extension Connection {
     /// The point to wait at now; nil if the state has just changed and the caller should try again.
     @inline(__always)
     func pointToWait(_ half: StreamHalf) -> WaitPoint? {
-        if isOpen(half) { return hasSocket ? point : engine?.waitPoint }
+        if isOpen(half) { return hasSocket || waitsAtPoint ? point : engine?.waitPoint }
         return withDetails { $0.opening }
     }
 
@@ -564,7 +572,7 @@ extension Connection {
             point = WaitPoint(loop: transport.loop)
         }
         self.init(
-            kind, point: point, only: half,
+            kind, point: point, only: half, waitsAtPoint: transport.ownsWaitPoint,
             opener: .transport(transport, waitingAt: half ?? .reader))
     }
 }

@@ -104,8 +104,7 @@ public struct StreamPair: Sendable {
 
     /// Whether both halves are open, and neither has reached its end.
     public var isOpen: Bool {
-        input.connection.isOpen(.reader) && output.connection.isOpen(.writer)
-            && !input.connection.point.isClosed(.reader) && !output.connection.point.isClosed(.writer)
+        input.connection.isUsable(.reader) && output.connection.isUsable(.writer)
     }
 
     /// Closes both halves.

@@ -95,10 +95,10 @@ enum HTTPGrammar {
         var i = 0
         if count >= 8 {
             while i &+ 8 <= count {
-                guard lowercased(eightBytesAt: a + i) == lowercased(eightBytesAt: b + i) else { return false }
+                guard areEqual(eightBytesAt: a + i, b + i) else { return false }
                 i &+= 8
             }
-            return lowercased(eightBytesAt: a + (count &- 8)) == lowercased(eightBytesAt: b + (count &- 8))
+            return areEqual(eightBytesAt: a + (count &- 8), b + (count &- 8))
         }
         while i < count,
             lowercased(a.load(fromByteOffset: i, as: UInt8.self))
@@ -109,10 +109,16 @@ enum HTTPGrammar {
         return i == count
     }
 
-    /// Loads eight bytes and converts them to lower case by setting bit 0x20 in the bytes from `A` to `Z`.
+    /// Compares eight bytes. Most have the same case.
     @inline(__always)
-    private static func lowercased(eightBytesAt pointer: UnsafeRawPointer) -> UInt64 {
-        let bytes = pointer.loadUnaligned(as: UInt64.self)
+    private static func areEqual(eightBytesAt a: UnsafeRawPointer, _ b: UnsafeRawPointer) -> Bool {
+        let (left, right) = (a.loadUnaligned(as: UInt64.self), b.loadUnaligned(as: UInt64.self))
+        return left == right || lowercased(left) == lowercased(right)
+    }
+
+    /// Converts eight bytes to lower case by setting bit 0x20 in the bytes from `A` to `Z`.
+    @inline(__always)
+    private static func lowercased(_ bytes: UInt64) -> UInt64 {
         let low = bytes & 0x7f7f_7f7f_7f7f_7f7f
         let isAtLeastA = low &+ 0x3f3f_3f3f_3f3f_3f3f
         let isBeyondZ = low &+ 0x2525_2525_2525_2525

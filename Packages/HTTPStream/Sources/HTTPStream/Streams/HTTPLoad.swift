@@ -41,14 +41,28 @@ struct HTTPLoad: ~Copyable, Sendable {
     let loop: EventLoop
     /// The current request and its history.
     private(set) var fetch: Fetch
-    /// Whether the request needs a new connection, because the idle one was dead.
-    private var mustBeNew = false
     /// State of the proxies. Nil for a load without proxies.
     private(set) var proxies: ProxyProgress?
-
-    private var phase = Phase.idle
     /// The wait in which the last step ended; nil if it did not end in a wait.
     var block: Block?
+
+    // One byte each, side by side: an exchange has to fit the allocator's cache, see LoadWaitingTests.
+
+    private var phase = Phase.idle
+    /// Whether the request needs a new connection, because the idle one was dead.
+    private var mustBeNew = false
+    /// Whether the connection must be closed although the messages permit another request.
+    private var mustClose = false
+    private var isHeadUsual = false
+    /// Whether at least one byte of the response has arrived.
+    private var hasReceived = false
+    /// Whether the request was sent just now, so its response cannot have arrived. A caller that blocks need not try a read first.
+    var hasJustSent = false
+    /// Whether sending the current request had to wait for the connection.
+    private var hasBlockedSending = false
+    /// Whether a thread waits for the connection's input; see ``lendConnection()``.
+    var isConnectionLent = false
+
     /// Actions to perform once the load's lock has been released; see ``HTTPExchange``.
     var deferred = DeferredActions()
     private(set) var clock = LoadClock()
@@ -59,22 +73,10 @@ struct HTTPLoad: ~Copyable, Sendable {
     private var exchange = ExchangeMachine(.client)
     /// The head of the request as sent; empty for the usual one, which is prepared again for ``finalRequest``.
     private var sentHead: [UInt8] = []
-    private var isHeadUsual = false
     private var lastTLS: LastTLS?
-
-    /// Whether at least one byte of the response has arrived.
-    private var hasReceived = false
-    /// Whether the request was sent just now, so its response cannot have arrived. A caller that blocks need not try a read first.
-    var hasJustSent = false
-    /// Whether sending the current request had to wait for the connection.
-    private var hasBlockedSending = false
     /// The number of body pieces sent since the last wait.
     private var piecesInTurn = 0
-    /// Whether a thread waits for the connection's input; see ``lendConnection()``.
-    var isConnectionLent = false
     private(set) var response: HTTPResponse?
-    /// Whether the connection must be closed although the messages permit another request.
-    private var mustClose = false
     private(set) var interim: [HTTPResponse] = []
     private var responseBody = ResponseBody()
 
