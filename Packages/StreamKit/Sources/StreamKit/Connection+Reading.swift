@@ -64,18 +64,6 @@ extension Connection {
         }
     }
 
-    /// The result of one step of an async read: done, or wait and continue. The steps are functions that do not
-    /// suspend, so that their variables do not add to the memory of a suspended task.
-    enum ReadStep {
-        case done(Int)
-        case wait(WaitPoint, Interest, until: Moment?)
-
-        /// The number of bytes read, once done.
-        var count: Int {
-            if case .done(let count) = self { count } else { 0 }
-        }
-    }
-
     @inline(never)
     func beginRead(into buffer: inout MutableRawSpan) throws(StreamError) -> ReadStep {
         if buffer.byteCount == 0 { return .done(0) }

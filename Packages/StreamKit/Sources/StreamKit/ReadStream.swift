@@ -284,8 +284,10 @@ extension ReadStream {
     }
 
     /// Reads 1…n bytes into the front of an array, which keeps its length. Returns 0 only at the end.
+    @inlinable
+    @inline(__always)
     public nonisolated(nonsending) func read(into buffer: inout [UInt8]) async throws(StreamError) -> Int {
-        // Repeats the form above instead of calling it: each additional async call adds memory to a suspended task.
+        // Repeats the form above instead of calling it, and is inlined: each async call adds memory to a suspended task.
         var step = try beginRead(into: &buffer)
         while case .wait(let point, let interest, let deadline) = step {
             let wake = await point.readerWait(for: interest, until: deadline)
@@ -294,17 +296,19 @@ extension ReadStream {
         return step.count
     }
 
+    @usableFromInline
     @inline(never)
-    private func beginRead(into buffer: inout [UInt8]) throws(StreamError) -> Connection.ReadStep {
+    func beginRead(into buffer: inout [UInt8]) throws(StreamError) -> ReadStep {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
         return try connection.beginRead(into: &bytes)
     }
 
+    @usableFromInline
     @inline(never)
-    private func continueRead(
+    func continueRead(
         after wake: Wake, until deadline: Moment?, into buffer: inout [UInt8]
-    ) throws(StreamError) -> Connection.ReadStep {
+    ) throws(StreamError) -> ReadStep {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
         return try connection.continueRead(after: wake, until: deadline, into: &bytes)
@@ -425,6 +429,19 @@ extension ReadStream {
             if all.count + count > limit { throw .moreThan(limit) }
             all.append(contentsOf: buffer[..<count])
         }
+    }
+}
+
+/// The result of one step of an async read: done, or wait and continue. The steps are functions that do not suspend, so that
+/// their variables do not add to the memory of a suspended task.
+@usableFromInline
+enum ReadStep {
+    case done(Int)
+    case wait(WaitPoint, Interest, until: Moment?)
+
+    /// The number of bytes read, once done.
+    @inlinable var count: Int {
+        if case .done(let count) = self { count } else { 0 }
     }
 }
 

@@ -179,8 +179,7 @@ struct PlainAuthority {
             number = UInt16(value)
         }
         port = number
-        text =
-            number == nil ? host : String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<position]), as: UTF8.self)
+        text = number == nil ? host : String(decoding: bytes[start..<position], as: UTF8.self)
         if position < bytes.count, !PlainAuthority.isEnd(bytes[position]) { return nil }
     }
 
