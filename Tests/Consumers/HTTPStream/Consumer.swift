@@ -31,7 +31,7 @@ import HTTPStream
     static func logIn(to url: URL) async throws {
         var configuration = HTTPSession.Configuration()
         configuration.prompt = { _ in AuthenticationPrompt.Answer(user: "joe", password: "secret") }
-        print("logged in: \(try await HTTPSession(configuration).get(url).bytes.count) bytes")
+        print("logged in: \(try await HTTPSession(configuration).get(url).body.count) bytes")
         let stream = try ReadStream(httpURL: url)
         try stream.open()
         guard let authentication = HTTPAuthentication(response: try await stream.response()) else { return }

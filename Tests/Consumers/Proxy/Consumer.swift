@@ -18,7 +18,7 @@ import HTTPStream
         let session = HTTPSession()
         let head = try await session.load(HTTPRequest(method: .head, url: address))
         let page = try await session.load(HTTPRequest(method: .post, url: address))  // on the same connection
-        print("\(head.status), \(page.status): \(page.bytes.count) bytes by \(page.fields["Via"] ?? "no proxy")")
+        print("\(head.status), \(page.status): \(page.body.count) bytes by \(page.fields["Via"] ?? "no proxy")")
     }
 
     typealias End = (streams: StreamPair, pending: PendingRequests)

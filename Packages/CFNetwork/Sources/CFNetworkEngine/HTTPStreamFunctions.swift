@@ -13,10 +13,12 @@ private func makeStream(
 ) -> Unmanaged<CFReadStream> {
     let source: HTTPMessageState = state(of: message)
     guard let request = source.requestToSend else { return nullable(nil) }
-    let upload = body.map { body in
-        let length = request.fields[.contentLength].flatMap { UInt64($0) }.flatMap { Int64(exactly: $0) }
-        return HTTPBody.stream(once: ReadStream(transport: StreamedBody(body)), length: length)
-    }
+    // An empty body that was set is announced with its length, for any method.
+    let upload =
+        body.map { body in
+            let length = request.fields[.contentLength].flatMap { UInt64($0) }.flatMap { Int64(exactly: $0) }
+            return HTTPBody.stream(once: ReadStream(transport: StreamedBody(body)), length: length)
+        } ?? source.message.body.map { HTTPBody.bytes($0) }
     let load = HTTPLoad(request, source.credentials)
     let state = ReadStreamState(ReadStream(request: request, body: upload), keys: .http, load: load)
     // A CFHTTPMessage is sent as it is; in Swift, an empty value omits the field.

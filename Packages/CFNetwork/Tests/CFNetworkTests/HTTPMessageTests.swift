@@ -35,6 +35,17 @@ struct HTTPMessageTests {
         #expect(CFHTTPMessageCopyRequestURL(message)?.takeRetainedValue() === url)
     }
 
+    /// The body of a message: NULL without one, and no bytes for an empty one.
+    @Test func missingAndEmptyBodies() {
+        for message in [request(), response("HTTP/1.1 200 OK\r\nContent-Length: 0")] {
+            #expect(CFHTTPMessageCopyBody(message) == nil)
+            CFHTTPMessageSetBody(message, Data() as CFData)
+            #expect(CFHTTPMessageCopyBody(message)?.takeRetainedValue() as Data? == Data())
+            let copy = CFHTTPMessageCreateCopy(nil, message).takeRetainedValue()
+            #expect(CFHTTPMessageCopyBody(copy)?.takeRetainedValue() as Data? == Data())
+        }
+    }
+
     @Test func textOutsideASCII() {
         let message = request()
         let half = NSString(characters: [0x61, 0xD800, 0x62], length: 3)

@@ -33,12 +33,14 @@ public struct AnyHTTPMessage: Sendable {
     public init(_ request: HTTPRequest) {
         isRequest = true
         content = .request(request)
+        hasBody = !request.body.isEmpty
     }
 
     /// Creates a message from a response. Replaces `CFHTTPMessageCreateResponse`.
     public init(_ response: HTTPResponse) {
         isRequest = false
         content = .response(response)
+        hasBody = !response.body.isEmpty
     }
 
     /// Creates an empty message, to be filled with ``append(_:)``.
@@ -58,6 +60,8 @@ public struct AnyHTTPMessage: Sendable {
     }
 
     private var bodyLimit = Int64.max
+    /// Whether the message, whose head is known, has a body, which may be empty.
+    private var hasBody = false
     /// A body that was set before the head was complete.
     private var earlyBody: [UInt8]?
 
@@ -115,22 +119,30 @@ public struct AnyHTTPMessage: Sendable {
         if case .response(let response) = content { response } else { nil }
     }
 
-    /// The body, or nil if the message has none.
+    /// The body, or nil if the message has none: no byte has followed the head, and none was set. An empty body can be set.
     ///
     /// Setting the body changes no field, not even `Content-Length`. A body that is set while the head is incomplete is
     /// kept, and bytes that are received after the head are appended to it.
     ///
     /// Replaces `CFHTTPMessageSetBody` and `CFHTTPMessageCopyBody`.
     public var body: [UInt8]? {
-        get { request?.body ?? response?.body ?? earlyBody }
+        get {
+            switch content {
+            case .request(let request): hasBody ? request.body : nil
+            case .response(let response): hasBody ? response.body : nil
+            case .parsing, .failed: earlyBody
+            }
+        }
         set {
             switch content {
             case .request(var request):
-                request.body = newValue
+                request.body = newValue ?? []
                 content = .request(request)
+                hasBody = newValue != nil
             case .response(var response):
-                response.body = newValue
+                response.body = newValue ?? []
                 content = .response(response)
+                hasBody = newValue != nil
             case .parsing, .failed: earlyBody = newValue
             }
         }
@@ -202,8 +214,8 @@ public struct AnyHTTPMessage: Sendable {
 
     private var bodyCount: Int {
         switch content {
-        case .request(let request): request.body?.count ?? 0
-        case .response(let response): response.body?.count ?? 0
+        case .request(let request): request.body.count
+        case .response(let response): response.body.count
         case .parsing, .failed: 0
         }
     }

@@ -1,24 +1,16 @@
 public import FoundationEssentials
 
 extension HTTPResponse {
-    /// The body, empty if there is none. To distinguish the two, use ``body``.
-    ///
-    /// ```swift
-    /// let page = try await session.get(url)
-    /// print(page.bytes.count)
-    /// ```
-    public var bytes: [UInt8] { body ?? [] }
-
     /// The body as text, in the charset of `Content-Type`; UTF-8 without one.
     ///
-    /// UTF-8, US-ASCII, ISO 8859-1 and UTF-16 are supported. Nil without a body, for another charset, and for bytes that are
-    /// invalid in the charset.
+    /// UTF-8, US-ASCII, ISO 8859-1 and UTF-16 are supported. Nil for another charset, and for bytes that are invalid in the
+    /// charset.
     ///
     /// ```swift
     /// let page = try await session.get(url)
     /// print(page.text ?? "no text")
     /// ```
-    public var text: String? { body.flatMap { HTTPCharset.text($0, fields[.contentType]) } }
+    public var text: String? { HTTPCharset.text(body, fields[.contentType]) }
 
     /// Decodes the body as JSON (RFC 8259), regardless of `Content-Type`.
     ///
@@ -29,31 +21,28 @@ extension HTTPResponse {
     /// - Parameters:
     ///   - type: The type of the value.
     ///   - decoder: The decoder.
-    /// - Throws: `DecodingError`; a response without a body is decoded like an empty one.
+    /// - Throws: `DecodingError`, also for an empty body.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, with decoder: JSONDecoder = JSONDecoder()
     ) throws -> Value {
-        try decoder.decode(type, from: Data(body ?? []))
+        try decoder.decode(type, from: Data(body))
     }
 }
 
 extension HTTPRequest {
-    /// The body, empty if there is none. See ``HTTPResponse/bytes``.
-    public var bytes: [UInt8] { body ?? [] }
-
     /// The body as text, in the charset of `Content-Type`; UTF-8 without one. See ``HTTPResponse/text``.
-    public var text: String? { body.flatMap { HTTPCharset.text($0, fields[.contentType]) } }
+    public var text: String? { HTTPCharset.text(body, fields[.contentType]) }
 
     /// Decodes the body as JSON. See ``HTTPResponse/decode(_:with:)``.
     ///
     /// - Parameters:
     ///   - type: The type of the value.
     ///   - decoder: The decoder.
-    /// - Throws: `DecodingError`; a request without a body is decoded like an empty one.
+    /// - Throws: `DecodingError`, also for an empty body.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, with decoder: JSONDecoder = JSONDecoder()
     ) throws -> Value {
-        try decoder.decode(type, from: Data(body ?? []))
+        try decoder.decode(type, from: Data(body))
     }
 
     /// Sets the body to a value in JSON, and `Content-Type` to `application/json`.

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// A request: method, target, version, fields and an optional body.
+/// A request: method, target, version, fields and a body.
 ///
 /// A request is a value; copies are independent. It contains only what was set or received. The fields that a server needs,
 /// such as `Host` and `Content-Length`, are set by the caller or by the stream that sends the request.
@@ -15,11 +15,15 @@ public import FoundationEssentials
 ///
 /// Replaces `CFHTTPMessageCreateRequest`. For received bytes, see ``MessageParser`` and ``AnyHTTPMessage``.
 public struct HTTPRequest: Hashable, Sendable {
-    /// The body in wire format, or nil if none was set. Setting the body changes no field.
+    /// The body in wire format; empty if there is none. Setting the body changes no field.
+    ///
+    /// A stream or session that sends the request adds the `Content-Length`, which is 0 for `POST`, `PUT` and `PATCH` with an empty
+    /// body; other methods then have no such field (RFC 9110 §8.6).
     ///
     /// Replaces `CFHTTPMessageSetBody` and `CFHTTPMessageCopyBody`.
-    public var body: [UInt8]? {
+    public var body: [UInt8] {
         get { head.body }
+        _modify { yield &head.body }
         set { head.body = newValue }
     }
 
@@ -126,7 +130,7 @@ public struct HTTPRequest: Hashable, Sendable {
     /// Replaces `CFHTTPMessageCopySerializedMessage`.
     public func serialized() -> [UInt8] {
         var output: [UInt8] = []
-        output.reserveCapacity(head.byteCount + (body?.count ?? 0))
+        output.reserveCapacity(head.byteCount + head.body.count)
         serialize(into: &output)
         return output
     }
@@ -134,7 +138,7 @@ public struct HTTPRequest: Hashable, Sendable {
     /// Appends the head and body. See ``serialized()``.
     public func serialize(into output: inout [UInt8]) {
         head.write(to: &output)
-        if let body = head.body { output += body }
+        output += head.body
     }
 
     /// Appends the head, including the empty line that ends it. Does not allocate if `output` has sufficient capacity.

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// A response: version, status, reason phrase, fields and an optional body.
+/// A response: version, status, reason phrase, fields and a body.
 ///
 /// A response is a value; copies are independent. It contains only what was set or received.
 ///
@@ -13,11 +13,14 @@ public import FoundationEssentials
 ///
 /// Replaces `CFHTTPMessageCreateResponse`. For received bytes, see ``MessageParser`` and ``AnyHTTPMessage``.
 public struct HTTPResponse: Hashable, Sendable {
-    /// The body in wire format, or nil if none was set. Setting the body changes no field.
+    /// The body in wire format; empty if there is none. Setting the body changes no field.
+    ///
+    /// A message of HTTP does not tell an empty body from none. ``AnyHTTPMessage/body`` does, as CFNetwork does.
     ///
     /// Replaces `CFHTTPMessageSetBody` and `CFHTTPMessageCopyBody`.
-    public var body: [UInt8]? {
+    public var body: [UInt8] {
         get { head.body }
+        _modify { yield &head.body }
         set { head.body = newValue }
     }
 
@@ -117,7 +120,7 @@ public struct HTTPResponse: Hashable, Sendable {
     /// Replaces `CFHTTPMessageCopySerializedMessage`.
     public func serialized() -> [UInt8] {
         var output: [UInt8] = []
-        output.reserveCapacity(head.byteCount + (body?.count ?? 0))
+        output.reserveCapacity(head.byteCount + head.body.count)
         serialize(into: &output)
         return output
     }
@@ -125,7 +128,7 @@ public struct HTTPResponse: Hashable, Sendable {
     /// Appends the head and body. See ``serialized()``.
     public func serialize(into output: inout [UInt8]) {
         head.write(to: &output)
-        if let body = head.body { output += body }
+        output += head.body
     }
 
     /// Appends the head, including the empty line that ends it. Does not allocate if `output` has sufficient capacity.

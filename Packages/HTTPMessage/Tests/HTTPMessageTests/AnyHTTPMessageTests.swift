@@ -125,6 +125,24 @@ import Testing
         #expect(message.request?.body == message.body)
     }
 
+    /// CFHTTPMessageCopyBody returns NULL for a message without a body, and no bytes for an empty one.
+    // Parity: HM-010
+    @Test(arguments: ["GET / HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"])
+    func tellsAnEmptyBodyFromNone(_ head: String) throws {
+        var message = AnyHTTPMessage(emptyRequest: head.hasPrefix("GET"))
+        try message.append(Array(head.utf8))
+        #expect(message.body == nil)
+        message.body = []
+        #expect(message.body == [])
+        message.body = nil
+        #expect(message.body == nil)
+        message.body = [1]
+        let other = message
+        message.body = nil
+        #expect(message.body == nil && other.body == [1])
+        #expect(message.request?.body != [1] && message.response?.body != [1])
+    }
+
     @Test func anEarlyBodyCountsTowardsTheLimit() throws {
         var limits = HTTPLimits.default
         limits.bodyLength = 3

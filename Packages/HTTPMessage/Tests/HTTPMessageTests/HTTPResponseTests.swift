@@ -47,8 +47,29 @@ import Testing
         var other = copy
         other.body = [2]
         try other.fields.set("x", for: .location)
-        #expect(original.body == nil && copy.body == [1] && other.body == [2])
+        #expect(original.body == [] && copy.body == [1] && other.body == [2])
         #expect(original != copy && copy != other && copy.fields.isEmpty && copy.statusLine == other.statusLine)
+    }
+
+    @Test func messagesWithAnEmptyBodyAreEqualToThoseWithout() throws {
+        let original = try HTTPResponse(status: .ok)
+        var emptied = original
+        emptied.body = [1]
+        emptied.body = []
+        #expect(emptied == original && emptied.hashValue == original.hashValue)
+        #expect(emptied.serialized() == original.serialized())
+    }
+
+    /// If each piece copied the body, the address of its bytes would change each time.
+    @Test func aBodyGrowsInPlace() throws {
+        var response = try HTTPResponse(status: .ok)
+        var addresses: [UnsafeRawPointer?] = []
+        for piece in 0..<1000 {
+            response.body.append(UInt8(truncatingIfNeeded: piece))
+            addresses.append(response.body.withUnsafeBytes { $0.baseAddress })
+        }
+        #expect(response.body.count == 1000)
+        #expect(zip(addresses, addresses.dropFirst()).count { $0 != $1 } < 50)
     }
 
     @Test func aParsedResponseKeepsItsStatusLineWithABodyAndOtherFields() throws {

@@ -170,8 +170,8 @@ public final class TestServer: Sendable {
         switch action {
         case .respond(let response)?: try await exchange.respond(response)
         case .cutOff(var response, let count)?:
-            let body = response.body ?? []
-            response.body = nil
+            let body = response.body
+            response.body = []
             try await exchange.begin(response, length: Int64(body.count))
             try await exchange.write(Array(body.prefix(count)))
             pair.close()

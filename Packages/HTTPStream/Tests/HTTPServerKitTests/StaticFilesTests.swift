@@ -119,7 +119,7 @@ import Testing
         let date = try #require(response.fields[.lastModified])
         let unchanged = try await load("/digits.txt", .get, ["If-None-Match": tag])
         #expect(
-            unchanged.status == .notModified && unchanged.fields[.entityTag] == tag && unchanged.body?.isEmpty != false)
+            unchanged.status == .notModified && unchanged.fields[.entityTag] == tag && unchanged.body.isEmpty)
         #expect(try await load("/digits.txt", .get, ["If-Modified-Since": date]).status == .notModified)
         #expect(try await load("/digits.txt", .get, ["If-Match": "\"other\""]).status == .preconditionFailed)
         #expect(try await load("/digits.txt", .get, ["If-Range": tag, "Range": "bytes=1-2"]).text == "12")
@@ -140,7 +140,7 @@ import Testing
         // Two parts of a short file are longer than the file.
         #expect(try await load("/digits.txt", .get, ["Range": "bytes=0-0,9-9"]).status == .ok)
         let two = try await load("/long.txt", .get, ["Range": "bytes=0-1,9998-"])
-        #expect(two.status == .partialContent && two.fields[.contentLength] == "\(two.body?.count ?? 0)")
+        #expect(two.status == .partialContent && two.fields[.contentLength] == "\(two.body.count)")
         #expect(two.fields[.contentType]?.hasPrefix("multipart/byteranges; boundary=") == true)
         #expect(two.text?.contains("Content-Range: bytes 9998-9999/10000\r\n\r\n89\r\n--") == true)
     }
@@ -157,7 +157,7 @@ import Testing
         let coded = try await load("/long.txt", .get, ["Accept-Encoding": "gzip"], compressed: true)
         #expect(coded.fields[.contentEncoding] == "gzip" && coded.fields[.entityTag] == "W/\(tag)")
         #expect(coded.fields[.vary] == "Accept-Encoding" && coded.fields[.contentLength] == nil)
-        #expect(try #require(coded.body).count < 1000)
+        #expect(coded.body.count < 1000)
         let range = try await load(
             "/long.txt", .get, ["Accept-Encoding": "gzip", "Range": "bytes=0-1"], compressed: true)
         #expect(range.text == "01" && range.fields[.contentEncoding] == nil && range.fields[.vary] == "Accept-Encoding")

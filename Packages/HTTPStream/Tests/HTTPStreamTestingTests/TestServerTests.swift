@@ -39,7 +39,7 @@ import Testing
         var request = try HTTPRequest(method: .put, url: url)
         request.body = up
         #expect(try await session.load(request).body == down)
-        request.body = nil
+        request.body = []
         let stream = HTTPBody.stream(length: nil) { ReadStream(bytes: up) }
         #expect(try await session.load(request, body: stream).body == down)
         #expect(server.requests.map(\.message.body) == [up, up])

@@ -20,7 +20,7 @@ struct SessionLogin {
             let request = try HTTPRequest(method: body == nil ? .get : .post, url: other ?? url)
             do throws(StreamError) {
                 let response = try await session.load(request, body: body.map { .bytes($0) })
-                let text = String(decoding: response.body ?? [], as: UTF8.self)
+                let text = String(decoding: response.body, as: UTF8.self)
                 print("\(response.status.code) \(text.trimmingCharacters(in: .whitespacesAndNewlines))")
             } catch {
                 guard let cause = error.underlying as? HTTPAuthError else { throw error }

@@ -126,7 +126,7 @@ import Testing
         for (path, expected) in [("/cookies", ""), ("/request", "a=1; b=2")] {
             let url = try #require(URL(string: nginx.url(.plain, path)))
             let response = try await session.get(url)
-            let text = String(decoding: response.body ?? [], as: UTF8.self)
+            let text = String(decoding: response.body, as: UTF8.self)
             #expect(response.status == .ok && (expected.isEmpty || text.contains("cookie=\(expected)\n")), "\(text)")
         }
         #expect(session.cookies?.all.map(\.isHTTPOnly) == [false, true])

@@ -60,7 +60,7 @@ struct EndpointTests {
             Dictionary(uniqueKeysWithValues: origins.map { ($0, .host("127.0.0.1", port: UInt16(port))) }))
         let session = HTTPSession(configuration)
         let response = try await session.get(#require(URL(string: "http://a.example/chain")))
-        #expect(response.status == .ok && String(decoding: response.body ?? [], as: UTF8.self) == "hello\n")
+        #expect(response.status == .ok && String(decoding: response.body, as: UTF8.self) == "hello\n")
         // A second load uses the first one's connection.
         _ = try await session.get(#require(URL(string: "http://a.example/hello")))
         await #expect(throws: StreamError.self) {

@@ -178,7 +178,7 @@ import Testing
             #expect(refused.response?.fields[.proxyAuthenticate] == "Basic realm=\"peers\"")
             // The refusal of the tunnel has a body, which is not the origin's.
             #expect(refused.body.isEmpty == (listener == .tls))
-            #expect(refused.stream[.httpProxyResponse]?.body?.isEmpty == (listener == .tls ? false : nil))
+            #expect(refused.stream[.httpProxyResponse]?.body.isEmpty == (listener == .tls ? false : nil))
             let server = ProxyServer(.http, host: "127.0.0.1", port: port, user: "alice", password: "open sesame")
             let known = try await get(nginx.url(listener, "/request")) {
                 try $0.set(.proxies, to: [ProxyRoute(try server.hop())])
@@ -223,7 +223,7 @@ import Testing
             #expect(loaded.error?.description.contains("\(status)") == true)
             let refusal = try #require(loaded.error?.underlying as? HTTPProxyRefusal)
             #expect(refusal.response.status.code == status)
-            #expect(refusal.response.body?.isEmpty == false)
+            #expect(!refusal.response.body.isEmpty)
             #expect(loaded.stream[.httpProxyResponse] == refusal.response)
             #expect(loaded.response == nil)
             let failed = loaded.stream.report.steps.filter { if case .failed = $0.outcome { true } else { false } }

@@ -217,7 +217,7 @@ import Testing
         let session = HTTPSession(configuration)
         for (path, host) in [("/request", "www.example.org"), ("/to-tls", "localhost:\(nginx.port(.tls))")] {
             let response = try await session.get(#require(URL(string: nginx.url(.plain, path))))
-            #expect(String(decoding: response.body ?? [], as: UTF8.self).contains("host=\(host)\n"))
+            #expect(String(decoding: response.body, as: UTF8.self).contains("host=\(host)\n"))
         }
     }
 

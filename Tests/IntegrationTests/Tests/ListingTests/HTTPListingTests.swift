@@ -79,7 +79,7 @@ struct HTTPListingTests {
             #expect(answers.count == 1, "\(port)")
             if trusts {
                 let response = try #require(answers.first?.response)
-                let body = String(decoding: response.body ?? [], as: UTF8.self)
+                let body = String(decoding: response.body, as: UTF8.self)
                 #expect(response.status == .ok && body.hasSuffix(#"{"test-data-key" : "test-data-value"}"#))
                 #expect(body.contains("CONTENT_TYPE: charset=utf-8\n") && body.contains("HTTP_HOST: localhost"))
             } else {

@@ -21,7 +21,7 @@ final class BrowserPage {
     init(_ browser: Chromium) async throws {
         let new = try HTTPRequest(method: .put, url: URL(string: browser.url("/json/new?about:blank"))!)
         let response = try await HTTPSession().load(new)
-        let facts = try JSONSerialization.jsonObject(with: Data(response.body ?? [])) as? [String: Any]
+        let facts = try JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any]
         guard let id = facts?["id"] as? String, let address = facts?["webSocketDebuggerUrl"] as? String,
             let url = URL(string: address)
         else { throw Failure(description: "no page: \(response.text ?? "")") }

@@ -441,7 +441,7 @@ extension HTTPAuthentication {
             let credential = credential(space)
             let random = try Environment.random(32)
             let input = AuthenticationInput(
-                method: request.method, target: request.target, body: body ?? .bytes(request.body ?? []), space: space,
+                method: request.method, target: request.target, body: body ?? .bytes(request.body), space: space,
                 isNamed: isNamed, channelBinding: binding, time: time, random: random)
             do throws(HTTPAuthError) {
                 return try state.withLock { (state: inout State) throws(HTTPAuthError) -> AuthenticationStep in

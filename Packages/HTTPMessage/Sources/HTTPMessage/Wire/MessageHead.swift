@@ -19,9 +19,9 @@ struct MessageHead {
         @exclusivity(unchecked) var startLine: StartLine
         /// The start line with its line ending. Nil while the start line is in the storage of the fields.
         @exclusivity(unchecked) var startBytes: [UInt8]?
-        @exclusivity(unchecked) var body: [UInt8]?
+        @exclusivity(unchecked) var body: [UInt8]
 
-        init(_ startLine: StartLine, _ startBytes: [UInt8]?, body: [UInt8]?) {
+        init(_ startLine: StartLine, _ startBytes: [UInt8]?, body: [UInt8]) {
             self.startLine = startLine
             self.startBytes = startBytes
             self.body = body
@@ -50,11 +50,12 @@ struct MessageHead {
         @inline(__always) get { own?.startBytes }
     }
 
-    /// The body; nil if none was set.
-    var body: [UInt8]? {
-        get { own?.body }
+    /// The body; empty if there is none.
+    var body: [UInt8] {
+        get { own?.body ?? [] }
+        _modify { yield &uniqueParts().body }
         set {
-            if newValue == nil, own == nil { return }
+            if newValue.isEmpty, own == nil { return }
             uniqueParts().body = newValue
         }
     }

@@ -26,7 +26,7 @@ extension HTTPSession {
         let response = try await load(
             HTTPMessage.HTTPRequest(loading: request), body: body, limit: limit, within: timeout)
         do throws(HTTPMessageError) {
-            return (try HTTPTypes.HTTPResponse(response), response.body ?? [])
+            return (try HTTPTypes.HTTPResponse(response), response.body)
         } catch {
             throw StreamError(error)
         }

@@ -171,7 +171,7 @@ extension HTTPProxyRefusal {
     var loginResponse: HTTPResponse? {
         guard response.status.code == 407 else { return nil }
         var head = response
-        head.body = nil
+        head.body = []
         head.url = nil
         for name in HTTPProxyRefusal.statefulFields { head.fields.remove(name) }
         return head

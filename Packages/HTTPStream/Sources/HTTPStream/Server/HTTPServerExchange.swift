@@ -229,7 +229,7 @@ extension HTTPServerExchange {
     ///
     /// - Throws: as ``respond(_:fields:body:)``.
     public func respond(_ response: HTTPResponse) async throws(StreamError) {
-        try await respond(response, response.body ?? [])
+        try await respond(response, response.body)
     }
 
     private func respond(_ response: HTTPResponse, _ body: [UInt8]) async throws(StreamError) {

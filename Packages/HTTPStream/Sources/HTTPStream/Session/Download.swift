@@ -57,7 +57,7 @@ extension HTTPSession {
         _ request: HTTPRequest, to path: String, resuming: Bool = false, within timeout: Duration? = nil,
         progress: (@Sendable (HTTPProgress) -> Void)? = nil
     ) async throws(StreamError) -> HTTPResponse {
-        guard request.body == nil, !request.fields.contains(.range), !request.fields.contains(.ifRange) else {
+        guard request.body.isEmpty, !request.fields.contains(.range), !request.fields.contains(.ifRange) else {
             throw .notDownloadable
         }
         var options = LoadOptions(timeout: timeout ?? configuration.effectiveTimeout, time: configuration.time)

@@ -9,7 +9,7 @@ public import StreamKit
 /// ```swift
 /// let session = HTTPSession()
 /// let page = try await session.get(URL(string: "https://www.example.org/")!)
-/// print(page.status, page.bytes.count)
+/// print(page.status, page.body.count)
 /// ```
 ///
 /// ``configuration`` has the options of all loads, such as a prompt for credentials:
@@ -140,7 +140,7 @@ public final class HTTPSession: Sendable {
         progress: (@Sendable (HTTPProgress) -> Void)? = nil
     ) async throws(StreamError) -> HTTPResponse {
         let observer = progress.map(ProgressObserver.init)
-        let observed = observer?.observe(body ?? request.body.map { .bytes($0) })
+        let observed = observer?.observe(body ?? request.ownBody)
         #if Metrics || Tracing
         let options = LoadOptions(timeout: timeout ?? configuration.effectiveTimeout, time: configuration.time)
         return try await observing(request, options) { (request, options) throws(StreamError) in

@@ -44,6 +44,9 @@ struct LoadOptions: Sendable {
 
 /// The bytes of a load that have been sent and received so far.
 ///
+/// Each report differs from the one before it, at least in one property: while the response arrives, ``sent`` remains as it is.
+/// A program that acts once all bytes are sent therefore remembers that it has acted.
+///
 /// ```swift
 /// let film = try await session.load(request, body: upload) { progress in
 ///     print("\(progress.sent) of \(progress.toSend ?? 0) bytes sent")
@@ -92,11 +95,13 @@ final class ProgressObserver: Sendable {
         change { $0.received = Int64(count) }
     }
 
+    /// Changes the progress, and reports it if it is another one than before.
     private func change(_ body: (inout HTTPProgress) -> Void) {
-        report(
-            progress.withLock { progress in
-                body(&progress)
-                return progress
-            })
+        let changed: HTTPProgress? = progress.withLock { progress in
+            let old = progress
+            body(&progress)
+            return progress == old ? nil : progress
+        }
+        if let changed { report(changed) }
     }
 }

@@ -48,8 +48,8 @@ struct SessionLoad: ~Copyable {
         guard let url = request.url else { throw .badURL("the request has none.") }
         var plain = try request.withoutLogin(url)
         let origin = try HTTPOrigin(url)
-        let body = body ?? plain.body.map { .bytes($0) }
-        plain.body = nil
+        let body = body ?? plain.ownBody
+        plain.body = []
         self.session = session
         self.options = options
         self.url = plain.url ?? url
@@ -93,7 +93,7 @@ struct SessionLoad: ~Copyable {
                     response: response, request: request, next: hop.request, count: fetch.redirects.count))
         else { return nil }
         if next == hop.request { return hop }
-        guard let url = next.url, next.body == nil else {
+        guard let url = next.url, next.body.isEmpty else {
             throw .badURL("the request that onRedirect has returned has no URL, or a body of its own.")
         }
         hop.origin = try HTTPOrigin(url)

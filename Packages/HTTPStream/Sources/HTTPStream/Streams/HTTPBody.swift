@@ -1,4 +1,5 @@
 internal import EventLoops
+internal import HTTPMessage
 public import StreamKit
 
 /// The body of a request, from memory or from a stream.
@@ -83,6 +84,11 @@ public struct HTTPBody: Sendable {
     var isRepeatable: Bool {
         if case .once = source { false } else { true }
     }
+}
+
+extension HTTPRequest {
+    /// The body of the request as a body to send; nil for an empty one.
+    var ownBody: HTTPBody? { body.isEmpty ? nil : .bytes(body) }
 }
 
 /// Reads a request's body from its stream and frames it, one bounded piece at a time.

@@ -44,7 +44,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
     @exclusivity(unchecked) private var state: State
 
     init(_ request: consuming HTTPRequest, body: consuming HTTPBody?, loop: EventLoop) {
-        if case nil = body, let bytes = request.body { body = .bytes(bytes) }
+        if case nil = body { body = request.ownBody }
         state = State(load: HTTPLoad(consume request, body: consume body, loop: loop))
         super.init(loop: loop, only: .reader)
     }

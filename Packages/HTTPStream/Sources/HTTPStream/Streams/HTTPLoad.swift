@@ -764,7 +764,7 @@ extension HTTPLoad {
         if custom == nil, !isFTP, fetch.isBare { return try usualHead(reusing: idle?.takeHeadMemory() ?? []) }
         let proxy = if let idle { idle.proxy } else { custom?.route.proxy }
         if isFTP, proxy == nil { throw .ftpNeedsProxy }
-        let known: AuthenticationBody = fetch.body == nil ? .bytes(fetch.request.body ?? []) : .unknown
+        let known: AuthenticationBody = fetch.body == nil ? .bytes(fetch.request.body) : .unknown
         let form = try HTTPRoute.form(
             fetch.request, of: url, for: proxy, owner: proxies?.owner, settings.session?.logins, body: known)
         if proxy?.ownLogin != nil { proxies?.signed = fetch.request.fields.contains(.proxyAuthorization) ? nil : form }

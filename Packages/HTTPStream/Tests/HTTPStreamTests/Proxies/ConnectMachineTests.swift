@@ -154,7 +154,7 @@ import Testing
         let (outcome, response) = run(
             try machine(), "HTTP/1.1 403 No\r\n\r\n" + body, splitAt: [], ends: false)
         #expect(outcome == .failed(Self.error(.tunnelConnectionFailure), .request))
-        #expect(response?.body?.count == HTTPProxy.refusalBodyLimit)
+        #expect(response?.body.count == HTTPProxy.refusalBodyLimit)
     }
 
     @Test(

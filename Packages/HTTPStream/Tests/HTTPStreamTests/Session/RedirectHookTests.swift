@@ -106,7 +106,8 @@ import Testing
         let sent = reports.withLock { $0.map(\.sent) }
         #expect(sent.count >= 4 && sent == sent.sorted() && sent.last == Int64(size))
         let all = HTTPProgress(sent: Int64(size), toSend: Int64(size), received: 2, toReceive: 2)
-        #expect(reports.withLock { $0.last } == all)
+        let list = reports.withLock { $0 }
+        #expect(list.last == all && zip(list, list.dropFirst()).allSatisfy { $0 != $1 })
         listener.stop()
         try await running.value
     }

@@ -135,7 +135,7 @@ import Testing
         if let field { try request.fields.set(field.1, for: field.0) }
         do throws(StreamError) {
             let response = try await session.load(request, body: body)
-            return "\(response.status) \(String(decoding: response.body ?? [], as: UTF8.self))"
+            return "\(response.status) \(response.text ?? "")"
         } catch {
             return error == .timedOut ? "timed out" : "failed"
         }

@@ -222,7 +222,7 @@ extension WebSocket {
         _ request: HTTPRequest, configuration: Configuration = Configuration(), session: HTTPSession = HTTPSession(),
         within timeout: Duration? = nil
     ) async throws(WebSocketError) -> WebSocket {
-        guard request.method == .get, request.body == nil else {
+        guard request.method == .get, request.body.isEmpty else {
             throw .invalidArgument("The handshake of a WebSocket is a GET request without a body.")
         }
         let handshake = try WebSocketClientHandshake(
