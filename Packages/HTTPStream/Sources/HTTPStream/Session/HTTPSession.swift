@@ -51,6 +51,8 @@ public final class HTTPSession: Sendable {
     private let known = Locked<[KnownAuthentication]>([])
     /// The forms of the logins so far: none becomes weaker unless the user agrees.
     let memory = AuthenticationMemory()
+    /// The bearer token for its origin.
+    let bearer: BearerMemory?
     /// What may be sent to a proxy before its challenge.
     let proxyRules: ProxyLogins.Rules
     /// Admits one load at a time to handle a challenge, so that several loads with the same challenge cause one prompt.
@@ -65,6 +67,7 @@ public final class HTTPSession: Sendable {
         self.configuration = configuration
         self.loop = loop
         cookies = configuration.cookies.storage(configuration.time)
+        bearer = configuration.bearerTokens.map { BearerMemory($0) }
         proxyRules = ProxyLogins.Rules(configuration.policy(for: .proxy), memory)
         proxySettings = configuration.proxies.settings
         let limit = configuration.maximumConnectionsPerOrigin
@@ -192,6 +195,7 @@ public final class HTTPSession: Sendable {
         }
         dropped.forEach(close)
         memory.forget()
+        bearer?.forget()
     }
 }
 

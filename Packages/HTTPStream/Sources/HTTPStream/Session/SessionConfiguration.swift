@@ -84,6 +84,9 @@ extension HTTPSession {
         /// Asks the user, after URL and stores. If the closure or its answer is nil, the 401 or 407 is the response.
         public var prompt: (@Sendable (AuthenticationPrompt) async -> AuthenticationPrompt.Answer?)?
 
+        /// The tokens of the scheme Bearer for an origin; nil (default) for none.
+        public var bearerTokens: BearerTokens?
+
         /// The maximum number of prompts per load.
         public var promptLimit = 3
 

@@ -27,6 +27,10 @@ struct SessionLoad: ~Copyable {
     /// User name and password of the caller's own URL; not those of a redirect's target. A user entered at a prompt replaces
     /// them.
     private var login: URLLogin?
+    /// Whether a redirect has led to another origin.
+    private var hasLeftOrigin = false
+    /// The bearer token that the last request of this hop was sent with, and the number of tokens that the server has refused.
+    private var bearer: (token: String?, refusals: Int) = (nil, 0)
     /// Claims the logins of this hop that belong to connections.
     private var claim = LoginClaim()
     private var prompts = 0
@@ -77,7 +81,7 @@ struct SessionLoad: ~Copyable {
             }
             guard let hop else { return stream }
             await discard(stream)
-            if hop.origin != origin { login = nil }
+            if hop.origin != origin { (login, hasLeftOrigin) = (nil, true) }
             fetch.follow(hop)
             (url, origin) = (hop.url, hop.origin)
         }
@@ -112,6 +116,7 @@ struct SessionLoad: ~Copyable {
             request.fields.contains(.proxyAuthorization)
             ? [] : session.findProxies(forTunnels: origin.isSecure || options.upgrade != nil, for: claim)
         rounds = [:]
+        bearer = (nil, 0)
         sendsWholeBody = false
         while true {
             let (attempt, failure) = try await sign()
@@ -150,11 +155,13 @@ struct SessionLoad: ~Copyable {
     }
 
     /// Returns the request with the fields of all known logins; or the one that could not be applied.
-    private func sign() async throws(StreamError) -> (SessionAttempt?, SessionAttempt.Failure?) {
+    private mutating func sign() async throws(StreamError) -> (SessionAttempt?, SessionAttempt.Failure?) {
         var request = request
         if let cookies = session.cookies, !cookies.isEmpty {
             try await cookies.add(to: &request, at: url, origin, causedBy: namedHost)
         }
+        bearer.token = try await bearerToken()
+        if let token = bearer.token { request.setBearerToken(token) }
         var attempt = try SessionAttempt(
             request, at: url, body, originEntry, session, options, isNamed: fetch.isAtNamedOrigin)
         do throws(SessionAttempt.Failure) {
@@ -194,6 +201,7 @@ struct SessionLoad: ~Copyable {
             return false
         }
         guard let entry = originEntry else {
+            if isChallenge, let token = bearer.token { return try await !renew(token) }
             if request.fields.contains(.authorization) || !isChallenge { return true }
             return try await !isMet(response, verdict: .otherRealm, nil, attempt)
         }
@@ -206,6 +214,22 @@ struct SessionLoad: ~Copyable {
         }
         try await save(entry)
         return try await !isMet(response, verdict: verdict, entry, attempt)
+    }
+
+    /// The bearer token for the next request of this hop.
+    private func bearerToken() async throws(StreamError) -> String? {
+        guard let memory = session.bearer, originEntry == nil, !hasLeftOrigin,
+            !request.fields.contains(.authorization)
+        else { return nil }
+        return try await memory.token(for: origin, options)
+    }
+
+    /// Returns whether there is another token, after one that the server has refused.
+    private mutating func renew(_ token: String) async throws(StreamError) -> Bool {
+        session.bearer?.refuse(token)
+        bearer.refusals += 1
+        guard bearer.refusals == 1 else { return false }
+        return try await bearerToken() != nil
     }
 
     /// Opens a stream and reports it to ``HTTPSession/Configuration/onRequest``, whether or not it could be opened.

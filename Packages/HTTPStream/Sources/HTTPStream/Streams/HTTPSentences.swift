@@ -227,6 +227,12 @@ extension StreamError {
             Sentence("http.authentication", "Authentication failed: %1.", error.description), underlying: error)
     }
 
+    static func noBearerToken(_ reason: String, underlying: (any Error)? = nil) -> StreamError {
+        http(
+            .authenticationTypeUnsupported,
+            Sentence("http.bearer", "The program supplied no usable bearer token: %1.", reason), underlying: underlying)
+    }
+
     static func timedOut(_ step: String, after limit: Duration?) -> StreamError {
         StreamError(
             domain: .posix, code: StreamError.timedOut.code,

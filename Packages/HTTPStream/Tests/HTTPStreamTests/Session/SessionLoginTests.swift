@@ -47,6 +47,25 @@ import Testing
         #expect(sent == [nil, values[0], nil, values[1], values[0]])
     }
 
+    @Test("a bearer token is renewed after a 401 without a challenge, and not sent to another port") func bearerTokens()
+        async throws
+    {
+        let other = try TurnServer([Self.ok])
+        let server = try TurnServer([
+            "HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\nno",
+            "HTTP/1.1 302 X\r\nLocation: http://127.0.0.1:\(other.port)/\r\nContent-Length: 0\r\n\r\n",
+        ])
+        let url = "http://127.0.0.1:\(server.port)/"
+        let tokens = try BearerTokens(for: #require(URL(string: url))) { $0.map { "\($0)+" } ?? "first" }
+        let session = Self.session { $0.bearerTokens = tokens }
+        #expect(try await Self.load(session, url) == .ok)
+        let sent = server.requests.map { request in
+            request.split(separator: "\r\n").first { $0.hasPrefix("Authorization") }
+        }
+        #expect(sent == ["Authorization: Bearer first", "Authorization: Bearer first+"])
+        #expect(other.requests.count == 1 && !other.requests[0].contains("Authorization"))
+    }
+
     @Test(
         "a password that was used with Digest is used with Basic only if the user sees why and agrees",
         arguments: ["r", "other"], [nil, false, true])

@@ -178,6 +178,9 @@ extension StreamListener {
 
     /// Stops accepting connections; ``run(_:)`` returns when the handlers have returned. Idempotent.
     ///
+    /// A handler whose streams were closed at the end of the grace finds `Task.isCancelled` true; that of a handler that has closed
+    /// its own streams is false. The error of both is ``StreamError/closed``.
+    ///
     /// - Parameter grace: how long handlers may continue; then their tasks are cancelled and their streams closed. Nil
     ///   for no limit. A later call can shorten the time.
     public func stop(within grace: Duration? = nil) {

@@ -317,11 +317,13 @@ import Testing
     @Test(arguments: [false, true]) func graceIsLimited(byCancelling: Bool) async throws {
         let listener = try listener()
         let begun = OneShot<Void>()
+        let isCancelled = Locked<Bool?>(nil)
         let running = Task {
             try await listener.run { client in
                 begun.provide(())
                 // Waits without end and ignores cancellation.
                 while !client.input.isClosed { _ = try? await client.input.read(upTo: 1) }
+                isCancelled.withLock { $0 = Task.isCancelled }
             }
         }
         let pair = try open(try #require(listener.port))
@@ -331,6 +333,8 @@ import Testing
         pair.close()
         try await running.value
         #expect(listener.connectionCount == 0)
+        // A handler that has closed its own streams is not cancelled.
+        #expect(isCancelled.withLock { $0 } == true)
     }
 
     @Test func runsOnce() async throws {

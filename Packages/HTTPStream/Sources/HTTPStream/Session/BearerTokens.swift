@@ -1,0 +1,139 @@
+internal import EventLoops
+public import FoundationEssentials
+internal import HTTPMessage
+internal import HostResolver
+public import StreamKit
+
+/// The tokens of the scheme Bearer (RFC 6750) for one origin, renewed when its server refuses them.
+///
+/// ```swift
+/// var configuration = HTTPSession.Configuration()
+/// configuration.bearerTokens = try BearerTokens(for: api) { refused in
+///     try await login.newToken()
+/// }
+/// ```
+///
+/// A session asks for a token before its first request to the origin, and sends it with all its requests to the origin. After a 401, it
+/// asks again and sends the request once more; if the new token is refused as well, the 401 is the response. Loads that run at the
+/// same time share a token, and cause one renewal. A request with an `Authorization` of its own is sent as it is.
+///
+/// A token is sent to its origin only, in loads whose URL has that origin: not after a redirect to another host, port or scheme, and not
+/// after a redirect from another origin.
+public struct BearerTokens: Sendable {
+    /// The origin that receives the tokens.
+    public let origin: HTTPOrigin
+
+    private let token: @Sendable (_ refused: String?) async throws -> String?
+
+    /// Makes the tokens for an origin.
+    ///
+    /// - Parameters:
+    ///   - url: A URL of the origin; its path is ignored. The scheme is `https`, as RFC 6750 §5.3 requires, or `http` for an address of
+    ///     this machine.
+    ///   - token: Returns a token; nil if there is none: the session then sends no token, and treats a 401 as usual. The argument is
+    ///     the token that the server has refused; nil for the first request. The closure is not called again before it has returned.
+    ///     A load fails with its error. Requests of the same session within the closure are sent without a token.
+    /// - Throws: An error of domain `StreamErrorDomain.http` for a URL that is not permitted.
+    public init(
+        for url: URL, token: @escaping @Sendable (_ refused: String?) async throws -> String?
+    ) throws(StreamError) {
+        origin = try HTTPOrigin(url)
+        guard origin.isSecure || origin.host == "localhost" || IPAddress(origin.host)?.isLoopback == true else {
+            throw .badURL("bearer tokens require https.")
+        }
+        self.token = token
+    }
+
+    /// Returns a new token.
+    fileprivate func next(after refused: String?) async throws(StreamError) -> String? {
+        let next: String?
+        do {
+            next = try await token(refused)
+        } catch let error as StreamError {
+            throw error
+        } catch is CancellationError {
+            throw .cancelled
+        } catch {
+            throw .noBearerToken("\(error)", underlying: error)
+        }
+        guard let next, next != refused else { return nil }
+        guard BearerTokens.isToken(next) else { throw .noBearerToken("it contains an invalid character") }
+        return next
+    }
+
+    /// Whether a text has the syntax `b64token` (RFC 6750 §2.1).
+    private static func isToken(_ text: String) -> Bool {
+        let core = text.utf8.prefix { $0 != UInt8(ascii: "=") }
+        return !core.isEmpty && text.utf8.dropFirst(core.count).allSatisfy { $0 == UInt8(ascii: "=") }
+            && core.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "-._~+/".utf8.contains(byte)
+                }
+            }
+    }
+}
+
+/// The bearer token of a session.
+final class BearerMemory: Sendable {
+    /// The memory whose closure is running in this task.
+    @TaskLocal private static var renewing: ObjectIdentifier?
+
+    private enum State {
+        case empty
+        case known(String)
+        case refused(String)
+    }
+
+    private let tokens: BearerTokens
+    private let state = Locked(State.empty)
+    /// Admits one load at a time to call the closure.
+    private let semaphore = AsyncSemaphore(1)
+
+    init(_ tokens: BearerTokens) { self.tokens = tokens }
+
+    /// Returns the token for a request to an origin; nil if the request is sent without one.
+    func token(for origin: HTTPOrigin, _ options: LoadOptions) async throws(StreamError) -> String? {
+        guard origin == tokens.origin, BearerMemory.renewing != ObjectIdentifier(self) else { return nil }
+        do throws(WaitError) {
+            try await semaphore.wait(until: options.deadline)
+        } catch .timedOut {
+            throw .timedOut("waiting for a bearer token", after: options.timeout)
+        } catch {
+            throw .cancelled
+        }
+        defer { semaphore.signal() }
+        let refused: String?
+        switch state.withLock({ $0 }) {
+        case .known(let token): return token
+        case .refused(let token): refused = token
+        case .empty: refused = nil
+        }
+        let next: Result<String?, StreamError> = await BearerMemory.$renewing.withValue(ObjectIdentifier(self)) {
+            do throws(StreamError) {
+                return .success(try await tokens.next(after: refused))
+            } catch {
+                return .failure(error)
+            }
+        }
+        guard let token = try next.get() else { return nil }
+        state.withLock { $0 = .known(token) }
+        return token
+    }
+
+    /// Records that the server has refused a token.
+    func refuse(_ token: String) {
+        state.withLock { if case .known(token) = $0 { $0 = .refused(token) } }
+    }
+
+    func forget() { state.withLock { $0 = .empty } }
+}
+
+extension HTTPRequest {
+    mutating func setBearerToken(_ token: String) {
+        // The token has been checked.
+        try? fields.set("Bearer \(token)", for: .authorization)
+    }
+}
