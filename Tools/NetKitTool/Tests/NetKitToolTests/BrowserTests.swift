@@ -5,36 +5,22 @@ import Testing
 /// The pages of `netkit` in a browser, and its HTTP archive in the browser's own developer tools.
 @Suite(.serialized) final class BrowserTests {
     private let browser = Chromium()
-    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("browser-\(UUID())")
+    private let folder: TemporaryFolder
 
     init() throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        folder = try TemporaryFolder()
         try browser.start()
     }
 
-    deinit {
-        browser.stop()
-        try? FileManager.default.removeItem(at: folder)
-    }
+    deinit { browser.stop() }
 
-    /// A server that redirects to a page with a login, and whose words are markup.
+    /// A server whose words are markup.
     private static func server() throws -> ScriptedServer {
-        try ScriptedServer { connection throws(PeerError) in
-            while let head = try? connection.readHead() {
-                let isSigned = head.lowercased().contains("authorization: basic")
-                let answer =
-                    head.hasPrefix("GET /page")
-                    ? isSigned
-                        ? "200 <img src=http://127.0.0.1:1/>\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\nbody"
-                        : "401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"Room\"\r\nContent-Length: 0\r\n\r\n"
-                    : "302 <script>document.title='x'</script>\r\nLocation: /page?q=1\r\nContent-Length: 0\r\n\r\n"
-                try connection.send("HTTP/1.1 \(answer)")
-            }
-        }
+        try .withLogin(redirect: "<script>document.title='x'</script>", page: "<img src=http://127.0.0.1:1/>")
     }
 
     /// The path of a new file.
-    private func file(_ name: String) -> String { folder.appendingPathComponent(name).path }
+    private func file(_ name: String) -> String { folder.file(name) }
 
     /// Opens a file, and verifies that it loads nothing else and breaks no policy.
     private func page(_ path: String) async throws -> BrowserPage {

@@ -35,17 +35,14 @@ import Testing
     ])
     func bash(_ words: [String], _ current: String, _ expected: [String]) async throws {
         let folder = try Self.files()
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        #expect(try await replies(words, current, in: folder) == expected)
+        #expect(try await replies(words, current, in: folder.path) == expected)
     }
 
     /// A folder with "file one", "file2" and "sub/inner".
-    private static func files() throws -> String {
-        let folder = try RequestTests.folder()
-        try FileManager.default.createDirectory(atPath: folder + "/sub", withIntermediateDirectories: true)
-        for name in ["file one", "file2", "sub/inner"] {
-            try Data().write(to: URL(fileURLWithPath: folder + "/" + name))
-        }
+    private static func files() throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.file("sub"), withIntermediateDirectories: true)
+        for name in ["file one", "file2", "sub/inner"] { try folder.write("", to: name) }
         return folder
     }
 
@@ -55,10 +52,9 @@ import Testing
     ])
     func fish(_ line: String, _ expected: [String]) async throws {
         let folder = try Self.files()
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         let run = try await Tool.run(
             shell: """
-                cd '\(folder)' && "$netkit" --generate-completion-script fish >script && ln -s "$netkit" netkit &&
+                cd '\(folder.path)' && "$netkit" --generate-completion-script fish >script && ln -s "$netkit" netkit &&
                 HOME=$PWD PATH=$PWD:$PATH fish -c 'source script; complete -C "netkit \(line)"'
                 """)
         let replies = run.output.split(separator: "\n").map { $0.prefix { $0 != "\t" } }
@@ -72,12 +68,11 @@ import Testing
     ])
     func zsh(_ line: String, _ expected: String) async throws {
         let folder = try Self.files()
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         var command = Command(
-            Program("python3"), ["-c", Self.terminal, folder, "netkit \(line)", "netkit \(expected)"])
-        command.environment = ["HOME": folder]
+            Program("python3"), ["-c", Self.terminal, folder.path, "netkit \(line)", "netkit \(expected)"])
+        command.environment = ["HOME": folder.path]
         let script = try await Tool.run(["--generate-completion-script", "zsh"])
-        try Data(script.output.utf8).write(to: URL(fileURLWithPath: folder + "/_netkit"))
+        try folder.write(script.output, to: "_netkit")
         let result = try await command.run()
         #expect(result.status == 0, "\(result.text) \(result.errors)")
     }

@@ -4,16 +4,16 @@ import Testing
 
 /// `netkit connect` with other programs: socat and OpenSSL.
 struct ConnectTests {
-    private let folder: String
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try RequestTests.folder() }
+    init() throws { folder = try TemporaryFolder() }
 
     /// Runs a shell script in which `listen OPTION…` starts `netkit connect --listen OPTION…` with its input from the file `in`, its
     /// output to `out`, and its port in `$port`.
     private func run(_ script: String) async throws -> Tool.Run {
         try await Tool.run(
             shell: """
-                cd '\(folder)' || exit
+                cd '\(folder.path)' || exit
                 mkfifo errors
                 head -c 300000 /dev/zero >large
                 printf 'from netkit\\n' >in

@@ -24,14 +24,14 @@ import Testing
     }
 
     @Test("A broken rung has a cross, and those above it are not checked") func broken() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("diagnose-\(UUID()).html")
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
+        let file = folder.file("page.html")
         let run = try await Tool.run(
-            ["diagnose", "--html", folder.path, "http://127.0.0.1:9/"], environment: ["LC_ALL": "C.UTF-8"])
+            ["diagnose", "--html", file, "http://127.0.0.1:9/"], environment: ["LC_ALL": "C.UTF-8"])
         let lines = run.output.split(separator: "\n")
         #expect(run.status == 1 && lines.contains { $0.hasPrefix("✘ connection ") }, "\(run.text)")
         #expect(lines.contains("- answer"), "\(run.text)")
-        let page = try String(contentsOf: folder, encoding: .utf8)
+        let page = try String(contentsOfFile: file, encoding: .utf8)
         #expect(page.contains(#"<tr class="down"><td>✘</td><td>connection</td>"#) && !page.contains("src="))
     }
 

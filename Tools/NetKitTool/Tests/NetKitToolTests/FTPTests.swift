@@ -8,10 +8,10 @@ struct FTPTests {
     private func run(_ script: String) async throws -> Tool.Run {
         let server = PyFTPServer()
         try server.start()
-        let folder = try RequestTests.folder()
+        let folder = try TemporaryFolder()
         return try await Tool.run(
             shell: """
-                cd '\(folder)' || exit
+                cd '\(folder.path)' || exit
                 url='\(server.url())files/'
                 nk() { verb=$1; shift; "$netkit" "$verb" -u 'ann:open sesame' "$@" </dev/null 2>&1; }
                 mkdir -p s/a/b && echo one >s/1.txt && echo two >s/2.txt && echo x >s/a/x.log && echo y >s/a/b/y

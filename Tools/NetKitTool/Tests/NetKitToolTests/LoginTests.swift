@@ -123,10 +123,8 @@ import Testing
     @Test("a password typed on the terminal is saved in a file and read from it") func passwordFile() async throws {
         let servers = try Self.servers.get()
         let url = servers.apache.url(.plain, "/digest/secret.txt")
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appendingPathComponent("passwords").path
+        let folder = try TemporaryFolder()
+        let file = folder.file("passwords")
         let missing = try await netkit(["get", "--password-store", file, url], status: 23)
         #expect(missing.contains("\(file) does not exist"))
         let differs = try await netkit(
@@ -210,11 +208,9 @@ import Testing
 
     @Test("logs in with a netrc file") func netrc() async throws {
         let servers = try Self.servers.get()
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("netrc-\(UUID())").path
-        _ = FileManager.default.createFile(
-            atPath: file, contents: Data("machine localhost login alice password \"open sesame\"\n".utf8),
-            attributes: [.posixPermissions: 0o600])
-        defer { try? FileManager.default.removeItem(atPath: file) }
+        let folder = try TemporaryFolder()
+        let file = try folder.write("machine localhost login alice password \"open sesame\"\n", to: "netrc")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
         let url = servers.apache.url(.plain, "/digest/secret.txt")
         #expect(try await netkit(["get", "--report", "--netrc-file", file, url], status: 0).contains("treasure"))
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)

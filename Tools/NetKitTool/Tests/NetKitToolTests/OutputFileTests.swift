@@ -9,9 +9,8 @@ import Testing
 @Suite struct OutputFileTests {
     /// Two transfers at the same time do not mix their bytes in one partial file.
     @Test func aFileHasOneWriter() throws {
-        let folder = try Self.folder()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.path + "/file"
+        let folder = try TemporaryFolder()
+        let path = folder.file("file")
         let first = try OutputFile(path: path, keeping: 0)
         try first.write(Array("first".utf8).span.bytes)
         #expect(throws: OutputFile.Failure.self) { _ = try OutputFile(path: path, keeping: 0) }
@@ -24,7 +23,7 @@ import Testing
         // The partial file was renamed, so the name is free again.
         let third = try OutputFile(path: path, keeping: 0)
         try third.finish()
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
+        #expect(try folder.names.count == 2)
     }
 
     /// Answers one request with `head`, a length and `body`.
@@ -36,25 +35,16 @@ import Testing
         }
     }
 
-    private static func folder() throws -> URL {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        return folder
-    }
-
     @Test(
         "a 206 that does not begin at the requested offset is refused", arguments: ["bytes 0-2/6", "bytes 2-4/6", nil])
     func refusesAnotherRange(_ range: String?) async throws {
         let field = range.map { "Content-Range: \($0)\r\n" } ?? ""
         let server = try Self.server("HTTP/1.1 206 Partial Content\r\n\(field)", "XYZ")
-        let folder = try Self.folder()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let partial = folder.appendingPathComponent("file.part")
-        try Data("abc".utf8).write(to: partial)
-        let file = folder.appendingPathComponent("file").path
+        let folder = try TemporaryFolder()
+        let (file, partial) = (folder.file("file"), try folder.write("abc", to: "file.part"))
         let run = try await Tool.run(["get", "--resume", "-o", file, "http://127.0.0.1:\(server.port)/"])
         #expect(run.status == 33 && run.errors.contains("did not resume at byte 3"), "\(run.text)")
-        #expect(try String(contentsOf: partial, encoding: .utf8) == "abc")
+        #expect(try String(contentsOfFile: partial, encoding: .utf8) == "abc")
     }
 
     @Test func aSymbolicLinkStaysAndThePartialFileIsPrivate() async throws {
@@ -63,10 +53,8 @@ import Testing
             try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ncut")
         }
         let whole = try Self.server()
-        let folder = try Self.folder()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let (link, target) = (folder.path + "/link", folder.path + "/target")
-        try Data("old".utf8).write(to: URL(fileURLWithPath: target))
+        let folder = try TemporaryFolder()
+        let (link, target) = (folder.file("link"), try folder.write("old", to: "target"))
         try #require(chmod(target, 0o600) == 0 && symlink("target", link) == 0)
         let cut = try await Tool.run(["get", "-o", link, "http://127.0.0.1:\(server.port)/"])
         var status = stat()
@@ -82,10 +70,8 @@ import Testing
     @Test("a link or pipe at the place of the partial file is not written", arguments: [true, false])
     func refusesASpecialPartialFile(_ isLink: Bool) async throws {
         let server = try Self.server()
-        let folder = try Self.folder()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let (file, other) = (folder.path + "/file", folder.path + "/other")
-        try Data("other".utf8).write(to: URL(fileURLWithPath: other))
+        let folder = try TemporaryFolder()
+        let (file, other) = (folder.file("file"), try folder.write("other", to: "other"))
         try #require((isLink ? symlink(other, file + ".part") : mkfifo(file + ".part", 0o600)) == 0)
         let run = try await Tool.run(["get", "-o", file, "http://127.0.0.1:\(server.port)/"])
         #expect(run.status == 23 && run.errors.contains("symbolic link or special file"), "\(run.text)")
@@ -94,12 +80,11 @@ import Testing
 
     @Test func theFileHasTheLastNameOfTheURL() async throws {
         let server = try Self.server()
-        let folder = try Self.folder()
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         let line = "cd \(folder.path) && $netkit get -s -O 'http://127.0.0.1:\(server.port)/a/b%20c.txt?d=/e'"
         let run = try await Tool.run(shell: line)
         #expect(run.status == 0 && run.text.isEmpty, "\(run.text)")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["b c.txt"])
+        #expect(try folder.names == ["b c.txt"])
     }
 
     @Test func theHeadIsPrintedBeforeTheBody() async throws {
@@ -111,9 +96,8 @@ import Testing
 
     /// The first run sends cookies of the command line and stores those of the response, the second sends all of them.
     @Test func cookiesAreSentAndStored() async throws {
-        let folder = try Self.folder()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let jar = folder.path + "/jar"
+        let folder = try TemporaryFolder()
+        let jar = folder.file("jar")
         for (options, sent) in [(["-b", "a=b; c=d", "-b", jar], "a=b; c=d"), (["-b", jar], "a=b; c=d; k=v")] {
             let server = try Self.server("HTTP/1.1 200 OK\r\nSet-Cookie: k=v\r\n")
             let run = try await Tool.run(["get", "-c", jar] + options + ["http://127.0.0.1:\(server.port)/"])
@@ -138,9 +122,8 @@ import Testing
             _ = try connection.read(until: "\r\n0\r\n\r\n")
             try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         }
-        let folder = try Self.folder()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try Data("first\nsecond\n".utf8).write(to: folder.appendingPathComponent("in"))
+        let folder = try TemporaryFolder()
+        try folder.write("first\nsecond\n", to: "in")
         let run = try await Tool.run(
             shell:
                 "(dd bs=6 count=1 of=/dev/null 2>/dev/null; $netkit get --data-binary @- http://127.0.0.1:\(server.port)/) "

@@ -60,8 +60,8 @@ import Testing
     @Test func aSlowTransferTakesItsTime() async throws {
         let server = try RequestTests.echo()
         defer { server.stop() }
-        let file = try RequestTests.folder() + "/zeros"
-        try Data(count: 40_000).write(to: URL(fileURLWithPath: file))
+        let folder = try TemporaryFolder()
+        let file = try folder.write(String(repeating: "0", count: 40_000), to: "zeros")
         let start = ContinuousClock.now
         let upload = try await Tool.run(
             ["get", "--limit-rate", "40000", "-T", file, "-o", "/dev/null", "http://127.0.0.1:\(server.port)/x"])
@@ -77,20 +77,18 @@ import Testing
         }
     }
 
-    private func run(_ options: String, in folder: String, _ server: ScriptedServer, _ paths: String...) async throws
+    private func run(_ options: String, in folder: TemporaryFolder, _ server: ScriptedServer, _ paths: String...)
+        async throws
         -> Tool.Run
     {
         let urls = paths.map { "http://127.0.0.1:\(server.port)/\($0)" }.joined(separator: " ")
-        return try await Tool.run(shell: "cd \(folder) && $netkit get \(options) \(urls)")
+        return try await Tool.run(shell: "cd \(folder.path) && $netkit get \(options) \(urls)")
     }
 
     @Test func namesInAFolder() async throws {
         let server = try server("Content-Disposition: attachment; filename=\"../named.txt\"\r\n")
-        let folder = try RequestTests.folder()
-        defer {
-            server.stop()
-            try? FileManager.default.removeItem(atPath: folder)
-        }
+        let folder = try TemporaryFolder()
+        defer { server.stop() }
         for _ in 0..<2 {
             let run = try await run("-OJ", in: folder, server, "x?y=1")
             #expect(run.status == 0, "\(run.text)")
@@ -101,8 +99,7 @@ import Testing
         #expect(several.status == 0, "\(several.text)")
         let first = try await run("-o first -O", in: folder, server, "d", "e")
         #expect(first.status == 0, "\(first.text)")
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-        #expect(names == ["a", "b", "c", "e", "first", "named.txt", "named.txt.1", "named.txt.2"])
+        #expect(try folder.names == ["a", "b", "c", "e", "first", "named.txt", "named.txt.1", "named.txt.2"])
     }
 
     @Test func severalURLs() async throws {

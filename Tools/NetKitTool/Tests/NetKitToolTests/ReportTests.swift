@@ -6,25 +6,8 @@ import Testing
 
 /// The report of a load: a redirect and a login have rows of their own, in every form.
 @Suite struct ReportTests {
-    /// A server that redirects to a page with a login.
-    private static func server() throws -> ScriptedServer {
-        try ScriptedServer { connection throws(PeerError) in
-            while let head = try? connection.readHead() {
-                let text = head
-                let isSigned = text.lowercased().contains("authorization: basic")
-                let answer =
-                    text.hasPrefix("GET /page")
-                    ? isSigned
-                        ? "200 OK\r\nSet-Cookie: id=topsecret\r\nContent-Length: 4\r\n\r\nbody"
-                        : "401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"<Room>\"\r\nContent-Length: 0\r\n\r\n"
-                    : "302 Found\r\nLocation: /page\r\nContent-Length: 0\r\n\r\n"
-                try connection.send("HTTP/1.1 \(answer)")
-            }
-        }
-    }
-
     private func get(_ options: [String], _ environment: [String: String] = [:]) async throws -> Tool.Run {
-        let server = try Self.server()
+        let server = try ScriptedServer.withLogin()
         return try await Tool.run(
             ["get", "-L", "-u", "ann:hunter2", "http://127.0.0.1:\(server.port)/"] + options, environment: environment)
     }
@@ -61,13 +44,11 @@ import Testing
     }
 
     @Test("The archive has every request, and no secrets") func archive() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("report-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let (har, page) = (folder.appendingPathComponent("a.har"), folder.appendingPathComponent("a.html"))
-        let run = try await get(["--har", har.path, "--report=html", page.path])
+        let folder = try TemporaryFolder()
+        let (har, page) = (folder.file("a.har"), folder.file("a.html"))
+        let run = try await get(["--har", har, "--report=html", page])
         #expect(run.status == 0 && run.output == "body", "\(run.text)")
-        let data = try Data(contentsOf: har)
+        let data = try Data(contentsOf: URL(fileURLWithPath: har))
         let log = try #require(
             (try JSONSerialization.jsonObject(with: data) as? [String: Any])?["log"] as? [String: Any])
         let entries = try #require(log["entries"] as? [[String: Any]])
@@ -82,10 +63,10 @@ import Testing
         }
         let text = String(decoding: data, as: UTF8.self)
         #expect(!text.contains("topsecret") && !text.contains("hunter2") && !text.contains("YW5uOmh1bnRlcjI"))
-        let html = try String(contentsOf: page, encoding: .utf8)
+        let html = try String(contentsOfFile: page, encoding: .utf8)
         #expect(html.contains("<!DOCTYPE html>") && html.contains("login: GET") && html.contains("200 OK"))
         #expect(!html.contains("src=") && !html.contains("<script") && !html.contains("hunter2"))
-        let mode = try FileManager.default.attributesOfItem(atPath: har.path)[.posixPermissions] as? Int
+        let mode = try FileManager.default.attributesOfItem(atPath: har)[.posixPermissions] as? Int
         #expect(mode == 0o600)
     }
 

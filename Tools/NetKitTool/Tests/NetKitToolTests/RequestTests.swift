@@ -29,12 +29,6 @@ import Testing
         }
     }
 
-    static func folder() throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-\(UUID())").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        return folder
-    }
-
     @Test(
         "bodies and queries",
         arguments: [
@@ -81,13 +75,10 @@ import Testing
     /// As curl: -d leaves out the line ends of a file, --data-binary sends it as it is.
     @Test func lineEndsOfFiles() async throws {
         let server = try Self.echo()
-        let folder = try Self.folder()
-        defer {
-            server.stop()
-            try? FileManager.default.removeItem(atPath: folder)
-        }
-        let (file, url) = (folder + "/file.txt", "http://127.0.0.1:\(server.port)")
-        try Data("a=1&\r\nb=2\n\0\n".utf8).write(to: URL(fileURLWithPath: file))
+        defer { server.stop() }
+        let folder = try TemporaryFolder()
+        let (file, url) = (folder.file("file.txt"), "http://127.0.0.1:\(server.port)")
+        try folder.write("a=1&\r\nb=2\n\0\n", to: "file.txt")
         let text = try await Tool.run(["get", "-d", "@\(file)", url])
         #expect(
             text.output.contains("Content-Length: 7\r\n") && text.output.hasSuffix("\r\n\r\na=1&b=2"), "\(text.text)")
@@ -101,7 +92,7 @@ import Testing
         }
         let query = try await Tool.run(["get", "-G", "-d", "@\(file)", "--data-urlencode", "c=3", url])
         #expect(query.status == 64, "\(query.text)")
-        try Data("a=1&\r\nb=2\n".utf8).write(to: URL(fileURLWithPath: file))
+        try folder.write("a=1&\r\nb=2\n", to: "file.txt")
         let whole = try await Tool.run(["get", "-G", "-d", "@\(file)", url])
         #expect(whole.output.hasPrefix("GET /?a=1&b=2 "), "\(whole.text)")
         let values = try await Tool.run(["get", "--data-binary", "-x", "--data-binary", "y", url])
@@ -110,13 +101,10 @@ import Testing
 
     @Test func files() async throws {
         let server = try Self.echo()
-        let folder = try Self.folder()
-        defer {
-            server.stop()
-            try? FileManager.default.removeItem(atPath: folder)
-        }
-        let (file, url) = (folder + "/file.txt", "http://127.0.0.1:\(server.port)")
-        try Data("contents".utf8).write(to: URL(fileURLWithPath: file))
+        defer { server.stop() }
+        let folder = try TemporaryFolder()
+        let (file, url) = (folder.file("file.txt"), "http://127.0.0.1:\(server.port)")
+        try folder.write("contents", to: "file.txt")
         let upload = try await Tool.run(["get", "-T", file, url + "/up/"])
         #expect(
             upload.output.hasPrefix("PUT /up/file.txt ") && upload.output.hasSuffix("\r\n\r\ncontents"),
@@ -133,7 +121,7 @@ import Testing
         #expect(
             piped.output.contains("Transfer-Encoding: chunked\r\n") && piped.output.hasSuffix("piped\n"),
             "\(piped.text)")
-        let missing = try await Tool.run(["get", "-T", folder + "/none", url])
+        let missing = try await Tool.run(["get", "-T", folder.file("none"), url])
         #expect(missing.status == 23, "\(missing.text)")
     }
 

@@ -57,9 +57,8 @@ import Testing
 
     @Test func trustOnFirstUse() async throws {
         let nginx = try Self.nginx.get()
-        let folder = try RequestTests.folder()
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let file = folder + "/known"
+        let folder = try TemporaryFolder()
+        let file = folder.file("known")
         let (first, other) = (nginx.url(.tls(.selfSigned), "/hello"), nginx.url(.tls, "/hello"))
         let new = try await Tool.run(["get", "--trust-first-use", file, first])
         #expect(new.status == 0 && new.errors.contains("localhost is trusted from now on"), "\(new.text)")
@@ -72,7 +71,7 @@ import Testing
             "\(changed.text)")
         #expect(try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").count == 1)
         // A key that cannot be stored is not trusted, neither at the first connection nor at the next.
-        let unstored = try await Tool.run(["get", "--trust-first-use", folder + "/none/known", first, first])
+        let unstored = try await Tool.run(["get", "--trust-first-use", folder.file("none/known"), first, first])
         #expect(unstored.status == 60 && unstored.output.isEmpty, "\(unstored.text)")
         // The last line has no end.
         try Data("# My servers".utf8).write(to: URL(fileURLWithPath: file))
@@ -125,13 +124,12 @@ import Testing
     @Test func aConnectionThatMayBeTruncated() async throws {
         let authority = try CertificateAuthority.shared()
         let identity = authority.server(.good)
-        let folder = try RequestTests.folder()
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try Data(Self.script.utf8).write(to: URL(fileURLWithPath: folder + "/server.py"))
+        let folder = try TemporaryFolder()
+        try folder.write(Self.script, to: "server.py")
         let line = """
-            mkfifo \(folder)/port; python3 \(folder)/server.py \(identity.chain) \(identity.key) >\(folder)/port &
-            read port <\(folder)/port
-            mkfifo \(folder)/open; exec 4<>\(folder)/open
+            mkfifo \(folder.path)/port; python3 \(folder.path)/server.py \(identity.chain) \(identity.key) >\(folder.path)/port &
+            read port <\(folder.path)/port
+            mkfifo \(folder.path)/open; exec 4<>\(folder.path)/open
             $netkit connect --tls --cacert \(authority.root) localhost:$port <&4
             """
         // Input that does not end: the server would reset a connection whose close_notify it has not read.

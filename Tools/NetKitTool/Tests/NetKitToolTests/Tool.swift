@@ -75,3 +75,52 @@ enum Tool {
         sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
         """
 }
+
+/// A new folder, which is removed with this object.
+final class TemporaryFolder: Sendable {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-\(UUID())").path
+
+    init() throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// The path of a file.
+    func file(_ name: String) -> String { "\(path)/\(name)" }
+
+    /// Writes a file and returns its path.
+    @discardableResult
+    func write(_ text: String, to name: String) throws -> String {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file(name)))
+        return file(name)
+    }
+
+    /// The names of the files, sorted.
+    var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
+    }
+}
+
+extension ScriptedServer {
+    /// A server that redirects to a page with a login.
+    ///
+    /// - Parameters:
+    ///   - redirect: The reason phrase of the redirect.
+    ///   - page: The reason phrase of the page.
+    static func withLogin(redirect: String = "Found", page: String = "OK") throws -> ScriptedServer {
+        try ScriptedServer { connection throws(PeerError) in
+            while let head = try? connection.readHead() {
+                let answer =
+                    if !head.hasPrefix("GET /page") {
+                        "302 \(redirect)\r\nLocation: /page?q=1\r\nContent-Length: 0\r\n\r\n"
+                    } else if !head.lowercased().contains("authorization: basic") {
+                        "401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"<Room>\"\r\nContent-Length: 0\r\n\r\n"
+                    } else {
+                        "200 \(page)\r\nContent-Type: text/html\r\nSet-Cookie: id=topsecret\r\nContent-Length: 4\r\n\r\nbody"
+                    }
+                try connection.send("HTTP/1.1 \(answer)")
+            }
+        }
+    }
+}

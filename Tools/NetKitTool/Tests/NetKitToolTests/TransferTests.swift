@@ -33,13 +33,10 @@ import Testing
             control.stop()
             data.stop()
         }
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-\(UUID())").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let file = folder + "/file"
-        try Data("content".utf8).write(to: URL(fileURLWithPath: file))
+        let folder = try TemporaryFolder()
+        let file = try folder.write("content", to: "file")
         var arguments = verb.split(separator: " ").map(String.init)
-        if verb == "get -r -o" { arguments.append(folder + "/tree") }
+        if verb == "get -r -o" { arguments.append(folder.file("tree")) }
         if verb == "put" { arguments.append(file) }
         arguments += ["--timeout", "1", "--json", "ftp://ann:pw@127.0.0.1:\(control.port)/x"]
         let run = try await Tool.run(arguments)
@@ -72,14 +69,11 @@ import Testing
                 "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 3-9/*\r\n"
                     + "Content-Length: 9223372036854775807\r\n\r\ndef")
         }
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-\(UUID())")
-        try Data("abc".utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        let run = try await Tool.run(["get", "--resume", "-o", file.path, "http://127.0.0.1:\(server.port)/"])
+        let folder = try TemporaryFolder()
+        let file = try folder.write("abc", to: "file")
+        let run = try await Tool.run(["get", "--resume", "-o", file, "http://127.0.0.1:\(server.port)/"])
         #expect(run.status == 18, "\(run.text)")
-        let partial = file.appendingPathExtension("part")
-        defer { try? FileManager.default.removeItem(at: partial) }
-        #expect(try String(contentsOf: partial, encoding: .utf8) == "abcdef")
+        #expect(try String(contentsOfFile: file + ".part", encoding: .utf8) == "abcdef")
     }
 
     /// The listing is complete each time; it is not appended to the earlier one.
@@ -103,14 +97,13 @@ import Testing
             }
         }
         defer { control.stop() }
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-\(UUID())")
-        try Data("a\r\n".utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = try TemporaryFolder()
+        let file = try folder.write("a\r\n", to: "file")
         let run = try await Tool.run([
-            "get", "--resume", "-o", file.path, "ftp://ann:pw@127.0.0.1:\(control.port)/x/",
+            "get", "--resume", "-o", file, "ftp://ann:pw@127.0.0.1:\(control.port)/x/",
         ])
         #expect(run.status == 0, "\(run.text)")
-        #expect(try String(contentsOf: file, encoding: .utf8) == "a\r\nb\r\n")
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "a\r\nb\r\n")
     }
 
     @Test("The body of an error is written, but not with -f", arguments: [("-s", "nope\n"), ("-f", "")])
@@ -153,9 +146,8 @@ import Testing
         ])
     func uploadsAPipeAtOnce(_ line: String) async throws {
         let server = try Self.receiver()
-        let folder = try RequestTests.folder()
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let run = try await Tool.run(shell: "cd \(folder) && \(line) http://127.0.0.1:\(server.port)/x")
+        let folder = try TemporaryFolder()
+        let run = try await Tool.run(shell: "cd \(folder.path) && \(line) http://127.0.0.1:\(server.port)/x")
         #expect(run.status == 0, "\(run.text)")
         let received = try await received(server)
         #expect(!received.contains("Expect"), "\(received)")
@@ -218,16 +210,12 @@ import Testing
             try connection.readHead()
             try connection.send(response)
         }
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appendingPathComponent("file")
-        try Data("old".utf8).write(to: file)
-        let run = try await Tool.run(["get", "-o", file.path] + options + ["http://127.0.0.1:\(server.port)/"])
+        let folder = try TemporaryFolder()
+        let file = try folder.write("old", to: "file")
+        let run = try await Tool.run(["get", "-o", file] + options + ["http://127.0.0.1:\(server.port)/"])
         #expect(run.status == status && !run.output.contains("no\n"), "\(run.text)")
-        #expect(try String(contentsOf: file, encoding: .utf8) == "old")
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        #expect(Set(names) == (status == 18 ? ["file", "file.part"] : ["file"]))
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "old")
+        #expect(try folder.names == (status == 18 ? ["file", "file.part"] : ["file"]))
     }
 
     @Test func aHyphenIsStandardOutput() async throws {
