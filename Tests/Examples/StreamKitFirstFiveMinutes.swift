@@ -3,6 +3,7 @@ import StreamKit
 
 enum StreamKitFirstFiveMinutes {
     static var stream: ReadStream { ReadStream(bytes: []) }
+    static var file: WriteStream { WriteStream(path: "/dev/null") }
     static var pair: StreamPair { StreamPair.bound() }
     static var queue: DispatchQueue { .main }
     static var buffer: [UInt8] {

@@ -79,6 +79,32 @@ public struct TextLines: AsyncSequence, Sendable {
             }
         }
 
+        /// Reads bytes instead of a line: those that follow the last line, at most `limit`. The result is empty only at the end.
+        ///
+        /// For protocols whose lines announce data, such as a length:
+        ///
+        /// ```swift
+        /// var lines = stream.lines(limit: 1000).makeAsyncIterator()
+        /// guard let head = try await lines.next(), var rest = Int(head) else { return }
+        /// while rest > 0, case let bytes = try await lines.read(upTo: min(rest, 65536)), !bytes.isEmpty {
+        ///     try await file.writeAll(bytes)
+        ///     rest -= bytes.count
+        /// }
+        /// ```
+        ///
+        /// - Throws: as `ReadStream.read(upTo:)`.
+        public mutating func read(upTo limit: Int) async throws(StreamError) -> [UInt8] {
+            let kept = bytes[start...].prefix(limit)
+            guard kept.isEmpty else {
+                defer {
+                    start += kept.count
+                    searched = start
+                }
+                return Array(kept)
+            }
+            return try await stream.read(upTo: limit)
+        }
+
         private func line(_ bytes: ArraySlice<UInt8>) throws(StreamError) -> String {
             let line = bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes
             guard line.count <= limit else { throw .moreThan(limit) }

@@ -360,6 +360,7 @@ extension ReadStream {
     /// ```
     ///
     /// A line ends with LF or CR LF, which are not part of it; the last one may have no end. Invalid UTF-8 is replaced by U+FFFD.
+    /// Data after a line are read with ``TextLines/AsyncIterator/read(upTo:)``: the iterator may hold their first bytes.
     ///
     /// - Parameter limit: The maximum number of bytes of a line. A longer one ends the sequence with `EMSGSIZE`.
     public func lines(limit: Int = ReadStream.chunkSize) -> TextLines {

@@ -55,6 +55,35 @@ import Testing
     }
 }
 
+extension TextLinesTests {
+    /// A line announces data, between which and the next line nothing is lost, however the bytes arrive.
+    @Test(arguments: [1, 2, 3, 7, 100])
+    func dataBetweenLines(_ bufferSize: Int) async throws {
+        let pair = StreamPair.bound(bufferSize: bufferSize)
+        try pair.input.open()
+        try pair.output.open()
+        let writing = Task {
+            try await pair.output.writeAll("4\r\na\nb\n0\n3\nxyzend")
+            pair.output.close()
+        }
+        var lines = pair.input.lines(limit: 10).makeAsyncIterator()
+        for expected in ["a\nb\n", "", "xyz"] {
+            var rest = try #require(try await lines.next().flatMap { Int($0) })
+            var data: [UInt8] = []
+            while rest > 0, case let bytes = try await lines.read(upTo: rest), !bytes.isEmpty {
+                data += bytes
+                rest -= bytes.count
+            }
+            #expect(data == Array(expected.utf8))
+        }
+        #expect(try await lines.next() == "end")
+        #expect(try await lines.read(upTo: 1) == [])
+        #expect(try await lines.next() == nil)
+        try await writing.value
+        pair.input.close()
+    }
+}
+
 @Suite(.timeLimit(.minutes(1))) struct OrderedWriterTests {
     @Test func textsAreWrittenInUTF8() async throws {
         let pair = StreamPair.bound(bufferSize: 4)
