@@ -14,7 +14,7 @@ import Testing
             Issue.record("it opened")
         } catch {
             #expect(error.domain == .netServices && error.networkErrorNumber == .serviceBadArgument)
-            #expect("\(error)".contains("Clock._ntp._udp") && "\(error)".contains("a stream requires _tcp"))
+            #expect("\(error)".contains("Clock._ntp._udp.local:") && "\(error)".contains("a stream requires _tcp"))
             #expect((error.underlying as? ServiceDiscoveryError)?.code == .invalidType)
         }
     }

@@ -44,7 +44,11 @@ extension StreamProperty where Value == ServiceInstance {
 struct ServiceFinder: AddressFinder {
     let resolver: ServiceResolver
 
-    var description: String { "\(resolver.service)" }
+    /// The service without the final dot of its domain, which the end of a sentence follows.
+    var description: String {
+        let name = "\(resolver.service)"
+        return name.hasSuffix(".") ? String(name.dropLast()) : name
+    }
 
     func start(_ handler: @escaping @Sendable (Result<FoundAddresses, StreamError>) -> Void) -> LookupToken {
         let task = Task {

@@ -153,13 +153,14 @@ extension StreamListener {
     /// The streams passed to the handler are open. They are closed when the handler returns or its task is cancelled. A listener that
     /// verifies its clients begins to read the trusted certificates at once, on another thread.
     ///
-    /// - Parameter handler: serves one client; runs concurrently for several clients.
+    /// - Parameter handler: serves one client; runs concurrently for several clients. Its error ends the connection, and is otherwise
+    ///   ignored: other clients are not concerned.
     /// - Throws: the error that ended a listening socket; the error of trusted certificates that cannot be read;
     ///   ``StreamError/busy`` if the listener is already running;
     ///   ``StreamError/closed`` if it was stopped. Failures of single connections are reported only to
     ///   ``Configuration/onFailure``.
     public func run(
-        _ handler: @escaping @Sendable (StreamPair) async -> Void
+        _ handler: @escaping @Sendable (StreamPair) async throws -> Void
     ) async throws(StreamError) {
         let problem = state.withLock { state -> StreamError? in
             if state.isStopping { return .closed }
@@ -208,7 +209,7 @@ extension StreamListener {
         case prepared(StreamError?)
     }
 
-    private func acceptFromAll(_ handler: @escaping @Sendable (StreamPair) async -> Void) async -> StreamError? {
+    private func acceptFromAll(_ handler: @escaping @Sendable (StreamPair) async throws -> Void) async -> StreamError? {
         let error = await withTaskGroup(of: Outcome.self) { group in
             for socket in sockets {
                 group.addTask(executorPreference: configuration.loops[0]) {
@@ -252,7 +253,7 @@ extension StreamListener {
 
     /// Accepts from one socket until it is closed, then waits for the handlers.
     private func acceptAll(
-        from socket: Socket, _ handler: @escaping @Sendable (StreamPair) async -> Void
+        from socket: Socket, _ handler: @escaping @Sendable (StreamPair) async throws -> Void
     ) async -> StreamError? {
         await withDiscardingTaskGroup { group in
             while true {
@@ -278,7 +279,7 @@ extension StreamListener {
     }
 
     private func serve(
-        _ pair: StreamPair, _ peer: SocketAddress?, _ handler: @Sendable (StreamPair) async -> Void
+        _ pair: StreamPair, _ peer: SocketAddress?, _ handler: @Sendable (StreamPair) async throws -> Void
     ) async {
         await withTaskCancellationHandler {
             do throws(StreamError) {
@@ -288,7 +289,7 @@ extension StreamListener {
                 if error != .cancelled, error != .closed { configuration.onFailure?(error, peer) }
                 return
             }
-            await handler(pair)
+            try? await handler(pair)
         } onCancel: {
             pair.close()
         }

@@ -337,6 +337,26 @@ import Testing
         #expect(isCancelled.withLock { $0 } == true)
     }
 
+    @Test func theErrorOfAHandlerEndsItsConnectionOnly() async throws {
+        let listener = try listener()
+        let running = Task {
+            try await listener.run { client in
+                for try await chunk in client.input.chunks() {
+                    guard chunk.first != 0 else { throw CancellationError() }
+                    try await client.output.writeAll(chunk)
+                }
+            }
+        }
+        let (failing, other) = (try open(try #require(listener.port)), try open(try #require(listener.port)))
+        try await failing.output.writeAll([0])
+        #expect(try await failing.input.read(upTo: 1) == [])
+        #expect(try await exchange(other) == [1, 2, 3])
+        failing.close()
+        other.close()
+        listener.stop()
+        try await running.value
+    }
+
     @Test func runsOnce() async throws {
         let listener = try listener()
         let running = Task { try await listener.run(Self.echo) }
