@@ -153,8 +153,8 @@ extension StreamListener {
     /// The streams passed to the handler are open. They are closed when the handler returns or its task is cancelled. A listener that
     /// verifies its clients begins to read the trusted certificates at once, on another thread.
     ///
-    /// - Parameter handler: serves one client; runs concurrently for several clients. Its error ends the connection, and is otherwise
-    ///   ignored: other clients are not concerned.
+    /// - Parameter handler: serves one client; runs concurrently for several clients. Its error ends the connection, and no other
+    ///   client is affected; a ``StreamError`` is reported to ``Configuration/onFailure``.
     /// - Throws: the error that ended a listening socket; the error of trusted certificates that cannot be read;
     ///   ``StreamError/busy`` if the listener is already running;
     ///   ``StreamError/closed`` if it was stopped. Failures of single connections are reported only to
@@ -282,14 +282,13 @@ extension StreamListener {
         _ pair: StreamPair, _ peer: SocketAddress?, _ handler: @Sendable (StreamPair) async throws -> Void
     ) async {
         await withTaskCancellationHandler {
-            do throws(StreamError) {
+            do {
                 try pair.open()
                 if configuration.tls != nil { try await pair.output.opened() }
-            } catch {
+                try await handler(pair)
+            } catch let error as StreamError {
                 if error != .cancelled, error != .closed { configuration.onFailure?(error, peer) }
-                return
-            }
-            try? await handler(pair)
+            } catch {}  // an error of the program's own, which its handler can report itself
         } onCancel: {
             pair.close()
         }
@@ -340,9 +339,9 @@ extension StreamListener {
         /// One thread serves thousands of clients. Further threads help handlers that compute, as TLS does.
         public var loops: [EventLoop] = [.shared]
 
-        /// Called for each connection that fails before its handler runs, for example during the handshake, with the
-        /// peer's address. Also called, with a nil address, when the process runs out of descriptors. Runs on a loop's
-        /// thread.
+        /// Called for each connection that fails, during the handshake or because its handler throws a ``StreamError``, with
+        /// the peer's address; not when the connection was closed here. Also called, with a nil address, when the process
+        /// runs out of descriptors. Runs on a loop's thread.
         public var onFailure: (@Sendable (StreamError, SocketAddress?) -> Void)?
 
         /// Makes a configuration with the defaults stated at each property.

@@ -357,6 +357,28 @@ import Testing
         try await running.value
     }
 
+    @Test func theStreamErrorOfAHandlerIsReported() async throws {
+        let failures = Locked<[StreamError]>([])
+        let listener = try listener { configuration in
+            configuration.onFailure = { error, peer in failures.withLock { if peer != nil { $0.append(error) } } }
+        }
+        let running = Task {
+            try await listener.run { client in
+                let byte = try await client.input.read(upTo: 1)
+                throw byte == [0] ? StreamError(posix: EPROTO) : .closed
+            }
+        }
+        for byte in [UInt8(0), 1] {
+            let client = try open(try #require(listener.port))
+            try await client.output.writeAll([byte])
+            #expect(try await client.input.read(upTo: 1) == [])
+            client.close()
+        }
+        listener.stop()
+        try await running.value
+        #expect(failures.withLock { $0 } == [StreamError(posix: EPROTO)])
+    }
+
     @Test func runsOnce() async throws {
         let listener = try listener()
         let running = Task { try await listener.run(Self.echo) }
