@@ -3,11 +3,20 @@ import Peers
 import Testing
 
 /// `NetService` and `NetServiceBrowser` with services of Avahi and python-zeroconf on another host, on both engines.
-@Suite(.serialized) struct NetServicePeerTests {
+@Suite(.serialized) final class NetServicePeerTests {
     private let network: WiredNamespaces
 
     init() throws {
         network = try WiredNamespaces()
+    }
+
+    deinit { network.remove() }
+
+    /// Avahi on the other host.
+    private func avahi(_ services: [Avahi.Service] = []) throws -> Avahi {
+        let avahi = Avahi(hostName: "left", services: services, in: network.left)
+        try avahi.start()
+        return avahi
     }
 
     private func host(_ engine: DiscoveryHost.Engine) throws -> DiscoveryHost {
@@ -24,13 +33,11 @@ import Testing
         "SD-036: of fifty services, few calls say that no other follows; the last one does",
         arguments: DiscoveryHost.Engine.allCases)
     func aBurst(_ engine: DiscoveryHost.Engine) async throws {
-        defer { network.remove() }
         let observer = Tshark("udp port 5353", fields: ["dns.flags.response", "dns.resp.type"], in: network.left)
         try observer.start()
         defer { observer.stop() }
         let printers = (1...50).map { Avahi.Service("Printer number \($0)", type: "_ipp._tcp", port: 631) }
-        let avahi = Avahi(hostName: "left", services: printers, in: network.left)
-        try avahi.start()
+        let avahi = try avahi(printers)
         defer { avahi.stop() }
         let right = try host(engine)
         defer { right.stop() }
@@ -88,7 +95,6 @@ import Testing
         "SD-055: each new address is reported, and the host name with the first",
         arguments: DiscoveryHost.Engine.allCases)
     func addressesArriveOneAfterTheOther(_ engine: DiscoveryHost.Engine) async throws {
-        defer { network.remove() }
         let peer = try zeroconf()
         defer { peer.stop() }
         #expect(await peer.says("published"), "\(peer.log)")
@@ -105,10 +111,7 @@ import Testing
     // Parity: SD-056 (Avahi)
     @Test("SD-056: the time limit is an error only if nothing was found", arguments: DiscoveryHost.Engine.allCases)
     func theTimeLimit(_ engine: DiscoveryHost.Engine) async throws {
-        defer { network.remove() }
-        let avahi = Avahi(
-            hostName: "left", services: [Avahi.Service("Printer", type: "_ipp._tcp", port: 631)], in: network.left)
-        try avahi.start()
+        let avahi = try avahi([Avahi.Service("Printer", type: "_ipp._tcp", port: 631)])
         defer { avahi.stop() }
         let right = try host(engine)
         defer { right.stop() }
@@ -126,16 +129,13 @@ import Testing
     // Parity: SD-059 (Avahi, socat)
     @Test("SD-059: name, type and domain find the service after its port has changed")
     func theSavedNameIsEnough() async throws {
-        defer { network.remove() }
         var ports: [Int] = []
         for text in ["first", "second"] {
             let greeter = Socat(.shell("read line; printf '\(text)'"), at: "10.77.5.1", in: network.left)
             try greeter.start()
             defer { greeter.stop() }
             ports.append(greeter.port)
-            let service = Avahi.Service("Greeter. 1", type: "_greet._tcp", port: greeter.port)
-            let avahi = Avahi(hostName: "left", services: [service], in: network.left)
-            try avahi.start()
+            let avahi = try avahi([Avahi.Service("Greeter. 1", type: "_greet._tcp", port: greeter.port)])
             defer { avahi.stop() }
             let call = try host(.embedded).startStreams("call", "Greeter. 1", "_greet._tcp", "hello\n")
             defer { call.stop() }
@@ -147,7 +147,6 @@ import Testing
     // Parity: SD-069 (Avahi, python-zeroconf)
     @Test("SD-069: the record, and each of three changes", arguments: DiscoveryHost.Engine.allCases)
     func eachChangeIsReported(_ engine: DiscoveryHost.Engine) async throws {
-        defer { network.remove() }
         let peer = try zeroconf()
         defer { peer.stop() }
         #expect(await peer.says("published"), "\(peer.log)")
@@ -184,11 +183,9 @@ import Testing
         "SD-008, SD-040, SD-075: a service that listens accepts connections over both families on a port of the system's choice"
     )
     func connectionsAreAccepted() async throws {
-        defer { network.remove() }
         try network.addAddress("2001:db8::1/64", to: network.left)
         try network.addAddress("2001:db8::2/64", to: network.right)
-        let avahi = Avahi(hostName: "left", in: network.left)
-        try avahi.start()
+        let avahi = try avahi()
         defer { avahi.stop() }
         let right = try host(.embedded)
         let wrong = try right.startNetService("listen", "Echo", "_echo._udp", "0")
@@ -221,7 +218,6 @@ import Testing
     // Parity: SD-051 (socat, unbound)
     @Test("SD-051: the host name, with its final dot, can be connected to by name")
     func theHostNameIsOneForAnyConnection() async throws {
-        network.remove()
         let namespace = try NetworkNamespace(
             addresses: ["192.0.2.1/24"], files: ["/etc/resolv.conf": "nameserver 127.0.0.1\n"])
         defer { namespace.remove() }

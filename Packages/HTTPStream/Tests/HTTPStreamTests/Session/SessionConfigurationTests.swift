@@ -196,6 +196,17 @@ import Testing
             change: { $0.stores = CredentialStores(origins: [AnyPlace()], proxies: []) }),
         Row(field: "prompt", load: loading(asks + "no", ok), usual: "401 no", changed: "200 ok", change: login),
         Row(
+            field: "bearerTokens",
+            load: { session, isChanged in
+                let server = try TurnServer([asks + "no", ok])
+                var configuration = session.configuration
+                if isChanged {
+                    let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
+                    configuration.bearerTokens = try BearerTokens(for: url) { $0 == nil ? "old" : "new" }
+                }
+                return try await outcome(HTTPSession(configuration), server)
+            }, usual: "401 no", changed: "200 ok", change: { _ in }),
+        Row(
             field: "promptLimit",
             load: { session, _ in
                 let server = try TurnServer(Array(repeating: asks + "no", count: 9))
