@@ -71,7 +71,7 @@ import Testing
         let pool = HTTPConnectionPool()
         let exchange: HTTPExchange
 
-        init(decodes: Bool = false) throws {
+        init(decodes: Bool = false, opens: Bool = true) throws {
             let url = try #require(URL(string: "http://example.org/"))
             wire = Wire(loop: loop)
             let pair = StreamPair(transport: wire)
@@ -82,6 +82,7 @@ import Testing
             _ = try exchange.setProperty(true, named: StreamProperty<Bool>.httpKeepsConnection.name)
             _ = try exchange.setProperty(pool, named: StreamProperty<HTTPConnectionPool>.httpPool.name)
             _ = try exchange.setProperty(decodes, named: StreamProperty<Bool>.httpDecodesContent.name)
+            guard opens else { return }
             #expect(try exchange.tryOpen() == .opened)
             #expect(try read() == nil && pool.idleCount == 0)
         }
@@ -121,6 +122,25 @@ import Testing
     /// each request 300 instructions.
     @Test func anExchangeFitsTheAllocatorsCache() {
         #expect(MemoryLayout<HTTPLoad>.size <= 1032 - 176)
+    }
+
+    /// The response to a request that was sent just now cannot have arrived: a task on the loop waits without a read.
+    @Test func aTaskOnTheLoopWaitsAtOnce() async throws {
+        let scene = try Scene(opens: false)
+        let stream = ReadStream(transport: scene.exchange)
+        let read = Task(executorPreference: scene.loop) {
+            try stream.open()
+            let reads = scene.wire.reads
+            return (reads, try await stream.read(upTo: 10))
+        }
+        let limit = Self.failureTime
+        while !scene.exchange.reader.isParked, .now < limit { await Task.yield() }
+        let reads = scene.wire.reads
+        scene.wire.arrive(Array(Self.kept.utf8))
+        scene.wire.waitPoint.signal(.readable)
+        let (readsBefore, body) = try await read.value
+        #expect(reads == readsBefore && body == Array("ok".utf8))
+        scene.end()
     }
 
     /// Closing a connection signals the waiters, and an observer may use the load at once.
