@@ -131,9 +131,32 @@ final class BearerMemory: Sendable {
     func forget() { state.withLock { $0 = .empty } }
 }
 
-extension HTTPRequest {
-    mutating func setBearerToken(_ token: String) {
+/// The bearer token of one load.
+struct BearerUse {
+    /// The token that the last request was sent with.
+    private(set) var token: String?
+    private var isRenewed = false
+    private let memory: BearerMemory?
+
+    /// - Parameter memory: The token of the session; nil if the load sends none.
+    init(_ memory: BearerMemory?) { self.memory = memory }
+
+    /// Puts the token on a request, unless it has an `Authorization` of its own.
+    mutating func sign(
+        _ request: inout HTTPRequest, to origin: HTTPOrigin, _ options: LoadOptions
+    ) async throws(StreamError) {
+        guard let memory, !request.fields.contains(.authorization) else { return }
+        token = try await memory.token(for: origin, options)
         // The token has been checked.
-        try? fields.set("Bearer \(token)", for: .authorization)
+        if let token { try? request.fields.set("Bearer \(token)", for: .authorization) }
+    }
+
+    /// Records that the server has refused the token. Returns whether there is another one, once per load.
+    mutating func renew(for origin: HTTPOrigin, _ options: LoadOptions) async throws(StreamError) -> Bool {
+        guard let memory, let token else { return false }
+        memory.refuse(token)
+        if isRenewed { return false }
+        isRenewed = true
+        return try await memory.token(for: origin, options) != nil
     }
 }

@@ -27,10 +27,8 @@ struct SessionLoad: ~Copyable {
     /// User name and password of the caller's own URL; not those of a redirect's target. A user entered at a prompt replaces
     /// them.
     private var login: URLLogin?
-    /// Whether a redirect has led to another origin.
-    private var hasLeftOrigin = false
-    /// The bearer token that the last request of this hop was sent with, and the number of tokens that the server has refused.
-    private var bearer: (token: String?, refusals: Int) = (nil, 0)
+    /// The bearer token of the load, until a redirect leads to another origin.
+    private var bearer: BearerUse
     /// Claims the logins of this hop that belong to connections.
     private var claim = LoginClaim()
     private var prompts = 0
@@ -61,9 +59,8 @@ struct SessionLoad: ~Copyable {
         namedHost = origin.host
         fetch = Fetch(plain, body: body)
         fetch.origin = origin
-        login = url.user(percentEncoded: false).map {
-            URLLogin(user: $0, password: url.password(percentEncoded: false))
-        }
+        login = URLLogin(url)
+        bearer = BearerUse(session.bearer)
     }
 
     /// Returns the stream of the final response.
@@ -81,7 +78,7 @@ struct SessionLoad: ~Copyable {
             }
             guard let hop else { return stream }
             await discard(stream)
-            if hop.origin != origin { (login, hasLeftOrigin) = (nil, true) }
+            if hop.origin != origin { (login, bearer) = (nil, BearerUse(nil)) }
             fetch.follow(hop)
             (url, origin) = (hop.url, hop.origin)
         }
@@ -100,9 +97,7 @@ struct SessionLoad: ~Copyable {
         guard let url = next.url, next.body.isEmpty else {
             throw .badURL("the request that onRedirect has returned has no URL, or a body of its own.")
         }
-        hop.origin = try HTTPOrigin(url)
-        hop.url = url
-        hop.request = next
+        (hop.origin, hop.url, hop.request) = (try HTTPOrigin(url), url, next)
         return hop
     }
 
@@ -116,7 +111,6 @@ struct SessionLoad: ~Copyable {
             request.fields.contains(.proxyAuthorization)
             ? [] : session.findProxies(forTunnels: origin.isSecure || options.upgrade != nil, for: claim)
         rounds = [:]
-        bearer = (nil, 0)
         sendsWholeBody = false
         while true {
             let (attempt, failure) = try await sign()
@@ -160,8 +154,7 @@ struct SessionLoad: ~Copyable {
         if let cookies = session.cookies, !cookies.isEmpty {
             try await cookies.add(to: &request, at: url, origin, causedBy: namedHost)
         }
-        bearer.token = try await bearerToken()
-        if let token = bearer.token { request.setBearerToken(token) }
+        if originEntry == nil { try await bearer.sign(&request, to: origin, options) }
         var attempt = try SessionAttempt(
             request, at: url, body, originEntry, session, options, isNamed: fetch.isAtNamedOrigin)
         do throws(SessionAttempt.Failure) {
@@ -201,7 +194,7 @@ struct SessionLoad: ~Copyable {
             return false
         }
         guard let entry = originEntry else {
-            if isChallenge, let token = bearer.token { return try await !renew(token) }
+            if isChallenge, bearer.token != nil { return try await !bearer.renew(for: origin, options) }
             if request.fields.contains(.authorization) || !isChallenge { return true }
             return try await !isMet(response, verdict: .otherRealm, nil, attempt)
         }
@@ -214,22 +207,6 @@ struct SessionLoad: ~Copyable {
         }
         try await save(entry)
         return try await !isMet(response, verdict: verdict, entry, attempt)
-    }
-
-    /// The bearer token for the next request of this hop.
-    private func bearerToken() async throws(StreamError) -> String? {
-        guard let memory = session.bearer, originEntry == nil, !hasLeftOrigin,
-            !request.fields.contains(.authorization)
-        else { return nil }
-        return try await memory.token(for: origin, options)
-    }
-
-    /// Returns whether there is another token, after one that the server has refused.
-    private mutating func renew(_ token: String) async throws(StreamError) -> Bool {
-        session.bearer?.refuse(token)
-        bearer.refusals += 1
-        guard bearer.refusals == 1 else { return false }
-        return try await bearerToken() != nil
     }
 
     /// Opens a stream and reports it to ``HTTPSession/Configuration/onRequest``, whether or not it could be opened.

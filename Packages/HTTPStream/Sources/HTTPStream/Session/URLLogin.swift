@@ -8,6 +8,14 @@ extension SessionLoad {
     struct URLLogin {
         var user: String
         var password: String?
+
+        init(user: String, password: String? = nil) { (self.user, self.password) = (user, password) }
+
+        /// The login of a URL; nil if it has none.
+        init?(_ url: URL) {
+            guard let user = url.user(percentEncoded: false) else { return nil }
+            self.init(user: user, password: url.password(percentEncoded: false))
+        }
     }
 }
 
