@@ -198,6 +198,35 @@ struct StreamTests {
         #expect(!CFReadStreamSetClient(reader, 1, { _, _, _ in }, nil))
     }
 
+    /// An empty body that was set is announced, for any method; a request without one announces nothing.
+    @Test(arguments: [false, true]) func anEmptyBody(_ isSet: Bool) throws {
+        let listener = try StreamListener(address: .ip(.v4(.loopback), port: 0))
+        let server = Task {
+            try await listener.run { client in
+                var head = ""
+                while !head.hasSuffix("\r\n\r\n"), case let bytes = try await client.input.read(upTo: 4096),
+                    !bytes.isEmpty
+                {
+                    head += String(decoding: bytes, as: UTF8.self)
+                }
+                let length = head.split(separator: "\r\n").first { $0.hasPrefix("Content-Length") } ?? "none"
+                try await client.output.writeAll("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n\(length)")
+            }
+        }
+        defer { server.cancel() }
+        let url = URL(string: "http://127.0.0.1:\(listener.port!)/")! as CFURL
+        let request = CFHTTPMessageCreateRequest(nil, "GET" as CFString, url, kCFHTTPVersion1_1).takeRetainedValue()
+        if isSet { CFHTTPMessageSetBody(request, Data() as CFData) }
+        let stream = CFReadStreamCreateForHTTPRequest(nil, request).takeRetainedValue()
+        #expect(CFReadStreamOpen(stream))
+        var (buffer, text) = ([UInt8](repeating: 0, count: 4096), "")
+        while case let count = CFReadStreamRead(stream, &buffer, buffer.count), count > 0 {
+            text += String(decoding: buffer[..<count], as: UTF8.self)
+        }
+        #expect(text == (isSet ? "Content-Length: 0" : "none"))
+        CFReadStreamClose(stream)
+    }
+
     @Test func aBodyOfFoundation() throws {
         let listener = try StreamListener(address: .ip(.v4(.loopback), port: 0))
         let server = Task {
