@@ -93,6 +93,7 @@ extension EventLoopsTests {
             await until { seen.withLock { $0 } == [1] }
             mailbox.put(2)
             await until { seen.withLock { $0 } == [1, 2] }
+            await turns(of: loop)  // elsewhere, a call may be in progress while it is cancelled
             subscription.cancel()
             mailbox.put(3)
             await turns(of: loop)
