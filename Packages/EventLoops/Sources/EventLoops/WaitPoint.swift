@@ -137,7 +137,7 @@ open class WaitPoint: Watcher, @unchecked Sendable {
     /// that represents work ensures that the work is done.
     open func isAwaited() {}
 
-    /// Closes both halves: as ``close(_:)``. A subclass that represents work ends the work as well.
+    /// Closes both halves: as ``close(_:)``. Open for a subclass that is also the transport of a stream, whose `close()` it is then.
     open func close() {
         close(Bits.bothClosed)
     }

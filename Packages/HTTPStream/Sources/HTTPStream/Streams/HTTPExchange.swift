@@ -112,7 +112,10 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         try withState { (state) throws(Failure) in try body(&state.load, state.hasBegun) }
     }
 
-    /// Ends the load at once, and every wait for it.
+    /// Ends the load at once, and every wait for it, as the transport of a stream.
+    ///
+    /// The halves of the point stay open until the stream closes them: a stream whose load has failed still reports that to a client
+    /// that is scheduled later.
     override func close() {
         var deferred = withState { state in
             if state.isClosed { return DeferredActions() }
@@ -124,10 +127,10 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
                 withdraw(&state)
                 deferred = settle(&state, resuming: state.load.log.deferred)
             }
+            deferred.wakesWaiters = true
             return deferred
         }
         perform(&deferred)
-        super.close()
     }
 
     private static func fail(_ state: inout State, _ error: StreamError) {

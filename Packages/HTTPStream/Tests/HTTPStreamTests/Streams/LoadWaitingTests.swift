@@ -242,4 +242,20 @@ import Testing
         #expect(text == Array("done".utf8) && turns >= body.count / HTTPLoad.turnBudget - 1)
         scene.end()
     }
+
+    @Test("SK-039: a client that is scheduled after the load has failed receives the error")
+    func aLateClientReceivesTheError() async throws {
+        let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
+        let port = try #require(listener.localAddress?.port)
+        listener.invalidate()
+        let stream = ReadStream(
+            request: try HTTPRequest(method: .get, url: #require(URL(string: "http://127.0.0.1:\(port)/"))))
+        try stream.open()
+        await #expect(throws: StreamError(posix: ECONNREFUSED)) { try await stream.opened() }
+        let events = Mailbox<StreamEvent>(limit: 4)
+        stream.setClient(.all) { _, event in events.put(event) }
+        stream.schedule(on: .loop(.shared))
+        #expect(try await events.next(until: .now + .seconds(30)) == .errorOccurred)
+        stream.close()
+    }
 }
