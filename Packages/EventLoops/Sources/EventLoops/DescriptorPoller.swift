@@ -65,13 +65,12 @@ public final class DescriptorPoller: Sendable {
         while let work = state.withLock({ $0.takeWork() }) { work() }
     }
 
-    /// Runs `work` at the end of the poll in progress on the calling thread. Returns false if there is no such poll.
-    ///
-    /// For a signal: its target runs already, and need not be woken.
-    public func runAfterPoll(_ work: @escaping @Sendable () -> Void) -> Bool {
-        guard thread.load(ordering: .relaxed) == pthread_self() else { return false }
+    /// Whether the calling thread looks for edges just now. A signal for that thread need not wake it: ``runAfterPoll(_:)``.
+    public var isPolling: Bool { thread.load(ordering: .relaxed) == pthread_self() }
+
+    /// Runs `work` at the end of the poll in progress on the calling thread. Call only while ``isPolling``.
+    public func runAfterPoll(_ work: @escaping @Sendable () -> Void) {
         state.withLock { $0.work.append(work) }
-        return true
     }
 }
 

@@ -126,13 +126,29 @@ private final class RunLoopSignal: DeliverySignal, @unchecked Sendable {
         // A structure: see Locked.
         private struct State {
             var perform: (@Sendable () -> Void)?
+            /// Whether the poll in progress runs the closure at its end.
+            var isDue = false
             /// Obtained at its first use.
             var poller: RunLoopPoller?
         }
         private let state: Locked<State>
         init(_ perform: @escaping @Sendable () -> Void) { state = Locked(State(perform: perform)) }
 
-        func run() { state.withLock { $0.perform }?() }
+        func run() {
+            let perform = state.withLock { state in
+                state.isDue = false
+                return state.perform
+            }
+            perform?()
+        }
+
+        /// Combines the signals of one poll. Returns whether this is the first one.
+        func becomeDue() -> Bool {
+            state.withLock { state in
+                defer { state.isDue = true }
+                return !state.isDue
+            }
+        }
 
         var poller: RunLoopPoller? { state.withLock { $0.poller } }
 
@@ -185,7 +201,10 @@ private final class RunLoopSignal: DeliverySignal, @unchecked Sendable {
     }
 
     func signal() {
-        if let poller = body.poller, poller.poller.runAfterPoll({ [body] in body.run() }) { return }
+        if let poller = body.poller?.poller, poller.isPolling {
+            if body.becomeDue() { poller.runAfterPoll { [body] in body.run() } }
+            return
+        }
         CFRunLoopSourceSignal(source)
         CFRunLoopWakeUp(loop)
     }

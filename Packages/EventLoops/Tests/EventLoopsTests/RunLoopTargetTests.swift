@@ -105,6 +105,35 @@ extension EventLoopsTests {
             }
         }
 
+        @Test func theSignalsOfAPollAreCombinedAndNoneFollowsCancelling() async throws {
+            final class Signalling: Watcher, @unchecked Sendable {
+                // Unchecked only because the superclass is: the property is a constant.
+                let signals: [any DeliverySignal]
+                init(_ signals: [any DeliverySignal]) { self.signals = signals }
+                override func fire() { for signal in signals { signal.signal() } }
+            }
+            let pair = try SocketPair()
+            let counts = await onThread {
+                let (first, second) = (Counter(), Counter())
+                let victim = RunLoopTarget.current().makeSignal { second.add() }
+                let signal = RunLoopTarget.current().makeSignal {
+                    first.add()
+                    victim.cancel()
+                }
+                let point = WaitPoint(descriptor: pair.near, ownership: .owned)
+                #expect(victim.poller === signal.poller)
+                let watcher = Signalling([signal, signal, victim])
+                #expect(point.watch(.reader, for: .readable, with: watcher, by: signal.poller) == nil)
+                SocketPair.send(1, to: pair.far)
+                while first.value == 0 { guard Self.runOnce() else { break } }
+                _ = RunLoop.current.run(mode: .default, before: Date())
+                signal.cancel()
+                point.close()
+                return (first.value, second.value)
+            }
+            #expect(counts == (1, 0))
+        }
+
         @Test func releasingTheSignalCancelsIt() async {
             final class Held: Sendable {}
             let isAlive = await onThread {
