@@ -143,6 +143,31 @@ import Testing
         #expect(sent == [nil, "Bearer fresh"])
     }
 
+    /// The closure may depend on another server, which could prolong each load.
+    @Test(
+        "a load ends at its time limit or when it is cancelled, and a later one has the token",
+        arguments: [true, false])
+    func aSlowClosure(_ isCancelled: Bool) async throws {
+        let calls = Calls()
+        let (hasBegun, mayReturn) = (OneShot<Bool>(), AsyncSemaphore(0))
+        let session = try session { refused in
+            let number = calls.add(refused)
+            hasBegun.provide(true)
+            try await mayReturn.wait()
+            return "token\(number)"
+        }
+        try server.enqueue(.ok)
+        let url = try url(api)
+        let load = Task { try await session.get(url, within: isCancelled ? .seconds(3600) : .milliseconds(10)) }
+        _ = try await hasBegun.value()
+        if isCancelled { load.cancel() }
+        let error = await #expect(throws: StreamError.self) { try await load.value }
+        #expect(isCancelled ? error == .cancelled : error?.isTimeout == true)
+        mayReturn.signal()
+        #expect(try await session.get(url).status == .ok)
+        #expect(sent == ["Bearer token1"] && calls.all.count == 1)
+    }
+
     @Test func failures() async throws {
         struct Offline: Error {}
         for token in ["", "a b", "a\r\nX: 1", "=a", "é"] {

@@ -31,8 +31,9 @@ public struct BearerTokens: Sendable {
     ///   - url: A URL of the origin; its path is ignored. The scheme is `https`, as RFC 6750 §5.3 requires, or `http` for an address of
     ///     this machine.
     ///   - token: Returns a token; nil if there is none: the session then sends no token, and treats a 401 as usual. The argument is
-    ///     the token that the server has refused; nil for the first request. The closure is not called again before it has returned.
-    ///     A load fails with its error. Requests of the same session within the closure are sent without a token.
+    ///     the token that the server has refused; nil for the first request. The closure runs in a task of its own, and is not called
+    ///     again before it has returned. A load fails with its error, or with a time-out when the load's own time is over; the
+    ///     token is then used by the loads that follow. Requests of the same session within the closure are sent without a token.
     /// - Throws: An error of domain `StreamErrorDomain.http` for a URL that is not permitted.
     public init(
         for url: URL, token: @escaping @Sendable (_ refused: String?) async throws -> String?
@@ -81,54 +82,91 @@ final class BearerMemory: Sendable {
     /// The memory whose closure is running in this task.
     @TaskLocal private static var renewing: ObjectIdentifier?
 
-    private enum State {
-        case empty
+    private enum Token {
+        case none
         case known(String)
         case refused(String)
     }
 
+    private typealias Renewal = OneShot<Result<String?, StreamError>>
+
+    private struct State {
+        var token = Token.none
+        /// The call of the closure in progress.
+        var renewal: Renewal?
+    }
+
     private let tokens: BearerTokens
-    private let state = Locked(State.empty)
-    /// Admits one load at a time to call the closure.
+    private let state = Locked(State())
+    /// Admits one load at a time to wait for the closure.
     private let semaphore = AsyncSemaphore(1)
 
     init(_ tokens: BearerTokens) { self.tokens = tokens }
 
     /// Returns the token for a request to an origin; nil if the request is sent without one.
+    ///
+    /// - Throws: the error of the closure; a time-out or a cancellation of this load. The closure continues for the loads that follow.
     func token(for origin: HTTPOrigin, _ options: LoadOptions) async throws(StreamError) -> String? {
         guard origin == tokens.origin, BearerMemory.renewing != ObjectIdentifier(self) else { return nil }
+        let result: Result<String?, StreamError>
         do throws(WaitError) {
             try await semaphore.wait(until: options.deadline)
+            defer { semaphore.signal() }
+            switch next() {
+            case .known(let token): return token
+            case .pending(let renewal): result = try await renewal.value(until: options.deadline)
+            }
         } catch .timedOut {
             throw .timedOut("waiting for a bearer token", after: options.timeout)
         } catch {
             throw .cancelled
         }
-        defer { semaphore.signal() }
-        let refused: String?
-        switch state.withLock({ $0 }) {
-        case .known(let token): return token
-        case .refused(let token): refused = token
-        case .empty: refused = nil
-        }
-        let next: Result<String?, StreamError> = await BearerMemory.$renewing.withValue(ObjectIdentifier(self)) {
-            do throws(StreamError) {
-                return .success(try await tokens.next(after: refused))
-            } catch {
-                return .failure(error)
+        return try result.get()
+    }
+
+    private enum Next {
+        case known(String)
+        case pending(Renewal)
+    }
+
+    /// Returns the token, or the call of the closure in progress. Begins one if there is neither.
+    private func next() -> Next {
+        let (next, refused) = state.withLock { state -> (Next?, String?) in
+            switch state.token {
+            case .known(let token): return (.known(token), nil)
+            case .refused(let token): return (state.renewal.map { .pending($0) }, token)
+            case .none: return (state.renewal.map { .pending($0) }, nil)
             }
         }
-        guard let token = try next.get() else { return nil }
-        state.withLock { $0 = .known(token) }
-        return token
+        if let next { return next }
+        // Only the load that the semaphore has admitted comes here.
+        let renewal = Renewal()
+        state.withLock { $0.renewal = renewal }
+        Task {
+            let result: Result<String?, StreamError> = await BearerMemory.$renewing.withValue(ObjectIdentifier(self)) {
+                do throws(StreamError) {
+                    return .success(try await tokens.next(after: refused))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            state.withLock { state in
+                // Not after forget().
+                guard state.renewal === renewal else { return }
+                state.renewal = nil
+                if case .success(let token?) = result { state.token = .known(token) }
+            }
+            renewal.provide(result)
+        }
+        return .pending(renewal)
     }
 
     /// Records that the server has refused a token.
     func refuse(_ token: String) {
-        state.withLock { if case .known(token) = $0 { $0 = .refused(token) } }
+        state.withLock { if case .known(token) = $0.token { $0.token = .refused(token) } }
     }
 
-    func forget() { state.withLock { $0 = .empty } }
+    func forget() { state.withLock { $0 = State() } }
 }
 
 /// The bearer token of one load.
