@@ -46,6 +46,24 @@ struct PyFTPServerTests {
         #expect(try await client.command(FTPCommand("PASV")).text.contains("192,0,2,1"))
     }
 
+    /// pyftpdlib itself would forget the second session: see `PyFTPServer`.
+    @Test(.timeLimit(.minutes(1))) func theEndOfASessionInActiveModeDoesNotAffectAnother() async throws {
+        let server = PyFTPServer()
+        try await start(server)
+        try server.write("a", [1, 2])
+        let client = try client(server)
+        try client.set(.ftpUsesPassiveMode, to: false)
+        #expect(try await Style.async.readAll(client.reader("files/a")) == [1, 2])
+        let second = StreamPair(host: "127.0.0.1", port: try #require(url(server.url()).port.map(UInt16.init)))
+        try second.open()
+        var lines = second.input.lines().makeAsyncIterator()
+        #expect(try await lines.next()?.hasPrefix("220") == true)
+        #expect(try await client.command(FTPCommand("QUIT")).code == 221)
+        try await second.output.writeAll(Array("USER ann\r\n".utf8))
+        #expect(try await lines.next()?.hasPrefix("331") == true)
+        second.close()
+    }
+
     /// The data connection ends, and only then the server reports that the file was incomplete.
     // Parity: FT-009 (pyftpdlib)
     @Test(arguments: Style.allCases)

@@ -59,7 +59,7 @@ public final class PyFTPServer: FTPServer {
     private static let script = """
         import sys
         from pyftpdlib.authorizers import DummyAuthorizer
-        from pyftpdlib.handlers import FTPHandler, DTPHandler
+        from pyftpdlib.handlers import FTPHandler, DTPHandler, ActiveDTP
         from pyftpdlib.servers import FTPServer
         folder, host, port, masquerade, cuts, idle = sys.argv[1:]
         class Data(DTPHandler):
@@ -69,8 +69,15 @@ public final class PyFTPServer: FTPServer {
                     self._resp = ("426 Cut.", None)
                     self.close()
                 return n
+        class Connecting(ActiveDTP):
+            def handle_connect(self):
+                super().handle_connect()
+                # The data connection belongs to another object now. pyftpdlib 1.5.7 would close this one with the session, by the
+                # number of the descriptor, which may be another session's then: that session would get no more replies.
+                self._closed = True
         class Control(FTPHandler):
             dtp_handler = Data
+            active_dtp = Connecting
             timeout = int(idle)
             def pre_process_command(self, line, cmd, arg):
                 print("COMMAND", "PASS" if cmd == "PASS" else line, flush=True)
