@@ -119,6 +119,7 @@ public struct Lock: ~Copyable, Sendable {
             if word.pointee.exchange(Lock.unlocked, ordering: .releasing) == Lock.contended { netkit_wake(word) }
         }
     }
+
     /// Allocates an unlocked lock with further bytes behind it.
     ///
     /// `malloc` aligns to 16 bytes. Swift's own allocation calls `posix_memalign` for the same alignment, which costs ten times
