@@ -65,11 +65,12 @@ test_package() {
         step "tests of $(basename "$folder")" run_tests --package-path "$folder" "$@"
         return
     fi
-    # The tests start many servers, so they run one target at a time.
+    # The tests start many servers, so they run one target at a time, and a limited number of them at once.
     step "build of $(basename "$folder")" swift build --package-path "$folder" --build-tests "$@" || return
     for target in "${targets[@]}"; do
         target=$(basename "$target")
-        step "$target" run_tests --package-path "$folder" --skip-build --filter "^$target\\." "$@"
+        step "$target" run_tests --package-path "$folder" --skip-build --filter "^$target\\." \
+            --experimental-maximum-parallelization-width 16 "$@"
     done
 }
 
