@@ -20,8 +20,10 @@ extension WaitPoint {
         static let moving: UInt32 = 512
         /// The loop has taken the descriptor over from a poller, and keeps it.
         static let reclaimed: UInt32 = 1024
+        /// A poller may watch the descriptors of the work that a point without a descriptor represents: as ``polled``.
+        static let workPolled: UInt32 = 2048
         /// The bits from here up count the users that are neither reader nor writer.
-        static let oneUse: UInt32 = 2048
+        static let oneUse: UInt32 = 4096
         static let bothClosed = readerClosed | writerClosed
         static let inside = readerInside | writerInside | ~(oneUse - 1)
 
@@ -71,8 +73,8 @@ extension WaitPoint {
     @usableFromInline
     @inline(__always)
     func mustLookAgain(_ half: Half) -> Bool {
-        let bits = half == .reader ? Bits.readerClosed | Bits.polled : Bits.writerClosed | Bits.polled
-        return state.load(ordering: .acquiring) & bits != 0
+        let closed = half == .reader ? Bits.readerClosed : Bits.writerClosed
+        return state.load(ordering: .acquiring) & (closed | Bits.polled | Bits.workPolled) != 0
     }
 
     /// Uses the descriptor independently of reader and writer (`getsockname`, `setsockopt`, …). Nil if there is none, not yet or

@@ -60,9 +60,12 @@ extension WaitPoint {
     func register(_ half: Half, until deadline: Moment?, by poller: DescriptorPoller?) -> Wake? {
         let descriptor = self.descriptor
         guard descriptor >= 0 else {
-            isAwaited()
+            // An observer of the other half may have another poller.
+            let isShared = half == .reader ? writerWatch.isParked : readerWatch.isParked
+            beginWork(by: isShared ? nil : poller)
             return nil
         }
+        endPollingWork()
         let (registration, old) = loop.registering.withLock { _ in beginWatching(descriptor, unless: half, by: poller) }
         old?.retire(self)
         return switch registration {
@@ -71,6 +74,29 @@ extension WaitPoint {
         case .isClosed: .closed
         case .failed(let number): .failed(number)
         }
+    }
+
+    /// Prepares a wait at a point without a descriptor.
+    ///
+    /// A call needs the loop to watch the descriptors of the work, and an observer may give them to its poller at the same time. The
+    /// observer sets the bit, and then looks for calls; a call parks, and then looks for the bit. One of them finds the other, and the
+    /// call looks again.
+    private func beginWork(by poller: DescriptorPoller?) {
+        if poller == nil {
+            endPollingWork()
+            return isAwaited(by: nil)
+        }
+        isAwaited(by: poller)
+        state.bitwiseOr(Bits.workPolled, ordering: .sequentiallyConsistent)
+        if reader.isParked { wake(.reader) }
+        if writer.isParked { wake(.writer) }
+        // A descriptor that has been attached meanwhile replaces the work.
+        if descriptor >= 0 { endPollingWork() }
+    }
+
+    private func endPollingWork() {
+        if state.load(ordering: .relaxed) & Bits.workPolled == 0 { return }
+        state.bitwiseAnd(~Bits.workPolled, ordering: .acquiringAndReleasing)
     }
 }
 

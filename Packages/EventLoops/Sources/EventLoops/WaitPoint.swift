@@ -28,7 +28,7 @@ internal import Synchronization
 /// in `recv`) and signals both waiters. All state is in one atomic word; each waiter is another word.
 ///
 /// A subclass can represent work whose end callers wait for. A thread that blocks at the point can do the work itself meanwhile
-/// (``block(_:for:until:minding:)``); for a task or a callback, another thread must do it (``isAwaited()``). A point is a
+/// (``block(_:for:until:minding:)``); for a task or a callback, another thread must do it (``isAwaited(by:)``). A point is a
 /// ``Watcher``, too: one that watches another point forwards its next edge.
 ///
 /// If only observers wait, on the thread of a run loop, its ``DescriptorPoller`` watches the descriptor instead of the loop
@@ -135,7 +135,10 @@ open class WaitPoint: Watcher, @unchecked Sendable {
 
     /// Called each time before a task or a callback waits at a point without a descriptor. Does nothing by default; a subclass
     /// that represents work ensures that the work is done.
-    open func isAwaited() {}
+    ///
+    /// - Parameter poller: watches the descriptors of the work instead of the event loop, if only an observer with this poller waits.
+    ///   Nil if a call waits, as for ``watch(_:for:with:by:)``.
+    open func isAwaited(by poller: DescriptorPoller?) {}
 
     /// Closes both halves: as ``close(_:)``. Open for a subclass that is also the transport of a stream, whose `close()` it is then.
     open func close() {

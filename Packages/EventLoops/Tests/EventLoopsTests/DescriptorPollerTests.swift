@@ -254,6 +254,87 @@ extension EventLoopsTests {
             finish()
         }
 
+        // MARK: Points that represent work
+
+        /// A point that represents reading from another one.
+        private final class Work: WaitPoint, @unchecked Sendable {
+            // Unchecked only because the superclass is: the source is watched under the lock.
+            private let source: WaitPoint
+            private let lock = Lock()
+
+            init(_ source: WaitPoint) {
+                self.source = source
+                super.init(loop: source.loop)
+            }
+
+            override func isAwaited(by poller: DescriptorPoller?) {
+                let wake = lock.withLock {
+                    source.unwatch(.reader, self)
+                    return source.watch(.reader, for: .readable, with: self, by: poller)
+                }
+                if wake != nil { signal([.readable, .writable]) }
+            }
+
+            nonisolated(nonsending) func readByteOfSource() async -> Reading {
+                guard enter(.reader) == .entered else { return .woken(.busy) }
+                defer { leave(.reader) }
+                while true {
+                    if case .byte(let byte) = SocketPair.tryRead(source.descriptor) { return .byte(byte) }
+                    let wake = await readerWait(for: .readable, until: .now + .seconds(20))
+                    if wake != .ready { return .woken(wake) }
+                }
+            }
+        }
+
+        @Test func theWorkOfAPointIsPolledUntilACallWaits() async {
+            defer { finish() }
+            let work = Work(point)
+            defer { work.close() }
+            let (first, second) = (CountingWatcher(), CountingWatcher())
+            #expect(work.watch(.reader, for: .readable, with: first, by: poller) == nil)
+            settle()
+            #expect(isPolled)
+            SocketPair.send(1, to: pair.far)
+            await turns(of: loop)
+            #expect(first.count == 0)
+            poller.poll()
+            #expect(first.count == 1)
+            #expect(work.watch(.reader, for: .readable, with: second, by: poller) == nil)
+            #expect(await work.readByteOfSource() == .byte(1))
+            async let reading = work.readByteOfSource()
+            await until { work.isReaderParked }
+            #expect(!isPolled)
+            SocketPair.send(7, to: pair.far)
+            #expect(await reading == .byte(7))
+            await until { second.count == 1 }
+        }
+
+        /// Nothing polls, so a call whose source went to the poller would wait in vain.
+        @Test func aCallIsReachedWhileObserversGiveItsWorkToAPoller() async throws {
+            let poller = poller
+            try await withThrowingDiscardingTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        for round in 0..<500 {
+                            let pair = try SocketPair()
+                            let point = WaitPoint(descriptor: pair.near, ownership: .owned)
+                            let work = Work(point)
+                            async let reading = work.readByteOfSource()
+                            if round % 2 == 0 { await Task.yield() }
+                            _ = work.watch(.reader, for: .readable, with: CountingWatcher(), by: poller)
+                            SocketPair.send(UInt8(round & 0xFF), to: pair.far)
+                            let result = await reading
+                            work.close()
+                            point.close()
+                            #expect(result == .byte(UInt8(round & 0xFF)))
+                            if result != .byte(UInt8(round & 0xFF)) { return }
+                        }
+                    }
+                }
+            }
+            finish()
+        }
+
         /// A thread polls while tasks wait and observers come and go: no edge is lost, whatever the order.
         @Test func noByteIsLostWhileTheDescriptorChangesHands() async throws {
             let poller = poller

@@ -88,7 +88,7 @@ extension EventLoopsTests {
             final class Work: WaitPoint, @unchecked Sendable {
                 // Immutable.
                 let awaited = Counter()
-                override func isAwaited() { awaited.add() }
+                override func isAwaited(by poller: DescriptorPoller?) { awaited.add() }
             }
             let work = Work()
             let task = Task { await work.readerWait(for: .readable, until: nil) }

@@ -228,7 +228,7 @@ extension Connection {
                     return details.clients?.areScheduled ?? false
                 }
                 // A client waits for an event of the opening stream; only the loop can go on for it.
-                if hasClients { opening.isAwaited() } else { opening.begin() }
+                if hasClients { opening.continueOnLoop() } else { opening.begin() }
             }
         } catch {
             finishOpening(.failure(error))
@@ -663,7 +663,7 @@ extension Connection {
 
     /// Continues an opening in progress on the loop, for a client that waits for its events.
     func continueOpening() {
-        opening?.isAwaited()
+        opening?.continueOnLoop()
     }
 
     /// The opening in progress.

@@ -210,10 +210,10 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
     // MARK: Waiting
 
     /// Registers the point as a watcher where the load is blocked, since a task or a callback is about to wait at this point.
-    override func isAwaited() {
+    override func isAwaited(by poller: DescriptorPoller?) {
         var deferred = withState { state in
             state.load.log.deferred?.suspend()
-            let isBlocked = watch(&state)
+            let isBlocked = watch(&state, by: poller)
             // The point was registered just now: there is usually nothing to settle.
             if isBlocked, state.load.log.deferred == nil, state.load.deferred.isEmpty, !state.wakesAfterwards {
                 return DeferredActions()
@@ -226,7 +226,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
     }
 
     /// Registers the point as a watcher. Returns false if there is no reason to wait.
-    private func watch(_ state: inout State) -> Bool {
+    private func watch(_ state: inout State, by poller: DescriptorPoller?) -> Bool {
         if state.load.isConnectionLent || state.load.isFetching {
             state.wakesAfterwards = true
             // A thread that has borrowed the connection observes the deadline itself.
@@ -246,8 +246,8 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         let (first, second) = state.load.waitPoints(of: block)
         state.watched = (first, second)
         var wake: Wake? = .ready
-        if let first { wake = first.watch(.reader, for: block.interest, with: self) }
-        if wake == nil, let second { wake = second.watch(.reader, for: block.interest, with: self) }
+        if let first { wake = first.watch(.reader, for: block.interest, with: self, by: poller) }
+        if wake == nil, let second { wake = second.watch(.reader, for: block.interest, with: self, by: poller) }
         guard let wake else {
             state.watchedBlock = block
             return true

@@ -71,10 +71,11 @@ import Testing
         let pool = HTTPConnectionPool()
         let exchange: HTTPExchange
 
-        init(decodes: Bool = false, opens: Bool = true) throws {
+        /// - Parameter connection: a connection to use instead of the wire.
+        init(decodes: Bool = false, opens: Bool = true, on connection: Socket? = nil) throws {
             let url = try #require(URL(string: "http://example.org/"))
             wire = Wire(loop: loop)
-            let pair = StreamPair(transport: wire)
+            let pair = try connection?.makeStreams() ?? StreamPair(transport: wire)
             try pair.open()
             let key = HTTPConnectionKey(try HTTPOrigin(loading: url), StreamProperties(), loop: loop)
             pool.put(HTTPConnection(pair: pair, key: key, limits: .default))
@@ -99,8 +100,8 @@ import Testing
             }
         }
 
-        func wait(_ observer: Observer) {
-            while let wake = exchange.waitPoint.watch(.reader, for: .readable, with: observer) {
+        func wait(_ observer: Observer, by poller: DescriptorPoller? = nil) {
+            while let wake = exchange.waitPoint.watch(.reader, for: .readable, with: observer, by: poller) {
                 #expect(wake == .ready)
             }
         }
@@ -203,6 +204,29 @@ import Testing
         scene.wire.arrive(Array(Self.kept.utf8))
         scene.wire.waitPoint.signal(.readable)
         #expect(try await answer.value(until: Self.failureTime) == Array("ok".utf8))
+        scene.end()
+    }
+
+    /// The thread of a run loop receives the response itself: the event loop may be busy.
+    @Test func thePollerOfAnObserverWatchesTheConnection() async throws {
+        let poller = try #require(DescriptorPoller())
+        let (near, far) = try Socket.pair()
+        let scene = try Scene(on: near)
+        let (isHeld, isReleased) = (OneShot<Bool>(), OneShot<Bool>())
+        scene.loop.execute {
+            isHeld.provide(true)
+            _ = try? isReleased.value(until: Self.failureTime)
+        }
+        #expect(try await isHeld.value(until: Self.failureTime))
+        let observer = Observer()
+        scene.wait(observer, by: poller)
+        poller.poll()
+        #expect(observer.hasFired.value == nil)
+        try await far.sendAll(Array(Self.kept.utf8))
+        poller.poll()
+        #expect(observer.hasFired.value == true)
+        #expect(try scene.read() == Array("ok".utf8))
+        isReleased.provide(true)
         scene.end()
     }
 

@@ -57,7 +57,7 @@ final class Opening: WaitPoint, @unchecked Sendable {
 
     /// Schedules the work to continue soon.
     func begin() {
-        if loop.isCurrent { return isAwaited() }
+        if loop.isCurrent { return continueOnLoop() }
         loop.executeDeferred { [self] in
             if !isLoopRequested.exchange(true, ordering: .relaxed) { workOnLoop() }
         }
@@ -67,7 +67,10 @@ final class Opening: WaitPoint, @unchecked Sendable {
     var isOnLoop: Bool { isLoopRequested.load(ordering: .relaxed) }
 
     /// Called when a task or a callback begins to wait: only the loop can do the work for it.
-    override func isAwaited() {
+    override func isAwaited(by poller: DescriptorPoller?) { continueOnLoop() }
+
+    /// Schedules the loop to do the work.
+    func continueOnLoop() {
         if !isLoopRequested.exchange(true, ordering: .relaxed) { proceed() }
     }
 

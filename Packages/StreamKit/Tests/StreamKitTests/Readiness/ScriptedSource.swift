@@ -29,7 +29,7 @@ final class ScriptedSource: StreamTransport {
     private final class Point: WaitPoint, @unchecked Sendable {
         // Unchecked only because the superclass is: written once, before use.
         nonisolated(unsafe) weak var source: ScriptedSource?
-        override func isAwaited() { source?.reach(.parking) }
+        override func isAwaited(by poller: DescriptorPoller?) { source?.reach(.parking) }
     }
 
     private let state = Locked(State())

@@ -146,7 +146,7 @@ import Testing
     private final class Ready: StreamTransport {
         private final class Point: WaitPoint, @unchecked Sendable {
             // Unchecked only because the superclass is: it has no state.
-            override func isAwaited() { signal([.readable, .writable]) }
+            override func isAwaited(by poller: DescriptorPoller?) { signal([.readable, .writable]) }
         }
 
         let waitPoint: WaitPoint
