@@ -4,7 +4,7 @@ internal import Synchronization
 /// Watches the descriptors of wait points for a thread with a loop of another kind, such as a run loop.
 ///
 /// ```swift
-/// let poller = DescriptorPoller()
+/// guard let poller = DescriptorPoller() else { return }
 /// while isRunning {
 ///     waitUntilReadable(poller.descriptor)    // with the means of that loop, beside its other sources
 ///     poller.poll()

@@ -6,7 +6,7 @@
 ///
 /// changes.put(change)
 /// changes.finish()
-/// while let change = try await changes.next() { … }         // nil at the end
+/// while let change = try await changes.next() { print(change) }   // nil at the end
 /// ```
 public final class Mailbox<Element: Sendable>: Sendable {
     /// How an element is added to those in the mailbox.

@@ -4,9 +4,9 @@ internal import Glibc
 ///
 /// ```swift
 /// let start = Moment.now
-/// …
-/// let time = start.duration(to: .now)
-/// await point.readerWait(for: .readable, until: .now + .seconds(5))
+/// if await point.readerWait(for: .readable, until: start + .seconds(5)) == .ready {
+///     print("readable after", start.duration(to: .now))
+/// }
 /// ```
 ///
 /// The layout of a `ContinuousClock.Instant` is known only at run time. Every struct that contains one is therefore copied and

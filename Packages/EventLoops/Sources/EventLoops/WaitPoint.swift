@@ -5,10 +5,10 @@ internal import Synchronization
 ///
 /// ```swift
 /// let point = WaitPoint(descriptor: fd, ownership: .owned)
-/// guard point.enter(.reader) == .entered else { … }
+/// guard point.enter(.reader) == .entered else { return }      // closed, or another call is reading
 /// defer { point.leave(.reader) }
-/// while recv(point.descriptor, …) < 0, errno == EAGAIN {
-///     switch await point.readerWait(for: .readable, until: nil) { case .ready: continue … }
+/// while recv(point.descriptor, buffer, size, 0) < 0, errno == EAGAIN {
+///     guard await point.readerWait(for: .readable, until: nil) == .ready else { return }
 /// }
 /// ```
 ///

@@ -5,6 +5,7 @@ public import Foundation
 /// Delivery on a run loop, in one of its modes, as CFStream, CFHost and NetService call their clients.
 ///
 /// ```swift
+/// import Foundation
 /// import RunLoopDelivery
 ///
 /// stream.schedule(on: .currentRunLoop)
