@@ -133,7 +133,7 @@ extension ArraySlice<UInt8> {
 ///
 /// ```swift
 /// var scan = FieldScanner(field)              // 09:05
-/// guard let hour = scan.number(digits: 1...2), scan.take(":"), let minute = scan.number(digits: 2...2) else { … }
+/// guard let hour = scan.number(digits: 1...2), scan.take(":"), let minute = scan.number(digits: 2...2) else { return }
 /// ```
 struct FieldScanner {
     private let bytes: ArraySlice<UInt8>

@@ -6,9 +6,9 @@
 /// ```swift
 /// var parser = FTPReplyParser()
 /// var used = 0
-/// while let reply = try parser.parse(bytes, used: &used) {
+/// while let reply = try parser.parse(received, used: &used) {
 ///     print(reply)                       // 220 Hello.
-///     bytes = bytes.dropFirst(used)
+///     received = received.dropFirst(used)
 /// }
 /// ```
 ///

@@ -8,7 +8,7 @@ extension ReadStream {
     /// let stream = try ReadStream(ftpURL: URL(string: "ftp://ftp.example.org/pub/notes.txt")!)
     /// try stream.set(.ftpUserName, to: "ann")
     /// try stream.open()
-    /// for try await chunk in stream.chunks() { … }
+    /// for try await line in stream.lines() { print(line) }
     /// ```
     ///
     /// A URL that ends in a slash names a directory: the stream returns the output of MLSD or LIST, for
