@@ -12,7 +12,7 @@ public import HTTPMessage
 /// // `response` has status 401
 /// guard let authentication = HTTPAuthentication(response: response) else { return }
 /// guard authentication.isValid else { throw authentication.error! }
-/// try authentication.apply(to: &request, user: "joe", password: "secret")
+/// try await authentication.apply(to: &request, user: "joe", password: "secret")
 /// let answer = try await send(request)
 /// switch try authentication.update(with: answer, to: request) {
 /// case .accepted: use(answer)

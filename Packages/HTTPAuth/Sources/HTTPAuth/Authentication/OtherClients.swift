@@ -5,11 +5,11 @@ extension HTTPAuthentication {
     /// Creates an object for the challenge of a 401 or 407 that another HTTP client has received; nil for other statuses.
     ///
     /// ```swift
-    /// let fields = response.headers.map { ($0.name, $0.value) }
-    /// let login = try HTTPAuthentication(status: response.status.code, fields: fields, url: url)
+    /// let fields = reply.headers.map { ($0.name, $0.value) }
+    /// let login = try HTTPAuthentication(status: reply.status.code, fields: fields, url: url)
     /// var signed = try HTTPRequest(method: .get, url: url)
     /// try await login?.apply(to: &signed, credential)
-    /// request.headers.replaceOrAdd(name: "Authorization", value: signed.fields[.authorization] ?? "")
+    /// next.headers.replaceOrAdd(name: "Authorization", value: signed.fields[.authorization] ?? "")
     /// ```
     ///
     /// - Parameters:
