@@ -2,8 +2,8 @@
 ///
 /// ```swift
 /// HTTPFieldName("HOST") == .host                 // true
-/// HTTPFieldName("x-request-id")?.canonicalName   // "X-Request-Id"
-/// HTTPFieldName("not a name")                    // nil
+/// HTTPFieldName("x-request-id").canonicalName    // "X-Request-Id"
+/// HTTPFieldName(text)                            // nil if the text is not a token
 /// ```
 public struct HTTPFieldName: Sendable {
     /// The name in its original letter case.

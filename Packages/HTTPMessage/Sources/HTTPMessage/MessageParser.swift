@@ -12,7 +12,7 @@
 ///     switch event {
 ///     case .request, .informational: break
 ///     case .response(let response): print(response.status)
-///     case .body(let bytes): file.write(bytes)
+///     case .body(let bytes): print(bytes.count, "bytes")
 ///     case .end(let trailers): print(trailers)
 ///     }
 /// }

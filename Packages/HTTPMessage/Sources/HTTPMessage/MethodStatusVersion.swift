@@ -1,9 +1,9 @@
 /// A request method (RFC 9110 §9.1): any token. Letter case is significant and preserved.
 ///
 /// ```swift
-/// let method = HTTPMethod("PROPFIND")  // nil for text that is not a token
-/// method?.isIdempotent                 // false: the method is unknown
+/// HTTPMethod("PROPFIND").isIdempotent  // false: the method is unknown
 /// HTTPMethod.put.isIdempotent          // true
+/// HTTPMethod(text)                     // nil if the text is not a token
 /// ```
 public struct HTTPMethod: Hashable, Sendable {
     /// The name of the method as sent in a request line.

@@ -11,7 +11,7 @@
 ///     buffer += try connection.read()
 /// }
 /// let response = try parser.makeResponse(from: buffer.span.bytes)
-/// buffer.removeFirst(parser.byteCount)
+/// buffer.removeFirst(parser.byteCount ?? 0)
 /// parser.reset()
 /// ```
 ///
