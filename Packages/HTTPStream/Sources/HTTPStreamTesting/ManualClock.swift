@@ -5,9 +5,16 @@ internal import HTTPStream
 /// cookies.
 ///
 /// ```swift
+/// import Foundation
+/// import HTTPStreamTesting
+/// import Testing
+///
 /// let clock = ManualClock()
+/// let server = TestServer()
+/// try server.enqueue(.serviceUnavailable, fields: HTTPFields(["Retry-After": "60"]))
+/// try server.enqueue(.ok)
 /// let session = HTTPSession(server.configuration(configuration, clock: clock))
-/// async let page = session.get(url)           // 503 with Retry-After: 60
+/// async let page = session.get(url)
 /// await clock.waitForPause()
 /// clock.advance(by: .seconds(60))
 /// #expect(try await page.status == .ok)

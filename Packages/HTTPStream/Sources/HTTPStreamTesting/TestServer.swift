@@ -5,12 +5,16 @@ public import HTTPStream
 /// A server within the process, for tests of code that uses an `HTTPSession`: without sockets, names and certificates.
 ///
 /// ```swift
+/// import Foundation
+/// import HTTPStreamTesting
+/// import Testing
+///
 /// let server = TestServer()
-/// server.enqueue(.ok, text: "hello")
+/// try server.enqueue(.ok, text: "hello")
 /// let session = HTTPSession(server.configuration())
 /// let page = try await session.get(URL(string: "https://www.example.org/page")!)
 /// #expect(page.text == "hello")
-/// #expect(server.requests.map(\.url.path()) == ["/page"])
+/// #expect(server.requests.map { $0.url.path() } == ["/page"])
 /// ```
 ///
 /// Every URL of the session leads to this server, `http` or `https`, whatever its host. Everything else is as usual: the session parses

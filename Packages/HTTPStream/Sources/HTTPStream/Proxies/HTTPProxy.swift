@@ -139,7 +139,11 @@ extension HTTPProxy: CustomStringConvertible, CustomDebugStringConvertible, Cust
 /// An HTTP proxy's refusal of a tunnel: the underlying error of the stream's error.
 ///
 /// ```swift
-/// catch where (error.underlying as? HTTPProxyRefusal)?.response.status == .proxyAuthenticationRequired { … }
+/// do {
+///     try await stream.opened()
+/// } catch where (error.underlying as? HTTPProxyRefusal)?.response.status == .proxyAuthenticationRequired {
+///     print("The proxy requires a password.")
+/// }
 /// ```
 public struct HTTPProxyRefusal: Error, Hashable, Sendable {
     /// The proxy, as `host:port`.

@@ -6,7 +6,7 @@ public import StreamKit
 /// One request and its response, for the handler of an ``HTTPServer``.
 ///
 /// ```swift
-/// { exchange in
+/// try await server.run { exchange in
 ///     guard exchange.request.method == .post else { return try await exchange.respond(405) }
 ///     var count = 0
 ///     while case let piece = try await exchange.readBody(), !piece.isEmpty { count += piece.count }

@@ -22,7 +22,7 @@ public import StreamKit
 /// }
 /// let session = HTTPSession(configuration)
 /// let stream = try await session.open(HTTPRequest(method: .get, url: url))
-/// for try await chunk in stream.chunks() { … }
+/// for try await chunk in stream.chunks() { print(chunk.count, "bytes") }
 /// ```
 ///
 /// A load proceeds as in figures 4-1 and 4-2 of the CFNetwork guide. The request is sent. A 401 of the server or a 407 of a proxy

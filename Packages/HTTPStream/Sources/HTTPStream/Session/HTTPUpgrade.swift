@@ -29,8 +29,8 @@ extension HTTPSession {
     ///
     /// ```swift
     /// switch try await session.upgrade(request, to: "websocket") {
-    /// case .switched(let response, let connection): …
-    /// case .declined(let response, let stream): stream.close()
+    /// case .switched(_, let connection): try await connection.pair.output.writeAll(frame)
+    /// case .declined(let response, let stream): print(response.status); stream.close()
     /// }
     /// ```
     ///

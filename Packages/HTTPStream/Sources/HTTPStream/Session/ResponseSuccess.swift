@@ -35,9 +35,8 @@ extension StreamError {
     /// ```swift
     /// do {
     ///     try await session.get(url).requireSuccess()
-    /// } catch {
-    ///     if error.httpStatus == .notFound { return nil }
-    ///     throw error
+    /// } catch where error.httpStatus == .notFound {
+    ///     print("no such page")
     /// }
     /// ```
     public var httpStatus: HTTPStatus? { httpResponse?.status }

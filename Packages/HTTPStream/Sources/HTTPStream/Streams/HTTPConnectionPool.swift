@@ -7,7 +7,8 @@ package import StreamKit
 /// ```swift
 /// let pool = HTTPConnectionPool(limits: .init(perOrigin: 4, total: 32, idle: .seconds(15)))
 /// try stream.set(.httpPool, to: pool)
-/// …
+/// try stream.open()
+/// for try await chunk in stream.chunks() { print(chunk.count, "bytes") }
 /// pool.drain()
 /// ```
 ///

@@ -11,7 +11,7 @@ extension ReadStream {
     /// try stream.open()
     /// let response = try await stream.response()
     /// print(response.statusLine)
-    /// for try await chunk in stream.chunks() { … }
+    /// for try await chunk in stream.chunks() { print(chunk.count, "bytes") }
     /// ```
     ///
     /// `https` enables TLS, with `StreamProperty.tls` if it is set. With an `http` URL, that property applies to redirects to
