@@ -1,7 +1,7 @@
 /// An IPv4 or IPv6 address of a host.
 ///
 /// ```swift
-/// guard let address = IPAddress("fe80::1%eth0") else { … }
+/// guard let address = IPAddress("fe80::1%eth0") else { return }
 /// print(address.family, address.isLinkLocal)
 /// ```
 public enum IPAddress: Hashable, Sendable {

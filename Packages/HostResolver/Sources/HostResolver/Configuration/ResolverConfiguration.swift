@@ -3,6 +3,9 @@ public import DNSWire
 /// The name servers and how to query them, as in `/etc/resolv.conf` (resolv.conf(5)).
 ///
 /// ```swift
+/// import DNSWire
+/// import HostResolver
+///
 /// var configuration = ResolverConfiguration(parsing: "nameserver 192.0.2.53\noptions ndots:2 timeout:1")
 /// configuration.search = [DNSName("example.org")!]
 /// ```

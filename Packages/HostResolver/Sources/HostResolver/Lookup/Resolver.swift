@@ -5,7 +5,7 @@ internal import EventLoops
 /// ```swift
 /// let resolver: any Resolver = SystemResolver.shared
 /// let addresses = try await resolver.addresses(of: "www.example.org", until: .now + .seconds(5))
-/// for try await batch in resolver.addressBatches(of: try HostName("www.example.org")) { … }
+/// for try await batch in resolver.addressBatches(of: try HostName("www.example.org")) { print(batch) }
 /// ```
 ///
 /// A conforming type implements ``start(_:_:)`` alone. The asynchronous, blocking and streaming forms are built on it.

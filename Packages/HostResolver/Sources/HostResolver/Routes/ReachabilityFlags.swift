@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let flags = try ReachabilityFlags(of: [IPAddress("192.0.2.1")!])
-/// if flags.contains(.reachable) { … }
+/// if flags.contains(.reachable) { print("reachable") }
 /// ```
 ///
 /// The flags derive from the kernel's routes. No packet is sent, so a host that is switched off is still "reachable".
