@@ -1,7 +1,7 @@
 /// The result of a diagnosis: the cause of the failure, the other findings, and what could not be checked.
 ///
 /// ```swift
-/// let diagnosis = await NetDiagnostic(url: url).diagnose()
+/// let diagnosis = try await NetDiagnostic(url: url).diagnose()
 /// print(diagnosis)
 /// // The router 192.0.2.1 does not answer on eth0.
 /// // Restart the router, and check that the gateway's address …
