@@ -9,7 +9,8 @@ extension NetDiagnostic {
     ///
     /// ```swift
     /// let stream = try ReadStream(httpURL: url)
-    /// …
+    /// do {
+    ///     try await stream.opened()
     /// } catch {
     ///     print(await (try NetDiagnostic(load: stream, of: url)).diagnose())
     /// }
