@@ -7,7 +7,7 @@ public import ServiceDiscovery
 ///
 /// ```swift
 /// let service = NetService(domain: "", type: "_http._tcp", name: "", port: 8080)
-/// service.delegate = self
+/// service.delegate = delegate
 /// service.publish()                    // netServiceDidPublish(_:) reports when it is visible, and its name
 /// ```
 ///

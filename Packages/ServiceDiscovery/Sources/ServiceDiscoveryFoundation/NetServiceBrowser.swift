@@ -7,7 +7,7 @@ public import ServiceDiscovery
 ///
 /// ```swift
 /// let browser = NetServiceBrowser()
-/// browser.delegate = self
+/// browser.delegate = delegate
 /// browser.searchForServices(ofType: "_http._tcp", inDomain: "")
 /// ```
 ///

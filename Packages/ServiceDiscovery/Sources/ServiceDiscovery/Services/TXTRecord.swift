@@ -4,7 +4,8 @@
 /// var record = try TXTRecord(["txtvers": "1", "path": "/status"])
 /// try record.set("secure")                     // a key without a value
 /// record.string("path")                        // "/status"
-/// record.contains("SECURE"), record["secure"]  // (true, nil): the key exists without a value
+/// record.contains("SECURE")                    // true: the key exists
+/// record["secure"]                             // nil: without a value
 /// ```
 ///
 /// Keys are printable ASCII without `=` and are compared without regard to case; at most 9 characters are recommended.
