@@ -5,18 +5,30 @@ public import EventLoops
 /// Blocking, polling, scheduled and async use are all built on it, so a custom source or layer supports all four:
 ///
 /// ```swift
-/// /// Converts letters to upper case.
+/// /// Converts what it reads to capital letters.
 /// final class Uppercasing: StreamTransport {
 ///     let lower: any StreamTransport
+///     init(over lower: any StreamTransport) { self.lower = lower }
+///
 ///     var waitPoint: WaitPoint { lower.waitPoint }
+///     func tryOpen() throws(StreamError) -> OpenAttempt { try lower.tryOpen() }
 ///     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
 ///         let attempt = try lower.tryRead(into: &buffer)
-///         if case .moved(let count) = attempt { buffer.uppercase(count) }
+///         guard case .moved(let count) = attempt else { return attempt }
+///         for index in 0..<count {
+///             let byte = buffer.bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self)
+///             if case UInt8(ascii: "a")...UInt8(ascii: "z") = byte {
+///                 buffer.storeBytes(of: byte - 32, toByteOffset: index, as: UInt8.self)
+///             }
+///         }
 ///         return attempt
 ///     }
-///     …
+///     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { try lower.tryWrite(bytes) }
+///     func peek() throws(StreamError) -> Attempt { try lower.peek() }
+///     func writability() throws(StreamError) -> Attempt { try lower.writability() }
+///     func close() { lower.close() }
 /// }
-/// let stream = ReadStream(transport: Uppercasing(lower))
+/// let stream = ReadStream(transport: Uppercasing(over: lower))
 /// ```
 ///
 /// The stream calls at most one reading and one writing member at a time; these two may be called concurrently from

@@ -17,7 +17,7 @@ public protocol IdleConnection: AnyObject, Sendable {
 /// ```swift
 /// let pool = IdlePool<Session>(perKey: 4, total: 32, idle: .seconds(60))
 /// let session = pool.take(key, isUsable: { $0.isIdle }, dispose: { $0.close() }) ?? Session(key)
-/// …
+/// try await session.use()
 /// pool.put(session)
 /// ```
 ///

@@ -126,7 +126,7 @@ extension ReadStream {
     /// ```swift
     /// stream.setClient(.all) { stream, event in
     ///     switch event {
-    ///     case .hasBytesAvailable: … // the first read does not wait
+    ///     case .hasBytesAvailable: print((try? stream.read(upTo: 4096)) ?? [])     // the first read does not wait
     ///     case .endEncountered, .errorOccurred: stream.close()
     ///     default: break
     ///     }

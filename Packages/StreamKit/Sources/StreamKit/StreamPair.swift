@@ -184,7 +184,8 @@ extension Socket {
     /// for try await client in listener.accepted {
     ///     let pair = try client.makeStreams()
     ///     try pair.open()
-    ///     …
+    ///     try await pair.output.writeAll("hello\n")
+    ///     pair.close()
     /// }
     /// ```
     ///

@@ -8,7 +8,7 @@ public import StreamKit
 /// var input: InputStream?
 /// var output: OutputStream?
 /// Stream.getStreamsToHost(withName: "localhost", port: 7, inputStream: &input, outputStream: &output)
-/// input?.delegate = self
+/// input?.delegate = delegate
 /// input?.schedule(in: .current, forMode: .default)
 /// input?.open()
 /// ```

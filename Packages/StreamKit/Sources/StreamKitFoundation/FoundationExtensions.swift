@@ -38,6 +38,8 @@ extension Foundation.Stream {
     ///
     /// ```swift
     /// let pair = StreamPair(descriptor: accepted, ownership: .owned)
+    /// var input: InputStream?
+    /// var output: OutputStream?
     /// Stream.getStreams(of: pair, inputStream: &input, outputStream: &output)
     /// ```
     ///

@@ -3,6 +3,9 @@ public import StreamKit
 /// The contract of byte streams, as a test suite for any implementation.
 ///
 /// ```swift
+/// import StreamKitTesting
+/// import Testing
+///
 /// @Test(arguments: ByteStreamRule.allCases)
 /// func keepsTheContract(_ rule: ByteStreamRule) async throws {
 ///     let contract = ByteStreamContract { try await myPipe() }

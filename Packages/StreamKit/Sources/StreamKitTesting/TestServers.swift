@@ -47,9 +47,15 @@ public final class EchoServer: Sendable {
 /// A server on loopback that sends the same answers on every connection and records the requests.
 ///
 /// ```swift
+/// import StreamKit
+/// import StreamKitTesting
+/// import Testing
+///
 /// let server = try AnsweringServer("HTTP/1.1 204 No Content\r\n\r\n")
-/// let stream = StreamPair(host: "127.0.0.1", port: server.port)
-/// …
+/// let pair = StreamPair(host: "127.0.0.1", port: server.port)
+/// try pair.open()
+/// try await pair.output.writeAll("GET / HTTP/1.1\r\n\r\n")
+/// _ = try await pair.input.read(upTo: 100)
 /// #expect(server.requests == ["GET / HTTP/1.1\r\n\r\n"])
 /// ```
 ///

@@ -82,12 +82,13 @@ public enum TunnelRefusal: Sendable, Hashable {
 /// blocking, and no thread waits for it.
 ///
 /// ```swift
-/// return .work(TunnelWork { [tickets] done in
-///     Task {
-///         await tickets.store(requestTicket())
-///         done()
-///     }
-/// })
+/// let action = TunnelAction.work(
+///     TunnelWork { [tickets] done in
+///         Task {
+///             await tickets.store(requestTicket())
+///             done()
+///         }
+///     })
 /// ```
 ///
 /// If the connection is closed meanwhile, the result is not used.

@@ -66,7 +66,7 @@ extension Socket {
 /// The connections that a listening socket receives, as a sequence.
 ///
 /// ```swift
-/// await withDiscardingTaskGroup { group in
+/// try await withThrowingDiscardingTaskGroup { group in
 ///     for try await client in listener.accepted { group.addTask { await serve(client) } }
 /// }
 /// ```

@@ -379,6 +379,8 @@ extension Socket {
     /// Returns the listening sockets that a service manager has passed to the process: systemd's socket activation.
     ///
     /// ```swift
+    /// import HTTPStream
+    ///
     /// let sockets = try Socket.listenersFromServiceManager()
     /// let server = try sockets.isEmpty ? HTTPServer(port: 8080) : HTTPServer(sockets: sockets)
     /// ```

@@ -293,7 +293,7 @@ public struct TLSVerifier: Sendable, Hashable {
 /// A receiver of the secrets of connections, with which Wireshark and similar programs can decrypt captured traffic.
 ///
 /// ```swift
-/// configuration.keyLog = TLSKeyLog { line in try? file.write(line + "\n") }
+/// configuration.keyLog = TLSKeyLog { line in lines.withLock { $0.append(line) } }
 /// ```
 ///
 /// Anyone with these lines can read the traffic, so no environment variable turns this on. Two key logs are equal if

@@ -1,7 +1,7 @@
 /// The error numbers of `kCFErrorDomainCFNetwork`, for code that compares with them.
 ///
 /// ```swift
-/// if error.networkErrorNumber == .unknownHost { … }     // code 2 in the error of CFReadStreamCopyError
+/// if error.networkErrorNumber == .unknownHost { print("unknown host") }     // code 2 in the error of CFReadStreamCopyError
 /// ```
 ///
 /// A ``StreamError`` itself carries the numbers of `CFStreamError`, which are more specific. Replaces

@@ -4,7 +4,7 @@
 /// do {
 ///     try await stream.opened()
 /// } catch where error.socksFailure == .connectionRefused {
-///     …
+///     print("The proxy could not connect.")
 /// }
 /// ```
 ///

@@ -102,6 +102,10 @@ public final class StreamListener: Sendable {
     /// Replaces the TLS configuration of the connections that are accepted from now on, for instance with a renewed certificate.
     ///
     /// ```swift
+    /// var configuration = StreamListener.Configuration()
+    /// configuration.tls = try await TLSConfiguration(server: .read(file: "server.pem"))
+    /// let listener = try StreamListener(port: 993, configuration: configuration)
+    /// // The certificate has been renewed:
     /// try await listener.reload(tls: TLSConfiguration(server: .read(file: "server.pem")))
     /// ```
     ///

@@ -12,7 +12,7 @@ public import Logging
 /// state.withLock { state in
 ///     log?.suspend()
 ///     log?.install(in: &properties)
-///     state.pair = try StreamPair(host: host, port: port, properties: properties) …
+///     state.pair = StreamPair(host: host, port: port, properties: properties)
 /// }
 /// log?.resume()
 /// ```

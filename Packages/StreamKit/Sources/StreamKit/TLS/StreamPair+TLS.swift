@@ -47,7 +47,7 @@ extension StreamPair {
     /// var configuration = TLSConfiguration()
     /// configuration.returnsToPlain = true
     /// let secured = try StreamPair(securing: plain, with: configuration, peerName: "ftp.example.org", port: 21)
-    /// …
+    /// try secured.open()
     /// try await secured.output.finish()                        // sends close_notify
     /// while try await secured.input.read(into: &buffer) > 0 {} // reads up to the peer's close_notify
     /// let again = try StreamPair(afterTLSOf: secured)

@@ -7,9 +7,9 @@ internal import Glibc
 /// let settings = try ProxySettings.environment()
 /// for choice in settings.choices(for: url) { print(choice) }      // http://proxy.example:3128
 ///
-/// var settings = ProxySettings()
-/// settings.https = [try ProxyServer("http://a.example:3128"), try ProxyServer("http://b.example:3128")]
-/// settings.bypass = ProxyBypassList(exceptions: ["*.intranet.example"])
+/// var own = ProxySettings()
+/// own.https = [try ProxyServer("http://a.example:3128"), try ProxyServer("http://b.example:3128")]
+/// own.bypass = ProxyBypassList(exceptions: ["*.intranet.example"])
 /// ```
 ///
 /// Settings have no effect by themselves: they return choices, and the program sets ``StreamProperty/proxies`` of its

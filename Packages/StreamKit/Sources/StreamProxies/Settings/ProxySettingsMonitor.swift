@@ -6,8 +6,8 @@ internal import Glibc
 /// ```swift
 /// let monitor = try ProxySettingsMonitor(path: "/etc/netkit/proxies")
 /// let settings = try monitor.settings()                     // nil if there is no such file
-/// for await _ in monitor.changes() { … }                    // or:
-/// let subscription = monitor.observe(on: .mainRunLoop) { monitor in … }
+/// for await change in monitor.changes() { print(change) }   // or:
+/// let subscription = monitor.observe(on: .queue(.main)) { monitor in print("the file has changed") }
 /// ```
 ///
 /// The file is read only when it changes; ``ProxySettings/init(fileText:)`` describes its format. Its content is
