@@ -5,8 +5,9 @@ public import StreamKit
 ///
 /// ```swift
 /// do {
-///     for try await message in socket.messages { … }
-/// } catch where error.code == .connectionLost {
+///     for try await message in socket.messages { print(message) }
+/// } catch {
+///     guard error.code == .connectionLost else { throw error }
 ///     print("reconnecting:", error)
 /// }
 /// ```
