@@ -275,6 +275,9 @@ static int descriptors(void) {
     return count;
 }
 
+// A lost object is larger than this many bytes.
+#define LARGEST_GROWTH 64
+
 static const struct {
     const char *name;
     void (*run)(int round);
@@ -301,9 +304,13 @@ static void *work(void *argument) {
             types[index].run(round);
         }
         if (!prints) continue;
-        // Timers and idle connections end on the loop of the library.
-        for (int wait = 0; wait < 100 && descriptors() > open; wait++) usleep(20000);
-        long growth = (long)(mallinfo2().uordblks - memory);
+        // Timers and idle connections end on the loop of the library, which may lag behind on a busy machine.
+        long growth = 0;
+        for (int wait = 0; wait < 500; wait++) {
+            growth = (long)(mallinfo2().uordblks - memory);
+            if (descriptors() <= open && growth <= LARGEST_GROWTH * (count - first)) break;
+            usleep(20000);
+        }
         printf("%-10s %5d rounds, %6.1f bytes per round, %d descriptors\n", types[index].name, count, (double)growth / (count - first),
                descriptors() - open);
         fflush(stdout);
