@@ -20,19 +20,8 @@ public final class DescriptorPoller: Sendable {
         var polls = 0
         /// Points that are no longer watched. An event of a poll in progress may still refer to them.
         var retired: [WaitPoint] = []
-        /// The work to do after the poll, and the index of the next item.
-        var work: [@Sendable () -> Void] = []
-        var next = 0
-
-        mutating func takeWork() -> (@Sendable () -> Void)? {
-            if next < work.count {
-                defer { next += 1 }
-                return work[next]
-            }
-            work.removeAll(keepingCapacity: true)
-            next = 0
-            return nil
-        }
+        /// The work to do after the poll.
+        var work: (@Sendable () -> Void)?
     }
 
     private let epoll: EpollSet
@@ -57,20 +46,26 @@ public final class DescriptorPoller: Sendable {
         thread.store(pthread_self(), ordering: .relaxed)
         epoll.poll()
         thread.store(0, ordering: .relaxed)
-        let retired = state.withLock { state -> [WaitPoint] in
+        let (retired, work) = state.withLock { state -> ([WaitPoint], (@Sendable () -> Void)?) in
             state.polls -= 1
-            return state.polls == 0 ? exchange(&state.retired, with: []) : []
+            return (state.polls == 0 ? exchange(&state.retired, with: []) : [], state.work.take())
         }
         for point in retired { epoll.release(point) }
-        while let work = state.withLock({ $0.takeWork() }) { work() }
+        work?()
     }
 
     /// Whether the calling thread looks for edges just now. A signal for that thread need not wake it: ``runAfterPoll(_:)``.
     public var isPolling: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
     /// Runs `work` at the end of the poll in progress on the calling thread. Call only while ``isPolling``.
-    public func runAfterPoll(_ work: @escaping @Sendable () -> Void) {
-        state.withLock { $0.work.append(work) }
+    ///
+    /// - Returns: false if there is such work already. It may run the thread's loop and wait for other work there, which therefore
+    ///   must be left to the loop.
+    public func runAfterPoll(_ work: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            if case nil = state.work { state.work = work } else { return false }
+            return true
+        }
     }
 }
 

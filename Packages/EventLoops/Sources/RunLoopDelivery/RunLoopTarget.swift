@@ -127,7 +127,7 @@ private final class RunLoopSignal: DeliverySignal, @unchecked Sendable {
         // A structure: see Locked.
         private struct State {
             var perform: (@Sendable () -> Void)?
-            /// Whether the poll in progress runs the closure at its end.
+            /// Whether a poll has caused a call of the closure that is still to come.
             var isDue = false
             /// Obtained at its first use.
             var poller: RunLoopPoller?
@@ -143,7 +143,7 @@ private final class RunLoopSignal: DeliverySignal, @unchecked Sendable {
             perform?()
         }
 
-        /// Combines the signals of one poll. Returns whether this is the first one.
+        /// Combines the signals of polls. Returns whether this is the first one.
         func becomeDue() -> Bool {
             state.withLock { state in
                 defer { state.isDue = true }
@@ -203,7 +203,8 @@ private final class RunLoopSignal: DeliverySignal, @unchecked Sendable {
 
     func signal() {
         if let poller = body.poller?.poller, poller.isPolling {
-            if body.becomeDue() { poller.runAfterPoll { [body] in body.run() } }
+            // The thread is awake. The loop performs all sources but one after this turn, or in a nested run.
+            if body.becomeDue(), !poller.runAfterPoll({ [body] in body.run() }) { CFRunLoopSourceSignal(source) }
             return
         }
         CFRunLoopSourceSignal(source)

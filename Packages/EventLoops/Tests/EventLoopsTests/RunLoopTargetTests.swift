@@ -15,6 +15,14 @@ extension EventLoopsTests {
             RunLoop.current.run(mode: mode, before: Date(timeIntervalSinceNow: 60))
         }
 
+        /// Signals the targets of several objects at one edge.
+        private final class Signalling: Watcher, @unchecked Sendable {
+            // Unchecked only because the superclass is: the property is a constant.
+            private let signals: [any DeliverySignal]
+            init(_ signals: [any DeliverySignal]) { self.signals = signals }
+            override func fire() { for signal in signals { signal.signal() } }
+        }
+
         /// Passes a target to another thread.
         private final class Handover: Sendable {
             let target = Locked<RunLoopTarget?>(nil)
@@ -106,12 +114,6 @@ extension EventLoopsTests {
         }
 
         @Test func theSignalsOfAPollAreCombinedAndNoneFollowsCancelling() async throws {
-            final class Signalling: Watcher, @unchecked Sendable {
-                // Unchecked only because the superclass is: the property is a constant.
-                let signals: [any DeliverySignal]
-                init(_ signals: [any DeliverySignal]) { self.signals = signals }
-                override func fire() { for signal in signals { signal.signal() } }
-            }
             let pair = try SocketPair()
             let counts = await onThread {
                 let (first, second) = (Counter(), Counter())
@@ -132,6 +134,33 @@ extension EventLoopsTests {
                 return (first.value, second.value)
             }
             #expect(counts == (1, 0))
+        }
+
+        /// A client that runs the loop inside its call, to wait for another stream.
+        @Test func aNestedRunPerformsTheOtherSignalsOfThePoll() async throws {
+            let pair = try SocketPair()
+            let outcome = await onThread {
+                let nested = Locked<Int?>(nil)
+                let others = Counter()
+                let rest = (0..<2).map { _ in RunLoopTarget.current().makeSignal { others.add() } }
+                let first = RunLoopTarget.current().makeSignal {
+                    for _ in 0..<10 where others.value < 2 {
+                        _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 0.5))
+                    }
+                    nested.withLock { $0 = others.value }
+                }
+                let signals = [first] + rest
+                let poller = first.poller
+                for signal in rest { #expect(signal.poller === poller) }
+                let point = WaitPoint(descriptor: pair.near, ownership: .owned)
+                #expect(point.watch(.reader, for: .readable, with: Signalling(signals), by: poller) == nil)
+                SocketPair.send(1, to: pair.far)
+                while nested.withLock({ $0 }) == nil { guard Self.runOnce() else { break } }
+                for signal in signals { signal.cancel() }
+                point.close()
+                return nested.withLock { $0 }
+            }
+            #expect(outcome == 2)
         }
 
         @Test func releasingTheSignalCancelsIt() async {
