@@ -91,8 +91,8 @@ extension WaitPoint {
         case .ready: return isClosed(half) ? .closed : .ready
         case .parked: break
         }
-        // Another poller may have taken the descriptor over since.
-        if isPolled(byOtherThan: poller) { return unwatch(half, watcher) ? .ready : nil }
+        // Another poller may have taken the descriptor over since, or its own may have been stopped.
+        if mustWatchAgain(by: poller) { return unwatch(half, watcher) ? .ready : nil }
         guard isClosed(half) else { return nil }
         return unwatch(half, watcher) ? .closed : nil
     }

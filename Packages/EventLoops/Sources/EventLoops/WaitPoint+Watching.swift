@@ -23,11 +23,14 @@ extension WaitPoint {
         return self.poller.load(ordering: .acquiring) == UInt(bitPattern: Unmanaged.passUnretained(poller).toOpaque())
     }
 
-    /// Whether a poller other than `poller` watches the descriptor, or one takes it over just now.
-    func isPolled(byOtherThan poller: DescriptorPoller?) -> Bool {
+    /// Whether an observer that has parked must register again: a poller other than `poller` watches the descriptor, one takes it over
+    /// just now, or `poller` has ceased to watch it.
+    func mustWatchAgain(by poller: DescriptorPoller?) -> Bool {
         let seen = state.load(ordering: .acquiring)
-        if seen & Bits.polled == 0 { return false }
-        return seen & Bits.moving != 0 || poller == nil || !isWatched(by: poller)
+        guard seen & Bits.polled == 0 else {
+            return seen & Bits.moving != 0 || poller == nil || !isWatched(by: poller)
+        }
+        return poller != nil && watched.load(ordering: .acquiring) == Watching.notYet && descriptor >= 0
     }
 
     /// Whether the loop or a poller watches the descriptor.
@@ -42,6 +45,20 @@ extension WaitPoint {
     public func rest() {
         deadlineSlot.deadlines?.cancelAll()
         _ = whileOpen { stopWatching() }
+    }
+
+    /// Stops a poller from watching the descriptor until the next wait, unless a wait needs it. For observers that have withdrawn:
+    /// otherwise each edge would wake the poller's thread.
+    public func endPolling() {
+        if state.load(ordering: .acquiring) & Bits.polled == 0 { return }
+        let old = loop.registering.withLock { _ -> (any DescriptorRegistrar)? in
+            guard let registrar, registrar !== loop else { return nil }
+            defer { endMove() }
+            if beginMove().isNeeded { return nil }
+            endRegistration(with: registrar)
+            return registrar
+        }
+        old?.retire(self)
     }
 
     /// Ends the registration of the descriptor. When this returns, no registration is in progress either, unless a half is still
@@ -177,14 +194,19 @@ extension WaitPoint {
         return .success(number)
     }
 
-    /// Whether the poller may watch the descriptor: it does already, or no wait needs the present registrar.
-    ///
-    /// From the first step on, a wait that parks sees the bits, and looks again. ``endMove()`` must follow.
+    /// Whether the poller may watch the descriptor: it does already, or no wait needs the present registrar. ``endMove()`` must follow.
     private func mayPoll(_ poller: DescriptorPoller, instead old: (any DescriptorRegistrar)?) -> Bool {
         if old === poller { return true }
-        let seen = state.bitwiseOr(Bits.polled | Bits.moving, ordering: .sequentiallyConsistent).oldValue
-        let isNeeded = reader.isParked || writer.isParked || readerWatch.isParked || writerWatch.isParked
+        let (isNeeded, seen) = beginMove()
         return seen & Bits.reclaimed == 0 && !isNeeded
+    }
+
+    /// Begins a change of the registrar. Returns whether a wait needs the present one, and the bits until now.
+    ///
+    /// From the first step on, a wait that parks sees the bits, and looks again. ``endMove()`` must follow.
+    private func beginMove() -> (isNeeded: Bool, seen: UInt32) {
+        let seen = state.bitwiseOr(Bits.polled | Bits.moving, ordering: .sequentiallyConsistent).oldValue
+        return (reader.isParked || writer.isParked || readerWatch.isParked || writerWatch.isParked, seen)
     }
 
     /// Makes the bits agree with the registrar again.

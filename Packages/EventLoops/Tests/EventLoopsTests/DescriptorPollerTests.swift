@@ -225,6 +225,58 @@ extension EventLoopsTests {
             #expect(!poller.isPolling)
         }
 
+        @Test func pollingEndsUnlessAnObserverWaits() {
+            defer { finish() }
+            let (reader, writer) = (CountingWatcher(), CountingWatcher())
+            pair.fillNear()
+            #expect(point.watch(.reader, for: .readable, with: reader, by: poller) == nil)
+            #expect(point.watch(.writer, for: .writable, with: writer, by: poller) == nil)
+            for (half, watcher) in [(WaitPoint.Half.reader, reader), (.writer, writer)] {
+                point.endPolling()
+                #expect(isPolled)
+                point.unwatch(half, watcher)
+            }
+            point.endPolling()
+            #expect(!isPolled && !point.isWatched)
+            #expect(point.mustWatchAgain(by: poller), "an observer that was about to park")
+            #expect(!point.mustWatchAgain(by: nil))
+            settle()
+            SocketPair.send(1, to: pair.far)
+            #expect(!isReadable(poller.descriptor))
+            #expect(point.watch(.reader, for: .readable, with: reader, by: poller) == nil)
+            poller.poll()
+            #expect(reader.count == 1)
+        }
+
+        @Test func endingLeavesTheDescriptorToTheLoop() async {
+            defer { finish() }
+            async let reading = point.readByte()
+            await until { point.isReaderParked }
+            point.endPolling()
+            #expect(point.isWatched)
+            SocketPair.send(7, to: pair.far)
+            #expect(await reading == .byte(7))
+        }
+
+        /// One thread ends the polling again and again, between the registration of an observer and its parking.
+        @Test func noEdgeIsLostWhenPollingEndsMeanwhile() async throws {
+            let (point, pair, poller) = (point, pair, poller)
+            let isDone = Flag()
+            async let ended: Void = onThread { while !isDone.isSet { point.endPolling() } }
+            for _ in 0..<20_000 {
+                let watcher = CountingWatcher()
+                while point.watch(.reader, for: .readable, with: watcher, by: poller) == .ready {}
+                SocketPair.send(1, to: pair.far)
+                poller.poll()
+                #expect(watcher.count == 1)
+                _ = SocketPair.tryRead(pair.near)
+                if watcher.count != 1 { break }
+            }
+            isDone.set()
+            await ended
+            finish()
+        }
+
         /// Two observers of two pollers, each on its thread, and a descriptor that changes hands between them: whichever waits is
         /// reached, by its own poller or by the loop.
         @Test func noEdgeIsLostBetweenTwoPollers() async throws {

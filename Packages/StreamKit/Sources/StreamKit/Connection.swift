@@ -801,8 +801,7 @@ extension Connection {
     /// This also arms the client that is set by then: it may have found the watcher parked just before,
     /// and have relied on it.
     func withdrawWatcher(_ half: StreamHalf) {
-        guard let watcher = withDetails({ $0.clients?[half].watcher }) else { return }
-        watcher.remove()
+        withDetails { $0.clients?[half].watcher }?.remove()
         client(half)?.arm()
     }
 

@@ -29,8 +29,7 @@ extension Socket {
         guard kinds.intersection(.arrivals).rawValue.nonzeroBitCount <= 1 else {
             throw StreamError(posix: EINVAL, .oneArrival)
         }
-        eventClient.set(kinds, client)
-        eventClient.arm(self)
+        eventClient.set(kinds, client, for: self)
     }
 
     /// Adds a target where events are delivered. With several targets, each event is delivered once, on one

@@ -65,7 +65,7 @@ final class SocketClient: Sendable {
         set { state.withLock { $0.reenabled = newValue } }
     }
 
-    func set(_ kinds: SocketEventKinds, _ handler: Handler?) {
+    func set(_ kinds: SocketEventKinds, _ handler: Handler?, for socket: Socket) {
         let replaced = state.withLock { state -> Handler? in
             guard !state.hasEnded else { return nil }
             defer { state.handler = handler }
@@ -76,6 +76,7 @@ final class SocketClient: Sendable {
             return state.handler
         }
         withExtendedLifetime(replaced) {}  // its captures are released here, outside the lock
+        withdrawWatchers(socket)
     }
 
     /// Adds a target. It keeps the socket alive.
@@ -89,11 +90,12 @@ final class SocketClient: Sendable {
         withdrawWatchers(socket)
     }
 
-    /// Arms again, since the watchers may be parked for other targets.
+    /// Arms again, since the watchers may be parked for other targets or kinds.
     private func withdrawWatchers(_ socket: Socket) {
         if let watchers = state.withLock({ $0.watchers }) {
             socket.point.unwatch(.reader, watchers.reader)
             socket.point.unwatch(.writer, watchers.writer)
+            socket.point.endPolling()
         }
         arm(socket)
     }

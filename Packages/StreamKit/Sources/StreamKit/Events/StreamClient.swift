@@ -41,7 +41,6 @@ final class StreamClient: Sendable {
         for target in targets { pump.schedule(on: target) { [weak self] in self?.perform(on: target) } }
         if !targets.isEmpty { connection.continueOpening() }
         connection.withdrawWatcher(half)  // the watcher may be parked for fewer targets, or for those of another client
-        arm()
     }
 
     /// Removes a target.
@@ -193,7 +192,9 @@ final class ClientWatcher: Watcher, @unchecked Sendable {
 
     /// Withdraws the watcher from the point where it is parked.
     func remove() {
-        if let old = parkedAt.withLock({ $0.take() }) { old.unwatch(half, self) }
+        guard let old = parkedAt.withLock({ $0.take() }) else { return }
+        old.unwatch(half, self)
+        old.endPolling()
     }
 
     override func fire() {

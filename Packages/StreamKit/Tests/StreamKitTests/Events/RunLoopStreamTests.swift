@@ -1,3 +1,4 @@
+import CoreFoundation
 import EventLoops
 import Foundation
 import Glibc
@@ -113,6 +114,52 @@ import Testing
             return received.withLock { $0 }
         }
         #expect(received == ["stream [1]", "socket [1]", "stream [2]", "socket [2]", "stream [3]", "socket [3]"])
+    }
+
+    /// Another stream keeps the run loop's poller in use.
+    @Test(
+        "the bytes of a stream or socket without a client or run loop do not wake the run loop",
+        arguments: [true, false])
+    func nothingWatchesForAClientThatHasLeft(removesClient: Bool) async throws {
+        let turns = try await onThread {
+            let ends = try (0..<3).map { _ in try Self.socketPair() }
+            defer { for end in ends { close(end.far) } }
+            let pairs = ends[..<2].map { StreamPair(descriptor: $0.near, ownership: .owned) }
+            for pair in pairs {
+                pair.input.setClient(.all) { _, _ in }
+                pair.output.setClient(.all) { _, _ in }
+                pair.input.schedule(on: .currentRunLoop)
+                pair.output.schedule(on: .currentRunLoop)
+                try pair.open()
+            }
+            let socket = try Socket(descriptor: ends[2].near, ownership: .owned)
+            try socket.setClient(.data) { _, _ in }
+            socket.schedule(on: .currentRunLoop)
+            defer {
+                for pair in pairs { pair.close() }
+                socket.invalidate()
+            }
+            // The edges of the registrations, and the first events.
+            func turn() -> Bool { CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0, true) == .handledSource }
+            while turn() {}
+            let pair = pairs[0]
+            if removesClient {
+                pair.input.setClient([], nil)
+                pair.output.setClient([], nil)
+                try socket.setClient([], nil)
+            } else {
+                pair.input.unschedule(from: .currentRunLoop)
+                pair.output.unschedule(from: .currentRunLoop)
+                socket.unschedule(from: .currentRunLoop)
+            }
+            while turn() {}
+            return [ends[0], ends[2], ends[1]].map { end in
+                var byte: UInt8 = 1
+                _ = send(end.far, &byte, 1, 0)
+                return turn()
+            }
+        }
+        #expect(turns == [false, false, true])
     }
 
     // Parity: SK-073
