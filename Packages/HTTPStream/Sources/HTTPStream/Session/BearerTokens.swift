@@ -18,7 +18,7 @@ public import StreamKit
 /// same time share a token, and cause one renewal. A request with an `Authorization` of its own is sent as it is.
 ///
 /// A token is sent to its origin only, in loads whose URL has that origin: not after a redirect to another host, port or scheme, and not
-/// after a redirect from another origin.
+/// after a redirect from another origin. A load over `http` fails if its route leads through a proxy.
 public struct BearerTokens: Sendable {
     /// The origin that receives the tokens.
     public let origin: HTTPOrigin
@@ -183,6 +183,7 @@ struct BearerUse {
     mutating func sign(
         _ request: inout HTTPRequest, to origin: HTTPOrigin, _ options: LoadOptions
     ) async throws(StreamError) {
+        token = nil
         guard let memory, !request.fields.contains(.authorization) else { return }
         token = try await memory.token(for: origin, options)
         // The token has been checked.

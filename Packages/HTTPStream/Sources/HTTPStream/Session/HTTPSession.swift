@@ -344,3 +344,21 @@ public struct AuthenticationPrompt: Sendable {
         }
     }
 }
+
+extension AuthenticationPrompt {
+    /// Returns the answer of a closure, which runs in a task of its own: the load need not wait for its end.
+    ///
+    /// - Throws: a time-out or a cancellation of the load. The closure's task is then cancelled.
+    func answer(
+        of ask: @escaping @Sendable (AuthenticationPrompt) async -> Answer?, _ options: LoadOptions
+    ) async throws(StreamError) -> Answer? {
+        let answer = OneShot<Answer?>()
+        let asking = Task { _ = answer.provide(await ask(self)) }
+        do throws(WaitError) {
+            return try await answer.value(until: options.deadline)
+        } catch {
+            asking.cancel()
+            throw error == .timedOut ? .timedOut("asking for a login", after: options.timeout) : .cancelled
+        }
+    }
+}

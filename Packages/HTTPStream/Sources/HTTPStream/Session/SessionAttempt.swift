@@ -103,12 +103,8 @@ struct SessionAttempt {
     private mutating func findRequestProxies(_ entries: [KnownAuthentication], _ url: URL) async {
         for entry in entries { logins[entry.endpoint] = .init(known: entry) }
         guard url.scheme?.lowercased() == "http", options.upgrade == nil else { return }
-        var routes = stream[.proxies] ?? []
-        if routes.isEmpty, stream[.socksProxy] == nil, let settings = stream[.httpProxySettings] {
-            // Invalid settings are reported when they are used.
-            routes = (try? await settings.resolvedRoutes(for: url)) ?? []
-        }
-        for route in routes {
+        // Invalid settings are reported when they are used.
+        for route in (try? await routes(to: url)) ?? [] {
             guard let proxy = route.hops.last as? HTTPProxy, let known = logins[proxy]?.known,
                 !requestProxies.contains(where: { $0.known === known })
             else { continue }
@@ -116,6 +112,21 @@ struct SessionAttempt {
             // An invalid target is reported when it is sent.
             try? form.setTarget(RequestTarget(absolute: url))
             requestProxies.append((known, form))
+        }
+    }
+
+    /// Returns the routes to a URL; none for a direct connection.
+    private func routes(to url: URL) async throws(StreamError) -> [ProxyRoute] {
+        let routes = stream[.proxies] ?? []
+        guard routes.isEmpty, let settings = stream[.httpProxySettings] else { return routes }
+        return try await settings.resolvedRoutes(for: url)
+    }
+
+    /// Checks that no proxy receives a request with a bearer token in clear text.
+    func checkBearerRoute(to origin: HTTPOrigin, at url: URL) async throws(StreamError) {
+        if origin.isSecure || stream[.httpEndpoints]?[origin] != nil { return }
+        if try await routes(to: url).contains(where: { !$0.isDirect }) {
+            throw .noBearerToken("a proxy would receive it in clear text")
         }
     }
 

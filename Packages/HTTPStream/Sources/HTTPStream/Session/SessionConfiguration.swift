@@ -82,6 +82,9 @@ extension HTTPSession {
         public var stores = CredentialStores()
 
         /// Asks the user, after URL and stores. If the closure or its answer is nil, the 401 or 407 is the response.
+        ///
+        /// The closure runs in a task of its own, which is cancelled when the load's time is over or the load is cancelled. The load
+        /// then fails at once, and a later answer is dropped.
         public var prompt: (@Sendable (AuthenticationPrompt) async -> AuthenticationPrompt.Answer?)?
 
         /// The tokens of the scheme Bearer for an origin; nil (default) for none.

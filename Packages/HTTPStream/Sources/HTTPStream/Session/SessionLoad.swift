@@ -164,6 +164,7 @@ struct SessionLoad: ~Copyable {
             return (nil, error)
         }
         do throws(StreamError) {
+            if originEntry == nil, bearer.token != nil { try await attempt.checkBearerRoute(to: origin, at: url) }
             try await attempt.prepareStream(to: origin, after: fetch.redirects)
         } catch {
             attempt.stream.close()
@@ -414,7 +415,7 @@ extension SessionLoad {
             // Another load's connection is being authenticated with it.
             entry = KnownAuthentication(
                 authentication, of: challenge, policy, credential, isStored: true, saves: false, pool: pool)
-        } else if let answer = await ask(authentication, failure, proxy, objection) {
+        } else if let answer = try await ask(authentication, failure, proxy, objection) {
             let credential = authentication.credential(
                 user: answer.user, password: answer.password, accountDomain: answer.accountDomain)
             authentication.approve(credential)
@@ -472,18 +473,17 @@ extension SessionLoad {
     private mutating func ask(
         _ authentication: HTTPAuthentication, _ failure: HTTPAuthError?, _ proxy: HTTPProxy?,
         _ objection: HTTPAuthError?
-    ) async -> AuthenticationPrompt.Answer? {
+    ) async throws(StreamError) -> AuthenticationPrompt.Answer? {
         guard let prompt = session.configuration.prompt, prompts < session.configuration.promptLimit,
             let method = authentication.method
         else { return nil }
         prompts += 1
         let user = authentication.peer.role == .origin ? login?.user : proxy?.accountInURL?.user
-        return await prompt(
-            AuthenticationPrompt(
-                space: authentication.space, method: method,
-                requiresAccountDomain: authentication.requiresAccountDomain, url: url, user: user,
-                failure: failure?.code == .weakerScheme ? nil : failure,
-                downgrade: objection ?? authentication.objection(to: nil)))
+        return try await AuthenticationPrompt(
+            space: authentication.space, method: method, requiresAccountDomain: authentication.requiresAccountDomain,
+            url: url, user: user, failure: failure?.code == .weakerScheme ? nil : failure,
+            downgrade: objection ?? authentication.objection(to: nil)
+        ).answer(of: prompt, options)
     }
 
     /// Saves a credential that the server or proxy has accepted and that is not stored yet.

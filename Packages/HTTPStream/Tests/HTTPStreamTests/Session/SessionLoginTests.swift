@@ -66,6 +66,81 @@ import Testing
         #expect(other.requests.count == 1 && !other.requests[0].contains("Authorization"))
     }
 
+    @Test("a proxy receives no bearer token for this machine", arguments: [true, false])
+    func bearerTokensAndProxies(_ hasSettings: Bool) async throws {
+        let proxy = try TurnServer([Self.ok])
+        let url = "http://localhost/"
+        let token = Locked<String?>("secret")
+        let tokens = try BearerTokens(for: #require(URL(string: url))) { _ in token.withLock { $0 } }
+        var settings = ProxySettings()
+        settings.http = [try ProxyServer("http://127.0.0.1:\(proxy.port)")]
+        settings.bypassesLoopback = false
+        let session = Self.session { configuration in
+            configuration.bearerTokens = tokens
+            configuration.proxies =
+                hasSettings ? .settings(settings) : .route(ProxyRoute(HTTPProxy(host: "127.0.0.1", port: proxy.port)))
+        }
+        let error = await #expect(throws: StreamError.self) { try await Self.load(session, url) }
+        #expect(error?.description.contains("clear text") == true)
+        #expect(proxy.requests.isEmpty)
+        // Without a token, the proxy is used.
+        token.withLock { $0 = nil }
+        session.forgetCredentials()
+        #expect(try await Self.load(session, url) == .ok)
+        #expect(proxy.requests.count == 1)
+    }
+
+    /// The refusal is for the field of the program, and the token is still good.
+    @Test("a refused field of a redirect does not renew the bearer token") func bearerTokensAndRedirects() async throws
+    {
+        let server = try TurnServer([
+            "HTTP/1.1 302 X\r\nLocation: /own\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\nno", Self.ok,
+        ])
+        let url = "http://127.0.0.1:\(server.port)/"
+        let tokens = try BearerTokens(for: #require(URL(string: url))) { $0.map { "\($0)+" } ?? "first" }
+        let session = Self.session { configuration in
+            configuration.bearerTokens = tokens
+            configuration.onRedirect = { redirect in
+                var next = redirect.next
+                try? next.fields.set("Bearer own", for: .authorization)
+                return next
+            }
+        }
+        #expect(try await Self.load(session, url) == .unauthorized)
+        #expect(try await Self.load(session, url + "next") == .ok)
+        let sent = server.requests.map { request in
+            request.split(separator: "\r\n").first { $0.hasPrefix("Authorization") }
+        }
+        #expect(sent == ["first", "own", "first"].map { "Authorization: Bearer \($0)" })
+    }
+
+    @Test(
+        "a load ends at its time limit or when it is cancelled, although the user has not answered",
+        arguments: [true, false])
+    func aSlowUser(_ isCancelled: Bool) async throws {
+        let server = try TurnServer([Self.asks, Self.asks, Self.ok])
+        let (hasBegun, mayEnd, hasEnded) = (OneShot<Bool>(), AsyncSemaphore(0), OneShot<Bool>())
+        let session = Self.session { configuration in
+            configuration.prompt = { _ in
+                if hasBegun.value != nil { return .init(user: "joe", password: "pw") }
+                hasBegun.provide(true)
+                await Task.detached { try? await mayEnd.wait() }.value
+                hasEnded.provide(Task.isCancelled)
+                return nil
+            }
+        }
+        let request = try HTTPRequest(method: .get, url: #require(URL(string: "http://127.0.0.1:\(server.port)/")))
+        let load = Task { try await session.load(request, within: .seconds(isCancelled ? 3600 : 2)) }
+        _ = try await hasBegun.value()
+        if isCancelled { load.cancel() }
+        let error = await #expect(throws: StreamError.self) { try await load.value }
+        #expect(isCancelled ? error == .cancelled : error?.isTimeout == true)
+        #expect(try await session.load(request).status == .ok, "the next load asks again")
+        mayEnd.signal()
+        #expect(try await hasEnded.value(), "the closure is cancelled")
+    }
+
     @Test(
         "a password that was used with Digest is used with Basic only if the user sees why and agrees",
         arguments: ["r", "other"], [nil, false, true])
