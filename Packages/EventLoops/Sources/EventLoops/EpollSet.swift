@@ -124,12 +124,14 @@ struct EpollSet: ~Copyable, Sendable {
     /// The kernel returns events in order, so this many calls return each event that was there at the beginning. Edges that come later
     /// make the descriptor readable again.
     borrowing func poll() {
-        for _ in 0...registrations.load(ordering: .relaxed) / EpollSet.maxEvents { _ = wait(milliseconds: 0) }
+        for _ in 0...registrations.load(ordering: .relaxed) / EpollSet.maxEvents {
+            if wait(milliseconds: 0).eventCount < EpollSet.maxEvents { return }
+        }
     }
 
-    /// Waits for edges and signals the points that have them. Returns the wakeups that occurred.
+    /// Waits for edges and signals the points that have them. Returns the wakeups that occurred, and the number of events.
     @inline(__always)
-    borrowing func wait(milliseconds: CInt) -> Wakeups {
+    borrowing func wait(milliseconds: CInt) -> (wakeups: Wakeups, eventCount: Int) {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: EpollSet.maxEvents) { events in
             let count = Int(epoll_wait(epoll, events.baseAddress, CInt(EpollSet.maxEvents), milliseconds))
             var wakeups: Wakeups = []
@@ -143,7 +145,7 @@ struct EpollSet: ~Copyable, Sendable {
                 }
                 index += 1
             }
-            return wakeups
+            return (wakeups, count)
         }
     }
 }

@@ -227,7 +227,8 @@ extension EventLoop {
         var due: [LoopTimer] = []
         var isStopping = false
         while true {
-            let wakeups = epoll.wait(milliseconds: turn.hasWork ? 0 : pollTimeout(until: turn.timers.nextDeadline))
+            let timeout = turn.hasWork ? 0 : pollTimeout(until: turn.timers.nextDeadline)
+            let wakeups = epoll.wait(milliseconds: timeout).wakeups
             if !wakeups.isEmpty {
                 inbox.withLock { inbox in
                     turn.take(&inbox, after: wakeups)

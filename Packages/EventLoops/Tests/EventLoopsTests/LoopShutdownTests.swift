@@ -134,12 +134,12 @@ extension EventLoopsTests {
             inbox.isSignalled = true
             inbox.isTimerSet = true
             epoll.wakeUp(afterMilliseconds: 1)
-            var wakeups = epoll.wait(milliseconds: -1)
+            var wakeups = epoll.wait(milliseconds: -1).wakeups
             #expect(wakeups == .timer)
             turn.take(&inbox, after: wakeups)
             #expect(inbox.isSignalled && !inbox.isTimerSet)
             epoll.wakeUp()
-            wakeups = epoll.wait(milliseconds: -1)
+            wakeups = epoll.wait(milliseconds: -1).wakeups
             #expect(wakeups == .event)
             turn.take(&inbox, after: wakeups)
             #expect(!inbox.isSignalled)

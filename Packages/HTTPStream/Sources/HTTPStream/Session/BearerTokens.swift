@@ -32,8 +32,9 @@ public struct BearerTokens: Sendable {
     ///     this machine.
     ///   - token: Returns a token; nil if there is none: the session then sends no token, and treats a 401 as usual. The argument is
     ///     the token that the server has refused; nil for the first request. The closure runs in a task of its own, and is not called
-    ///     again before it has returned. A load fails with its error, or with a time-out when the load's own time is over; the
-    ///     token is then used by the loads that follow. Requests of the same session within the closure are sent without a token.
+    ///     again before it has returned, except after `HTTPSession.forgetCredentials()`. A load fails with its error, or with a time-out
+    ///     when the load's own time is over; the token is then used by the loads that follow. Requests of the same session within the
+    ///     closure are sent without a token.
     /// - Throws: An error of domain `StreamErrorDomain.http` for a URL that is not permitted.
     public init(
         for url: URL, token: @escaping @Sendable (_ refused: String?) async throws -> String?
