@@ -25,7 +25,9 @@ enum SourcesOfStreamKit {
     }
     struct ServerOfTheDay: AddressFinder {
         let description = ""
-        func start(_ handler: @escaping @Sendable (Result<FoundAddresses, StreamError>) -> Void) -> LookupToken { preconditionFailure("only compiled") }
+        func start(_ handler: @escaping @Sendable (Result<FoundAddresses, StreamError>) -> Void) -> LookupToken {
+            preconditionFailure("only compiled")
+        }
     }
     struct Knock: TunnelMachine {
         func next() throws(StreamError) -> TunnelAction { .receive(upTo: 1) }

@@ -50,7 +50,10 @@ extension WaitPoint {
     /// Stops a poller from watching the descriptor until the next wait, unless a wait needs it. For observers that have withdrawn:
     /// otherwise each edge would wake the poller's thread.
     public func endPolling() {
-        if state.load(ordering: .acquiring) & Bits.polled == 0 { return }
+        let seen = state.load(ordering: .acquiring)
+        // The work is not over, so the loop takes it over.
+        if seen & Bits.workPolled != 0 { return beginWork(by: nil) }
+        if seen & Bits.polled == 0 { return }
         let old = loop.registering.withLock { _ -> (any DescriptorRegistrar)? in
             guard let registrar, registrar !== loop else { return nil }
             defer { endMove() }

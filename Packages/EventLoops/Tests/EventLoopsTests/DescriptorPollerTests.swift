@@ -364,6 +364,21 @@ extension EventLoopsTests {
             await until { second.count == 1 }
         }
 
+        @Test func theWorkOfAPointIsNotPolledForAnObserverThatHasWithdrawn() {
+            defer { finish() }
+            let work = Work(point)
+            defer { work.close() }
+            let watcher = CountingWatcher()
+            #expect(work.watch(.reader, for: .readable, with: watcher, by: poller) == nil)
+            #expect(isPolled)
+            work.unwatch(.reader, watcher)
+            work.endPolling()
+            settle()
+            #expect(!isPolled)
+            SocketPair.send(1, to: pair.far)
+            #expect(!isReadable(poller.descriptor))
+        }
+
         /// Nothing polls, so a call whose source went to the poller would wait in vain.
         @Test func aCallIsReachedWhileObserversGiveItsWorkToAPoller() async throws {
             let poller = poller
