@@ -86,6 +86,8 @@ public final class Squid: Peer {
                     "cache_log \(scratch.file("cache.log"))", "cache deny all", "cache_mem 8 MB",
                     "coredump_dir \(scratch.path)", "shutdown_lifetime 0 seconds", "netdb_filename none",
                     "pinger_enable off",
+                    // It would be in shared memory with the same name for all processes of squid, which delete it from each other.
+                    "sslproxy_session_cache_size 0",
                     "icon_directory /usr/share/squid/icons", "error_directory /usr/share/squid/errors/en",
                     "hosts_file /etc/hosts", "dns_nameservers 127.0.0.1", "forwarded_for delete", "via off",
                     "acl blocked dstdomain blocked.test", "http_access deny blocked",
