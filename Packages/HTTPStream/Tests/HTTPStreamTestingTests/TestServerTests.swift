@@ -45,6 +45,29 @@ import Testing
         #expect(server.requests.map(\.message.body) == [up, up])
     }
 
+    /// The bytes arrive faster than the load can read them, so that no read waits.
+    @Test(arguments: [true, false])
+    func aCancelledLoadEndsAlthoughBytesAreAvailable(_ isDownload: Bool) async throws {
+        var response = try HTTPResponse(status: .ok)
+        response.body = [UInt8](repeating: 1, count: 4_000_000)
+        server.enqueue(response)
+        let session = HTTPSession(server.configuration())
+        let request = try HTTPRequest(method: .get, url: url)
+        let path = "/tmp/netkit-cancelled-\(UUID())"
+        defer { try? FileManager.default.removeItem(atPath: path + ".part") }
+        let received = Locked<[Int64]>([])
+        let progress: @Sendable (HTTPProgress) -> Void = { progress in
+            guard progress.received > 0 else { return }
+            received.withLock { $0.append(progress.received) }
+            withUnsafeCurrentTask { $0?.cancel() }
+        }
+        await #expect(throws: StreamError.cancelled) {
+            if isDownload { return try await session.download(request, to: path, progress: progress) }
+            return try await session.load(request, progress: progress)
+        }
+        #expect(received.withLock { $0.count } == 1)
+    }
+
     @Test func redirectsCookiesAndLogins() async throws {
         try server.enqueue(302, fields: ["Location": "https://other.example/next", "Set-Cookie": "a=b"])
         try server.enqueue(.unauthorized, fields: ["WWW-Authenticate": "Basic realm=x"])

@@ -97,6 +97,7 @@ public struct EventSource: AsyncSequence, Sendable {
                     }
                 case .read:
                     do throws(StreamError) {
+                        try StreamError.checkCancellation()
                         let bytes = try await stream?.read(upTo: ReadStream.chunkSize) ?? []
                         machine.received(bytes, random: .random(in: 0...1))
                     } catch {

@@ -33,6 +33,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         {
             while true {
                 if let event = try parser.next() { return event }
+                try StreamError.checkCancellation()
                 let bytes = try await stream.read(upTo: ReadStream.chunkSize)
                 if !isBegun {
                     isBegun = true

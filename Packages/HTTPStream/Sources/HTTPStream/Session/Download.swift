@@ -123,6 +123,7 @@ extension HTTPSession {
                     download.offset += Int64(count)
                     reported.received = download.offset
                     progress?(reported)
+                    try StreamError.checkCancellation()
                 }
             } catch {
                 throw error.with(stream.report)

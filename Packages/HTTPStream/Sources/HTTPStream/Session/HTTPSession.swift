@@ -173,6 +173,7 @@ public final class HTTPSession: Sendable {
                 let left = Moment.now.duration(to: end)
                 guard left > .zero else { throw .timedOut("receiving the body", after: configuration.bodyTimeout) }
                 try stream.set(.readTimeout, to: min(left, readTimeout))
+                try StreamError.checkCancellation()
                 let count = try await stream.read(into: &piece)
                 if count == 0 { break }
                 guard bytes.count + count <= limit else { throw .bodyTooLong(limit) }

@@ -13,6 +13,12 @@ extension StreamError {
         http(.badURL, Sentence("http.badURL", "The URL cannot be requested: %1", reason), underlying: underlying)
     }
 
+    /// Throws if the current task is cancelled. For loops of reads: a read notices that only if it has to wait, and a peer that sends
+    /// fast enough never lets it.
+    static func checkCancellation() throws(StreamError) {
+        if Task.isCancelled { throw .cancelled }
+    }
+
     static let ftpNeedsProxy = http(
         .badURL,
         Sentence(

@@ -16,17 +16,29 @@ final class TurnServer: Sendable {
     private final class Script: Sendable {
         let state: Locked<State>
         let holds: Bool
+        let readsBodies: Bool
 
-        init(_ answers: [String], holds: Bool) {
+        init(_ answers: [String], holds: Bool, readsBodies: Bool) {
             state = Locked(State(answers: answers))
             self.holds = holds
+            self.readsBodies = readsBodies
+        }
+
+        /// Whether a request has its whole body, whose length its head declares.
+        private static func isComplete(_ request: [UInt8]) -> Bool {
+            let parts = String(decoding: request, as: UTF8.self).split(separator: "\r\n\r\n", maxSplits: 1)
+            let length = parts[0].firstRange(of: "Content-Length: ").flatMap { range in
+                Int(parts[0][range.upperBound...].prefix { $0.isNumber })
+            }
+            return parts.dropFirst().first?.utf8.count ?? 0 >= length ?? 0
         }
 
         func serve(_ client: StreamPair) async throws {
             state.withLock { $0.connections += 1 }
             while true {
-                let request = try await client.input.read(upTo: 8192)
+                var request = try await client.input.read(upTo: 8192)
                 if request.isEmpty { return }
+                while readsBodies, !Script.isComplete(request) { request += try await client.input.read(upTo: 8192) }
                 let answer = state.withLock { state in
                     state.requests.append(String(decoding: request, as: UTF8.self))
                     return state.answers.isEmpty ? "" : state.answers.removeFirst()
@@ -49,13 +61,16 @@ final class TurnServer: Sendable {
 
     /// - Parameters:
     ///   - holds: whether the part behind a `|` is never sent.
+    ///   - readsBodies: whether the body of a request is read before its response; otherwise the bytes of each read are a request.
     ///   - tls: TLS for every connection; nil for none.
-    init(_ answers: [String], holds: Bool = false, tls: TLSConfiguration? = nil) throws {
+    init(
+        _ answers: [String], holds: Bool = false, readsBodies: Bool = false, tls: TLSConfiguration? = nil
+    ) throws {
         var configuration = StreamListener.Configuration()
         configuration.tls = tls
         listener = try StreamListener(address: .ip(.v4(.loopback), port: 0), configuration: configuration)
         port = listener.port ?? 0
-        script = Script(answers, holds: holds)
+        script = Script(answers, holds: holds, readsBodies: readsBodies)
         Task { [listener, script] in
             try await listener.run { client in
                 // A client may close its connection at any time.

@@ -94,7 +94,7 @@ import Testing
 
     @Test func aRequestGetsTheTypeOfTheForm() async throws {
         let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-        let server = try TurnServer([ok, ok])
+        let server = try TurnServer([ok, ok], readsBodies: true)
         var form = MultipartForm()
         try form.append("a", "1")
         var request = try HTTPRequest(method: .post, url: #require(URL(string: "http://127.0.0.1:\(server.port)/")))
