@@ -220,6 +220,27 @@ struct TreeTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path("other")))
     }
 
+    /// The bytes arrive faster than they are written, so that no read waits.
+    @Test func aCancelledDownloadEndsAlthoughBytesAreAvailable() async throws {
+        let server = try await ServerKind.vsftpd.started()
+        try server.write("a", [UInt8](repeating: 1, count: 20_000_000))
+        let (folder, client) = (try Folder(), try server.client())
+        let counts = Locked<[UInt64]>([])
+        var options = FTPTreeOptions()
+        options.progress = { progress in
+            guard progress.count > 0 else { return }
+            counts.withLock { $0.append(progress.count) }
+            withUnsafeCurrentTask { $0?.cancel() }
+        }
+        // A task of its own, because the test's must not be cancelled.
+        let download = Task { [options, target = folder.path("target")] in
+            try await client.download("files", to: target, options)
+        }
+        let error = await #expect(throws: StreamError.self) { try await download.value }
+        #expect(error?.isCancellation == true)
+        #expect(counts.withLock { $0.count } == 1)
+    }
+
     /// Nothing is written through existing links in the folder, and an existing pipe does not block the download.
     @Test func existingLinksAndPipesAreRefused() async throws {
         let server = try await ServerKind.pyftpdlib.started()

@@ -75,6 +75,8 @@ extension TreeTransfer {
         var total = offset
         reportProgress(remote, total, size)
         while true {
+            // A read notices a cancellation only if it has to wait, and a fast server never lets it.
+            if Task.isCancelled { throw .cancelled }
             let count = try await stream.read(into: &buffer)
             if count == 0 { break }
             try target.write(buffer.span.bytes.extracting(..<count))
