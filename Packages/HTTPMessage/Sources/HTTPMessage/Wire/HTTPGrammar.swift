@@ -1,15 +1,14 @@
 /// The character classes of RFC 9110 §5.6 and RFC 9112, and scanners that use them.
 ///
-/// The scanners test the eight bytes of a 64-bit word at once. For a bound `n` of at most 0x80, `(x &- n…n) & ~x` sets the top
-/// bit of the first byte below `n`, and `x &+ 1…1` sets the top bit of a byte of 0x7F. A borrow or carry can set wrong bits only
-/// in later bytes, and only the first set bit is used. SIMD types are slower here: the compiler turns their masks into loops
-/// over bytes.
+/// The scanners test 16 bytes at once. They compute a vector in which the top bit of each byte says whether the byte ends the
+/// scan, with arithmetic alone: the compiler turns comparisons of vectors, and their masks, into loops over bytes.
 enum HTTPGrammar {
     static let cr = UInt8(ascii: "\r")
     static let lf = UInt8(ascii: "\n")
     static let space = UInt8(ascii: " ")
     static let tab = UInt8(ascii: "\t")
     static let colon = UInt8(ascii: ":")
+    private static let hyphen = UInt8(ascii: "-")
 
     /// The classes of each of the 256 byte values.
     ///
@@ -154,37 +153,34 @@ enum HTTPGrammar {
 
     /// Returns the offset of the first byte from `start` that is not allowed in a field value: a control character other than
     /// tab. Returns `end` if there is none.
-    ///
-    /// Not inlined, so that there are enough registers for the constants of the loop.
-    @inline(never)
     static func endOfValue(_ base: UnsafeRawPointer, from start: Int, to end: Int) -> Int {
         var i = start
         while i &+ 16 <= end {
-            let a = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: i, as: UInt64.self))
-            let b = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: i &+ 8, as: UInt64.self))
-            let lowA = (a &- 0x2020_2020_2020_2020) | (a &+ 0x0101_0101_0101_0101)
-            let lowB = (b &- 0x2020_2020_2020_2020) | (b &+ 0x0101_0101_0101_0101)
-            if (lowA | lowB) & 0x8080_8080_8080_8080 == 0 {
-                i &+= 16
-                continue
-            }
-            // Finds bytes below 0x20 and 0x7F; bytes above 0x7F are allowed. A carry from 0xFF makes a following 0x7E
-            // look like 0x7F, so the byte found is checked again.
-            let foundInA = lowA & ~a & 0x8080_8080_8080_8080
-            let foundInB = lowB & ~b & 0x8080_8080_8080_8080
-            if foundInA != 0 {
-                i &+= foundInA.trailingZeroBitCount &>> 3
-            } else if foundInB != 0 {
-                i &+= 8 &+ (foundInB.trailingZeroBitCount &>> 3)
-            } else {
-                i &+= 16
-                continue
-            }
-            if !isFieldByte(base.load(fromByteOffset: i, as: UInt8.self)) { return i }
+            let distance = distanceToControl(base, from: i)
+            i &+= distance
+            if distance == 16 { continue }
+            if base.load(fromByteOffset: i, as: UInt8.self) != tab { return i }
             i &+= 1
         }
         while i < end, isFieldByte(base.load(fromByteOffset: i, as: UInt8.self)) { i &+= 1 }
         return i
+    }
+
+    /// Returns the number of bytes before the first control character of the 16 bytes from `start`, or 16.
+    @inline(__always)
+    static func distanceToControl(_ base: UnsafeRawPointer, from start: Int) -> Int {
+        let x = base.loadUnaligned(fromByteOffset: start, as: SIMD16<UInt8>.self)
+        // The bytes below 0x20, and 0x7F.
+        return distanceToTopBit(((x &- SIMD16(repeating: 0x20)) | (x &+ SIMD16(repeating: 0x01))) & ~x)
+    }
+
+    /// Returns the index of the first byte whose top bit is set, or 16.
+    @inline(__always)
+    private static func distanceToTopBit(_ bytes: SIMD16<UInt8>) -> Int {
+        let words = unsafeBitCast(bytes & SIMD16(repeating: 0x80), to: SIMD2<UInt64>.self)
+        if words[0] != 0 { return UInt64(littleEndian: words[0]).trailingZeroBitCount &>> 3 }
+        if words[1] != 0 { return 8 &+ UInt64(littleEndian: words[1]).trailingZeroBitCount &>> 3 }
+        return 16
     }
 
     /// Returns the offset of the first byte from `start` that is not allowed in a request target, or `end`.
@@ -203,14 +199,31 @@ enum HTTPGrammar {
         return i
     }
 
-    /// Returns the offset of the first byte from `start` that is not allowed in a token, or `end`.
+    /// Returns the number of letters and hyphens before the first other one of the 16 bytes from `start`, or 16.
+    ///
+    /// Most names of fields consist of these bytes alone.
     @inline(__always)
+    static func distanceToNoLetter(_ base: UnsafeRawPointer, from start: Int) -> Int {
+        let x = base.loadUnaligned(fromByteOffset: start, as: SIMD16<UInt8>.self)
+        // Right for bytes below 0x80; all others end the scan.
+        let lowercased = x | SIMD16(repeating: 0x20)
+        let isNoLetter = ~(lowercased &+ SIMD16(repeating: 0x1F)) | (lowercased &+ SIMD16(repeating: 0x05))
+        let isNoHyphen = (x ^ SIMD16(repeating: hyphen)) &+ SIMD16(repeating: 0x7F)
+        return distanceToTopBit(isNoLetter & isNoHyphen | x)
+    }
+
+    /// Returns the offset of the first byte from `start` that is not allowed in a token, or `end`.
     static func endOfToken(_ base: UnsafeRawPointer, from start: Int, to end: Int) -> Int {
         let table = classTable
         @inline(__always) func isToken(_ i: Int) -> Bool {
             table[Int(base.load(fromByteOffset: i, as: UInt8.self))] & tokenClass != 0
         }
         var i = start
+        while i &+ 16 <= end {
+            let distance = distanceToNoLetter(base, from: i)
+            i &+= distance
+            if distance < 16 { break }
+        }
         while i &+ 4 <= end {
             if !isToken(i) { return i }
             if !isToken(i &+ 1) { return i &+ 1 }

@@ -68,7 +68,28 @@ extension HeadParser {
         }
 
         /// Parses the field lines up to and including the empty line (RFC 9112 §5).
+        @inline(__always)
         func fields(_ state: inout State, _ buffer: inout SlotBuffer) throws(HTTPMessageError) {
+            if state.stage == .fieldName, state.scan == state.lineStart {
+                let capacity = Swift.min(buffer.capacity, fieldLimit)
+                let (count, line) = strictFields(
+                    buffer.slots, from: state.fieldCount, to: capacity, at: state.lineStart)
+                state.fieldCount = count
+                state.lineStart = line
+                state.scan = line
+                if line &+ 2 <= end, Scan.word(base, line) == 0x0A0D {
+                    state.fieldsEnd = line
+                    state.scan = line &+ 2
+                    state.stage = .complete
+                    return
+                }
+            }
+            try anyFields(&state, &buffer)
+        }
+
+        /// Parses field lines that may be incomplete, deviate from the strict syntax or be invalid, and those after them.
+        @inline(never)
+        private func anyFields(_ state: inout State, _ buffer: inout SlotBuffer) throws(HTTPMessageError) {
             var slots = buffer.slots
             var capacity = buffer.capacity
             var count = state.fieldCount
@@ -79,10 +100,6 @@ extension HeadParser {
             var stage = state.stage
 
             scan: while true {
-                if stage == .fieldName, i == line {
-                    count = strictFields(slots, from: count, to: Swift.min(capacity, fieldLimit), &line)
-                    i = line
-                }
                 if stage == .fieldName {
                     i = HTTPGrammar.endOfToken(base, from: i, to: end)
                     if i >= end { break scan }
@@ -150,8 +167,8 @@ extension HeadParser {
                         value: Range(uncheckedBounds: (valueStart, valueEnd)))
                     count &+= 1
                 }
-                line = next
-                i = next
+                (count, line) = strictFields(slots, from: count, to: Swift.min(capacity, fieldLimit), at: next)
+                i = line
                 stage = .fieldName
             }
 
@@ -167,45 +184,84 @@ extension HeadParser {
         /// Parses complete lines in strict syntax: almost all lines of almost all messages.
         ///
         /// Stops at the first line that is incomplete or has another syntax, which the caller parses. Returns the new number of
-        /// fields.
+        /// fields and the start of that line.
         @inline(never)
         private func strictFields(
-            _ slots: UnsafeMutablePointer<FieldSlot>, from first: Int, to capacity: Int, _ line: inout Int
-        ) -> Int {
+            _ slots: UnsafeMutablePointer<FieldSlot>, from first: Int, to capacity: Int, at line: Int
+        ) -> (count: Int, line: Int) {
             let base = base
-            let end = end
-            let lineLimit = lineLimit
-            var count = first
+            // No line within these bytes is too long.
+            let end = Swift.min(end, line &+ lineLimit)
+            let slotsEnd = slots + capacity
+            var slot = slots + first
             var start = line
-            while count < capacity {
-                let nameEnd = HTTPGrammar.endOfToken(base, from: start, to: end)
-                guard nameEnd < end, base.load(fromByteOffset: nameEnd, as: UInt8.self) == HTTPGrammar.colon,
-                    nameEnd > start
-                else { break }
-                var valueStart = nameEnd &+ 1
-                while valueStart < end,
-                    HTTPGrammar.isSpaceOrTab(base.load(fromByteOffset: valueStart, as: UInt8.self))
-                {
-                    valueStart &+= 1
+            // All loads below are within the bytes, which contain 16 bytes of a name, a colon, a space and two more bytes.
+            while slot < slotsEnd, start &+ 20 <= end {
+                var nameEnd = start &+ HTTPGrammar.distanceToNoLetter(base, from: start)
+                if nameEnd == start { break }
+                var valueStart = nameEnd &+ 2
+                if Scan.word(base, nameEnd) != 0x203A || Scan.byte(base, valueStart) <= HTTPGrammar.space {
+                    // An unusual name, an empty value, or not exactly one space before the value.
+                    (nameEnd, valueStart) = Scan.startOfValue(base, nameEnd: nameEnd, end)
+                    if valueStart &+ 2 > end { break }
                 }
-                let offset = HTTPGrammar.endOfValue(base, from: valueStart, to: end)
-                guard offset &+ 1 < end, offset &- start <= lineLimit,
-                    UInt16(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt16.self)) == 0x0A0D
-                else { break }
+                var offset = valueStart
+                while offset &+ 18 <= end {
+                    let distance = HTTPGrammar.distanceToControl(base, from: offset)
+                    offset &+= distance
+                    if distance < 16 { break }
+                }
+                if Scan.word(base, offset) != 0x0A0D {
+                    // A value that contains tabs or is near the end of the bytes.
+                    offset = HTTPGrammar.endOfValue(base, from: offset, to: end)
+                    if offset &+ 2 > end || Scan.word(base, offset) != 0x0A0D { break }
+                }
                 var valueEnd = offset
-                while valueEnd > valueStart,
-                    HTTPGrammar.isSpaceOrTab(base.load(fromByteOffset: valueEnd &- 1, as: UInt8.self))
-                {
-                    valueEnd &-= 1
+                if Scan.byte(base, offset &- 1) <= HTTPGrammar.space {
+                    valueEnd = Scan.endOfTrimmed(base, valueStart, offset)
                 }
-                slots[count] = FieldSlot(
+                slot.pointee = FieldSlot(
                     name: Range(uncheckedBounds: (start, nameEnd)),
                     value: Range(uncheckedBounds: (valueStart, valueEnd)))
-                count &+= 1
+                slot += 1
                 start = offset &+ 2
             }
-            line = start
-            return count
+            return (slot - slots, start)
+        }
+
+        // The functions below have no `self`, which would take a register in the loop above.
+
+        @inline(__always)
+        private static func byte(_ base: UnsafeRawPointer, _ i: Int) -> UInt8 {
+            base.load(fromByteOffset: i, as: UInt8.self)
+        }
+
+        /// Returns the bytes at `i` and `i + 1`, the first one in the lower bits.
+        @inline(__always)
+        static func word(_ base: UnsafeRawPointer, _ i: Int) -> UInt16 {
+            UInt16(littleEndian: base.loadUnaligned(fromByteOffset: i, as: UInt16.self))
+        }
+
+        /// Returns the ends of a name, of which the bytes before `start` are known, and of the whitespace after its colon.
+        ///
+        /// The latter is `end` if there is no such colon.
+        @inline(never)
+        private static func startOfValue(
+            _ base: UnsafeRawPointer, nameEnd start: Int, _ end: Int
+        ) -> (nameEnd: Int, valueStart: Int) {
+            let nameEnd = HTTPGrammar.endOfToken(base, from: start, to: end)
+            guard nameEnd < end, byte(base, nameEnd) == HTTPGrammar.colon else { return (nameEnd, end) }
+            var valueStart = nameEnd &+ 1
+            while valueStart < end, HTTPGrammar.isSpaceOrTab(byte(base, valueStart)) { valueStart &+= 1 }
+            return (nameEnd, valueStart)
+        }
+
+        /// Returns the end of the value from `start` to `end` without its trailing spaces and tabs.
+        @inline(never)
+        private static func endOfTrimmed(_ base: UnsafeRawPointer, _ start: Int, _ end: Int) -> Int {
+            var i = end
+            while i > start, HTTPGrammar.isSpaceOrTab(byte(base, i &- 1)) { i &-= 1 }
+            return i
         }
 
         private enum AfterName {

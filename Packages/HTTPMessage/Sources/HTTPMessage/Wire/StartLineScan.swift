@@ -58,6 +58,37 @@ extension HeadParser.Scan {
     /// The SP before an absent reason may be absent too, because many servers omit it.
     @inline(__always)
     func statusLine(_ state: inout State, emptyLines limit: Int) throws(HTTPMessageError) {
+        if state.stage == .emptyLines, usualStatusLine(&state) { return }
+        try anyStatusLine(&state, emptyLines: limit)
+    }
+
+    /// Parses a complete status line of HTTP/1.1 in strict syntax with a reason of up to 15 bytes.
+    ///
+    /// Returns false, without an effect, for all other bytes, which ``anyStatusLine(_:emptyLines:)`` parses.
+    @inline(__always)
+    private func usualStatusLine(_ state: inout State) -> Bool {
+        let line = state.scan
+        // The 13 bytes up to the reason, 16 that contain it, and the two of the line ending.
+        guard line &+ 31 <= end, eightBytes(at: line) == Self.http11 else { return false }
+        // The space and the three digits become 0 and the numbers 0 to 9, and the space after them 0.
+        let digits = eightBytes(at: line &+ 8) & 0xFF_FFFF_FFFF ^ 0x20_3030_3020
+        guard (digits &+ 0x7F_7676_767F | digits) & 0x80_8080_8080 == 0 else { return false }
+        let status = (digits >> 8 & 0xF) &* 100 &+ (digits >> 16 & 0xF) &* 10 &+ (digits >> 24)
+        let reason = line &+ 13
+        let offset = reason &+ HTTPGrammar.distanceToControl(base, from: reason)
+        guard status >= 100, byte(reason) != HTTPGrammar.space, Self.word(base, offset) == 0x0A0D,
+            offset &- line <= lineLimit
+        else { return false }
+        state.start = line
+        state.startLine = StartLine(version: .http11, status: UInt16(truncatingIfNeeded: status))
+        state.startLine.second = .init(reason, offset)
+        state.startLine.line = .init(line, offset)
+        endStartLine(&state, offset &+ 2)
+        return true
+    }
+
+    @inline(never)
+    private func anyStatusLine(_ state: inout State, emptyLines limit: Int) throws(HTTPMessageError) {
         if state.stage == .emptyLines {
             guard try skipEmptyLines(&state, limit) else { return }
             state.stage = .version
@@ -157,15 +188,27 @@ extension HeadParser.Scan {
         return false
     }
 
+    /// "HTTP/1.1" as the bytes of a word, the first one in the lowest bits.
+    @inline(__always)
+    private static var http11: UInt64 { 0x312E_312F_5054_5448 }
+
+    @inline(__always)
+    private static var http10: UInt64 { 0x302E_312F_5054_5448 }
+
+    @inline(__always)
+    private func eightBytes(at i: Int) -> UInt64 {
+        UInt64(littleEndian: base.loadUnaligned(fromByteOffset: i, as: UInt64.self))
+    }
+
     /// Parses `HTTP/digit.digit` (RFC 9112 §2.3). Returns nil if the bytes run out.
     @inline(__always)
     private func version(
         at i: Int, line: Int, recording toleratedDeviations: inout HTTPLeniency
     ) throws(HTTPMessageError) -> HTTPVersion? {
         if i &+ 8 <= end {
-            let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: i, as: UInt64.self))
-            if word == 0x312E_312F_5054_5448 { return .http11 }  // "HTTP/1.1"
-            if word == 0x302E_312F_5054_5448 { return .http10 }
+            let word = eightBytes(at: i)
+            if word == Self.http11 { return .http11 }
+            if word == Self.http10 { return .http10 }
         }
         return try uncommonVersion(at: i, line: line, recording: &toleratedDeviations)
     }
