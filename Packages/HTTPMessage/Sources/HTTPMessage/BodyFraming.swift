@@ -28,11 +28,12 @@ public enum BodyFraming: Hashable, Sendable {
     public static func of(
         _ request: HTTPRequest, leniency: HTTPLeniency = .strict
     ) throws(HTTPMessageError) -> BodyFraming {
-        let fields = FramingFields(request.fields, request.version, leniency)
-        let length = try fields.contentLength()
-        if let framing = try fields.transferEncoding(hasLength: length != nil) {
+        let storage = request.fields.storage
+        let fields = FramingFields(storage, request.version, leniency)
+        let length = try fields.contentLength(in: storage)
+        if let framing = try fields.transferEncoding(in: storage, hasLength: length != nil) {
             // §6.3 rule 4: a request whose final coding is not chunked has no known end.
-            guard framing == .chunked else { throw fields.error(.invalidTransferEncoding) }
+            guard framing == .chunked else { throw HTTPMessageError(.invalidTransferEncoding) }
             return .chunked
         }
         return length.map { .length($0) } ?? .none
@@ -45,7 +46,9 @@ public enum BodyFraming: Hashable, Sendable {
     public static func of(
         _ response: HTTPResponse, to method: HTTPMethod, leniency: HTTPLeniency = .strict
     ) throws(HTTPMessageError) -> BodyFraming {
-        try FramingFields(response.fields, response.version, leniency).framing(of: response, to: method)
+        let storage = response.fields.storage
+        return try FramingFields(storage, response.version, leniency).framing(
+            of: response.startLine, to: method, in: storage)
     }
 }
 
@@ -55,7 +58,7 @@ extension HTTPFields {
     /// This package decodes `chunked` only: a body with further codings is still encoded after ``BodyDecoder`` has removed
     /// its framing. Throws ``HTTPMessageError/Code/invalidTransferEncoding`` if the value is not a list of codings.
     public var transferCodings: [String] {
-        get throws(HTTPMessageError) { try FramingFields(self, .http11, []).codings() }
+        get throws(HTTPMessageError) { try FramingFields(storage, .http11, []).codings(in: storage) }
     }
 }
 
@@ -66,20 +69,27 @@ extension HTTPFields {
 struct FramingFields {
     /// The fields with one of the names.
     private struct Occurrences {
-        /// The index of the first one; -1 for none.
-        private var start = -1
-        private(set) var isRepeated = false
+        /// The index of the first one plus 1, and a bit for further ones; 0 for none.
+        private var packed: UInt32 = 0
+
+        private static var repeated: UInt32 { 1 << 31 }
 
         @inline(__always)
         mutating func add(_ index: Int) {
-            if start < 0 { start = index } else { isRepeated = true }
+            packed = packed == 0 ? UInt32(truncatingIfNeeded: index &+ 1) : packed | Self.repeated
         }
 
         @inline(__always)
-        var first: Int? { start < 0 ? nil : start }
+        var isRepeated: Bool { packed >= Self.repeated }
+
+        /// The index of the only one.
+        @inline(__always)
+        var single: Int? { packed == 0 || isRepeated ? nil : Int(packed) &- 1 }
+
+        @inline(__always)
+        var first: Int? { packed == 0 ? nil : Int(packed & ~Self.repeated) &- 1 }
     }
 
-    private let storage: HeadStorage
     private let version: HTTPVersion
     private let leniency: HTTPLeniency
     private var lengths = Occurrences()
@@ -87,46 +97,65 @@ struct FramingFields {
     private var connections = Occurrences()
     private var proxyConnections = Occurrences()
 
+    /// The lengths of the names as bits. The length alone tells these names apart from nearly all others.
+    private static var nameLengths: UInt64 { 1 << 10 | 1 << 14 | 1 << 16 | 1 << 17 }
+
     @inline(__always)
-    init(_ fields: HTTPFields, _ version: HTTPVersion, _ leniency: HTTPLeniency) {
-        storage = fields.storage
+    init(_ storage: HeadStorage, _ version: HTTPVersion, _ leniency: HTTPLeniency) {
         self.version = version
         self.leniency = leniency
         let slots = storage.slots
-        for index in 0..<storage.layout.fieldCount {
-            let name = slots[index].name
-            // The length alone tells these names apart from nearly all others.
-            switch name.count {
-            case 10 where HTTPGrammar.equalsIgnoringCase(storage.slice(name), "connection"): connections.add(index)
-            case 14 where HTTPGrammar.equalsIgnoringCase(storage.slice(name), "content-length"): lengths.add(index)
-            case 16 where HTTPGrammar.equalsIgnoringCase(storage.slice(name), "proxy-connection"):
-                proxyConnections.add(index)
-            case 17 where HTTPGrammar.equalsIgnoringCase(storage.slice(name), "transfer-encoding"):
-                transferEncodings.add(index)
-            default: break
+        let count = storage.layout.fieldCount
+        var index = 0
+        while index < count {
+            let slot = slots[index]
+            let length = slot.nameEnd &- slot.nameStart
+            if Self.nameLengths &>> UInt64(length) & 1 != 0 {
+                let name = UnsafeRawPointer(storage.bytes) + Int(slot.nameStart)
+                switch length {
+                case 10 where HTTPGrammar.isEqual(name, "connection"): connections.add(index)
+                case 14 where HTTPGrammar.isEqual(name, "content-length"): lengths.add(index)
+                case 16 where HTTPGrammar.isEqual(name, "proxy-connection"): proxyConnections.add(index)
+                case 17 where HTTPGrammar.isEqual(name, "transfer-encoding"): transferEncodings.add(index)
+                default: break
+                }
             }
+            index &+= 1
         }
     }
 
-    func error(_ code: HTTPMessageError.Code, at index: Int? = nil) -> HTTPMessageError {
-        HTTPMessageError(code, offset: index.map { Int(storage.slots[$0].valueStart) })
+    private func error(_ code: HTTPMessageError.Code, at index: Int, in storage: HeadStorage) -> HTTPMessageError {
+        HTTPMessageError(code, offset: Int(storage.slots[index].valueStart))
     }
 
     /// The framing of a response to a request with this method. Throws the errors of ``BodyFraming/of(_:to:leniency:)``.
     @inline(__always)
-    func framing(of response: HTTPResponse, to method: HTTPMethod) throws(HTTPMessageError) -> BodyFraming {
-        if version == .http09, response.statusLine.isEmpty { return .untilClose }
-        let length = try contentLength()
-        let coding = try transferEncoding(hasLength: length != nil)
-        // Comparing equal methods costs less than comparing different ones, and nearly all are GET.
-        let isGet = method == .get
-        switch response.status.code {
+    func framing(
+        of response: StartLine, to method: HTTPMethod, in storage: HeadStorage
+    ) throws(HTTPMessageError) -> BodyFraming {
+        if method == .get, let status = response.status, status >= 200, status < 300, status != 204,
+            let index = lengths.single, transferEncodings.first == nil,
+            let length = Self.number(storage.slice(storage.slots[index].value))
+        {
+            return .length(length)
+        }
+        return try otherFraming(of: response, to: method, in: storage)
+    }
+
+    @inline(never)
+    private func otherFraming(
+        of response: StartLine, to method: HTTPMethod, in storage: HeadStorage
+    ) throws(HTTPMessageError) -> BodyFraming {
+        if version == .http09, response.line.range.isEmpty { return .untilClose }
+        let length = try contentLength(in: storage)
+        let coding = try transferEncoding(in: storage, hasLength: length != nil)
+        switch response.status ?? 200 {
         case 101: return .tunnel
         case 100...199, 204, 304: return .none
-        case 200...299 where !isGet && method == .connect: return .tunnel
+        case 200...299 where method == .connect: return .tunnel
         default: break
         }
-        if !isGet, method == .head { return .none }
+        if method == .head { return .none }
         return coding ?? length.map { .length($0) } ?? .untilClose
     }
 
@@ -134,74 +163,80 @@ struct FramingFields {
     ///
     /// `close` takes precedence over `keep-alive`. `Proxy-Connection: close` is obeyed if `Connection` has neither option,
     /// because closing is always safe. A message with ambiguous framing is the last one (RFC 9112 §6.1, §6.3).
-    var isPersistent: Bool {
+    @inline(__always)
+    func isPersistent(in storage: HeadStorage) -> Bool {
         if transferEncodings.first != nil, version < .http11 || lengths.first != nil { return false }
-        let (closes, keepsAlive) = options(of: connections, "connection")
+        let (closes, keepsAlive) = options(of: connections, "connection", in: storage)
         if closes { return false }
         if keepsAlive { return true }
-        return version >= .http11 && !options(of: proxyConnections, "proxy-connection").closes
+        return version >= .http11 && !options(of: proxyConnections, "proxy-connection", in: storage).closes
     }
 
     @inline(__always)
-    private func options(of found: Occurrences, _ name: StaticString) -> (closes: Bool, keepsAlive: Bool) {
-        var options = (false, false)
-        var next = found.first
-        while let index = next {
-            storage.search(index, for: "close", "keep-alive", &options)
-            next = found.isRepeated ? storage.firstIndex(of: name, from: index + 1) : nil
+    private func options(
+        of found: Occurrences, _ name: StaticString, in storage: HeadStorage
+    ) -> (closes: Bool, keepsAlive: Bool) {
+        guard let first = found.first else { return (false, false) }
+        let value = storage.slots[first].value
+        if !found.isRepeated, value.count == 10,
+            HTTPGrammar.isEqual(storage.bytes + value.lowerBound, "keep-alive")
+        {
+            return (false, true)
         }
-        return options
+        return storage.list(name, contains: "close", "keep-alive")
     }
 
     /// The value of `Content-Length` (RFC 9110 §8.6), or nil if the field is absent.
     @inline(__always)
-    func contentLength() throws(HTTPMessageError) -> Int64? {
+    func contentLength(in storage: HeadStorage) throws(HTTPMessageError) -> Int64? {
         guard let index = lengths.first else { return nil }
         if !lengths.isRepeated, let length = Self.number(storage.slice(storage.slots[index].value)) { return length }
-        return try repeatedContentLength(from: index)
+        return try repeatedContentLength(from: index, in: storage)
     }
 
     /// The length that several fields, or a list in one field, agree on. Throws if they differ, or unless the leniency allows
     /// repetition.
-    private func repeatedContentLength(from first: Int) throws(HTTPMessageError) -> Int64 {
+    private func repeatedContentLength(
+        from first: Int, in storage: HeadStorage
+    ) throws(HTTPMessageError) -> Int64 {
         var length: Int64?
         var values = 0
         var next: Int? = first
         while let index = next {
             for element in storage.value(index).split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
-                guard let number = Self.number(HTTPGrammar.trimmed(element)) else {
-                    throw error(.invalidContentLength, at: index)
+                guard let number = Self.longNumber(HTTPGrammar.trimmed(element)) else {
+                    throw error(.invalidContentLength, at: index, in: storage)
                 }
-                if length ?? number != number { throw error(.repeatedContentLength, at: index) }
+                if length ?? number != number { throw error(.repeatedContentLength, at: index, in: storage) }
                 length = number
                 values += 1
             }
             next = storage.firstIndex(of: "content-length", from: index + 1)
         }
         guard let length, values == 1 || leniency.contains(.repeatedContentLength) else {
-            throw error(.repeatedContentLength, at: first)
+            throw error(.repeatedContentLength, at: first, in: storage)
         }
         return length
     }
 
     /// The framing that `Transfer-Encoding` specifies, `chunked` or `untilClose`, or nil if the field is absent.
     @inline(__always)
-    func transferEncoding(hasLength: Bool) throws(HTTPMessageError) -> BodyFraming? {
+    func transferEncoding(in storage: HeadStorage, hasLength: Bool) throws(HTTPMessageError) -> BodyFraming? {
         guard let index = transferEncodings.first else { return nil }
         if version < .http11, !leniency.contains(.transferEncodingInHTTP10) {
-            throw error(.transferEncodingInHTTP10, at: index)
+            throw error(.transferEncodingInHTTP10, at: index, in: storage)
         }
         if hasLength, !leniency.contains(.transferEncodingOverridesLength) {
-            throw error(.conflictingFraming, at: index)
+            throw error(.conflictingFraming, at: index, in: storage)
         }
         if !transferEncodings.isRepeated,
             HTTPGrammar.equalsIgnoringCase(storage.slice(storage.slots[index].value), "chunked")
         {
             return .chunked
         }
-        let codings = try codings()
+        let codings = try codings(in: storage)
         if !leniency.contains(.unknownTransferCodings), !codings.allSatisfy(Self.registered.contains) {
-            throw error(.unknownTransferCoding, at: index)
+            throw error(.unknownTransferCoding, at: index, in: storage)
         }
         return codings.last == "chunked" ? .chunked : .untilClose
     }
@@ -213,7 +248,7 @@ struct FramingFields {
     ///
     /// Rejects empty list elements, parameters of `chunked`, and `chunked` in any position but the last, because recipients
     /// disagree about all three.
-    func codings() throws(HTTPMessageError) -> [String] {
+    func codings(in storage: HeadStorage) throws(HTTPMessageError) -> [String] {
         var codings: [String] = []
         var next = transferEncodings.first
         while let index = next {
@@ -223,7 +258,7 @@ struct FramingFields {
                 let isChunked = HTTPGrammar.equalsIgnoringCase(name, "chunked")
                 guard HTTPGrammar.isToken(name), parts.dropFirst().allSatisfy(Self.isParameter),
                     !(isChunked && parts.count > 1), codings.last != "chunked"
-                else { throw error(.invalidTransferEncoding, at: index) }
+                else { throw error(.invalidTransferEncoding, at: index, in: storage) }
                 codings.append(isChunked ? "chunked" : HTTPGrammar.text(name).lowercased())
             }
             next = storage.firstIndex(of: "transfer-encoding", from: index + 1)
@@ -238,7 +273,19 @@ struct FramingFields {
     }
 
     /// Parses `1*DIGIT`, without sign or whitespace. Nil if the number overflows.
-    private static func number(_ bytes: some RandomAccessCollection<UInt8>) -> Int64? {
+    @inline(__always)
+    private static func number(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
+        // 18 digits do not overflow.
+        if bytes.isEmpty || bytes.count > 18 { return longNumber(bytes) }
+        var number: Int64 = 0
+        for digit in bytes {
+            guard HTTPGrammar.isDigit(digit) else { return nil }
+            number = number &* 10 &+ Int64(digit &- UInt8(ascii: "0"))
+        }
+        return number
+    }
+
+    private static func longNumber(_ bytes: some RandomAccessCollection<UInt8>) -> Int64? {
         if bytes.isEmpty { return nil }
         var number: Int64 = 0
         for digit in bytes {

@@ -291,22 +291,24 @@ extension ExchangeMachine {
     public mutating func beginResponse(
         _ head: HTTPResponse, leniency: HTTPLeniency = .strict
     ) throws(HTTPMessageError) -> ResponseAction {
-        let status = head.status.code
+        let startLine = head.startLine
+        let status = Int(startLine.status ?? 200)
         if status < 200, status != 101 {
             try move(.response, .interim)
             interimCount += 1
             guard interimCount <= HTTPLimits.interimResponses else { throw fail(.tooManyInterimResponses, .response) }
             return status == 100 && permitBody() ? .continueRequest : .interim
         }
-        let fields = FramingFields(head.fields, head.version, leniency)
+        let storage = head.fields.storage
+        let fields = FramingFields(storage, startLine.version, leniency)
         let framing: BodyFraming
         do throws(HTTPMessageError) {
-            framing = try fields.framing(of: head, to: method)
+            framing = try fields.framing(of: startLine, to: method, in: storage)
         } catch {
             response = .failed
             throw error
         }
-        return try beginResponse(head.status, framing: framing, isPersistent: fields.isPersistent)
+        return try beginFinalResponse(status, framing, isPersistent: fields.isPersistent(in: storage))
     }
 
     /// Reports the head of a final response whose properties the caller has already determined.
@@ -322,6 +324,13 @@ extension ExchangeMachine {
     public mutating func beginResponse(
         _ status: HTTPStatus, framing: BodyFraming, isPersistent: Bool
     ) throws(HTTPMessageError) -> ResponseAction {
+        try beginFinalResponse(status.code, framing, isPersistent: isPersistent)
+    }
+
+    @inline(__always)
+    private mutating func beginFinalResponse(
+        _ status: Int, _ framing: BodyFraming, isPersistent: Bool
+    ) throws(HTTPMessageError) -> ResponseAction {
         if framing == .tunnel {
             guard request == .offered else { throw fail(.outOfOrder, .response) }
             try move(.response, .switching)
@@ -329,7 +338,7 @@ extension ExchangeMachine {
             return .switchProtocol
         }
         try move(.response, .head)
-        let stopsRequest = request == .held || (request == .body && status.code >= 300)
+        let stopsRequest = request == .held || (request == .body && status >= 300)
         self.isPersistent = self.isPersistent && isPersistent && framing != .untilClose
         // The client may or may not send the waiting body, so the start of the next request is unknown.
         if request == .held { request = .last }

@@ -86,6 +86,9 @@ public struct HTTPResponse: Hashable, Sendable {
         link = url == nil && !isFileComplete ? nil : MessageURL(url, isFileComplete: isFileComplete)
     }
 
+    @inline(__always)
+    var startLine: StartLine { head.startLine }
+
     /// The status code. Replaces `CFHTTPMessageGetResponseStatusCode`.
     public var status: HTTPStatus { HTTPStatus(unchecked: Int(head.startLine.status ?? 200)) }
 

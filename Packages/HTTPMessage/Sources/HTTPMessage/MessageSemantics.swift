@@ -1,13 +1,19 @@
 extension HTTPRequest {
     /// Whether the client keeps the connection open after this request, according to its fields (RFC 9112 §9.3).
-    public var isPersistent: Bool { FramingFields(fields, version, .strict).isPersistent }
+    public var isPersistent: Bool {
+        let storage = fields.storage
+        return FramingFields(storage, version, .strict).isPersistent(in: storage)
+    }
 }
 
 extension HTTPResponse {
     /// Whether the server keeps the connection open after this response, according to its fields (RFC 9112 §9.3).
     ///
     /// The connection cannot persist if its close delimits the body: see ``BodyFraming/untilClose``.
-    public var isPersistent: Bool { FramingFields(fields, version, .strict).isPersistent }
+    public var isPersistent: Bool {
+        let storage = fields.storage
+        return FramingFields(storage, version, .strict).isPersistent(in: storage)
+    }
 }
 
 extension HTTPFields {

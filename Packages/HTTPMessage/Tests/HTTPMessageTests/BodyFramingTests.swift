@@ -38,6 +38,10 @@ import Testing
     @Test(arguments: [
         ([], BodyFraming.untilClose),
         (["Content-Length: 5"], .length(5)),
+        (["CONTENT-LENGTH: 999999999999999999"], .length(999_999_999_999_999_999)),
+        (["Content-Length: 1000000000000000000"], .length(1_000_000_000_000_000_000)),
+        (["Content-Length: 00000000000000000000007"], .length(7)),
+        (["Content_Length: 5", "Content-Lengt: 6"], .untilClose),
         (["Transfer-Encoding: chunked"], .chunked),
         (["Transfer-Encoding: gzip"], .untilClose),
     ])

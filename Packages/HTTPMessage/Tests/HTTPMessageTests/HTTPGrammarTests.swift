@@ -27,6 +27,34 @@ import Testing
         }
     }
 
+    /// Replaces each byte of literals by each value, in both cases of the others.
+    @Test(arguments: ["connection", "keep-alive", "content-length", "proxy-connection", "transfer-encoding"])
+    func comparesWithLiterals(_ literal: String) {
+        for text in [literal, literal.uppercased()] {
+            for index in 0..<text.utf8.count {
+                var wrong: [UInt8] = []
+                for byte in UInt8.min ... .max {
+                    var bytes = Array(text.utf8)
+                    let expected = HTTPGrammar.lowercased(byte) == HTTPGrammar.lowercased(bytes[index])
+                    bytes[index] = byte
+                    let isEqual = bytes.withUnsafeBytes { bytes -> Bool in
+                        guard let bytes = bytes.baseAddress else { return false }
+                        switch literal {
+                        case "connection": return HTTPGrammar.isEqual(bytes, "connection")
+                        case "keep-alive": return HTTPGrammar.isEqual(bytes, "keep-alive")
+                        case "content-length": return HTTPGrammar.isEqual(bytes, "content-length")
+                        case "proxy-connection": return HTTPGrammar.isEqual(bytes, "proxy-connection")
+                        default: return HTTPGrammar.isEqual(bytes, "transfer-encoding")
+                        }
+                    }
+                    // CR is as good as a hyphen, because it cannot occur there.
+                    if isEqual != expected, byte != HTTPGrammar.cr { wrong.append(byte) }
+                }
+                #expect(wrong.isEmpty)
+            }
+        }
+    }
+
     @Test func comparesLengths() {
         let name = Array("Keep-Alive".utf8)
         name.withUnsafeBufferPointer { name in

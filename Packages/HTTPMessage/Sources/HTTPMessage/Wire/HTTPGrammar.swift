@@ -88,6 +88,26 @@ enum HTTPGrammar {
         return equalsIgnoringCase(base, b.utf8Start, count: a.count)
     }
 
+    /// Compares a name, or a value of as many bytes, with a literal of at least eight letters and hyphens in lower case.
+    ///
+    /// Ignores the case with one operation: the bit 0x20 makes a letter of no byte but a letter, and a hyphen of no byte but CR,
+    /// which no name contains, and which no letter follows in a value.
+    @inline(__always)
+    static func isEqual(_ bytes: UnsafeRawPointer, _ literal: StaticString) -> Bool {
+        let count = literal.utf8CodeUnitCount
+        let literal = UnsafeRawPointer(literal.utf8Start)
+        @inline(__always) func isEqual(at i: Int) -> Bool {
+            bytes.loadUnaligned(fromByteOffset: i, as: UInt64.self) | 0x2020_2020_2020_2020
+                == literal.loadUnaligned(fromByteOffset: i, as: UInt64.self)
+        }
+        var i = 0
+        while i &+ 8 < count {
+            if !isEqual(at: i) { return false }
+            i &+= 8
+        }
+        return isEqual(at: count &- 8)
+    }
+
     /// Compares `count` bytes, eight at a time if there are at least eight.
     @inline(__always)
     static func equalsIgnoringCase(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, count: Int) -> Bool {
