@@ -61,6 +61,7 @@ public struct BodyDecoder: Sendable {
     }
 
     /// Creates a decoder for the body that follows a head.
+    @inline(__always)  // Otherwise the decoder is built elsewhere and copied to the caller.
     public init(_ framing: BodyFraming, limits: HTTPLimits = .default, leniency: HTTPLeniency = .strict) {
         self.framing = framing
         self.limits = limits

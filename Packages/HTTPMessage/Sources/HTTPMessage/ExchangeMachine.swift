@@ -209,7 +209,7 @@ extension ExchangeMachine {
     ) throws(HTTPMessageError) -> RequestAction {
         guard response == .idle else { throw fail(.outOfOrder, .request) }
         try move(.request, expectsContinue ? .expectingHead : .head)
-        self.method = method
+        if method != .get { self.method = method }  // It is GET already, and to assign it costs references.
         self.offersSwitch = offersSwitch
         self.isPersistent = self.isPersistent && isPersistent
         response = .expected
@@ -427,6 +427,7 @@ extension ExchangeMachine {
     }
 
     /// Marks complete messages as the last ones if the connection does not persist.
+    @inline(__always)
     private mutating func settle() {
         if isPersistent { return }
         if request == .done { request = .last }

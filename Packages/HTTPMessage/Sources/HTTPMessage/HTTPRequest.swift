@@ -90,7 +90,7 @@ public struct HTTPRequest: Hashable, Sendable {
     /// The method. Replaces `CFHTTPMessageCopyRequestMethod`.
     public var method: HTTPMethod {
         // The usual method needs no string made of its bytes.
-        head.hasMethod("GET") ? .get : HTTPMethod(unchecked: head.text(head.startLine.first))
+        head.isGet ? .get : HTTPMethod(unchecked: head.text(head.startLine.first))
     }
 
     /// The request target.

@@ -134,6 +134,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
     /// Appends the field lines in strict syntax, without the empty line that ends the section.
     @inline(__always)
     func writeLines(to output: inout [UInt8]) {
+        if layout.fieldCount == 0 { return }
         if layout.isStrict {
             output.append(contentsOf: slice(layout.fieldsStart..<layout.fieldsEnd))
         } else {

@@ -118,6 +118,21 @@ struct MessageHead {
         return HTTPGrammar.text(storedFields.storage.slice(range.range))
     }
 
+    /// Whether the first part of the start line, the method, is GET. Takes fewer instructions than ``hasMethod(_:)``.
+    @inline(__always)
+    var isGet: Bool {
+        @inline(__always) func isGet(_ line: StartLine, _ bytes: UnsafeRawPointer) -> Bool {
+            // A space follows the three bytes.
+            line.first.range.count == 3
+                && bytes.loadUnaligned(fromByteOffset: line.first.start, as: UInt32.self)
+                    == UInt32(littleEndian: 0x2054_4547)
+        }
+        if let own, let bytes = own.startBytes {
+            return bytes.withUnsafeBytes { bytes in bytes.baseAddress.map { isGet(own.startLine, $0) } ?? false }
+        }
+        return isGet(storedFields.storage.layout.startLine, storedFields.storage.bytes)
+    }
+
     /// Returns whether the first part of the start line, the method, is `method`.
     func hasMethod(_ method: StaticString) -> Bool {
         let expected = UnsafeBufferPointer(start: method.utf8Start, count: method.utf8CodeUnitCount)
