@@ -70,8 +70,9 @@ extension HeadParser.Scan {
         let line = state.scan
         // The 13 bytes up to the reason, 16 that contain it, and the two of the line ending.
         guard line &+ 31 <= end, eightBytes(at: line) == Self.http11 else { return false }
-        // The space and the three digits become 0 and the numbers 0 to 9, and the space after them 0.
-        let digits = eightBytes(at: line &+ 8) & 0xFF_FFFF_FFFF ^ 0x20_3030_3020
+        // The space and the three digits become 0 and the numbers 0 to 9, and the space after them 0. The word ends before the
+        // reason; otherwise, the compiler would assemble the vector below from parts of both.
+        let digits = eightBytes(at: line &+ 5) >> 24 ^ 0x20_3030_3020
         guard (digits &+ 0x7F_7676_767F | digits) & 0x80_8080_8080 == 0 else { return false }
         let status = (digits >> 8 & 0xF) &* 100 &+ (digits >> 16 & 0xF) &* 10 &+ (digits >> 24)
         let reason = line &+ 13
