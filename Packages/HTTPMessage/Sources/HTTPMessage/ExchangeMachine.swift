@@ -299,16 +299,15 @@ extension ExchangeMachine {
             guard interimCount <= HTTPLimits.interimResponses else { throw fail(.tooManyInterimResponses, .response) }
             return status == 100 && permitBody() ? .continueRequest : .interim
         }
-        let storage = head.fields.storage
-        let fields = FramingFields(storage, startLine.version, leniency)
+        let fields = FramingFields(head.fields.storage, startLine.version, leniency)
         let framing: BodyFraming
         do throws(HTTPMessageError) {
-            framing = try fields.framing(of: startLine, to: method, in: storage)
+            framing = try fields.framing(of: startLine, to: method, in: head.fields.storage)
         } catch {
             response = .failed
             throw error
         }
-        return try beginFinalResponse(status, framing, isPersistent: fields.isPersistent(in: storage))
+        return try beginFinalResponse(status, framing, isPersistent: fields.isPersistent(in: head.fields.storage))
     }
 
     /// Reports the head of a final response whose properties the caller has already determined.

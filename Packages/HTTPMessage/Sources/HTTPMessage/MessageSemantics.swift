@@ -1,8 +1,7 @@
 extension HTTPRequest {
     /// Whether the client keeps the connection open after this request, according to its fields (RFC 9112 §9.3).
     public var isPersistent: Bool {
-        let storage = fields.storage
-        return FramingFields(storage, version, .strict).isPersistent(in: storage)
+        FramingFields(fields.storage, version, .strict).isPersistent(in: fields.storage)
     }
 }
 
@@ -11,8 +10,7 @@ extension HTTPResponse {
     ///
     /// The connection cannot persist if its close delimits the body: see ``BodyFraming/untilClose``.
     public var isPersistent: Bool {
-        let storage = fields.storage
-        return FramingFields(storage, version, .strict).isPersistent(in: storage)
+        FramingFields(fields.storage, version, .strict).isPersistent(in: fields.storage)
     }
 }
 
