@@ -1,6 +1,6 @@
 internal import CEventLoops
 internal import Glibc
-internal import Synchronization
+public import Synchronization
 
 /// A value behind a lock.
 ///
@@ -75,11 +75,11 @@ extension Locked: @unchecked Sendable where State: ~Copyable {}
 /// contention, locking and unlocking are one atomic operation each, a third of the instructions of a `pthread_mutex_t`. A thread
 /// that had to wait locks as contended, because it cannot know whether other threads are still waiting.
 public struct Lock: ~Copyable, Sendable {
-    private static let unlocked: UInt32 = 0
-    private static let locked: UInt32 = 1
-    private static let contended: UInt32 = 2
+    @usableFromInline static var unlocked: UInt32 { 0 }
+    @usableFromInline static var locked: UInt32 { 1 }
+    @usableFromInline static var contended: UInt32 { 2 }
 
-    private let word = Atomic<UInt32>(Lock.unlocked)
+    @usableFromInline let word = Atomic<UInt32>(Lock.unlocked)
 
     /// Makes an unlocked lock.
     public init() {}
@@ -96,7 +96,8 @@ public struct Lock: ~Copyable, Sendable {
         return try body()
     }
 
-    @usableFromInline
+    @inlinable
+    @inline(__always)
     borrowing func lock() {
         let isLocked = word.compareExchange(
             expected: Lock.unlocked, desired: Lock.locked, ordering: .acquiring
@@ -104,21 +105,29 @@ public struct Lock: ~Copyable, Sendable {
         if !isLocked { lockContended() }
     }
 
+    @usableFromInline
     @inline(never)
-    private borrowing func lockContended() {
+    borrowing func lockContended() {
         while word.exchange(Lock.contended, ordering: .acquiring) != Lock.unlocked {
             // An atomic is never moved while it is borrowed, so this is the word's own address.
             withUnsafePointer(to: word) { netkit_wait_while($0, Lock.contended) }
         }
     }
 
-    @usableFromInline
+    @inlinable
+    @inline(__always)
     borrowing func unlock() {
         withUnsafePointer(to: word) { word in
-            // Another thread can lock and deallocate at once; waking an address that is no longer a lock is harmless.
-            if word.pointee.exchange(Lock.unlocked, ordering: .releasing) == Lock.contended { netkit_wake(word) }
+            if word.pointee.exchange(Lock.unlocked, ordering: .releasing) == Lock.contended { Lock.wakeOne(word) }
         }
     }
+
+    /// Wakes a thread that waits for the lock at an address.
+    ///
+    /// Another thread can lock and deallocate as soon as the lock is unlocked; waking an address that is no longer a lock is harmless.
+    @usableFromInline
+    @inline(never)
+    static func wakeOne(_ word: UnsafePointer<Atomic<UInt32>>) { netkit_wake(word) }
 
     /// Allocates an unlocked lock with further bytes behind it.
     ///

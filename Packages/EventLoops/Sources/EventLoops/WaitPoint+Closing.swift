@@ -1,14 +1,15 @@
 internal import Glibc
-internal import Synchronization
+public import Synchronization
 
 // MARK: - Entering, leaving, closing
 
 extension WaitPoint {
+    @usableFromInline
     enum Bits {
-        static let readerInside: UInt32 = 1
-        static let writerInside: UInt32 = 2
-        static let readerClosed: UInt32 = 4
-        static let writerClosed: UInt32 = 8
+        @usableFromInline static var readerInside: UInt32 { 1 }
+        @usableFromInline static var writerInside: UInt32 { 2 }
+        @usableFromInline static var readerClosed: UInt32 { 4 }
+        @usableFromInline static var writerClosed: UInt32 { 8 }
         /// The descriptor has been released: closed, or returned to the caller.
         static let finished: UInt32 = 16
         static let owned: UInt32 = 32
@@ -24,7 +25,7 @@ extension WaitPoint {
         static let workPolled: UInt32 = 2048
         /// The bits from here up count the users that are neither reader nor writer.
         static let oneUse: UInt32 = 4096
-        static let bothClosed = readerClosed | writerClosed
+        @usableFromInline static var bothClosed: UInt32 { 12 }
         static let inside = readerInside | writerInside | ~(oneUse - 1)
 
         static func attached(_ ownership: DescriptorOwnership) -> UInt32 {
@@ -33,6 +34,7 @@ extension WaitPoint {
     }
 
     /// Begins one call on a half. While inside, the descriptor stays open and a second caller is `busy`.
+    @inlinable
     @inline(__always)
     public func enter(_ half: Half) -> Entry {
         let inside = half == .reader ? Bits.readerInside : Bits.writerInside
@@ -49,6 +51,7 @@ extension WaitPoint {
     }
 
     /// Ends the call begun by ``enter(_:)``. The last call to leave a closed point closes its descriptor.
+    @inlinable
     @inline(__always)
     public func leave(_ half: Half) {
         let inside = half == .reader ? Bits.readerInside : Bits.writerInside
@@ -57,11 +60,13 @@ extension WaitPoint {
     }
 
     /// True if a call is in progress on the half.
+    @inlinable
     public func isInside(_ half: Half) -> Bool {
         state.load(ordering: .relaxed) & (half == .reader ? Bits.readerInside : Bits.writerInside) != 0
     }
 
     /// True if the half has been closed.
+    @inlinable
     @inline(__always)
     public func isClosed(_ half: Half) -> Bool {
         state.load(ordering: .acquiring) & (half == .reader ? Bits.readerClosed : Bits.writerClosed) != 0
@@ -127,10 +132,12 @@ extension WaitPoint {
             if done { break }
             seen = now
         }
-        shutDown(for: bits, seen: seen)
+        if seen & Bits.owned != 0 { shutDown(for: bits, seen: seen) }
         // When this returns, the caller may close a borrowed descriptor. The loop therefore stops watching it now, even if a call
         // is still inside: by the time the last call leaves, the number may belong to another descriptor.
-        if (seen | bits) & Bits.bothClosed == Bits.bothClosed, seen & Bits.owned == 0 { stopWatching() }
+        if (seen | bits) & Bits.bothClosed == Bits.bothClosed, seen & (Bits.attached | Bits.owned) == Bits.attached {
+            stopWatching()
+        }
         let deadlines = deadlineSlot.deadlines
         if bits & Bits.readerClosed != 0 {
             deadlines?.cancel(.reader)
@@ -185,7 +192,9 @@ extension WaitPoint {
     /// Releases the descriptor, exactly once, when both halves are closed and no call is inside.
     ///
     /// A user that enters too late is the last one to leave, a second time; the bit ensures that only one of them finishes.
-    private func finishIfLast(_ seen: UInt32) {
+    @usableFromInline
+    @inline(never)
+    func finishIfLast(_ seen: UInt32) {
         guard seen & (Bits.inside | Bits.finished) == 0 else { return }
         let last = state.bitwiseOr(Bits.finished, ordering: .acquiringAndReleasing).oldValue
         guard last & Bits.finished == 0 else { return }

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import Synchronization
+public import Synchronization
 
 /// The point where the reader and the writer of a connection wait: as a task, as a blocked thread or with a callback.
 ///
@@ -81,7 +81,7 @@ open class WaitPoint: Watcher, @unchecked Sendable {
     final let watched = Atomic<CInt>(Watching.notYet)
     /// The poller that watches the descriptor instead of the loop: a retained reference, or 0. Changes together with ``watched``.
     final let poller = Atomic<UInt>(0)
-    final let state = Atomic<UInt32>(0)
+    @usableFromInline final let state = Atomic<UInt32>(0)
     /// The lasting conditions that epoll has reported: bits of ``Report``.
     private final let reports = Atomic<UInt8>(0)
     /// The number of consecutive transfers that did not wait.
