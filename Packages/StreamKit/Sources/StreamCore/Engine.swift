@@ -127,7 +127,7 @@ extension WaitPoint {
     /// Counts the bytes that a layer's read moved (``countBytes(_:_:)``); returns the attempt.
     @inlinable
     @inline(__always)
-    func count(_ attempt: Attempt) -> Attempt {
+    package func count(_ attempt: Attempt) -> Attempt {
         if case .moved(let count) = attempt { countBytes(count, .reader) }
         return attempt
     }

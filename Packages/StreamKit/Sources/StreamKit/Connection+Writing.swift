@@ -11,6 +11,8 @@ extension Connection {
             let attempt: Attempt
             if hasSocket {
                 attempt = try point.send(bytes)
+            } else if hasBareTransport, let transport {
+                attempt = try transport.tryWrite(bytes)
             } else if let engine {
                 attempt = try engine.tryWrite(bytes)
             } else {

@@ -13,14 +13,16 @@ final class Connection: Sendable {
     /// How a stream gets its engine: at once or step by step.
     enum Start: Sendable {
         case opened(Engine)
+        /// ``Connection/transport`` is open, and is the engine.
+        case openedTransport
         case continues(any OpeningWork)
     }
 
     /// The beginning of opening.
     enum Opener: Sendable {
         case work(@Sendable (Connection) throws(StreamError) -> Start)
-        /// A user's own transport, which opens itself, and the half where its wait point is waited at meanwhile.
-        case transport(any StreamTransport, waitingAt: StreamHalf)
+        /// ``Connection/transport`` opens itself. Meanwhile its wait point is waited at with this half.
+        case transport(waitingAt: StreamHalf)
     }
 
     // Not copyable, because the compiler copies a copyable value where it is made.
@@ -30,8 +32,8 @@ final class Connection: Sendable {
         /// The error that ended only the writer.
         var writeError: StreamError?
         var properties: StreamProperties
-        /// A user's own transport, which answers for its properties from the start.
-        var transport: (any StreamTransport)?
+        /// The TLS that opening has put over ``Connection/transport``; it then answers for its properties.
+        var securedTransport: (any StreamTransport)?
         /// Exists during opening: the point where callers wait, since the wait point itself then belongs to the
         /// opening.
         var opening: Opening?
@@ -50,7 +52,6 @@ final class Connection: Sendable {
         init(_ opener: Opener, _ properties: StreamProperties, only half: StreamHalf?) {
             self.opener = opener
             self.properties = properties
-            transport = if case .transport(let transport, _) = opener { transport } else { nil }
             isReaderClosed = half == .writer
             isWriterClosed = half == .reader
         }
@@ -93,8 +94,10 @@ final class Connection: Sendable {
     /// Set at opening: a short read shows that the source is empty. True only for TCP: a read from a Unix socket may
     /// stop short.
     private let drains = Atomic<Bool>(false)
-    /// Set with ``slot``: see ``hasSocket``.
-    private let socketFlag = Atomic<Bool>(false)
+    /// Set with ``slot``: a value of ``EngineKind``.
+    private let engineKind = Atomic<UInt8>(EngineKind.other.rawValue)
+    /// The transport that the connection was made over; nil if it makes its own. It answers for its properties from the start.
+    let transport: (any StreamTransport)?
     /// Whether calls wait at ``point`` whatever the engine is.
     private let waitsAtPoint: Bool
     private let connectionKind: ConnectionKind
@@ -107,9 +110,10 @@ final class Connection: Sendable {
     init(
         _ kind: ConnectionKind, point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil,
         _ properties: StreamProperties = StreamProperties(), toProxy leadsToProxy: Bool = false,
-        waitsAtPoint: Bool = false, opener: consuming Opener
+        over transport: (any StreamTransport)? = nil, waitsAtPoint: Bool = false, opener: consuming Opener
     ) {
         connectionKind = kind
+        self.transport = transport
         self.leadsToProxy = leadsToProxy
         self.waitsAtPoint = waitsAtPoint
         self.point = point
@@ -118,7 +122,9 @@ final class Connection: Sendable {
             opener = .work { (_) throws(StreamError) in throw refusal }
         }
         details = Details(opener, properties, only: half)
-        if let half { point.close(half == .reader ? .writer : .reader) }
+        if let half, case let other = half == .reader ? StreamHalf.writer : .reader, !point.isClosed(other) {
+            point.close(other)
+        }
     }
 
     /// Runs `body` with the state behind the lock.
@@ -130,16 +136,26 @@ final class Connection: Sendable {
     }
 
     /// The kind of the stream.
-    var streamKind: StreamKind { connectionKind.kind(over: withDetails { $0.transport }) }
+    var streamKind: StreamKind { connectionKind.kind(over: withDetails { $0.securedTransport } ?? transport) }
 
     /// The engine; nil until open. Read it only when the half's status is open, or under the lock.
     @inline(__always)
-    var engine: Engine? { slot }
+    var engine: Engine? { hasBareTransport ? transport.map { .layer($0) } : slot }
 
     /// Whether the engine is the socket of ``point``. Calls then use the socket directly, without a reference to the
     /// engine. Read it only when the half's status is open.
     @inline(__always)
-    var hasSocket: Bool { socketFlag.load(ordering: .relaxed) }
+    var hasSocket: Bool { engineKind.load(ordering: .relaxed) == EngineKind.socket.rawValue }
+
+    /// Whether the engine is ``transport``, with nothing on top. Calls then use it directly. Read it only when the half's status is
+    /// open.
+    @inline(__always)
+    var hasBareTransport: Bool { engineKind.load(ordering: .relaxed) == EngineKind.bareTransport.rawValue }
+
+    /// The engines that calls use without a reference to ``engine``, since they are constants of the connection; and others.
+    private enum EngineKind: UInt8 {
+        case socket, bareTransport, other
+    }
 
     @inline(__always)
     func isOpen(_ half: StreamHalf) -> Bool {
@@ -219,8 +235,8 @@ extension Connection {
     private func start(_ pending: consuming PendingOpen) throws(StreamError) {
         do throws(StreamError) {
             switch try begin(pending) {
-            case .opened(let engine):
-                finishOpening(.success(engine))
+            case .opened(let engine): finishOpening(.success(engine))
+            case .openedTransport: open(nil, as: .bareTransport)
             case .continues(let work):
                 let opening = Opening(work, of: self)
                 let hasClients = withDetails { details in
@@ -239,45 +255,61 @@ extension Connection {
     private func begin(_ pending: borrowing PendingOpen) throws(StreamError) -> Start {
         switch pending.opener {
         case .work(let begin): return try begin(self)
-        case .transport(let transport, let half):
+        case .transport(let half):
+            guard let transport else { throw .closed }
             if pending.hasProperties, let configuration = withDetails({ $0.properties[.tls] }) {
                 return .continues(TransportOpening(of: transport, half: half, securedBy: configuration))
             }
-            if case .opened = try TransportOpening.tryOpen(transport) { return .opened(.layer(transport)) }
+            if case .opened = try TransportOpening.tryOpen(transport) { return .openedTransport }
             return .continues(TransportOpening(of: transport, half: half, securedBy: nil))
         }
     }
 
     /// Ends opening with its result.
     func finishOpening(_ result: Result<Engine, StreamError>) {
-        let (opening, isUnwanted, isWatched) = withDetails { details -> (Opening?, Bool, Bool) in
-            var isUnwanted = false
-            switch result {
-            case .success(let engine):
-                if details.isReaderClosed, details.isWriterClosed {
-                    isUnwanted = true
-                } else {
-                    slot = engine
-                    if case .socket = engine { socketFlag.store(true, ordering: .relaxed) }
-                    endOpening(with: .open)
-                    details.isAddressWatched =
-                        !details.properties.isEmpty && details.properties[.failsWhenAddressIsRemoved] == true
-                }
-            case .failure(let error):
+        switch result {
+        case .success(.layer(let layer)) where layer === transport: open(nil, as: .bareTransport)
+        case .success(let engine):
+            if case .socket = engine { open(engine, as: .socket) } else { open(engine, as: .other) }
+        case .failure(let error):
+            let opening = withDetails { details in
                 if details.error == nil { details.error = error }
                 endOpening(with: .error)
+                return details.opening.take()
+            }
+            announceOpened(opening)
+        }
+    }
+
+    /// Ends opening with an engine, which is closed instead if both halves have been closed meanwhile.
+    ///
+    /// - Parameter engine: nil for the bare transport.
+    private func open(_ engine: consuming Engine?, as kind: EngineKind) {
+        let (opening, isUnwanted, isWatched) = withDetails { details -> (Opening?, Bool, Bool) in
+            let isUnwanted = details.isReaderClosed && details.isWriterClosed
+            if !isUnwanted {
+                slot = engine
+                engineKind.store(kind.rawValue, ordering: .relaxed)
+                endOpening(with: .open)
+                details.isAddressWatched =
+                    !details.properties.isEmpty && details.properties[.failsWhenAddressIsRemoved] == true
             }
             return (details.opening.take(), isUnwanted, details.isAddressWatched)
         }
-        if isUnwanted, case .success(let engine) = result { engine.close() }
+        if isUnwanted { kind == .bareTransport ? transport?.close() : engine?.close() }
         if isWatched { LocalAddressMonitor.shared.add(self) }
+        announceOpened(opening)
+    }
+
+    /// Makes the calls and clients that wait for the end of opening look again.
+    private func announceOpened(_ opening: Opening?) {
         if let opening {
             opening.signal([.readable, .writable])
             // A layer above may have read the wait point just before this, or just after.
             engine?.waitPoint.signal([.readable, .writable])
         }
-        client(.reader)?.arm()
-        client(.writer)?.arm()
+        if reader.hasClient { client(.reader)?.arm() }
+        if writer.hasClient { client(.writer)?.arm() }
     }
 
     private func endOpening(with status: StreamStatus) {
@@ -301,25 +333,38 @@ extension Connection {
             let isNew = half == .reader ? !details.isReaderClosed : !details.isWriterClosed
             if half == .reader { details.isReaderClosed = true } else { details.isWriterClosed = true }
             if isNew, settledStatus(half) != .error { setStatus(.closed, half) }
-            return CloseWork(
+            var work = CloseWork(
                 closesHalf: true, isLast: isNew && details.isReaderClosed && details.isWriterClosed,
-                layer: hasSocket ? nil : engine,
-                opening: details.opening, unopened: details.opener == nil ? nil : details.transport,
-                isAddressWatched: details.isAddressWatched, hasClients: details.clients != nil,
-                client: details.clients?[half].client.take())
+                hasBegun: details.opener == nil, isAddressWatched: details.isAddressWatched)
+            if !hasSocket, !hasBareTransport { work.layer = slot }
+            if details.opening != nil { work.opening = details.opening }
+            if details.clients != nil {
+                work.hasClients = true
+                work.client = details.clients?[half].client.take()
+            }
+            return work
         }
         guard work.closesHalf else { return }
         work.client?.invalidate()
         if work.hasClients { withdrawWatcher(half) }
         if work.isLast, work.isAddressWatched { LocalAddressMonitor.shared.remove(self) }
         let layer = work.layer.take()
-        // Sends close_notify while the descriptor is certainly open.
-        if work.isLast, layer != nil { _ = point.whileOpen { layer?.close() } }
-        // A transport that was never opened may still hold layers below it.
-        if work.isLast { work.unopened?.close() }
+        if work.isLast {
+            // Sends close_notify while the descriptor is certainly open.
+            if hasBareTransport {
+                if point.descriptor < 0 { transport?.close() } else { _ = point.whileOpen { transport?.close() } }
+            } else if layer != nil {
+                _ = point.whileOpen { layer?.close() }
+            }
+            // A transport that was never opened may still hold layers below it.
+            if !work.hasBegun { transport?.close() }
+        }
         point.close(half)
         // No call is in progress on a half that is released, since it would hold a reference to the stream.
-        if !isRelease { layer?.waitPoint.signal([.readable, .writable]) }
+        if !isRelease {
+            let waitPoint = hasBareTransport ? transport?.waitPoint : layer?.waitPoint
+            waitPoint?.signal([.readable, .writable])
+        }
         guard let opening = work.opening else { return }
         opening.signal([.readable, .writable])
         if work.isLast { opening.cancel() }
@@ -329,12 +374,13 @@ extension Connection {
     private struct CloseWork: ~Copyable {
         var closesHalf = false
         var isLast = false
-        /// The engine, unless it is the socket. An engine that is set later needs no work here: it is refused once both
-        /// halves are closed, and no call on a closed half waits at it.
+        /// Whether opening has begun.
+        var hasBegun = false
+        var isAddressWatched = false
+        /// The engine, unless it is the socket or the bare transport. An engine that is set later needs no work here: it is refused
+        /// once both halves are closed, and no call on a closed half waits at it.
         var layer: Engine?
         var opening: Opening?
-        var unopened: (any StreamTransport)?
-        var isAddressWatched = false
         var hasClients = false
         var client: StreamClient?
     }
@@ -572,8 +618,8 @@ extension Connection {
             point = WaitPoint(loop: transport.loop)
         }
         self.init(
-            kind, point: point, only: half, waitsAtPoint: transport.ownsWaitPoint,
-            opener: .transport(transport, waitingAt: half ?? .reader))
+            kind, point: point, only: half, over: transport, waitsAtPoint: transport.ownsWaitPoint,
+            opener: .transport(waitingAt: half ?? .reader))
     }
 }
 
@@ -739,7 +785,9 @@ extension Connection {
     /// client that waits for that edge is therefore armed again.
     func poll(_ half: StreamHalf) throws(StreamError) -> Attempt {
         // A call that is inside arms the client when it ends.
-        defer { if !point.isInside(half) { client(half)?.arm() } }
+        defer {
+            if half == .reader ? reader.hasClient : writer.hasClient, !point.isInside(half) { client(half)?.arm() }
+        }
         return try look(half)
     }
 
@@ -748,7 +796,7 @@ extension Connection {
         guard isOpen(half) else { return try attemptWhileNotOpen(half) }
         if hasSocket {
             do throws(StreamError) {
-                return try look(half, .socket(point))
+                return try lookAtSocket(half)
             } catch {
                 throw fail(error, half)
             }
@@ -763,6 +811,15 @@ extension Connection {
             defer { wakeCall(on: half, engine) }
             throw fail(error, half)
         }
+    }
+
+    @inline(__always)
+    private func lookAtSocket(_ half: StreamHalf) throws(StreamError) -> Attempt {
+        if half == .writer { return try look(half, .socket(point)) }
+        guard let attempt = try point.whileOpen({ () throws(StreamError) in try Syscalls.peek(point.descriptor) })
+        else { throw .closed }
+        if case .ended = attempt { try verifyReadEnd() }
+        return attempt
     }
 
     @inline(__always)
@@ -817,11 +874,17 @@ extension Connection {
     /// The value of a property: the transport's, otherwise the kernel's, otherwise the one that was set. Not generic,
     /// so that it is compiled once.
     func value(named name: String) -> (any Sendable)? {
+        // A bare transport remains one, so the lock is not needed.
+        if hasBareTransport, let transport, let value = transport.property(named: name) { return value }
         // The engine is copied only if it is used.
-        let (transport, layers) = withDetails {
-            ($0.transport, $0.transport == nil && $0.opening == nil ? self.engine : nil)
+        let (secured, layers) = withDetails {
+            ($0.securedTransport, transport == nil && $0.opening == nil ? self.engine : nil)
         }
-        if let value = transport == nil ? layers?.property(named: name) : transport?.property(named: name) {
+        if let secured {
+            if let value = secured.property(named: name) { return value }
+        } else if let transport {
+            if let value = transport.property(named: name) { return value }
+        } else if let value = layers?.property(named: name) {
             return value
         }
         if name == StreamProperty<ConnectionReport>.report.name { return withDetails { $0.report } }
@@ -845,9 +908,9 @@ extension Connection {
     ///   caller's own.
     func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
         if key.isReadOnly { throw .readOnly(key.name) }
-        let (transport, layers, isClosed) = withDetails { details in
+        let (secured, layers, isClosed) = withDetails { details in
             (
-                details.transport, details.transport == nil ? self.engine : nil,
+                details.securedTransport, transport == nil ? self.engine : nil,
                 details.isReaderClosed && details.isWriterClosed
             )
         }
@@ -865,6 +928,7 @@ extension Connection {
         } else {
             isTransports =
                 try point.whileOpen { () throws(StreamError) -> Bool in
+                    if let secured { return try secured.setProperty(value, named: key.name) }
                     if let transport { return try transport.setProperty(value, named: key.name) }
                     return try layers?.setProperty(value, named: key.name) ?? false
                 } ?? false

@@ -97,8 +97,9 @@ public final class IdlePool<Connection: IdleConnection>: Sendable {
         dispose: (Connection) -> Void
     ) -> Connection? {
         while true {
-            let entry = state.withLock { state in
-                state.idle.lastIndex { isSuitable($0.connection) }.map { state.idle.remove(at: $0) }
+            let entry = state.withLock { state -> Entry? in
+                guard let index = state.idle.lastIndex(where: { isSuitable($0.connection) }) else { return nil }
+                return index == state.idle.count - 1 ? state.idle.removeLast() : state.idle.remove(at: index)
             }
             guard let entry else { return nil }
             if isUsable(entry.connection), entry.since.duration(to: now) < limit { return entry.connection }
@@ -106,11 +107,17 @@ public final class IdlePool<Connection: IdleConnection>: Sendable {
         }
     }
 
-    /// Keeps a connection, and closes those that exceed the limits.
+    /// Keeps a connection, which is idle from now on, and closes those that exceed the limits.
     @inlinable
-    public func put(_ connection: Connection) {
+    public func put(_ connection: Connection) { put(connection, since: .now) }
+
+    /// Keeps a connection, and closes those that exceed the limits.
+    ///
+    /// - Parameter since: the instant from which the connection has been idle.
+    @inlinable
+    public func put(_ connection: Connection, since: Moment) {
         let surplus = state.withLock { state -> [Entry] in
-            state.idle.append(Entry(connection, since: .now))
+            state.idle.append(Entry(connection, since: since))
             if state.sweep == nil { scheduleSweep(&state) }
             return state.idle.count > min(perKey, total) ? removeSurplus(&state, of: connection.key) : []
         }

@@ -83,7 +83,7 @@ struct TransportOpening: OpeningWork {
                     try TLSTransport(
                         configuration, peerName: name, port: port, over: .layer(transport), context: context)
                 }
-            connection.withDetails { $0.transport = tls }
+            connection.withDetails { $0.securedTransport = tls }
             preparing = nil
             securing = (tls, step)
             return nil

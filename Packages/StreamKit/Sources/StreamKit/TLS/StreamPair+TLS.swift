@@ -117,10 +117,11 @@ extension Connection {
         }
         let peer = try TLSPeer(configuration, streamName: peerName, port: port)
         try TLSContext.check(configuration)
-        self.init(.transport, point: WaitPoint(loop: plain.loop)) { (_) throws(StreamError) in
-            .continues(TransportOpening(securing: plain, with: configuration, peer))
-        }
-        withDetails { $0.transport = plain }
+        self.init(
+            .transport, point: WaitPoint(loop: plain.loop), over: plain,
+            opener: .work { (_) throws(StreamError) in
+                .continues(TransportOpening(securing: plain, with: configuration, peer))
+            })
     }
 
     /// The connection below the TLS of another one, which has ended. Both share the wait point, which keeps the descriptor
