@@ -155,6 +155,14 @@ public struct HTTPRequest: Hashable, Sendable {
         head.writeOpen(to: &output)
     }
 
+    /// Writes the request line and the field lines to the front of `memory`, without the empty line that ends the head.
+    ///
+    /// As ``serializeOpenHead(into:)-([UInt8])``, for memory that is used again for each request. Returns the number of bytes; nil if
+    /// the memory is too small, whose content is then undefined.
+    public func serializeOpenHead(into memory: inout MutableRawSpan) -> Int? {
+        memory.withUnsafeMutableBytes { head.writeOpen(to: $0) }
+    }
+
     func hasMethod(_ method: StaticString) -> Bool { head.hasMethod(method) }
 
     private static func check(_ method: HTTPMethod, _ target: RequestTarget) throws(HTTPMessageError) {

@@ -94,6 +94,24 @@ import Testing
         var changed = request
         changed.fields.remove("None")
         #expect(String(decoding: changed.serialized(), as: UTF8.self) == sample.written)
+        try expectSameInMemory(request)
+        try expectSameInMemory(changed)
+        changed.fields = ["A": "1", "B": "2"]
+        try expectSameInMemory(changed)
+    }
+
+    /// The open head in memory that is used again has the same bytes as the appended one, and is refused if it does not fit.
+    private func expectSameInMemory(_ request: HTTPRequest) throws {
+        var open: [UInt8] = []
+        request.serializeOpenHead(into: &open)
+        for size in 0...open.count + 3 {
+            var memory = [UInt8](repeating: 0x58, count: size)
+            var span = memory.mutableSpan
+            var bytes = span.mutableBytes
+            let count = request.serializeOpenHead(into: &bytes)
+            #expect(count == (size < open.count ? nil : open.count))
+            if let count { #expect(Array(memory[..<count]) == open && memory[count...].allSatisfy { $0 == 0x58 }) }
+        }
     }
 
     @Test func responseWithoutAHead() throws {

@@ -184,6 +184,29 @@ struct MessageHead {
         storedFields.storage.writeLines(to: &output)
     }
 
+    /// Writes the head in strict syntax to the front of `memory`, without the empty line that ends it. Returns nil if it does not fit.
+    func writeOpen(to memory: UnsafeMutableRawBufferPointer) -> Int? {
+        var count = 0
+        func append(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+            guard bytes.count <= memory.count &- count else { return false }
+            if let source = bytes.baseAddress {
+                memory.baseAddress?.advanced(by: count).copyMemory(from: source, byteCount: bytes.count)
+            }
+            count &+= bytes.count
+            return true
+        }
+        let layout = storedFields.storage.layout
+        guard layout.isStrict, let own, own.startBytes != nil else {
+            var lines: [UInt8] = []
+            writeOpen(to: &lines)
+            return lines.withUnsafeBufferPointer(append) ? count : nil
+        }
+        let hasStart = own.startBytes?.withUnsafeBufferPointer(append) ?? true
+        if layout.fieldCount == 0 { return hasStart ? count : nil }
+        let hasLines = append(storedFields.storage.slice(layout.fieldsStart..<layout.fieldsEnd))
+        return hasStart && hasLines ? count : nil
+    }
+
     /// Whether this is an HTTP/0.9 response, which has no head.
     private var isHeaderless: Bool { startLine.version == .http09 && startLine.line.range.isEmpty }
 
