@@ -5,8 +5,6 @@ internal import StreamKit
 /// since each of these may run code that takes the lock.
 struct DeferredActions: Sendable {
     enum Action: Sendable {
-        /// Returns the connection to a pool, for the next request.
-        case keep(HTTPConnection, HTTPConnectionPool)
         /// Closes the connection.
         case close(StreamPair)
         /// Closes the stream of the request's body.
@@ -20,7 +18,6 @@ struct DeferredActions: Sendable {
 
         fileprivate func perform() {
             switch self {
-            case .keep(let connection, let pool): pool.put(connection)
             case .close(let pair): pair.close()
             case .closeBody(let stream): stream.close()
             case .endPermit(let permit): permit.end()
@@ -30,6 +27,17 @@ struct DeferredActions: Sendable {
         }
     }
 
+    /// A connection that goes back to a pool, for the next request.
+    struct Return: Sendable {
+        let connection: HTTPConnection
+        let pool: HTTPConnectionPool
+
+        func perform() { pool.put(connection) }
+    }
+
+    /// Performed before the actions: a permit ends after the connection is idle. Apart from them, because nearly every load ends
+    /// with one, and nothing else.
+    var connectionReturn: Return?
     private var actions = Deferred<Action>()
     /// A read of the request's body. The load needs its result, so the ``HTTPExchange`` performs it.
     var fetch: BodyFetch?
@@ -38,7 +46,7 @@ struct DeferredActions: Sendable {
     /// The load's log, which is resumed afterwards.
     var log: DeferredLog?
 
-    var isEmpty: Bool { actions.isEmpty && fetch == nil }
+    var isEmpty: Bool { actions.isEmpty && fetch == nil && connectionReturn == nil }
 
     mutating func add(_ action: consuming Action) {
         actions.add(action)
@@ -54,6 +62,7 @@ struct DeferredActions: Sendable {
 
     /// Performs all actions except the ``fetch``, in order.
     mutating func perform() {
+        connectionReturn.take()?.perform()
         actions.removeAll { $0.perform() }
     }
 }

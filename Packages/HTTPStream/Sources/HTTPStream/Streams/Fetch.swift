@@ -29,9 +29,11 @@ struct Fetch: ~Copyable, Sendable {
     private(set) var isBare: Bool
     /// The URL of the request.
     var url: URL? { request.url }
-    /// The origin of the current request. Nil before the first connection.
+    /// The origin of the current request, once ``ensureOrigin()`` has made it.
     var origin: HTTPOrigin?
     private(set) var body: HTTPBody?
+    /// Whether there is a ``body``, which is large: comparing it with nil would copy it.
+    var hasBody: Bool { if case nil = body { false } else { true } }
     /// Whether a body that can be read only once has been used.
     var hasSpentBody = false
     /// Nil until a response leads to another request.
@@ -57,6 +59,18 @@ struct Fetch: ~Copyable, Sendable {
         self.body = body
     }
 
+    /// Returns the origin of the current request. It is made of the URL on first use, because a request on a kept connection does not
+    /// need it.
+    ///
+    /// - Throws: an error of domain HTTP with code -3 for a URL without a valid origin.
+    mutating func ensureOrigin() throws(StreamError) -> HTTPOrigin {
+        if let origin { return origin }
+        guard let url else { throw .badURL("the request has none.") }
+        let made = try HTTPOrigin(loading: url)
+        origin = made
+        return made
+    }
+
     /// Whether the request goes to the origin that the application named.
     var isAtNamedOrigin: Bool {
         guard let named = history?.namedOrigin else { return true }
@@ -80,10 +94,11 @@ struct Fetch: ~Copyable, Sendable {
     mutating func redirect(
         after head: HTTPResponse, _ crossOrigin: CrossOriginPolicy
     ) throws(StreamError) -> Hop? {
-        guard head.redirectLocation != nil, let url, let origin else { return nil }
+        guard head.redirectLocation != nil, let url else { return nil }
+        let origin = try ensureOrigin()
         guard
             var hop = try pastHops().policy.next(
-                after: head, to: request, at: url, of: origin, hasBody: body != nil, crossOrigin)
+                after: head, to: request, at: url, of: origin, hasBody: hasBody, crossOrigin)
         else { return nil }
         if hop.keepsBody { try checkBody(head.status) }
         hop.redirect = head
@@ -93,10 +108,10 @@ struct Fetch: ~Copyable, Sendable {
     /// Returns the same request again, possibly with other fields.
     ///
     /// - Throws: an error for a body that can be read only once and has been used.
-    func round(_ request: HTTPRequest, after status: HTTPStatus) throws(StreamError) -> Hop? {
-        guard let url, let origin else { return nil }
+    mutating func round(_ request: HTTPRequest, after status: HTTPStatus) throws(StreamError) -> Hop? {
+        guard let url else { return nil }
         try checkBody(status)
-        return Hop(request: request, url: url, origin: origin, keepsBody: true)
+        return Hop(request: request, url: url, origin: try ensureOrigin(), keepsBody: true)
     }
 
     /// - Throws: an error if the body cannot be sent again.

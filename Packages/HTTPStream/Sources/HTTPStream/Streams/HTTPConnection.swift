@@ -16,6 +16,8 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
     let key: HTTPConnectionKey
     /// The proxy at which the connection ends; nil if it leads to the origin itself.
     let proxy: HTTPProxy?
+    /// Whether there is a ``proxy``, which is large: comparing it with nil would copy it.
+    let endsAtProxy: Bool
     @exclusivity(unchecked) var buffer = ReceiveBuffer(capacity: HTTPConnection.bufferSize)
     /// The parser of the next head.
     @exclusivity(unchecked) private var parser: HeadParser
@@ -34,6 +36,7 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
         self.pair = pair
         self.key = key
         self.proxy = proxy
+        endsAtProxy = proxy != nil
         parser = HeadParser(.response, limits: limits, leniency: .client)
     }
 
@@ -42,21 +45,17 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
         if parser.limits != limits { parser = HeadParser(.response, limits: limits, leniency: .client) }
     }
 
-    /// Takes an empty array, with the memory of the last request's head if there was one.
+    /// Takes the memory of the last request's head; empty if there is none.
     func takeHeadMemory() -> [UInt8] {
         var memory: [UInt8] = []
         swap(&memory, &headMemory)
         return memory
     }
 
-    /// Keeps the memory of a head that has been sent, unless it is large.
+    /// Keeps the memory of a head that has been sent, if it has the usual size.
     func keepHeadMemory(_ memory: consuming [UInt8]) {
-        if memory.count > HTTPConnection.maximumHeadMemory { return }
-        memory.removeLast(memory.count)  // keeps the capacity, in fewer instructions than removeAll
-        headMemory = memory
+        if memory.count == RequestPreparation.usualCount { headMemory = memory }
     }
-
-    private static let maximumHeadMemory = 1024
 
     /// Looks for a head at the front of the buffer. Returns false if more bytes are needed.
     func findHead() throws(StreamError) -> Bool {
@@ -145,6 +144,8 @@ struct HTTPConnectionKey: Hashable, Sendable {
     private let loop: ObjectIdentifier
     /// The options that differ from the default; nil for the default, which then costs nothing.
     private let options: Options?
+    /// The beginning of the URLs whose requests can use the connection as it is; empty if there are no such URLs. See ``isUsual(for:loop:)``.
+    private let usualPrefix: [UInt8]
 
     /// - Parameter isTunnelled: whether the proxies of the connection establish tunnels, regardless of the scheme.
     init(
@@ -157,6 +158,7 @@ struct HTTPConnectionKey: Hashable, Sendable {
         self.ownLogin = ownLogin
         self.loop = ObjectIdentifier(loop)
         options = properties.isEmpty ? nil : Options(properties, isSecure: origin.isSecure)
+        usualPrefix = options == nil && ownLogin == nil ? Array((origin.plainPrefix ?? "").utf8) : []
     }
 
     /// The endpoint of routes to an origin: the proxy of the first one, if each route ends at a proxy that takes requests.
@@ -170,7 +172,7 @@ struct HTTPConnectionKey: Hashable, Sendable {
     ///
     /// Compares the bytes of a URL in plain form, without making an origin of them. False does not exclude that the keys are equal.
     func isUsual(for url: UnsafeBufferPointer<UInt8>, loop: EventLoop) -> Bool {
-        options == nil && ownLogin == nil && self.loop == ObjectIdentifier(loop) && origin.begins(url)
+        self.loop == ObjectIdentifier(loop) && PlainAuthority.isIn(url, endingAfter: usualPrefix)
     }
 
     /// Whether a proxy of the route received this login.

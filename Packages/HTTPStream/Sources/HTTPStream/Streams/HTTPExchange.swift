@@ -37,15 +37,19 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         var timer: LoopTimer?
     }
 
+    /// Whether the body has been read to its end: a read then needs neither the lock nor a step.
+    private let isOver = Atomic<Bool>(false)
     /// Whether the point is registered as a watcher: from registration until it fires or is withdrawn.
     private let isWatching = Atomic<Bool>(false)
     private let lock = Lock()
     /// Accessed only by ``withState(_:)``. Not in a ``Locked``, whose allocation every request would pay for.
     @exclusivity(unchecked) private var state: State
 
-    init(_ request: consuming HTTPRequest, body: consuming HTTPBody?, loop: EventLoop) {
+    init(
+        _ request: consuming HTTPRequest, body: consuming HTTPBody?, pool: HTTPConnectionPool? = nil, loop: EventLoop
+    ) {
         if case nil = body { body = request.ownBody }
-        state = State(load: HTTPLoad(consume request, body: consume body, loop: loop))
+        state = State(load: HTTPLoad(consume request, body: consume body, pool: pool, loop: loop))
         super.init(loop: loop, only: .reader)
     }
 
@@ -79,10 +83,18 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         _ body: (inout HTTPLoad) throws(StreamError) -> Outcome?
     ) throws(StreamError) -> Outcome? {
         var leavesWork = false
-        defer { if leavesWork { performWork() } }
+        var connectionReturn: DeferredActions.Return?
+        defer {
+            connectionReturn?.perform()
+            if leavesWork { performWork() }
+        }
         return try withState { (state) throws(StreamError) in
             state.load.log.deferred?.suspend()
-            defer { leavesWork = HTTPExchange.hasWork(state) }
+            defer {
+                if state.load.isOver { isOver.store(true, ordering: .releasing) }
+                connectionReturn = state.load.deferred.connectionReturn.take()
+                leavesWork = HTTPExchange.hasWork(state)
+            }
             if state.isClosed { throw .closed }
             if let failure = state.failure { throw failure }
             if !state.hasBegun {
@@ -112,25 +124,21 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         try withState { (state) throws(Failure) in try body(&state.load, state.hasBegun) }
     }
 
-    /// Ends the load at once, and every wait for it, as the transport of a stream.
+    /// Ends the load at once, as the transport of a stream.
     ///
-    /// The halves of the point stay open until the stream closes them: a stream whose load has failed still reports that to a client
-    /// that is scheduled later.
+    /// The halves of the point stay open until the stream closes them, which also ends every wait: a stream whose load has failed still
+    /// reports that to a client that is scheduled later.
     override func close() {
-        var deferred = withState { state in
-            if state.isClosed { return DeferredActions() }
+        let leavesWork = withState { state in
+            if state.isClosed { return false }
             state.isClosed = true
             state.load.log.deferred?.suspend()
             state.load.close()
-            var deferred = DeferredActions()
-            if HTTPExchange.hasWork(state) {
-                withdraw(&state)
-                deferred = settle(&state, resuming: state.load.log.deferred)
-            }
-            deferred.wakesWaiters = true
-            return deferred
+            guard HTTPExchange.hasWork(state) else { return false }
+            withdraw(&state)
+            return true
         }
-        perform(&deferred)
+        if leavesWork { performWork() }
     }
 
     private static func fail(_ state: inout State, _ error: StreamError) {
@@ -211,18 +219,15 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
 
     /// Registers the point as a watcher where the load is blocked, since a task or a callback is about to wait at this point.
     override func isAwaited(by poller: DescriptorPoller?) {
-        var deferred = withState { state in
+        let (isBlocked, leavesWork) = withState { state -> (Bool, Bool) in
             state.load.log.deferred?.suspend()
             let isBlocked = watch(&state, by: poller)
+            guard isBlocked else { return (false, HTTPExchange.hasWork(state)) }
             // The point was registered just now: there is usually nothing to settle.
-            if isBlocked, state.load.log.deferred == nil, state.load.deferred.isEmpty, !state.wakesAfterwards {
-                return DeferredActions()
-            }
-            var deferred = settle(&state, resuming: state.load.log.deferred)
-            if !isBlocked { deferred.wakesWaiters = true }
-            return deferred
+            return (true, state.load.log.deferred != nil || !state.load.deferred.isEmpty || state.wakesAfterwards)
         }
-        perform(&deferred)
+        if leavesWork { performWork() }
+        if !isBlocked { signal([.readable, .writable]) }
     }
 
     /// Registers the point as a watcher. Returns false if there is no reason to wait.
@@ -387,14 +392,19 @@ extension HTTPExchange: StreamTransport {
     }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        try step { (load) throws(StreamError) in
+        if isOver.load(ordering: .acquiring) { return .ended }
+        return try step { (load) throws(StreamError) in
             load.hasJustSent = false
             return try load.read(into: &buffer)
         }
     }
 
     func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        if isOver.load(ordering: .acquiring) { return .ended }
         var failed: (connection: HTTPConnection, error: StreamError)?
+        if let lent = lendAfterSending() {
+            failed = lent.connection.waitForInput(fills: lent.fills).map { (lent.connection, $0) }
+        }
         while true {
             var lent: (connection: HTTPConnection, fills: Bool)?
             let attempt = try step { (load) throws(StreamError) in
@@ -408,6 +418,15 @@ extension HTTPExchange: StreamTransport {
             }
             guard let lent else { return attempt }
             failed = lent.connection.waitForInput(fills: lent.fills).map { (lent.connection, $0) }
+        }
+    }
+
+    /// Lends the connection without a step, if the request was sent just now: its response cannot have arrived.
+    private func lendAfterSending() -> (connection: HTTPConnection, fills: Bool)? {
+        withState { state in
+            guard state.load.hasJustSent, !state.isClosed, !HTTPExchange.hasWork(state) else { return nil }
+            state.load.hasJustSent = false
+            return state.load.lendConnection()
         }
     }
 

@@ -37,8 +37,9 @@ struct HTTPLoad: ~Copyable, Sendable {
     static let piecesPerTurn = 16
 
     /// Constant once the load has begun.
-    var settings = LoadSettings()
-    let loop: EventLoop
+    var settings: LoadSettings
+    /// Unowned, because the ``HTTPExchange`` that owns the load is a point of this loop, and keeps it.
+    unowned(unsafe) let loop: EventLoop
     /// The current request and its history.
     private(set) var fetch: Fetch
     /// State of the proxies. Nil for a load without proxies.
@@ -81,7 +82,10 @@ struct HTTPLoad: ~Copyable, Sendable {
     private var responseBody = ResponseBody()
 
     @inline(__always)
-    init(_ request: consuming HTTPRequest, body: consuming HTTPBody?, loop: EventLoop) {
+    init(
+        _ request: consuming HTTPRequest, body: consuming HTTPBody?, pool: HTTPConnectionPool? = nil, loop: EventLoop
+    ) {
+        settings = LoadSettings(pool: pool)
         fetch = Fetch(consume request, body: consume body)
         self.loop = loop
     }
@@ -97,7 +101,7 @@ struct HTTPLoad: ~Copyable, Sendable {
     // MARK: Observing
 
     // Getters that read the sender are mutating: it cannot be copied, and `sender?` would consume it otherwise. So is
-    // ``finalRequest``, because a borrowed load would be copied for the call of ``usualHead(reusing:)``.
+    // ``finalRequest``, because a borrowed load would be copied for the call of ``usualHead(_:reusing:)``.
 
     /// Whether the request is being or has been sent.
     var hasBegun: Bool {
@@ -123,7 +127,8 @@ struct HTTPLoad: ~Copyable, Sendable {
         mutating get {
             guard let url = fetch.url else { return nil }
             if !sentHead.isEmpty { return RequestPreparation.request(from: sentHead, for: url) }
-            guard isHeadUsual, let head = try? usualHead(reusing: []) else { return nil }
+            guard isHeadUsual, let origin = try? fetch.ensureOrigin(), let head = try? usualHead(origin.hostField)
+            else { return nil }
             return RequestPreparation.request(from: head.bytes, for: url)
         }
     }
@@ -221,7 +226,7 @@ extension HTTPLoad {
     private mutating func advance() throws(StreamError) -> Interest? {
         switch phase {
         case .idle:
-            if let interest = try awaitDecision() { return interest }
+            if !settings.namesNoProxy, let interest = try awaitDecision() { return interest }
             try beginHop()
             return nil
         case .sending: return try send()
@@ -361,11 +366,13 @@ extension HTTPLoad {
     /// Parses the buffered bytes. Returns true if a head was processed, false if more bytes are needed.
     private mutating func parseHead(_ connection: HTTPConnection) throws(StreamError) -> Bool {
         guard try connection.findHead() else { return false }
-        try receive(connection.takeHead(inResponseTo: fetch.request))
+        try receive(connection.takeHead(inResponseTo: fetch.request), from: connection)
         return true
     }
 
-    private mutating func receive(_ head: consuming HTTPResponse) throws(StreamError) {
+    private mutating func receive(
+        _ head: consuming HTTPResponse, from connection: HTTPConnection
+    ) throws(StreamError) {
         let framing: BodyFraming
         let stopsRequest: Bool
         switch try begin(head) {
@@ -375,13 +382,13 @@ extension HTTPLoad {
         case .continueRequest:
             interim.append(consume head)
             return releaseBody()
-        case .switchProtocol: return try switchProtocol(head)
+        case .switchProtocol: return try switchProtocol(head, connection)
         case .body(let found, let stops): (framing, stopsRequest) = (found, stops)
         }
         try rejectUnrequestedCoding(head, framing)
         clock.endWaitForHead()
-        log.answered(head, fetch, at: connection?.lastRead ?? .now)
-        recordAnsweringProxy()
+        log.answered(head, fetch, at: connection.lastRead)
+        if proxies != nil || connection.endsAtProxy { recordAnsweringProxy(connection) }
         responseBody = ResponseBody(framing, limits: settings.limits)
         // A server that refuses a large request may not have read it; squid 5.7 then never reads the next request.
         mustClose = head.status.code >= 400 && bodyBytesSent > Int64(RequestSender.smallBody)
@@ -403,13 +410,15 @@ extension HTTPLoad {
     /// Ends the exchange with a 101: the connection belongs to the other protocol, see ``takeSwitched()``.
     ///
     /// - Throws: an error if the server has switched to a protocol that was not offered (RFC 9110 §7.8).
-    private mutating func switchProtocol(_ head: consuming HTTPResponse) throws(StreamError) {
+    private mutating func switchProtocol(
+        _ head: consuming HTTPResponse, _ connection: HTTPConnection
+    ) throws(StreamError) {
         guard let offered = settings.session?.upgrade, let chosen = head.fields[.upgrade],
             chosen.lowercased() == offered.lowercased(), sender?.isComplete == true
         else { throw .switchedProtocols(head.fields[.upgrade] ?? "another protocol") }
         clock.endWaitForHead()
-        log.answered(head, fetch, at: connection?.lastRead ?? .now)
-        recordAnsweringProxy()
+        log.answered(head, fetch, at: connection.lastRead)
+        recordAnsweringProxy(connection)
         responseBody = ResponseBody()
         mustClose = true
         response = consume head
@@ -645,12 +654,16 @@ extension HTTPLoad {
         guard let url = fetch.url else { throw .badURL("the request has none.") }
         let now = Moment.now
         if let idle = takeUsualIdle(for: url, at: now) {
-            fetch.origin = idle.key.origin
-            try begin(try prepareHead(of: url, nil, idle), at: now)
+            if fetch.isBare {
+                let memory = fetch.hasBody ? [] : idle.takeHeadMemory()
+                try begin(usualHead(idle.key.origin.hostField, reusing: memory), at: now)
+            } else {
+                fetch.origin = idle.key.origin
+                try begin(prepareHead(of: url, nil, idle), at: now)
+            }
             connection = idle
         } else {
-            let origin = if let origin = fetch.origin { origin } else { try HTTPOrigin(loading: url) }
-            fetch.origin = origin
+            let origin = try fetch.ensureOrigin()
             let custom = try customRoute(to: origin, url)
             let key = HTTPConnectionKey(
                 origin, custom?.properties ?? StreamProperties(), loop: loop, ownLogin: ownLogin,
@@ -667,13 +680,13 @@ extension HTTPLoad {
     private var ownLogin: Secret? { settings.pool?.isOfOneLogin == true ? nil : fetch.request.connectionLogin }
 
     /// Begins an exchange, whose request has this head.
-    private mutating func begin(_ head: RequestPreparation.Head, at now: Moment) throws(StreamError) {
+    private mutating func begin(_ head: consuming RequestPreparation.Head, at now: Moment) throws(StreamError) {
         try beginExchange(head)
         if log.deferred == nil { log.deferred = DeferredLog(settings.properties) }
         log.beginRequest(fetch, at: now)
         isHeadUsual = head.isUsual
         sentHead = head.isUsual ? [] : head.bytes
-        sender = RequestSender(head.bytes, length: head.bodyLength, expectsContinue: head.expectsContinue)
+        sender = RequestSender(head)
     }
 
     private mutating func startSending() {
@@ -690,7 +703,7 @@ extension HTTPLoad {
     }
 
     private mutating func beginExchange(_ head: borrowing RequestPreparation.Head) throws(StreamError) {
-        let framing: BodyFraming = fetch.body == nil ? .none : head.bodyLength.map { .length($0) } ?? .chunked
+        let framing: BodyFraming = !fetch.hasBody ? .none : head.bodyLength.map { .length($0) } ?? .chunked
         do throws(HTTPMessageError) {
             try exchange.beginRequest(
                 fetch.method, framing: framing, expectsContinue: head.expectsContinue,
@@ -760,35 +773,47 @@ extension HTTPLoad {
     private mutating func prepareHead(
         of url: URL, _ custom: CustomRoute?, _ idle: HTTPConnection?
     ) throws(StreamError) -> RequestPreparation.Head {
-        let isFTP = fetch.origin?.isFTP ?? false
-        if custom == nil, !isFTP, fetch.isBare { return try usualHead(reusing: idle?.takeHeadMemory() ?? []) }
+        let origin = try fetch.ensureOrigin()
+        if custom == nil, !origin.isFTP, fetch.isBare { return try usualHead(origin.hostField) }
         let proxy = if let idle { idle.proxy } else { custom?.route.proxy }
-        if isFTP, proxy == nil { throw .ftpNeedsProxy }
+        if origin.isFTP, proxy == nil { throw .ftpNeedsProxy }
         let known: AuthenticationBody = fetch.body == nil ? .bytes(fetch.request.body) : .unknown
         let form = try HTTPRoute.form(
             fetch.request, of: url, for: proxy, owner: proxies?.owner, settings.session?.logins, body: known)
         if proxy?.ownLogin != nil { proxies?.signed = fetch.request.fields.contains(.proxyAuthorization) ? nil : form }
         return try preparation.prepare(
-            form, fetch.method, isBare: form.fields.isEmpty, body: fetch.body)
+            form, fetch.method, host: host(or: origin.hostField), isBare: form.fields.isEmpty, body: fetch.body)
     }
 
     /// The head of a request without fields, sent to the origin itself.
+    ///
+    /// - Parameters:
+    ///   - ownHost: the value of `Host` for the origin, unless the application has named another.
+    ///   - memory: memory that an earlier request has used; empty if there is none.
     private mutating func usualHead(
-        reusing memory: consuming [UInt8]
+        _ ownHost: String, reusing memory: consuming [UInt8] = []
     ) throws(StreamError) -> RequestPreparation.Head {
+        let host = host(or: ownHost)
+        if !fetch.hasBody,
+            let count = preparation.prepareBare(fetch.request, fetch.method, host: host, in: &memory)
+        {
+            return .init(memory: memory, count: count, isUsual: true)
+        }
         var head = try preparation.prepare(
-            fetch.request, fetch.method, isBare: fetch.isBare, body: fetch.body, reusing: memory)
+            fetch.request, fetch.method, host: host, isBare: fetch.isBare, body: fetch.body)
         head.isUsual = true
         return head
+    }
+
+    private mutating func host(or ownHost: String) -> String {
+        fetch.isAtNamedOrigin ? settings.host ?? ownHost : ownHost
     }
 
     private var preparation: RequestPreparation {
         mutating get {
             RequestPreparation(
                 keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent,
-                offersSwitch: settings.offersSwitch,
-                host: (fetch.isAtNamedOrigin ? settings.host : nil) ?? fetch.origin?.hostField ?? "",
-                keepsEmptyUserAgent: settings.keepsEmptyUserAgent)
+                offersSwitch: settings.offersSwitch, keepsEmptyUserAgent: settings.keepsEmptyUserAgent)
         }
     }
 
@@ -904,7 +929,7 @@ extension HTTPLoad {
         self.connection = nil
         connection.requests += 1
         if isHeadUsual, let memory = sender?.takeMemory() { connection.keepHeadMemory(memory) }
-        deferred.add(.keep(connection, settings.pool ?? .shared))
+        deferred.connectionReturn = .init(connection: connection, pool: settings.pool ?? .shared)
         endPermit()
     }
 
@@ -974,8 +999,8 @@ extension HTTPLoad {
     }
 
     /// Keeps the proxy that sent or forwarded the response.
-    private mutating func recordAnsweringProxy() {
-        guard let connection, let proxy = connection.proxy else {
+    private mutating func recordAnsweringProxy(_ connection: HTTPConnection) {
+        guard let proxy = connection.proxy else {
             proxies?.answering = nil
             return
         }
@@ -988,7 +1013,7 @@ extension HTTPLoad {
     /// credentials for a proxy, so that no other user's request finds the connection.
     private mutating func connectionProperties(for url: URL) throws(StreamError) -> StreamProperties {
         if settings.namesNoProxy { return settings.properties }
-        if let origin = fetch.origin, settings.endpoint(of: origin) != nil {
+        if settings.endpoint(of: try fetch.ensureOrigin()) != nil {
             var properties = settings.properties
             properties[.proxies] = nil
             properties[.socksProxy] = nil
@@ -1011,11 +1036,9 @@ extension HTTPLoad {
 
     /// Starts the proxy script for the URL, if a script decides. Returns what to wait for until it has decided.
     private mutating func awaitDecision() throws(StreamError) -> Interest? {
-        if settings.namesNoProxy { return nil }
         guard let url = fetch.url, let known = settings.usedProxySettings else { return nil }
         if proxies?.decision == nil {
-            let origin = if let origin = fetch.origin { origin } else { try HTTPOrigin(loading: url) }
-            if settings.endpoint(of: origin) != nil { return nil }
+            if settings.endpoint(of: try fetch.ensureOrigin()) != nil { return nil }
             guard case .script? = known.choices(for: url).first else { return nil }
             proxyProgress().decision = ProxyDecision(known, for: url, loop: loop)
         }

@@ -94,23 +94,12 @@ public struct HTTPOrigin: Hashable, Sendable {
         (isSecure, isFTP, isPlain) = (false, false, false)
     }
 
-    /// Whether a URL begins with this origin, written in the same plain form.
+    /// The beginning of URLs of this origin, written as in the URL that it was made of, such as `http://example.org:8080`. Nil if that was
+    /// not in the plain form of ``PlainAuthority``.
     ///
-    /// A URL for which this is true has this origin. One for which it is false may have it as well, in another form.
-    func begins(_ url: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard isPlain else { return false }
-        let scheme: StaticString = isSecure ? "https://" : "http://"
-        var position = scheme.utf8CodeUnitCount
-        guard url.count > position, let start = url.baseAddress, memcmp(start, scheme.utf8Start, position) == 0
-        else { return false }
-        var field = hostField
-        let isSame = field.withUTF8 { field in
-            guard let first = field.baseAddress, field.count <= url.count - position else { return false }
-            return memcmp(start + position, first, field.count) == 0
-        }
-        position += field.utf8.count
-        guard isSame else { return false }
-        return position == url.count || PlainAuthority.isEnd(url[position])
+    /// A URL that begins so, and whose authority ends there, has this origin. Another URL may have it as well, in another form.
+    var plainPrefix: String? {
+        isPlain ? "\(isSecure ? "https" : "http")://\(hostField)" : nil
     }
 
     /// Compares scheme, host and port. An explicit default port equals an implicit one.
@@ -187,6 +176,14 @@ struct PlainAuthority {
     @inline(__always)
     static func isEnd(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+    }
+
+    /// Whether a URL begins with this scheme and authority, and its authority ends there. False for an empty prefix.
+    static func isIn(_ url: UnsafeBufferPointer<UInt8>, endingAfter prefix: [UInt8]) -> Bool {
+        guard !prefix.isEmpty, prefix.count <= url.count, let start = url.baseAddress,
+            memcmp(start, prefix, prefix.count) == 0
+        else { return false }
+        return prefix.count == url.count || isEnd(url[prefix.count])
     }
 
     private static func isHostByte(_ byte: UInt8) -> Bool {

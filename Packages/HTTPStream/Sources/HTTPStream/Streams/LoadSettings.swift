@@ -25,13 +25,19 @@ struct LoadSettings: Sendable {
     /// The properties of the connection.
     var properties = StreamProperties()
     var followsRedirects = false
-    var keepsConnection = false
+    var keepsConnection: Bool
     var decodesContent = false
     var pool: HTTPConnectionPool?
     /// The options that few loads change; nil if all have their defaults.
     private var uncommon: Uncommon?
     /// What a session adds; nil for a stream of its own.
     var session: SessionSettings?
+
+    /// Makes the default options. With a pool, the connection is kept in it.
+    init(pool: HTTPConnectionPool? = nil) {
+        keepsConnection = pool != nil
+        self.pool = pool
+    }
 
     /// Whether the request offers to switch to another protocol.
     var offersSwitch: Bool { session?.upgrade != nil }

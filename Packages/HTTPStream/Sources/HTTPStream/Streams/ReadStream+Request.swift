@@ -22,19 +22,39 @@ extension ReadStream {
     /// An `ftp` URL requires an HTTP proxy that supports FTP. The proxy sees everything, including user and password of the URL,
     /// which are sent as Basic credentials. `ReadStream(ftpURL:)` uses FTP itself.
     ///
+    /// Each stream has a connection of its own by default. Streams that share a pool use one another's connections:
+    ///
+    /// ```swift
+    /// let pool = HTTPConnectionPool()
+    /// for url in urls {
+    ///     let stream = ReadStream(request: try HTTPRequest(method: .get, url: url), pool: pool)
+    ///     try stream.open()
+    ///     for try await chunk in stream.chunks() { print(chunk.count, "bytes") }
+    /// }
+    /// ```
+    ///
     /// All `http…` properties are set before `open()`. Replaces `CFReadStreamCreateForHTTPRequest` and
     /// `CFReadStreamCreateForStreamedHTTPRequest`.
-    public convenience init(request: HTTPRequest, body: HTTPBody? = nil, loop: EventLoop = .shared) {
-        self.init(transport: HTTPExchange(consume request, body: consume body, loop: loop))
+    ///
+    /// - Parameters:
+    ///   - pool: the pool from which an idle connection is taken, and to which the connection returns after the body: the values
+    ///     of `StreamProperty.httpPool` and, if not nil, `StreamProperty.httpKeepsConnection`.
+    public convenience init(
+        request: HTTPRequest, body: HTTPBody? = nil, pool: HTTPConnectionPool? = nil, loop: EventLoop = .shared
+    ) {
+        self.init(transport: HTTPExchange(consume request, body: consume body, pool: pool, loop: loop))
     }
 
     /// Makes a stream that reads the body of the response to a GET request for a URL.
     ///
+    /// - Parameter pool: the pool of the connection, as for ``init(request:body:pool:loop:)``.
     /// - Throws: an error of domain `StreamErrorDomain.http` with code -3 for a URL that cannot be requested.
-    public convenience init(httpURL url: URL, loop: EventLoop = .shared) throws(StreamError) {
+    public convenience init(
+        httpURL url: URL, pool: HTTPConnectionPool? = nil, loop: EventLoop = .shared
+    ) throws(StreamError) {
         _ = try HTTPOrigin(loading: url)
         do throws(HTTPMessageError) {
-            self.init(request: try HTTPRequest(method: .get, url: url), loop: loop)
+            self.init(request: try HTTPRequest(method: .get, url: url), pool: pool, loop: loop)
         } catch {
             throw StreamError(error)
         }

@@ -8,14 +8,17 @@ internal import StreamKit
 struct RequestPreparation {
     /// A request that is ready to be sent.
     struct Head {
-        /// Request line, fields and the empty line.
-        var bytes: [UInt8]
+        /// Request line, fields and the empty line, in the first ``count`` bytes.
+        var memory: [UInt8]
+        var count: Int
         /// The length announced for the body; nil for chunks, and without a body.
         var bodyLength: Int64?
         /// Whether the body waits for 100 (Continue).
-        var expectsContinue: Bool
+        var expectsContinue = false
         /// Whether the head follows from the request and the options of the load alone, so that it can be prepared again.
         var isUsual = false
+
+        var bytes: [UInt8] { count == memory.count ? memory : Array(memory[..<count]) }
     }
 
     /// The value of `User-Agent`, if the caller sets none. An empty value of the caller's omits the field, unless
@@ -29,103 +32,132 @@ struct RequestPreparation {
     var decodesContent: Bool
     /// Whether the request offers to switch to another protocol.
     var offersSwitch = false
-    /// The value of `Host`.
-    var host: String
     /// Whether an empty `User-Agent` of the caller's is sent.
     var keepsEmptyUserAgent = false
 
+    /// The size of the memory for the head of a request without fields. Longer heads get memory of their own.
+    static let usualCount = 512
+
+    /// Writes the head of a request without fields and without a body to the front of memory that an earlier request has used, or that
+    /// is empty.
+    ///
+    /// - Parameter host: the value of `Host`.
+    /// - Returns: the number of bytes; nil if the head does not have that usual form, or does not fit.
+    func prepareBare(
+        _ request: HTTPRequest, _ method: HTTPMethod, host: String, in memory: inout [UInt8]
+    ) -> Int? {
+        guard request.version <= .http11 else { return nil }
+        if memory.count != RequestPreparation.usualCount {
+            memory = [UInt8](repeating: 0, count: RequestPreparation.usualCount)
+        }
+        var span = memory.mutableSpan
+        var bytes = span.mutableBytes
+        guard let start = request.serializeOpenHead(into: &bytes),
+            start + RequestPreparation.ownLinesCount + host.utf8.count <= RequestPreparation.usualCount
+        else { return nil }
+        return bytes.withUnsafeMutableBytes { memory in
+            var lines = LineWriter(memory, after: start)
+            writeHost(host, to: &lines)
+            writeOwnLines(method, .none, hasUserAgent: false, acceptsCodings: decodesContent, to: &lines)
+            return lines.count
+        }
+    }
+
     /// Returns the head as it is sent; the body is sent separately.
     ///
-    /// - Parameter isBare: whether the request has no fields, as ``Fetch`` knows.
+    /// - Parameters:
+    ///   - host: the value of `Host`.
+    ///   - isBare: whether the request has no fields, as ``Fetch`` knows.
     /// - Throws: an error of domain HTTP with code -3 for a body of unknown length in HTTP/1.0, which has no chunks, and for a negative
     ///   length.
     func prepare(
-        _ request: HTTPRequest, _ method: HTTPMethod, isBare: Bool, body: HTTPBody?,
-        reusing memory: consuming [UInt8] = []
+        _ request: HTTPRequest, _ method: HTTPMethod, host: String, isBare: Bool, body: HTTPBody?
     ) throws(StreamError) -> Head {
         let length = body.flatMap { $0.length ?? RequestPreparation.statedLength(request.fields) }
         if body != nil, length == nil, request.version < .http11 { throw .lengthNeeded }
         if let length, length < 0 { throw .negativeLength }
 
-        var head = Head(bytes: memory, bodyLength: length, expectsContinue: false)
-        // Memory of an earlier request suffices without a call.
-        if head.bytes.capacity < 512 { head.bytes.reserveCapacity(512) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(RequestPreparation.usualCount)
         let hasUserAgent = !isBare && request.fields.contains(.userAgent)
         let isPlain =
             request.version <= .http11
             && (isBare || !RequestPreparation.ownFields.contains { request.fields.contains($0) })
             && !(hasUserAgent && !keepsEmptyUserAgent && request.fields[.userAgent] == "")
         if isPlain {
-            request.serializeOpenHead(into: &head.bytes)
+            request.serializeOpenHead(into: &bytes)
         } else {
-            try plain(request).serializeOpenHead(into: &head.bytes)
+            try plain(request).serializeOpenHead(into: &bytes)
         }
-        // Usually the line follows the request line, together with the stream's own lines.
-        let endsWithHost = isBare && body == nil
-        if !endsWithHost { insertHost(into: &head.bytes) }
+        insertHost(host, into: &bytes)
         if let body, let contentType = body.contentType, !request.fields.contains(.contentType) {
-            head.bytes += Array("Content-Type: \(contentType)\r\n".utf8)
+            bytes += Array("Content-Type: \(contentType)\r\n".utf8)
         }
-        head.bytes.appendLines(upTo: 256 + host.utf8.count) { lines in
-            if endsWithHost { writeHost(to: &lines) }
-            if !hasUserAgent {
-                lines.write("User-Agent: ")
-                lines.write(RequestPreparation.userAgent)
-                lines.write("\r\n")
-            }
-            writeFraming(of: method, hasBody: body != nil, length, to: &lines)
-            if offersSwitch {
-                lines.write("Connection: Upgrade\r\n")
-            } else {
-                lines.write(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")
-            }
-            if decodesContent, isBare || !request.fields.contains(.acceptEncoding) {
-                ContentCoding.acceptField.withUnsafeBytes { lines.write($0) }
-            }
-            lines.write("\r\n")
+        let acceptsCodings = decodesContent && (isBare || !request.fields.contains(.acceptEncoding))
+        let framing: BodyFraming = body == nil ? .none : length.map { .length($0) } ?? .chunked
+        bytes.appendLines(upTo: RequestPreparation.ownLinesCount) { lines in
+            writeOwnLines(method, framing, hasUserAgent: hasUserAgent, acceptsCodings: acceptsCodings, to: &lines)
         }
-        head.expectsContinue =
+        let expectsContinue =
             body != nil && length != 0 && request.version >= .http11
             && request.fields[.expect]?.lowercased() == "100-continue"
-        return head
+        return Head(memory: bytes, count: bytes.count, bodyLength: length, expectsContinue: expectsContinue)
     }
 
     /// Inserts `Host` directly after the request line, as RFC 9112 §3.2 recommends.
-    private func insertHost(into head: inout [UInt8]) {
+    private func insertHost(_ host: String, into head: inout [UInt8]) {
         var fields: [UInt8] = []
         if let lineEnd = head.firstIndex(of: 10) {
             fields = Array(head[(lineEnd + 1)...])
             head.removeLast(fields.count)
         }
-        head.appendLines(upTo: 8 + host.utf8.count) { writeHost(to: &$0) }
+        head.appendLines(upTo: 8 + host.utf8.count) { writeHost(host, to: &$0) }
         if !fields.isEmpty { head += fields }
     }
 
     @inline(__always)
-    private func writeHost(to lines: inout LineWriter) {
+    private func writeHost(_ host: String, to lines: inout LineWriter) {
         var host = host
         lines.write("Host: ")
         host.withUTF8 { lines.write(UnsafeRawBufferPointer($0)) }
         lines.write("\r\n")
     }
 
-    private func writeFraming(of method: HTTPMethod, hasBody: Bool, _ length: Int64?, to lines: inout LineWriter) {
-        if hasBody {
-            if let length {
-                lines.write("Content-Length: ")
-                lines.write(decimal: UInt64(length))
-                lines.write("\r\n")
-            } else {
-                lines.write("Transfer-Encoding: chunked\r\n")
+    /// The most bytes that ``writeOwnLines(_:_:hasUserAgent:acceptsCodings:to:)`` writes.
+    private static let ownLinesCount = 256
+
+    /// Writes the lines after the caller's: the stream's own, and the empty line.
+    @inline(__always)
+    private func writeOwnLines(
+        _ method: HTTPMethod, _ framing: BodyFraming, hasUserAgent: Bool, acceptsCodings: Bool,
+        to lines: inout LineWriter
+    ) {
+        if !hasUserAgent {
+            lines.write("User-Agent: ")
+            lines.write(RequestPreparation.userAgent)
+            lines.write("\r\n")
+        }
+        switch framing {
+        case .length(let length):
+            lines.write("Content-Length: ")
+            lines.write(decimal: UInt64(length))
+            lines.write("\r\n")
+        case .chunked: lines.write("Transfer-Encoding: chunked\r\n")
+        case .none, .untilClose, .tunnel:
+            // Methods that define a body declare that it is empty; others send no length (RFC 9110 §8.6).
+            switch method {
+            case .get: break
+            case .post, .put, .patch: lines.write("Content-Length: 0\r\n")
+            default: break
             }
-            return
         }
-        // Methods that define a body declare that it is empty; others send no length (RFC 9110 §8.6).
-        switch method {
-        case .get: break
-        case .post, .put, .patch: lines.write("Content-Length: 0\r\n")
-        default: break
+        if offersSwitch {
+            lines.write("Connection: Upgrade\r\n")
+        } else {
+            lines.write(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")
         }
+        if acceptsCodings { ContentCoding.acceptField.withUnsafeBytes { lines.write($0) } }
+        lines.write("\r\n")
     }
 
     /// The request in HTTP/1.x, without the fields that the stream sets itself.
@@ -174,10 +206,12 @@ struct RequestPreparation {
 /// Writes field lines into a buffer, so that they are appended to a head in one operation.
 struct LineWriter: ~Copyable {
     private let memory: UnsafeMutableRawBufferPointer
-    fileprivate private(set) var count = 0
+    fileprivate private(set) var count: Int
 
-    fileprivate init(_ memory: UnsafeMutableRawBufferPointer) {
+    /// - Parameter count: the number of bytes that the memory contains already.
+    fileprivate init(_ memory: UnsafeMutableRawBufferPointer, after count: Int) {
         self.memory = memory
+        self.count = count
     }
 
     @inline(__always)
@@ -223,10 +257,12 @@ extension [UInt8] {
     /// Appends lines of at most `capacity` bytes.
     @inline(__always)
     fileprivate mutating func appendLines(upTo capacity: Int, _ write: (inout LineWriter) -> Void) {
-        withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 1) { memory in
-            var lines = LineWriter(memory)
-            write(&lines)
-            append(contentsOf: UnsafeRawBufferPointer(rebasing: memory[..<lines.count]))
+        append(addingCapacity: capacity) { (span: inout OutputSpan<UInt8>) in
+            span.withUnsafeMutableBufferPointer { memory, count in
+                var lines = LineWriter(UnsafeMutableRawBufferPointer(memory), after: count)
+                write(&lines)
+                count = lines.count
+            }
         }
     }
 }

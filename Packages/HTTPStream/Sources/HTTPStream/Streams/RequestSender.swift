@@ -56,17 +56,12 @@ struct RequestSender: ~Copyable, Sendable {
     private var bodyBytesRead: Int64 = 0
     private var awaitsContinue: Bool
 
-    /// Creates a sender. With a body, ``begin(_:_:)`` must follow.
-    ///
-    /// - Parameters:
-    ///   - head: the head of the request, which is sent first.
-    ///   - length: the length that the head announces; nil for chunks.
-    ///   - expectsContinue: whether the head contains `Expect: 100-continue` and there is a body.
-    init(_ head: consuming [UInt8], length: Int64?, expectsContinue: Bool) {
+    /// Creates a sender of a request with this head. With a body, ``begin(_:_:)`` must follow.
+    init(_ head: consuming RequestPreparation.Head) {
+        outgoing = head.memory
         end = head.count
-        outgoing = head
-        self.length = length
-        awaitsContinue = expectsContinue
+        length = head.bodyLength
+        awaitsContinue = head.expectsContinue
     }
 
     /// Appends a small body to the head, unless the body waits for 100 (Continue). A large body is read from a stream.
@@ -192,6 +187,7 @@ struct RequestSender: ~Copyable, Sendable {
     private mutating func beginBody(_ body: HTTPBody, _ loop: EventLoop) {
         switch body.source {
         case .bytes(let bytes) where bytes.count <= RequestSender.smallBody:
+            if end < outgoing.count { outgoing.removeLast(outgoing.count - end) }
             outgoing += bytes
             end = outgoing.count
             bodyBytesInside = Int64(bytes.count)

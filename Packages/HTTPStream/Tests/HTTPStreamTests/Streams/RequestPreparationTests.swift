@@ -14,10 +14,17 @@ import Testing
         let url = try #require(URL(string: url))
         var request = try HTTPRequest(method: method, url: url, version: version)
         for (name, value) in fields { try request.fields.append(value, for: name) }
-        let preparation = try RequestPreparation(
-            keepsConnection: keeps, decodesContent: decodes, host: host ?? HTTPOrigin(url).hostField,
-            keepsEmptyUserAgent: keepsEmptyUserAgent)
-        return try preparation.prepare(request, method, isBare: request.fields.isEmpty, body: body)
+        let preparation = RequestPreparation(
+            keepsConnection: keeps, decodesContent: decodes, keepsEmptyUserAgent: keepsEmptyUserAgent)
+        let host = try host ?? HTTPOrigin(url).hostField
+        let head = try preparation.prepare(request, method, host: host, isBare: request.fields.isEmpty, body: body)
+        // The short way for the usual requests gives the same bytes, whatever the memory contained.
+        if request.fields.isEmpty, body == nil, version <= .http11 {
+            var memory = [UInt8](repeating: 0x58, count: RequestPreparation.usualCount)
+            let count = try #require(preparation.prepareBare(request, method, host: host, in: &memory))
+            #expect(Array(memory[..<count]) == head.bytes && memory.count == RequestPreparation.usualCount)
+        }
+        return head
     }
 
     private func text(_ head: RequestPreparation.Head) -> String { String(decoding: head.bytes, as: UTF8.self) }
@@ -117,6 +124,20 @@ import Testing
             let head = try head(
                 .put, fields: [(.contentLength, nonsense)], body: .stream(length: nil) { ReadStream(bytes: []) })
             #expect(text(head).contains("chunked") && !text(head).contains("Content-Length"))
+        }
+    }
+
+    /// A head that is too long for the usual memory is prepared in memory of its own.
+    @Test func longHeads() throws {
+        let preparation = RequestPreparation(keepsConnection: true, decodesContent: true)
+        for count in 0...600 {
+            let url = try #require(URL(string: "http://a/" + String(repeating: "x", count: count)))
+            let request = try HTTPRequest(method: .get, url: url)
+            let head = try preparation.prepare(request, .get, host: "a", isBare: true, body: nil)
+            var memory: [UInt8] = []
+            let size = preparation.prepareBare(request, .get, host: "a", in: &memory)
+            if let size { #expect(Array(memory[..<size]) == head.bytes) }
+            #expect((size != nil) == (count < 240))
         }
     }
 

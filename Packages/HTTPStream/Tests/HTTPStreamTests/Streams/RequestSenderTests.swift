@@ -28,6 +28,12 @@ import Testing
         func close() {}
     }
 
+    /// A head of 18 bytes, at the front of more memory.
+    private func head(length: Int64?, expectsContinue: Bool) -> RequestPreparation.Head {
+        let bytes = Array("PUT / HTTP/1.1\r\n\r\n".utf8)
+        return .init(memory: bytes + [0, 0], count: bytes.count, bodyLength: length, expectsContinue: expectsContinue)
+    }
+
     @Test(
         "a request is sent, and a 100 (Continue) is waited for, once all bytes have left the layers below",
         arguments: [false, true])
@@ -35,8 +41,7 @@ import Testing
         let transport = HoldingTransport()
         let pair = StreamPair(transport: transport)
         try pair.open()
-        var sender = RequestSender(
-            Array("PUT / HTTP/1.1\r\n\r\n".utf8), length: 3, expectsContinue: awaitsContinue)
+        var sender = RequestSender(head(length: 3, expectsContinue: awaitsContinue))
         sender.begin(.bytes([1, 2, 3]), .shared)
         for _ in 1...2 {
             guard case .connectionBlocks = try sender.advance(pair.output) else {
@@ -64,8 +69,7 @@ import Testing
         let pair = StreamPair(transport: transport)
         try pair.open()
         let body = StreamPair.bound()
-        var sender = RequestSender(
-            Array("PUT / HTTP/1.1\r\n\r\n".utf8), length: nil, expectsContinue: false)
+        var sender = RequestSender(head(length: nil, expectsContinue: false))
         sender.begin(.stream(length: nil) { body.input }, .shared)
         func advance() throws -> RequestSender.Progress {
             while true {
