@@ -206,6 +206,7 @@ GROUPS = (
         instruction_sizes=(200, 1_000),
         variants=(
             Variant("C send and recv", FLOORS, "requests", HTTP),
+            Variant("Swift send and recv", OURS, "bare-requests", HTTP),
             Variant("libcurl", LIBCURL, "requests", HTTP_URL),
             Variant("AHC", AHC, "requests", HTTP_URL + " connections=1", share=1 / 2),
             Variant("URLSession", FOUNDATION, "requests", HTTP_URL + " connections=1", share=1 / 5),
@@ -221,6 +222,7 @@ GROUPS = (
         instruction_sizes=(320, 1_280),
         variants=(
             Variant("C epoll", FLOORS, "requests-many", HTTP + " connections=32"),
+            Variant("Swift tasks", OURS, "bare-requests-async", HTTP + " connections=32"),
             Variant("libcurl multi", LIBCURL, "requests-many", HTTP_URL + " connections=32", share=1 / 2),
             Variant("AHC", AHC, "requests", HTTP_URL + " connections=32", share=1 / 4),
             Variant("URLSession", FOUNDATION, "requests", HTTP_URL + " connections=32", share=1 / 12),

@@ -59,6 +59,13 @@ int measure_connect(int port) {
     return descriptor;
 }
 
+size_t measure_response_length(const char *bytes, size_t count) {
+    const char *end = memmem(bytes, count, "\r\n\r\n", 4);
+    if (!end) return 0;
+    const char *length = strcasestr(bytes, "content-length:");
+    return (size_t)(end + 4 - bytes) + (length ? strtoul(length + 15, NULL, 10) : 0);
+}
+
 long measure_private_bytes(void) {
     FILE *file = fopen("/proc/self/smaps_rollup", "re");
     if (!file) measure_fail("/proc/self/smaps_rollup");

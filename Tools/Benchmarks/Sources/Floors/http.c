@@ -1,4 +1,4 @@
-// Keep-alive GET requests with minimal HTTP: find the end of the head, read Content-Length, read the body.
+// Keep-alive GET requests with minimal HTTP: see measure_response_length.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,11 +30,7 @@ static size_t receive_response(int connection) {
         if (count <= 0) measure_fail("recv");
         have += (size_t)count;
         buffer[have] = 0;
-        char *end = need ? NULL : memmem(buffer, have, "\r\n\r\n", 4);
-        if (end) {
-            char *length = strcasestr(buffer, "content-length:");
-            need = (size_t)(end + 4 - buffer) + (length ? strtoul(length + 15, NULL, 10) : 0);
-        }
+        if (!need) need = measure_response_length(buffer, have);
     } while (!need || have < need);
     return have;
 }

@@ -1,6 +1,8 @@
 #ifndef NETKIT_BENCH_MEASURE_H
 #define NETKIT_BENCH_MEASURE_H
 
+#include <stddef.h>
+
 // The parts shared by all benchmark programs, in C and in Swift: the measured region, the arguments, and a connected socket.
 //
 // A program is called as `bench-x ROW name=value …`. It prepares, calls measure_begin, does the row's work, and calls
@@ -17,6 +19,10 @@ void measure_end(double operations, double bytes);
 
 /// A blocking TCP connection to 127.0.0.1 with TCP_NODELAY. Ends the program if connecting fails.
 int measure_connect(int port);
+
+/// The length of the HTTP response at the start of `bytes`, by minimal HTTP: the end of the head, and Content-Length. 0 if the head is
+/// incomplete. A zero byte must follow the bytes.
+size_t measure_response_length(const char *bytes, size_t count);
 
 /// The private dirty memory of this process in bytes: the real cost of idle connections.
 long measure_private_bytes(void);
