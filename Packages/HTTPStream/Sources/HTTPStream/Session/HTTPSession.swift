@@ -61,6 +61,8 @@ public final class HTTPSession: Sendable {
     let admission: OriginAdmission?
     /// The proxy settings of the loads; nil for ``Configuration/Proxies/direct`` and for routes that the application chooses.
     let proxySettings: Result<ProxySettings, StreamError>?
+    /// The options that are the same for each load.
+    let loadSettings: LoadSettings
 
     /// Makes a session.
     public init(_ configuration: Configuration = Configuration(), loop: EventLoop = .shared) {
@@ -70,6 +72,7 @@ public final class HTTPSession: Sendable {
         bearer = configuration.bearerTokens.map { BearerMemory($0) }
         proxyRules = ProxyLogins.Rules(configuration.policy(for: .proxy), memory)
         proxySettings = configuration.proxies.settings
+        loadSettings = configuration.loadSettings
         let limit = configuration.maximumConnectionsPerOrigin
         precondition(limit > 0, "HTTPSession: maximumConnectionsPerOrigin must be positive")
         admission = limit == .max ? nil : OriginAdmission(limit: limit)

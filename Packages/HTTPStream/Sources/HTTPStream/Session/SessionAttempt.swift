@@ -36,7 +36,9 @@ struct SessionAttempt {
         _ request: HTTPRequest, at url: URL, _ body: HTTPBody?, _ originEntry: KnownAuthentication?,
         _ session: HTTPSession, _ options: LoadOptions, isNamed: Bool
     ) throws(StreamError) {
-        exchange = HTTPExchange(request, body: nil, loop: session.loop)
+        var settings = session.loadSettings
+        if !options.permitsDecoding { settings.decodesContent = false }
+        exchange = HTTPExchange(request, body: nil, settings, loop: session.loop)
         stream = ReadStream(transport: exchange)
         self.request = request
         self.body = body
@@ -45,7 +47,6 @@ struct SessionAttempt {
         self.options = options
         logins = ProxyLogins(session.proxyRules)
         try session.configuration.apply(to: stream, loading: url, session.proxySettings, isNamed: isNamed)
-        if !options.permitsDecoding { try stream.set(.httpDecodesContent, to: false) }
     }
 
     /// The entries whose login belongs to the connection of this attempt.

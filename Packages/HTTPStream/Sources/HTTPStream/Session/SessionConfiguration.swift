@@ -238,7 +238,15 @@ extension HTTPSession.Configuration {
         (StreamProperty<Duration>.readTimeout.name, "readTimeout"),
     ]
 
-    /// Sets the properties of a stream that loads a URL.
+    /// The options that are the same for each load. A session makes them once.
+    var loadSettings: LoadSettings {
+        var settings = LoadSettings(pool: pool)
+        settings.decodesContent = decodesContent
+        settings.set(limits, responseTimeout: responseTimeout, discardTimeout: discardTimeout)
+        return settings
+    }
+
+    /// Sets the properties of a stream that depend on the URL that it loads; ``loadSettings`` are set already.
     ///
     /// - Parameters:
     ///   - settings: the session's proxy settings.
@@ -254,11 +262,6 @@ extension HTTPSession.Configuration {
             try stream.set(properties)
             if !isNamed, properties[.httpHost] != nil { try stream.set(.httpHost, to: nil) }
         }
-        try stream.set(.httpKeepsConnection, to: true)
-        try stream.set(.httpDecodesContent, to: decodesContent)
-        try stream.set(.httpLimits, to: limits)
-        try stream.set(.httpResponseTimeout, to: responseTimeout)
-        try stream.set(.httpDiscardTimeout, to: discardTimeout)
         if url.scheme?.lowercased() == "https", tls != TLSConfiguration() {
             try stream.set(.tls, to: isNamed ? tls : crossOrigin.tls(tls))
         }

@@ -83,9 +83,10 @@ struct HTTPLoad: ~Copyable, Sendable {
 
     @inline(__always)
     init(
-        _ request: consuming HTTPRequest, body: consuming HTTPBody?, pool: HTTPConnectionPool? = nil, loop: EventLoop
+        _ request: consuming HTTPRequest, body: consuming HTTPBody?, _ settings: consuming LoadSettings = LoadSettings(),
+        loop: EventLoop
     ) {
-        settings = LoadSettings(pool: pool)
+        self.settings = settings
         fetch = Fetch(consume request, body: consume body)
         self.loop = loop
     }

@@ -111,6 +111,15 @@ struct LoadSettings: Sendable {
         set { change { $0.responseTimeout = newValue } }
     }
 
+    /// Sets several options at once.
+    mutating func set(_ limits: HTTPLimits, responseTimeout: Duration, discardTimeout: Duration) {
+        change { options in
+            options.limits = limits
+            options.responseTimeout = responseTimeout > .zero ? responseTimeout : nil
+            options.discardTimeout = discardTimeout
+        }
+    }
+
     private mutating func change(_ body: (inout UncommonOptions) -> Void) {
         var options = uncommon?.options ?? UncommonOptions()
         body(&options)

@@ -42,7 +42,7 @@ extension ReadStream {
     public convenience init(
         request: HTTPRequest, body: HTTPBody? = nil, pool: HTTPConnectionPool? = nil, loop: EventLoop = .shared
     ) {
-        self.init(transport: HTTPExchange(consume request, body: consume body, pool: pool, loop: loop))
+        self.init(transport: HTTPExchange(consume request, body: consume body, LoadSettings(pool: pool), loop: loop))
     }
 
     /// Makes a stream that reads the body of the response to a GET request for a URL.
