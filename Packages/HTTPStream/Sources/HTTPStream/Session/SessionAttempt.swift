@@ -36,9 +36,11 @@ struct SessionAttempt {
         _ request: HTTPRequest, at url: URL, _ body: HTTPBody?, _ originEntry: KnownAuthentication?,
         _ session: HTTPSession, _ options: LoadOptions, isNamed: Bool
     ) throws(StreamError) {
-        var settings = session.loadSettings
-        if !options.permitsDecoding { settings.decodesContent = false }
-        exchange = HTTPExchange(request, body: nil, settings, loop: session.loop)
+        exchange = HTTPExchange(request, body: nil, loop: session.loop)
+        exchange.withLoad { load, _ in
+            load.settings = session.loadSettings
+            if !options.permitsDecoding { load.settings.decodesContent = false }
+        }
         stream = ReadStream(transport: exchange)
         self.request = request
         self.body = body

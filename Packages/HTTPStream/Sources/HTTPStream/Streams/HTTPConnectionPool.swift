@@ -6,7 +6,7 @@ package import StreamKit
 ///
 /// ```swift
 /// let pool = HTTPConnectionPool(limits: .init(perOrigin: 4, total: 32, idle: .seconds(15)))
-/// try stream.set(.httpPool, to: pool)
+/// let stream = ReadStream(request: request, pool: pool)
 /// try stream.open()
 /// for try await chunk in stream.chunks() { print(chunk.count, "bytes") }
 /// pool.drain()

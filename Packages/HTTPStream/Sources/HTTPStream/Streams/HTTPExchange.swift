@@ -46,11 +46,10 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
     @exclusivity(unchecked) private var state: State
 
     init(
-        _ request: consuming HTTPRequest, body: consuming HTTPBody?, _ settings: consuming LoadSettings = LoadSettings(),
-        loop: EventLoop
+        _ request: consuming HTTPRequest, body: consuming HTTPBody?, pool: HTTPConnectionPool? = nil, loop: EventLoop
     ) {
         if case nil = body { body = request.ownBody }
-        state = State(load: HTTPLoad(consume request, body: consume body, consume settings, loop: loop))
+        state = State(load: HTTPLoad(consume request, body: consume body, pool: pool, loop: loop))
         super.init(loop: loop, only: .reader)
     }
 

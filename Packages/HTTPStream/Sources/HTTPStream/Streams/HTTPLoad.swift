@@ -83,10 +83,9 @@ struct HTTPLoad: ~Copyable, Sendable {
 
     @inline(__always)
     init(
-        _ request: consuming HTTPRequest, body: consuming HTTPBody?, _ settings: consuming LoadSettings = LoadSettings(),
-        loop: EventLoop
+        _ request: consuming HTTPRequest, body: consuming HTTPBody?, pool: HTTPConnectionPool? = nil, loop: EventLoop
     ) {
-        self.settings = settings
+        settings = LoadSettings(pool: pool)
         fetch = Fetch(consume request, body: consume body)
         self.loop = loop
     }
@@ -250,9 +249,9 @@ extension HTTPLoad {
     }
 
     private mutating func sendMore() throws(StreamError) -> Sending {
-        guard let connection else { throw .closed }
+        guard let output = connection?.pair.output else { throw .closed }
         while true {
-            guard let progress = try sender?.advance(connection.pair.output) else { throw .closed }
+            guard let progress = try sender?.advance(output) else { throw .closed }
             if clock.isStalled { clock.endStall(unlessAt: sender?.taken) }
             switch progress {
             case .done:
@@ -914,20 +913,21 @@ extension HTTPLoad {
 
     /// Ends the use of the connection after the body: returns it to the pool, or closes it.
     private mutating func releaseConnection() {
-        guard let connection else { return }
+        rememberProxy()
+        // Taken out, so that no second reference to it is made.
+        guard let connection = connection.take() else { return }
         phase = .done
         if connection.key.origin.isSecure {
             lastTLS = LastTLS(connection.pair)
         }
-        rememberProxy()
         log.endConnection()
         // Fails only after the refusal of a tunnel, which is not a response of this exchange. The connection is closed then.
         try? exchange.endResponse()
         guard exchange.outcome == .reusable, !mustClose, sender?.isComplete == true, connection.buffer.isEmpty else {
             stopSending()
+            self.connection = connection
             return dropConnection()
         }
-        self.connection = nil
         connection.requests += 1
         if isHeadUsual, let memory = sender?.takeMemory() { connection.keepHeadMemory(memory) }
         deferred.connectionReturn = .init(connection: connection, pool: settings.pool ?? .shared)

@@ -26,7 +26,7 @@ extension ReadStream {
     ///
     /// ```swift
     /// let pool = HTTPConnectionPool()
-    /// for url in urls {
+    /// for url in [url, URL(string: "http://example.org/other")!] {
     ///     let stream = ReadStream(request: try HTTPRequest(method: .get, url: url), pool: pool)
     ///     try stream.open()
     ///     for try await chunk in stream.chunks() { print(chunk.count, "bytes") }
@@ -42,7 +42,7 @@ extension ReadStream {
     public convenience init(
         request: HTTPRequest, body: HTTPBody? = nil, pool: HTTPConnectionPool? = nil, loop: EventLoop = .shared
     ) {
-        self.init(transport: HTTPExchange(consume request, body: consume body, LoadSettings(pool: pool), loop: loop))
+        self.init(transport: HTTPExchange(consume request, body: consume body, pool: pool, loop: loop))
     }
 
     /// Makes a stream that reads the body of the response to a GET request for a URL.
