@@ -92,7 +92,8 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
             state.load.log.deferred?.suspend()
             defer {
                 if state.load.isOver { isOver.store(true, ordering: .releasing) }
-                connectionReturn = state.load.deferred.connectionReturn.take()
+                // If the point is still registered at the connection, the return is left to the work, which withdraws the point first.
+                if state.watched.0 == nil { connectionReturn = state.load.deferred.connectionReturn.take() }
                 leavesWork = HTTPExchange.hasWork(state)
             }
             if state.isClosed { throw .closed }
@@ -424,9 +425,11 @@ extension HTTPExchange: StreamTransport {
     /// Lends the connection without a step, if the request was sent just now: its response cannot have arrived.
     private func lendAfterSending() -> (connection: HTTPConnection, fills: Bool)? {
         withState { state in
-            guard state.load.hasJustSent, !state.isClosed, !HTTPExchange.hasWork(state) else { return nil }
+            guard state.load.hasJustSent, !state.isClosed, !HTTPExchange.hasWork(state),
+                let lent = state.load.lendConnection()
+            else { return nil }
             state.load.hasJustSent = false
-            return state.load.lendConnection()
+            return lent
         }
     }
 

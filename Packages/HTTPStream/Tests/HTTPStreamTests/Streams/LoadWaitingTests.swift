@@ -18,8 +18,12 @@ import Testing
 
         let waitPoint: WaitPoint
         private let state = Locked(State())
+        private let onClose: @Sendable () -> Void
 
-        init(loop: EventLoop) { waitPoint = WaitPoint(loop: loop) }
+        init(loop: EventLoop, onClose: @escaping @Sendable () -> Void = {}) {
+            waitPoint = WaitPoint(loop: loop)
+            self.onClose = onClose
+        }
 
         /// The number of attempts to read.
         var reads: Int { state.withLock { $0.reads } }
@@ -48,7 +52,10 @@ import Testing
 
         func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { .moved(bytes.byteCount) }
         func writability() throws(StreamError) -> Attempt { .moved(1) }
-        func close() { state.withLock { $0.isClosed = true } }
+        func close() {
+            state.withLock { $0.isClosed = true }
+            onClose()
+        }
     }
 
     private final class Observer: Watcher, @unchecked Sendable {
@@ -68,11 +75,15 @@ import Testing
     private struct Scene: Sendable {
         let loop = EventLoop(name: "load")
         let wire: Wire
-        let pool = HTTPConnectionPool()
+        let pool: HTTPConnectionPool
         let exchange: HTTPExchange
 
         /// - Parameter connection: a connection to use instead of the wire.
-        init(decodes: Bool = false, opens: Bool = true, on connection: Socket? = nil) throws {
+        init(
+            decodes: Bool = false, opens: Bool = true, on connection: Socket? = nil,
+            pool: HTTPConnectionPool = HTTPConnectionPool()
+        ) throws {
+            self.pool = pool
             let url = try #require(URL(string: "http://example.org/"))
             wire = Wire(loop: loop)
             let pair = try connection?.makeStreams() ?? StreamPair(transport: wire)
@@ -174,6 +185,45 @@ import Testing
         #expect(scene.pool.idleCount == 1 && observer.hasFired.value == true)
         // The slot is free for the next load on the connection.
         #expect(scene.wire.waitPoint.watch(.reader, for: .readable, with: Watcher()) != .busy)
+        scene.end()
+    }
+
+    /// The pool closes another connection as soon as it has the kept one. The observer has been withdrawn from that by then.
+    @Test func aConnectionReturnsToItsPoolWithoutAWaiter() throws {
+        let scene = try Scene(pool: HTTPConnectionPool(limits: .init(perOrigin: 1)))
+        let wake = OneShot<Wake?>()
+        let kept = scene.wire.waitPoint
+        let other = Wire(loop: scene.loop) { wake.provide(kept.watch(.reader, for: .readable, with: Watcher())) }
+        let pair = StreamPair(transport: other)
+        try pair.open()
+        let origin = try HTTPOrigin(loading: #require(URL(string: "http://example.org/")))
+        let key = HTTPConnectionKey(origin, StreamProperties(), loop: scene.loop)
+        scene.pool.put(HTTPConnection(pair: pair, key: key, limits: .default))
+        scene.wait(Observer())
+        scene.wire.arrive(Array(Self.kept.utf8))
+        #expect(try scene.read() == Array("ok".utf8))
+        #expect(other.isClosed && !scene.wire.isClosed && scene.pool.idleCount == 1)
+        let found = try #require(wake.value)
+        #expect(found != .busy)
+        scene.end()
+    }
+
+    /// The response to a request that was sent just now cannot have arrived: a thread with a time limit waits without a read.
+    @Test func aThreadWithATimeLimitWaitsAtOnce() async throws {
+        let scene = try Scene(opens: false)
+        _ = try scene.exchange.setProperty(
+            Duration.seconds(60), named: StreamProperty<Duration>.httpResponseTimeout.name)
+        let stream = ReadStream(transport: scene.exchange)
+        try stream.open()
+        let reads = scene.wire.reads
+        let body = OneShot<[UInt8]>()
+        Thread.detachNewThread { body.provide((try? stream.read(upTo: 10)) ?? []) }
+        let limit = Self.failureTime
+        while !scene.wire.isAwaited, .now < limit { await Task.yield() }
+        #expect(scene.wire.reads == reads)
+        scene.wire.arrive(Array(Self.kept.utf8))
+        scene.wire.waitPoint.signal(.readable)
+        #expect(try await body.value(until: Self.failureTime) == Array("ok".utf8))
         scene.end()
     }
 
