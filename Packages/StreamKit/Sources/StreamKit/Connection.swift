@@ -875,7 +875,8 @@ extension Connection {
     /// so that it is compiled once.
     func value(named name: String) -> (any Sendable)? {
         // A bare transport remains one, so the lock is not needed.
-        if hasBareTransport, let transport, let value = transport.property(named: name) { return value }
+        let isBare = hasBareTransport
+        if isBare, let value = transport?.property(named: name) { return value }
         // The engine is copied only if it is used.
         let (secured, layers) = withDetails {
             ($0.securedTransport, transport == nil && $0.opening == nil ? self.engine : nil)
@@ -883,7 +884,7 @@ extension Connection {
         if let secured {
             if let value = secured.property(named: name) { return value }
         } else if let transport {
-            if let value = transport.property(named: name) { return value }
+            if !isBare, let value = transport.property(named: name) { return value }
         } else if let value = layers?.property(named: name) {
             return value
         }

@@ -1,8 +1,25 @@
+import EventLoops
 import Testing
 
 @testable import StreamKit
 
 @Suite struct StreamPropertyTests {
+    /// A transport that has no property, and counts the calls that ask for one.
+    private final class Unknowing: StreamTransport {
+        let waitPoint = WaitPoint()
+        let calls = Locked(0)
+
+        func property(named name: String) -> (any Sendable)? {
+            calls.withLock { $0 += 1 }
+            return nil
+        }
+
+        func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt { .ended }
+        func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { .ended }
+        func peek() throws(StreamError) -> Attempt { .ended }
+        func writability() throws(StreamError) -> Attempt { .ended }
+    }
+
     private func pair() -> StreamPair { StreamPair(addresses: [], name: "www.example.org") }
 
     // Parity: SK-055
@@ -30,6 +47,17 @@ import Testing
         #expect(stream[.readTimeout] == .seconds(3))
         try stream.set(.readTimeout, to: nil)
         #expect(stream[.readTimeout] == nil)
+    }
+
+    @Test("a transport is asked once for a property, before and after open") func askedOnce() throws {
+        let transport = Unknowing()
+        let stream = ReadStream(transport: transport)
+        #expect(stream[.remoteHostName] == nil)
+        #expect(transport.calls.withLock { $0 } == 1)
+        try stream.open()
+        #expect(stream[.remoteHostName] == nil)
+        #expect(transport.calls.withLock { $0 } == 2)
+        stream.close()
     }
 
     // Parity: SK-055
