@@ -107,17 +107,11 @@ public final class IdlePool<Connection: IdleConnection>: Sendable {
         }
     }
 
-    /// Keeps a connection, which is idle from now on, and closes those that exceed the limits.
-    @inlinable
-    public func put(_ connection: Connection) { put(connection, since: .now) }
-
     /// Keeps a connection, and closes those that exceed the limits.
-    ///
-    /// - Parameter since: the instant from which the connection has been idle.
     @inlinable
-    public func put(_ connection: Connection, since: Moment) {
+    public func put(_ connection: Connection) {
         let surplus = state.withLock { state -> [Entry] in
-            state.idle.append(Entry(connection, since: since))
+            state.idle.append(Entry(connection, since: .now))
             if state.sweep == nil { scheduleSweep(&state) }
             return state.idle.count > min(perKey, total) ? removeSurplus(&state, of: connection.key) : []
         }

@@ -136,8 +136,7 @@ public final class HTTPConnectionPool: Sendable {
     /// Adds a connection that has carried a request to its end.
     func put(_ connection: HTTPConnection) {
         connection.buffer.shrink()
-        // A connection that its last read emptied has been idle since then.
-        idle.put(connection, since: connection.isDrained ? connection.lastRead : .now)
+        idle.put(connection)
     }
 }
 
