@@ -209,7 +209,7 @@ extension ExchangeMachine {
     ) throws(HTTPMessageError) -> RequestAction {
         guard response == .idle else { throw fail(.outOfOrder, .request) }
         try move(.request, expectsContinue ? .expectingHead : .head)
-        if method != .get { self.method = method }  // It is GET already, and to assign it costs references.
+        if method != .get { self.method = method }  // It is GET already, and assigning it would count references.
         self.offersSwitch = offersSwitch
         self.isPersistent = self.isPersistent && isPersistent
         response = .expected

@@ -152,7 +152,7 @@ final class Connection: Sendable {
     @inline(__always)
     var hasBareTransport: Bool { engineKind.load(ordering: .relaxed) == EngineKind.bareTransport.rawValue }
 
-    /// The engines that calls use without a reference to ``engine``, since they are constants of the connection; and others.
+    /// The kinds of engines. Calls use the first two without a reference to ``engine``: these are constants of the connection.
     private enum EngineKind: UInt8 {
         case socket, bareTransport, other
     }
@@ -301,7 +301,7 @@ extension Connection {
         announceOpened(opening)
     }
 
-    /// Makes the calls and clients that wait for the end of opening look again.
+    /// Signals the calls and clients that wait for the end of opening, so that they look again.
     private func announceOpened(_ opening: Opening?) {
         if let opening {
             opening.signal([.readable, .writable])

@@ -90,8 +90,8 @@ enum HTTPGrammar {
 
     /// Compares a name, or a value of as many bytes, with a literal of at least eight letters and hyphens in lower case.
     ///
-    /// Ignores the case with one operation: the bit 0x20 makes a letter of no byte but a letter, and a hyphen of no byte but CR,
-    /// which no name contains, and which no letter follows in a value.
+    /// Ignores the case by setting the bit 0x20 of each byte. That yields a letter only from a letter, and a hyphen only from a hyphen or
+    /// CR: no name contains CR, and no letter follows it in a value.
     @inline(__always)
     static func isEqual(_ bytes: UnsafeRawPointer, _ literal: StaticString) -> Bool {
         let count = literal.utf8CodeUnitCount
@@ -219,17 +219,17 @@ enum HTTPGrammar {
         return i
     }
 
-    /// Returns the number of letters and hyphens before the first other one of the 16 bytes from `start`, or 16.
+    /// Returns the number of letters and hyphens at the beginning of the 16 bytes from `start`.
     ///
     /// Most names of fields consist of these bytes alone.
     @inline(__always)
-    static func distanceToNoLetter(_ base: UnsafeRawPointer, from start: Int) -> Int {
+    static func distanceToNonLetter(_ base: UnsafeRawPointer, from start: Int) -> Int {
         let x = base.loadUnaligned(fromByteOffset: start, as: SIMD16<UInt8>.self)
         // Right for bytes below 0x80; all others end the scan.
         let lowercased = x | SIMD16(repeating: 0x20)
-        let isNoLetter = ~(lowercased &+ SIMD16(repeating: 0x1F)) | (lowercased &+ SIMD16(repeating: 0x05))
-        let isNoHyphen = (x ^ SIMD16(repeating: hyphen)) &+ SIMD16(repeating: 0x7F)
-        return distanceToTopBit(isNoLetter & isNoHyphen | x)
+        let isNotLetter = ~(lowercased &+ SIMD16(repeating: 0x1F)) | (lowercased &+ SIMD16(repeating: 0x05))
+        let isNotHyphen = (x ^ SIMD16(repeating: hyphen)) &+ SIMD16(repeating: 0x7F)
+        return distanceToTopBit(isNotLetter & isNotHyphen | x)
     }
 
     /// Returns the offset of the first byte from `start` that is not allowed in a token, or `end`.
@@ -240,7 +240,7 @@ enum HTTPGrammar {
         }
         var i = start
         while i &+ 16 <= end {
-            let distance = distanceToNoLetter(base, from: i)
+            let distance = distanceToNonLetter(base, from: i)
             i &+= distance
             if distance < 16 { break }
         }

@@ -197,7 +197,7 @@ extension HeadParser {
             var start = line
             // All loads below are within the bytes, which contain 16 bytes of a name, a colon, a space and two more bytes.
             while slot < slotsEnd, start &+ 20 <= end {
-                var nameEnd = start &+ HTTPGrammar.distanceToNoLetter(base, from: start)
+                var nameEnd = start &+ HTTPGrammar.distanceToNonLetter(base, from: start)
                 if nameEnd == start { break }
                 var valueStart = nameEnd &+ 2
                 if Scan.word(base, nameEnd) != 0x203A || Scan.byte(base, valueStart) <= HTTPGrammar.space {
@@ -242,9 +242,9 @@ extension HeadParser {
             UInt16(littleEndian: base.loadUnaligned(fromByteOffset: i, as: UInt16.self))
         }
 
-        /// Returns the ends of a name, of which the bytes before `start` are known, and of the whitespace after its colon.
+        /// Returns the end of a name whose bytes before `start` have been examined, and the end of the whitespace after its colon.
         ///
-        /// The latter is `end` if there is no such colon.
+        /// The second one is `end` if no colon follows the name.
         @inline(never)
         private static func startOfValue(
             _ base: UnsafeRawPointer, nameEnd start: Int, _ end: Int

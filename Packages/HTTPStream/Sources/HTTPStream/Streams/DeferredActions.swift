@@ -35,8 +35,8 @@ struct DeferredActions: Sendable {
         func perform() { pool.put(connection) }
     }
 
-    /// Performed before the actions: a permit ends after the connection is idle. Apart from them, because nearly every load ends
-    /// with one, and nothing else.
+    /// Performed before the actions, so that the connection is idle when a permit ends. Apart from the actions, because nearly every
+    /// load ends with a return and no action.
     var connectionReturn: Return?
     private var actions = Deferred<Action>()
     /// A read of the request's body. The load needs its result, so the ``HTTPExchange`` performs it.

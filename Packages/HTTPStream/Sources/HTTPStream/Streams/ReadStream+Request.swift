@@ -37,8 +37,8 @@ extension ReadStream {
     /// `CFReadStreamCreateForStreamedHTTPRequest`.
     ///
     /// - Parameters:
-    ///   - pool: the pool from which an idle connection is taken, and to which the connection returns after the body: the values
-    ///     of `StreamProperty.httpPool` and, if not nil, `StreamProperty.httpKeepsConnection`.
+    ///   - pool: the pool from which an idle connection is taken, and to which the connection returns after the body. Sets
+    ///     `StreamProperty.httpPool` and `StreamProperty.httpKeepsConnection`. Nil (default) for a connection of its own.
     public convenience init(
         request: HTTPRequest, body: HTTPBody? = nil, pool: HTTPConnectionPool? = nil, loop: EventLoop = .shared
     ) {
