@@ -35,6 +35,7 @@ enum SourcesOfHTTPStream {
     static var frame: [UInt8] { [] }
     static var saved: String? { nil }
     static var url: URL { URL(fileURLWithPath: "/") }
+    static var urls: [URL] { [url] }
     static var api: URL { url }
     nonisolated(unsafe) static var router = Router()
     nonisolated(unsafe) static var configuration = HTTPSession.Configuration()

@@ -75,9 +75,9 @@ extension Locked: @unchecked Sendable where State: ~Copyable {}
 /// contention, locking and unlocking are one atomic operation each, a third of the instructions of a `pthread_mutex_t`. A thread
 /// that had to wait locks as contended, because it cannot know whether other threads are still waiting.
 public struct Lock: ~Copyable, Sendable {
-    @usableFromInline static var unlocked: UInt32 { 0 }
-    @usableFromInline static var locked: UInt32 { 1 }
-    @usableFromInline static var contended: UInt32 { 2 }
+    @inlinable static var unlocked: UInt32 { 0 }
+    @inlinable static var locked: UInt32 { 1 }
+    @inlinable static var contended: UInt32 { 2 }
 
     @usableFromInline let word = Atomic<UInt32>(Lock.unlocked)
 

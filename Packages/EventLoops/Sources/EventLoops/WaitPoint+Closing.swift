@@ -6,10 +6,10 @@ public import Synchronization
 extension WaitPoint {
     @usableFromInline
     enum Bits {
-        @usableFromInline static var readerInside: UInt32 { 1 }
-        @usableFromInline static var writerInside: UInt32 { 2 }
-        @usableFromInline static var readerClosed: UInt32 { 4 }
-        @usableFromInline static var writerClosed: UInt32 { 8 }
+        @inlinable static var readerInside: UInt32 { 1 }
+        @inlinable static var writerInside: UInt32 { 2 }
+        @inlinable static var readerClosed: UInt32 { 4 }
+        @inlinable static var writerClosed: UInt32 { 8 }
         /// The descriptor has been released: closed, or returned to the caller.
         static let finished: UInt32 = 16
         static let owned: UInt32 = 32
@@ -25,7 +25,7 @@ extension WaitPoint {
         static let workPolled: UInt32 = 2048
         /// The bits from here up count the users that are neither reader nor writer.
         static let oneUse: UInt32 = 4096
-        @usableFromInline static var bothClosed: UInt32 { 12 }
+        @inlinable static var bothClosed: UInt32 { readerClosed | writerClosed }
         static let inside = readerInside | writerInside | ~(oneUse - 1)
 
         static func attached(_ ownership: DescriptorOwnership) -> UInt32 {
@@ -135,7 +135,7 @@ extension WaitPoint {
         if seen & Bits.owned != 0 { shutDown(for: bits, seen: seen) }
         // When this returns, the caller may close a borrowed descriptor. The loop therefore stops watching it now, even if a call
         // is still inside: by the time the last call leaves, the number may belong to another descriptor.
-        if (seen | bits) & Bits.bothClosed == Bits.bothClosed, seen & (Bits.attached | Bits.owned) == Bits.attached {
+        if (seen | bits) & Bits.bothClosed == Bits.bothClosed, seen & Bits.owned == 0, descriptor >= 0 {
             stopWatching()
         }
         let deadlines = deadlineSlot.deadlines

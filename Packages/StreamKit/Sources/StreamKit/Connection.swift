@@ -308,8 +308,8 @@ extension Connection {
             // A layer above may have read the wait point just before this, or just after.
             engine?.waitPoint.signal([.readable, .writable])
         }
-        if reader.hasClient { client(.reader)?.arm() }
-        if writer.hasClient { client(.writer)?.arm() }
+        client(.reader)?.arm()
+        client(.writer)?.arm()
     }
 
     private func endOpening(with status: StreamStatus) {
@@ -715,6 +715,7 @@ extension Connection {
     /// The opening in progress.
     var opening: Opening? { withDetails { $0.opening } }
 
+    @inline(__always)
     func client(_ half: StreamHalf) -> StreamClient? {
         guard half == .reader ? reader.hasClient : writer.hasClient else { return nil }
         return withDetails { $0.clients?[half].client }
@@ -785,9 +786,7 @@ extension Connection {
     /// client that waits for that edge is therefore armed again.
     func poll(_ half: StreamHalf) throws(StreamError) -> Attempt {
         // A call that is inside arms the client when it ends.
-        defer {
-            if half == .reader ? reader.hasClient : writer.hasClient, !point.isInside(half) { client(half)?.arm() }
-        }
+        defer { if !point.isInside(half) { client(half)?.arm() } }
         return try look(half)
     }
 
@@ -796,7 +795,7 @@ extension Connection {
         guard isOpen(half) else { return try attemptWhileNotOpen(half) }
         if hasSocket {
             do throws(StreamError) {
-                return try lookAtSocket(half)
+                return try look(half, .socket(point))
             } catch {
                 throw fail(error, half)
             }
@@ -811,15 +810,6 @@ extension Connection {
             defer { wakeCall(on: half, engine) }
             throw fail(error, half)
         }
-    }
-
-    @inline(__always)
-    private func lookAtSocket(_ half: StreamHalf) throws(StreamError) -> Attempt {
-        if half == .writer { return try look(half, .socket(point)) }
-        guard let attempt = try point.whileOpen({ () throws(StreamError) in try Syscalls.peek(point.descriptor) })
-        else { throw .closed }
-        if case .ended = attempt { try verifyReadEnd() }
-        return attempt
     }
 
     @inline(__always)

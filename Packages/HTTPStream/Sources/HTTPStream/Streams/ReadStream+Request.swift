@@ -26,7 +26,7 @@ extension ReadStream {
     ///
     /// ```swift
     /// let pool = HTTPConnectionPool()
-    /// for url in [url, URL(string: "http://example.org/other")!] {
+    /// for url in urls {
     ///     let stream = ReadStream(request: try HTTPRequest(method: .get, url: url), pool: pool)
     ///     try stream.open()
     ///     for try await chunk in stream.chunks() { print(chunk.count, "bytes") }

@@ -123,8 +123,8 @@ struct RequestPreparation {
         lines.write("\r\n")
     }
 
-    /// The most bytes that ``writeOwnLines(_:_:hasUserAgent:acceptsCodings:to:)`` writes.
-    private static let ownLinesCount = 256
+    /// The most bytes of the stream's own lines, without the value of `Host`; they take up to 140.
+    private static let ownLinesCount = 160
 
     /// Writes the lines after the caller's: the stream's own, and the empty line.
     @inline(__always)

@@ -137,7 +137,7 @@ import Testing
             var memory: [UInt8] = []
             let size = preparation.prepareBare(request, .get, host: "a", in: &memory)
             if let size { #expect(Array(memory[..<size]) == head.bytes) }
-            #expect((size != nil) == (count < 240))
+            #expect((size != nil) == (count < 336))
         }
     }
 
