@@ -37,8 +37,11 @@ extension ReadStream {
     /// `CFReadStreamCreateForStreamedHTTPRequest`.
     ///
     /// - Parameters:
+    ///   - request: the request.
+    ///   - body: the body, in place of that of the request; nil for the request's own.
     ///   - pool: the pool from which an idle connection is taken, and to which the connection returns after the body. Sets
     ///     `StreamProperty.httpPool` and `StreamProperty.httpKeepsConnection`. Nil (default) for a connection of its own.
+    ///   - loop: the event loop of the stream and its connection.
     public convenience init(
         request: HTTPRequest, body: HTTPBody? = nil, pool: HTTPConnectionPool? = nil, loop: EventLoop = .shared
     ) {
@@ -47,7 +50,10 @@ extension ReadStream {
 
     /// Makes a stream that reads the body of the response to a GET request for a URL.
     ///
-    /// - Parameter pool: the pool of the connection, as for ``init(request:body:pool:loop:)``.
+    /// - Parameters:
+    ///   - url: the URL, with the scheme `http` or `https`.
+    ///   - pool: the pool of the connection, as for ``init(request:body:pool:loop:)``.
+    ///   - loop: the event loop of the stream and its connection.
     /// - Throws: an error of domain `StreamErrorDomain.http` with code -3 for a URL that cannot be requested.
     public convenience init(
         httpURL url: URL, pool: HTTPConnectionPool? = nil, loop: EventLoop = .shared
