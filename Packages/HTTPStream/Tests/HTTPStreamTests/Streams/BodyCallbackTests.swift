@@ -72,6 +72,7 @@ import Testing
             }
             let stream = ReadStream(request: try HTTPRequest(method: .put, url: url), body: body)
             load.withLock { $0 = stream }
+            defer { load.withLock { $0 = nil } }  // the body refers to it
             try stream.open()
             #expect(try await stream.readAll(limit: 1 << 20) == bytes)
             #expect(seen.withLock { $0 } == ["0 false false"])
@@ -90,6 +91,7 @@ import Testing
             let body = HTTPBody.stream(length: nil) { bodyStream }
             let stream = ReadStream(request: try HTTPRequest(method: .put, url: url), body: body)
             load.withLock { $0 = stream }
+            defer { load.withLock { $0 = nil } }  // the body refers to it
             await #expect(throws: StreamError.closed) {
                 // Opening may already read the body.
                 try stream.open()
