@@ -45,6 +45,38 @@ import Testing
         #expect(server.connections == 1)
     }
 
+    @Test("streams that name the same pool share a connection; without a pool, each has its own")
+    func namedPools() async throws {
+        for (pool, connections) in [(HTTPConnectionPool(), 1), (nil, 4)] {
+            let server = try TurnServer(Array(repeating: Self.ok, count: 4))
+            let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
+            var withFields = try HTTPRequest(method: .get, url: url)
+            try withFields.fields.set("1", for: "X-A")
+            let streams = [
+                try ReadStream(httpURL: url, pool: pool), ReadStream(request: withFields, pool: pool),
+                ReadStream(request: try HTTPRequest(method: .post, url: url), body: .bytes([1]), pool: pool),
+                ReadStream(request: try HTTPRequest(method: .get, url: url), pool: pool),
+            ]
+            for stream in streams {
+                #expect(stream[.httpPool] === pool && stream[.httpKeepsConnection] == (pool != nil))
+                try stream.open()
+                #expect(try await stream.response().status == .ok)
+                #expect(try await stream.read(upTo: 1).isEmpty)
+            }
+            #expect(server.connections == connections && pool?.idleCount ?? 0 == (pool == nil ? 0 : 1))
+            #expect(
+                server.requests.map { $0.contains("Connection: keep-alive") } == Array(repeating: pool != nil, count: 4)
+            )
+        }
+        // A property that is set later replaces the parameter.
+        let stream = try ReadStream(httpURL: #require(URL(string: "http://127.0.0.1/")), pool: HTTPConnectionPool())
+        try stream.set(.httpKeepsConnection, to: false)
+        #expect(stream[.httpKeepsConnection] == false)
+        #expect(throws: StreamError.self) {
+            _ = try ReadStream(httpURL: #require(URL(string: "mailto:a@b")), pool: HTTPConnectionPool())
+        }
+    }
+
     /// The server ends the connection after the second request, on which it may have acted (RFC 9110 §9.2.2).
     @Test(
         "a request on a kept connection that ends is sent again only if it is idempotent",
