@@ -72,7 +72,8 @@ enum PEMReader {
     }
 
     private static func withMemory<Result>(_ bytes: [UInt8], _ body: (OpaquePointer?) -> Result) -> Result {
-        bytes.withUnsafeBytes { bytes in
+        OpenSSLSetup.perform()
+        return bytes.withUnsafeBytes { bytes in
             let bio = BIO_new_mem_buf(bytes.baseAddress, CInt(bytes.count))
             defer { BIO_free(bio) }
             return body(bio)

@@ -21,6 +21,7 @@ package final class TLSContext {
 
     /// - Parameter readsTrust: false to read no files. No peer is trusted then.
     package init(_ configuration: TLSConfiguration, readsTrust: Bool = true) throws(StreamError) {
+        OpenSSLSetup.perform()
         ERR_clear_error()
         let isServer = configuration.role == .server
         guard let context = SSL_CTX_new(isServer ? TLS_server_method() : TLS_client_method()) else {

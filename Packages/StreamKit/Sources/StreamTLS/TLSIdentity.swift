@@ -70,6 +70,7 @@ public struct TLSIdentity: Sendable, Hashable {
         var key: OpaquePointer?
         var leaf: OpaquePointer?
         var others: OpaquePointer?
+        OpenSSLSetup.perform()
         ERR_clear_error()
         let isRead = pkcs12.withUnsafeBufferPointer { bytes in
             var position = bytes.baseAddress

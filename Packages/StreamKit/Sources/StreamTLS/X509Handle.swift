@@ -18,6 +18,7 @@ final class X509Handle {
 
     /// Parses DER. Returns nil if it is not a certificate, or if bytes follow it.
     init?(der: [UInt8]) {
+        OpenSSLSetup.perform()
         let parsed = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
             var position = bytes.baseAddress
             guard let certificate = d2i_X509(nil, &position, bytes.count) else { return nil }

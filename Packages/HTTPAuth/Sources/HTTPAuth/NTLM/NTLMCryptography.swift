@@ -94,6 +94,7 @@ struct RC4 {
 /// MD5 and HMAC-MD5 of the system's libcrypto. Neither is available in FIPS mode, and then NTLM is not either.
 enum NTLMDigests {
     static func md5(_ parts: [UInt8]...) throws(HTTPAuthError) -> [UInt8] {
+        LibcryptoSetup.perform()
         var message = parts.flatMap { $0 }
         defer { message.wipe() }
         var digest = [UInt8](repeating: 0, count: 16)
@@ -105,6 +106,7 @@ enum NTLMDigests {
     }
 
     static func hmacMD5(key: [UInt8], _ parts: [UInt8]...) throws(HTTPAuthError) -> [UInt8] {
+        LibcryptoSetup.perform()
         var message = parts.flatMap { $0 }
         defer { message.wipe() }
         var code = [UInt8](repeating: 0, count: 16)

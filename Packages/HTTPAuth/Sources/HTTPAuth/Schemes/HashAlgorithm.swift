@@ -43,6 +43,7 @@ enum HashAlgorithm: String, CaseIterable, Sendable {
 
         init(_ algorithm: HashAlgorithm) throws(HTTPAuthError) {
             name = algorithm.rawValue
+            LibcryptoSetup.perform()
             guard let context = EVP_MD_CTX_new() else { throw HTTPAuthError(.unavailable, detail: "libcrypto") }
             self.context = context
             // The function is fetched each time, because providers can be loaded and unloaded at run time. Fetching is
@@ -98,6 +99,7 @@ extension HashPart: ExpressibleByStringLiteral {
 extension Environment {
     /// Returns cryptographically secure random bytes.
     static func random(_ count: Int) throws(HTTPAuthError) -> [UInt8] {
+        LibcryptoSetup.perform()
         var bytes = [UInt8](repeating: 0, count: count)
         guard RAND_bytes(&bytes, Int32(count)) == 1 else { throw HTTPAuthError(.noRandomness) }
         return bytes

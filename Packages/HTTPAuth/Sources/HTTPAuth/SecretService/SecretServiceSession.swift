@@ -30,6 +30,7 @@ struct SecretServiceSession {
     private static func cipher(
         _ input: Secret, _ key: Secret, _ iv: Secret, encrypts: Bool
     ) throws(HTTPAuthError) -> Secret {
+        LibcryptoSetup.perform()
         guard let context = EVP_CIPHER_CTX_new() else { throw HTTPAuthError(.unavailable, detail: "libcrypto") }
         defer { EVP_CIPHER_CTX_free(context) }  // also overwrites the key
         var output = [UInt8](repeating: 0, count: input.count + blockSize)
@@ -96,6 +97,7 @@ extension SecretServiceSession {
         /// Returns `base` to the power of `exponent` modulo the prime, in 128 bytes. Bases that reveal the result are
         /// rejected: 0, 1, and values of at least the prime minus one.
         private static func power(_ base: Secret, _ exponent: Secret) throws(HTTPAuthError) -> Secret {
+            LibcryptoSetup.perform()
             let context = BN_CTX_new()
             defer { BN_CTX_free(context) }
             var modulus: OpaquePointer?
@@ -122,6 +124,7 @@ extension SecretServiceSession {
         }
 
         private static func mac(_ key: Secret, _ data: Secret) throws(HTTPAuthError) -> Secret {
+            LibcryptoSetup.perform()
             var output = [UInt8](repeating: 0, count: 32)
             defer { output.wipe() }
             var count = 0

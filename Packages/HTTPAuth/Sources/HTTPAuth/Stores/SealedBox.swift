@@ -61,6 +61,7 @@ enum SealedBox {
             guard cost != 0 else {
                 throw HTTPAuthError(.storeLocked, detail: "it was encrypted with a key, not a pass-phrase")
             }
+            LibcryptoSetup.perform()
             var bytes = [UInt8](repeating: 0, count: 32 + checkCount)
             defer { bytes.wipe() }
             let done = phrase.withBytes { phrase in
@@ -127,6 +128,7 @@ enum SealedBox {
         let pointer: OpaquePointer
 
         init(_ key: Secret, _ nonce: [UInt8], encrypts: Bool) throws(HTTPAuthError) {
+            LibcryptoSetup.perform()
             guard let pointer = EVP_CIPHER_CTX_new() else { throw HTTPAuthError(.unavailable, detail: "libcrypto") }
             self.pointer = pointer
             try check(

@@ -303,4 +303,19 @@ import Testing
         await #expect(throws: StreamError.cancelled) { try await task.value }
         #expect(readers.threadCount == 2)
     }
+
+    /// With OpenSSL's own handler for the end of the process, this crashed almost always.
+    @Test(.timeLimit(.minutes(1))) func aProcessEndsWhileThreadsMakeContexts() async {
+        await #expect(processExitsWith: .success) {
+            let configuration = TLSConfiguration()
+            for _ in 0..<8 {
+                let begun = OneShot<Void>()
+                Thread.detachNewThread {
+                    while (try? TLSContext(configuration)) != nil { begun.provide(()) }
+                }
+                try await begun.value()
+            }
+            exit(0)
+        }
+    }
 }
