@@ -27,6 +27,9 @@ public struct HTTPRequest: Hashable, Sendable {
         set { head.body = newValue }
     }
 
+    /// Whether there are bytes in ``body``.
+    public var hasBody: Bool { head.hasBody }
+
     /// The URL that the request was created with. For a parsed request, the URL of its target: see ``RequestTarget/url``.
     ///
     /// Replaces `CFHTTPMessageCopyRequestURL`.

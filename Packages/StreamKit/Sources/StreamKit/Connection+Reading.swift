@@ -12,8 +12,11 @@ extension Connection {
             let attempt: Attempt
             if hasSocket {
                 attempt = try point.receive(into: &buffer, waits: waits && point.ownership == .owned)
-            } else if hasBareTransport, let transport {
-                attempt = waits ? try transport.read(into: &buffer) : point.count(try transport.tryRead(into: &buffer))
+            } else if hasBareTransport,
+                // Not `let transport`, which would count a reference.
+                let moved = waits ? try transport?.read(into: &buffer) : try transport?.tryRead(into: &buffer)
+            {
+                attempt = waits ? moved : point.count(moved)
             } else if let engine {
                 attempt = waits ? try engine.read(into: &buffer) : try engine.tryRead(into: &buffer, countingAt: point)
             } else {

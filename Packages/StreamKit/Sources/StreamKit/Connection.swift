@@ -142,6 +142,11 @@ final class Connection: Sendable {
     @inline(__always)
     var engine: Engine? { hasBareTransport ? transport.map { .layer($0) } : slot }
 
+    /// Whether there is an ``engine``. Comparing it with nil would copy it.
+    private var hasEngine: Bool {
+        if hasBareTransport { true } else if case nil = slot { false } else { true }
+    }
+
     /// Whether the engine is the socket of ``point``. Calls then use the socket directly, without a reference to the
     /// engine. Read it only when the half's status is open.
     @inline(__always)
@@ -170,6 +175,11 @@ final class Connection: Sendable {
     /// The status, disregarding transfers in progress.
     func settledStatus(_ half: StreamHalf) -> StreamStatus {
         half == .reader ? reader.status : writer.status
+    }
+
+    @inline(__always)
+    private func has(_ status: StreamStatus, _ half: StreamHalf) -> Bool {
+        half == .reader ? reader.has(status) : writer.has(status)
     }
 
     private func setStatus(_ status: StreamStatus, _ half: StreamHalf) {
@@ -209,7 +219,7 @@ extension Connection {
             case .closed: throw .closed
             default: throw .alreadyOpened
             }
-            if engine != nil {
+            if hasEngine {
                 setStatus(details.error == nil ? .open : .error, half)
                 return nil
             }
@@ -313,8 +323,8 @@ extension Connection {
     }
 
     private func endOpening(with status: StreamStatus) {
-        if reader.status == .opening { reader.status = status }
-        if writer.status == .opening { writer.status = status }
+        if reader.has(.opening) { reader.status = status }
+        if writer.has(.opening) { writer.status = status }
     }
 
     /// Closes a half; closing the second one closes the transport. Idempotent; never waits.
@@ -328,27 +338,28 @@ extension Connection {
     }
 
     private func end(_ half: StreamHalf, isRelease: Bool) {
-        var work = withDetails { details -> CloseWork in
+        let work = withDetails { details -> CloseWork in
             if isRelease, details.isTakenOver { return CloseWork() }
             let isNew = half == .reader ? !details.isReaderClosed : !details.isWriterClosed
             if half == .reader { details.isReaderClosed = true } else { details.isWriterClosed = true }
-            if isNew, settledStatus(half) != .error { setStatus(.closed, half) }
+            if isNew, !has(.error, half) { setStatus(.closed, half) }
             var work = CloseWork(
                 closesHalf: true, isLast: isNew && details.isReaderClosed && details.isWriterClosed,
                 hasBegun: details.opener == nil, isAddressWatched: details.isAddressWatched)
-            if !hasSocket, !hasBareTransport { work.layer = slot }
-            if details.opening != nil { work.opening = details.opening }
-            if details.clients != nil {
-                work.hasClients = true
-                work.client = details.clients?[half].client.take()
+            let hasLayers = !hasSocket && !hasBareTransport
+            if hasLayers || details.opening != nil || details.clients != nil {
+                work.hasClients = details.clients != nil
+                work.objects = CloseWork.Objects(
+                    layer: hasLayers ? slot : nil, opening: details.opening,
+                    client: details.clients?[half].client.take())
             }
             return work
         }
         guard work.closesHalf else { return }
-        work.client?.invalidate()
+        work.objects?.client?.invalidate()
         if work.hasClients { withdrawWatcher(half) }
         if work.isLast, work.isAddressWatched { LocalAddressMonitor.shared.remove(self) }
-        let layer = work.layer.take()
+        let layer = work.objects?.layer
         if work.isLast {
             // Sends close_notify while the descriptor is certainly open.
             if hasBareTransport {
@@ -365,24 +376,29 @@ extension Connection {
             let waitPoint = hasBareTransport ? transport?.waitPoint : layer?.waitPoint
             waitPoint?.signal([.readable, .writable])
         }
-        guard let opening = work.opening else { return }
+        guard let opening = work.objects?.opening else { return }
         opening.signal([.readable, .writable])
         if work.isLast { opening.cancel() }
     }
 
     /// The work that remains, outside the lock, after a half has been closed.
-    private struct CloseWork: ~Copyable {
+    private struct CloseWork {
         var closesHalf = false
         var isLast = false
         /// Whether opening has begun.
         var hasBegun = false
         var isAddressWatched = false
-        /// The engine, unless it is the socket or the bare transport. An engine that is set later needs no work here: it is refused
-        /// once both halves are closed, and no call on a closed half waits at it.
-        var layer: Engine?
-        var opening: Opening?
         var hasClients = false
-        var client: StreamClient?
+        /// Nil if there are none, as for most streams.
+        var objects: Objects?
+
+        struct Objects {
+            /// The engine, unless it is the socket or the bare transport. An engine that is set later needs no work here: it is
+            /// refused once both halves are closed, and no call on a closed half waits at it.
+            let layer: Engine?
+            let opening: Opening?
+            let client: StreamClient?
+        }
     }
 }
 
@@ -653,7 +669,7 @@ extension Connection: StreamTransport {
     }
 
     /// The descriptor belongs to the connection, so ``StreamProperty/closesDescriptor`` is set here.
-    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+    func setProperty(byReference value: borrowing StreamPropertyValue, named name: String) throws(StreamError) -> Bool {
         guard name == StreamProperty<Bool>.closesDescriptor.name else { return false }
         try setValue(value, for: StreamProperty<Bool>.closesDescriptor.key)
         return true
@@ -897,8 +913,30 @@ extension Connection {
     ///
     /// - Throws: if neither the kind nor the transport honours the property. The value is kept if the key is the
     ///   caller's own.
-    func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
+    func setValue(_ value: borrowing StreamPropertyValue, for key: StreamPropertyKey) throws(StreamError) {
         if key.isReadOnly { throw .readOnly(key.name) }
+        // Before opening, no descriptor of this connection is in use.
+        let isTransports =
+            isUnopened
+            ? try transport?.setProperty(byReference: value, named: key.name) : try setAfterOpening(value, for: key)
+        if isTransports != true {
+            guard isKept(key) else { throw .notHonoured(key.name, by: streamKind) }
+            let value = value.any
+            withDetails { $0.properties.set(value, for: key) }
+        }
+        guard key.isAlways else { return }
+        switch key.name {
+        case StreamProperty<Duration>.readTimeout.name: setLimit(value.as(Duration.self), .reader)
+        case StreamProperty<Duration>.writeTimeout.name: setLimit(value.as(Duration.self), .writer)
+        case StreamProperty<Bool>.closesDescriptor.name: point.setOwnership(value.as(Bool.self))
+        default: break
+        }
+    }
+
+    /// Sets a property of the transport once opening has begun. Returns false if it has none by that name.
+    private func setAfterOpening(
+        _ value: borrowing StreamPropertyValue, for key: StreamPropertyKey
+    ) throws(StreamError) -> Bool {
         let (secured, layers, isClosed) = withDetails { details in
             (
                 details.securedTransport, transport == nil ? self.engine : nil,
@@ -906,35 +944,16 @@ extension Connection {
             )
         }
         if isClosed { throw .closed }
-        let hasNotBegun = isUnopened(.reader) && isUnopened(.writer)
-        guard key.isAlways || hasNotBegun else {
+        guard key.isAlways else {
             throw isKept(key)
                 ? .refused(key.name, "the stream has already been opened; set it before open().")
                 : .notHonoured(key.name, by: streamKind)
         }
-        let isTransports: Bool
-        if hasNotBegun, let transport {
-            // No descriptor of this connection is in use yet.
-            isTransports = try transport.setProperty(value, named: key.name)
-        } else {
-            isTransports =
-                try point.whileOpen { () throws(StreamError) -> Bool in
-                    if let secured { return try secured.setProperty(value, named: key.name) }
-                    if let transport { return try transport.setProperty(value, named: key.name) }
-                    return try layers?.setProperty(value, named: key.name) ?? false
-                } ?? false
-        }
-        if !isTransports {
-            guard isKept(key) else { throw .notHonoured(key.name, by: streamKind) }
-            withDetails { $0.properties.set(value, for: key) }
-        }
-        guard key.isAlways else { return }
-        switch key.name {
-        case StreamProperty<Duration>.readTimeout.name: setLimit(value as? Duration, .reader)
-        case StreamProperty<Duration>.writeTimeout.name: setLimit(value as? Duration, .writer)
-        case StreamProperty<Bool>.closesDescriptor.name: point.setOwnership(value as? Bool)
-        default: break
-        }
+        return try point.whileOpen { () throws(StreamError) -> Bool in
+            if let secured { return try secured.setProperty(byReference: value, named: key.name) }
+            if let transport { return try transport.setProperty(byReference: value, named: key.name) }
+            return try layers?.setProperty(byReference: value, named: key.name) ?? false
+        } ?? false
     }
 
     /// Whether the stream honours the property itself, or keeps the value for the caller.
@@ -942,9 +961,10 @@ extension Connection {
         key.isNote || streamKind.properties.honours(key.name)
     }
 
-    private func isUnopened(_ half: StreamHalf) -> Bool {
-        let status = settledStatus(half)
-        return status == .notOpen || status == .closed
+    /// Whether no half has been opened, and at least one can be.
+    private var isUnopened: Bool {
+        (reader.has(.notOpen) || reader.has(.closed)) && (writer.has(.notOpen) || writer.has(.closed))
+            && !(point.isClosed(.reader) && point.isClosed(.writer))
     }
 
     /// A property of the endpoint that the connection was made with.
@@ -990,7 +1010,13 @@ struct HalfState: ~Copyable, Sendable {
     }
 
     @inline(__always)
-    var isOpen: Bool { rawStatus.load(ordering: .acquiring) == UInt8(StreamStatus.open.rawValue) }
+    var isOpen: Bool { has(.open) }
+
+    /// Whether this is the status, disregarding transfers in progress. Costs less than reading ``status``.
+    @inline(__always)
+    func has(_ status: StreamStatus) -> Bool {
+        rawStatus.load(ordering: .acquiring) == UInt8(status.rawValue)
+    }
 
     /// True if a client must be notified after each transfer.
     var hasClient: Bool {

@@ -102,8 +102,9 @@ public final class IdlePool<Connection: IdleConnection>: Sendable {
                 return index == state.idle.count - 1 ? state.idle.removeLast() : state.idle.remove(at: index)
             }
             guard let entry else { return nil }
-            if isUsable(entry.connection), entry.since.duration(to: now) < limit { return entry.connection }
-            dispose(entry.connection)
+            let connection = entry.connection
+            if entry.since.duration(to: now) < limit, isUsable(connection) { return connection }
+            dispose(connection)
         }
     }
 

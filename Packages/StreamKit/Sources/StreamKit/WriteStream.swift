@@ -126,7 +126,10 @@ extension WriteStream {
     ///   set before opening. Nothing has changed then.
     @inlinable
     public func set<Value>(_ property: StreamProperty<Value>, to value: Value?) throws(StreamError) {
-        try setValue(value, for: property.key)
+        guard let value else { return try setValue(StreamPropertyValue(), for: property.key) }
+        try withUnsafePointer(to: value) { (address) throws(StreamError) in
+            try setValue(StreamPropertyValue(at: address), for: property.key)
+        }
     }
 
     @usableFromInline
@@ -135,7 +138,7 @@ extension WriteStream {
     }
 
     @usableFromInline
-    func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
+    func setValue(_ value: borrowing StreamPropertyValue, for key: StreamPropertyKey) throws(StreamError) {
         try connection.setValue(value, for: key)
     }
 }

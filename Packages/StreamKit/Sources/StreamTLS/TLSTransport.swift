@@ -114,8 +114,10 @@ package final class TLSTransport: StreamTransport {
         }
     }
 
-    package func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
-        try lower.setProperty(value, named: name)
+    package func setProperty(byReference value: borrowing StreamPropertyValue, named name: String) throws(StreamError)
+        -> Bool
+    {
+        try lower.setProperty(byReference: value, named: name)
     }
 }
 

@@ -60,6 +60,9 @@ struct MessageHead {
         }
     }
 
+    /// Whether there is a body. Unlike reading it, this counts no reference.
+    var hasBody: Bool { own?.body.isEmpty == false }
+
     /// The parts outside the storage, to which no other value refers.
     private mutating func uniqueParts() -> OwnParts {
         if isKnownUniquelyReferenced(&own), let own { return own }

@@ -88,7 +88,7 @@ public struct HTTPBody: Sendable {
 
 extension HTTPRequest {
     /// The body of the request as a body to send; nil for an empty one.
-    var ownBody: HTTPBody? { body.isEmpty ? nil : .bytes(body) }
+    var ownBody: HTTPBody? { hasBody ? .bytes(body) : nil }
 }
 
 /// Reads a request's body from its stream and frames it, one bounded piece at a time.

@@ -14,6 +14,10 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
 
     let pair: StreamPair
     let key: HTTPConnectionKey
+    /// Whether the connection uses TLS to the origin.
+    let isSecure: Bool
+    /// Whether the connection leads over plain TCP directly to the origin.
+    private let isPlain: Bool
     /// The proxy at which the connection ends; nil if it leads to the origin itself.
     let proxy: HTTPProxy?
     /// Whether there is a ``proxy``, which is large: comparing it with nil would copy it.
@@ -35,6 +39,8 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
     init(pair: StreamPair, key: HTTPConnectionKey, limits: HTTPLimits, proxy: HTTPProxy? = nil) {
         self.pair = pair
         self.key = key
+        isSecure = key.origin.isSecure
+        isPlain = key.isPlain
         self.proxy = proxy
         endsAtProxy = proxy != nil
         parser = HeadParser(.response, limits: limits, leniency: .client)
@@ -95,7 +101,7 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
     func fill(waits: Bool = false) throws(StreamError) -> Int? {
         let count = try buffer.fill(from: pair.input, waits: waits)
         lastRead = .now
-        isDrained = key.isPlain && buffer.hasRoom
+        isDrained = isPlain && buffer.hasRoom
         return count
     }
 
@@ -171,8 +177,8 @@ struct HTTPConnectionKey: Hashable, Sendable {
     /// Whether requests to this URL, without options and logins of their own, can use the connection.
     ///
     /// Compares the bytes of a URL in plain form, without making an origin of them. False does not exclude that the keys are equal.
-    func isUsual(for url: UnsafeBufferPointer<UInt8>, loop: EventLoop) -> Bool {
-        self.loop == ObjectIdentifier(loop) && PlainAuthority.isIn(url, endingAfter: usualPrefix)
+    func isUsual(for url: UnsafeBufferPointer<UInt8>, loop: ObjectIdentifier) -> Bool {
+        self.loop == loop && PlainAuthority.isIn(url, endingAfter: usualPrefix)
     }
 
     /// Whether a proxy of the route received this login.

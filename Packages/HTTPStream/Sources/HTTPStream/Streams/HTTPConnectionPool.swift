@@ -123,7 +123,8 @@ public final class HTTPConnectionPool: Sendable {
     /// Returns an idle connection for requests to `url` without options of their own, checked unless it is trusted; nil if there is
     /// none, or if the URL is not written like the one for which it was opened. Otherwise as ``take(_:at:trusting:dispose:)``.
     func takeUsual(
-        for url: URL, loop: EventLoop, at now: Moment, trusting trust: Duration, dispose: (HTTPConnection) -> Void
+        for url: URL, loop: ObjectIdentifier, at now: Moment, trusting trust: Duration,
+        dispose: (HTTPConnection) -> Void
     ) -> HTTPConnection? {
         var text = url.absoluteString
         return text.withUTF8 { text in

@@ -472,10 +472,10 @@ extension HTTPExchange {
         }
     }
 
-    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
-        try withLoad { (load, hasBegun) throws(StreamError) in
-            if hasBegun, name != StreamProperty<Duration>.writeTimeout.name { return false }
-            return try load.settings.set(value, named: name)
+    func setProperty(byReference value: borrowing StreamPropertyValue, named name: String) throws(StreamError) -> Bool {
+        try withState { (state) throws(StreamError) in
+            if state.hasBegun, name != StreamProperty<Duration>.writeTimeout.name { return false }
+            return try state.load.settings.set(value, named: name)
         }
     }
 }

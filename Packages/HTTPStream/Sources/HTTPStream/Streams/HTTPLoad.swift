@@ -430,7 +430,7 @@ extension HTTPLoad {
     mutating func takeSwitched() -> (pair: StreamPair, received: [UInt8])? {
         guard exchange.outcome == .switched, let connection else { return nil }
         let received = connection.buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } }
-        if connection.key.origin.isSecure { lastTLS = LastTLS(connection.pair) }
+        if connection.isSecure { lastTLS = LastTLS(connection.pair) }
         rememberProxy()
         log.endConnection()
         stopSending()
@@ -749,10 +749,11 @@ extension HTTPLoad {
             fetch.isBare || ownLogin == nil
         else { return nil }
         let trust = trust
-        let idle = (settings.pool ?? .shared).takeUsual(for: url, loop: loop, at: now, trusting: trust) {
-            deferred.add(.close($0.pair))
-        }
-        idle?.accept(settings.limits)
+        let idle = (settings.pool ?? .shared).takeUsual(
+            for: url, loop: ObjectIdentifier(loop), at: now, trusting: trust
+        ) { deferred.add(.close($0.pair)) }
+        guard let idle else { return nil }
+        idle.accept(settings.limits)
         return idle
     }
 
@@ -917,20 +918,18 @@ extension HTTPLoad {
         // Taken out, so that no second reference to it is made.
         guard let connection = connection.take() else { return }
         phase = .done
-        if connection.key.origin.isSecure {
-            lastTLS = LastTLS(connection.pair)
-        }
+        if connection.isSecure { lastTLS = LastTLS(connection.pair) }
         log.endConnection()
         // Fails only after the refusal of a tunnel, which is not a response of this exchange. The connection is closed then.
         try? exchange.endResponse()
         guard exchange.outcome == .reusable, !mustClose, sender?.isComplete == true, connection.buffer.isEmpty else {
             stopSending()
-            self.connection = connection
+            self.connection = consume connection
             return dropConnection()
         }
         connection.requests += 1
         if isHeadUsual, let memory = sender?.takeMemory() { connection.keepHeadMemory(memory) }
-        deferred.connectionReturn = .init(connection: connection, pool: settings.pool ?? .shared)
+        deferred.connectionReturn = .init(connection: consume connection, pool: settings.pool ?? .shared)
         endPermit()
     }
 

@@ -155,37 +155,37 @@ struct LoadSettings: Sendable {
     /// property.
     ///
     /// - Throws: `EINVAL` for a value that the property cannot have.
-    mutating func set(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+    mutating func set(_ value: borrowing StreamPropertyValue, named name: String) throws(StreamError) -> Bool {
         switch name {
-        case StreamProperty<Bool>.httpKeepsConnection.name:
-            keepsConnection = value.flatMap(StreamProperty<Bool>.typed) ?? false
         case StreamProperty<HTTPConnectionPool>.httpPool.name:
-            pool = value.flatMap(StreamProperty<HTTPConnectionPool>.typed)
-        case StreamProperty<ProxySettings>.httpProxySettings.name: proxies = value as? ProxySettings
-        case StreamProperty<Bool>.httpFollowsRedirects.name: followsRedirects = value as? Bool ?? false
+            pool = value.as(HTTPConnectionPool.self)
+        case StreamProperty<Bool>.httpKeepsConnection.name:
+            keepsConnection = value.as(Bool.self) ?? false
+        case StreamProperty<ProxySettings>.httpProxySettings.name: proxies = value.as(ProxySettings.self)
+        case StreamProperty<Bool>.httpFollowsRedirects.name: followsRedirects = value.as(Bool.self) ?? false
         case StreamProperty<CrossOriginPolicy>.httpCrossOriginPolicy.name:
-            crossOrigin = value as? CrossOriginPolicy ?? CrossOriginPolicy()
-        case StreamProperty<Bool>.httpDecodesContent.name: decodesContent = value as? Bool ?? false
+            crossOrigin = value.as(CrossOriginPolicy.self) ?? CrossOriginPolicy()
+        case StreamProperty<Bool>.httpDecodesContent.name: decodesContent = value.as(Bool.self) ?? false
         case StreamProperty<Int64>.httpDecodedLength.name:
-            decodedLength = value as? Int64 ?? LoadSettings().decodedLength
-        case StreamProperty<Duration>.httpTotalTimeout.name: totalTimeout = value as? Duration
+            decodedLength = value.as(Int64.self) ?? LoadSettings().decodedLength
+        case StreamProperty<Duration>.httpTotalTimeout.name: totalTimeout = value.as(Duration.self)
         case StreamProperty<Duration>.httpResponseTimeout.name:
-            responseTimeout = (value as? Duration).flatMap { $0 > .zero ? $0 : nil }
+            responseTimeout = value.as(Duration.self).flatMap { $0 > .zero ? $0 : nil }
         case StreamProperty<Duration>.httpDiscardTimeout.name:
-            discardTimeout = value as? Duration ?? LoadSettings().discardTimeout
+            discardTimeout = value.as(Duration.self) ?? LoadSettings().discardTimeout
         case StreamProperty<Duration>.httpContinueTimeout.name:
-            continueTimeout = value as? Duration ?? LoadSettings().continueTimeout
-        case StreamProperty<HTTPLimits>.httpLimits.name: limits = value as? HTTPLimits ?? .default
+            continueTimeout = value.as(Duration.self) ?? LoadSettings().continueTimeout
+        case StreamProperty<HTTPLimits>.httpLimits.name: limits = value.as(HTTPLimits.self) ?? .default
         case StreamProperty<String>.httpHost.name:
-            let text = value as? String
+            let text = value.as(String.self)
             if let text, !HTTPOrigin.isHost(text) { throw .invalidHost(text) }
             host = text
-        case StreamProperty<Bool>.httpKeepsEmptyUserAgent.name: keepsEmptyUserAgent = value as? Bool ?? false
+        case StreamProperty<Bool>.httpKeepsEmptyUserAgent.name: keepsEmptyUserAgent = value.as(Bool.self) ?? false
         // The stream itself enforces its read limit.
         case StreamProperty<Duration>.readTimeout.name: return false
         default:
             guard StreamKind.http.properties.honours(name) else { return false }
-            properties.set(value, named: name)
+            properties.set(value.any, named: name)
         }
         return true
     }

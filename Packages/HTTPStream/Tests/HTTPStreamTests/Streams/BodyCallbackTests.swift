@@ -172,7 +172,7 @@ import Testing
         }
         let request = try HTTPRequest(method: .put, url: url)
         let exchange = HTTPExchange(request, body: requestBody, loop: .shared)
-        _ = try exchange.setProperty(totalTimeout, named: StreamProperty<Duration>.httpTotalTimeout.name)
+        exchange.withLoad { load, _ in load.settings.totalTimeout = totalTimeout }
         let opening = Task {
             try await Self.onThread { () -> StreamError? in
                 do throws(StreamError) {

@@ -72,7 +72,7 @@ import Testing
         ]
         func isUsual(_ key: HTTPConnectionKey, for text: String) -> Bool {
             var text = text
-            return text.withUTF8 { key.isUsual(for: $0, loop: .shared) }
+            return text.withUTF8 { key.isUsual(for: $0, loop: ObjectIdentifier(EventLoop.shared)) }
         }
         for key in unusual { #expect(!isUsual(key, for: url)) }
         let usual = HTTPConnectionKey(origin, none, loop: .shared)
@@ -87,7 +87,7 @@ import Testing
         let key = HTTPConnectionKey(origin, properties, loop: .shared)
         for text in ["http://example.org/", "http://proxy.example:8080/"] {
             var text = text
-            let isUsual = text.withUTF8 { key.isUsual(for: $0, loop: .shared) }
+            let isUsual = text.withUTF8 { key.isUsual(for: $0, loop: ObjectIdentifier(EventLoop.shared)) }
             #expect(!isUsual)
         }
     }
@@ -98,7 +98,9 @@ import Testing
         pool.put(wire.connection)
         func take(_ text: String) throws -> HTTPConnection? {
             let url = try #require(URL(string: text))
-            return pool.takeUsual(for: url, loop: .shared, at: .now, trusting: .zero) { $0.pair.close() }
+            return pool.takeUsual(for: url, loop: ObjectIdentifier(EventLoop.shared), at: .now, trusting: .zero) {
+                $0.pair.close()
+            }
         }
         for other in [
             "https://example.org/", "http://example.org.evil/", "http://example.org@evil/", "http://example.org:81/",

@@ -91,9 +91,11 @@ import Testing
             let key = HTTPConnectionKey(try HTTPOrigin(loading: url), StreamProperties(), loop: loop)
             pool.put(HTTPConnection(pair: pair, key: key, limits: .default))
             exchange = HTTPExchange(try HTTPRequest(method: .get, url: url), body: nil, loop: loop)
-            _ = try exchange.setProperty(true, named: StreamProperty<Bool>.httpKeepsConnection.name)
-            _ = try exchange.setProperty(pool, named: StreamProperty<HTTPConnectionPool>.httpPool.name)
-            _ = try exchange.setProperty(decodes, named: StreamProperty<Bool>.httpDecodesContent.name)
+            exchange.withLoad { load, _ in
+                load.settings.keepsConnection = true
+                load.settings.pool = pool
+                load.settings.decodesContent = decodes
+            }
             guard opens else { return }
             #expect(try exchange.tryOpen() == .opened)
             #expect(try read() == nil && pool.idleCount == 0)
@@ -211,9 +213,8 @@ import Testing
     /// The response to a request that was sent just now cannot have arrived: a thread with a time limit waits without a read.
     @Test func aThreadWithATimeLimitWaitsAtOnce() async throws {
         let scene = try Scene(opens: false)
-        _ = try scene.exchange.setProperty(
-            Duration.seconds(60), named: StreamProperty<Duration>.httpResponseTimeout.name)
         let stream = ReadStream(transport: scene.exchange)
+        try stream.set(.httpResponseTimeout, to: .seconds(60))
         try stream.open()
         let reads = scene.wire.reads
         let body = OneShot<[UInt8]>()

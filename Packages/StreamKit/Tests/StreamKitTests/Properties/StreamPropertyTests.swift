@@ -20,6 +20,53 @@ import Testing
         func writability() throws(StreamError) -> Attempt { .ended }
     }
 
+    /// A transport that honours two properties: a duration, and an object.
+    private final class Honouring: StreamTransport {
+        class Object: @unchecked Sendable {}
+        final class Derived: Object, @unchecked Sendable {}
+
+        static let pause = StreamProperty<Duration>("Tests.pause", access: .beforeOpen, default: .seconds(1))
+        static let object = StreamProperty<Object>("Tests.object", access: .always)
+
+        let waitPoint = WaitPoint()
+        let pause = Locked(Duration.seconds(1))
+        let object = Locked<Object?>(nil)
+        let derived = Locked<Derived?>(nil)
+        let values = Locked<[(any Sendable)?]>([])
+
+        func property(named name: String) -> (any Sendable)? {
+            switch name {
+            case Honouring.pause.name: pause.withLock { $0 }
+            case Honouring.object.name: object.withLock { $0 }
+            default: nil
+            }
+        }
+
+        func setProperty(byReference value: borrowing StreamPropertyValue, named name: String) throws(StreamError)
+            -> Bool
+        {
+            let any = value.any
+            values.withLock { $0.append(any) }
+            switch name {
+            case Honouring.pause.name:
+                let new = value.as(Duration.self) ?? .seconds(1)
+                guard new > .zero else { throw .refused(name, "it must be positive.") }
+                pause.withLock { $0 = new }
+            case Honouring.object.name:
+                let new = (value.as(Object.self), value.as(Derived.self))
+                object.withLock { $0 = new.0 }
+                derived.withLock { $0 = new.1 }
+            default: return false
+            }
+            return true
+        }
+
+        func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt { .wouldBlock(.readable) }
+        func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { .moved(bytes.byteCount) }
+        func peek() throws(StreamError) -> Attempt { .wouldBlock(.readable) }
+        func writability() throws(StreamError) -> Attempt { .moved(1) }
+    }
+
     private func pair() -> StreamPair { StreamPair(addresses: [], name: "www.example.org") }
 
     // Parity: SK-055
@@ -57,6 +104,57 @@ import Testing
         try stream.open()
         #expect(stream[.remoteHostName] == nil)
         #expect(transport.calls.withLock { $0 } == 2)
+        stream.close()
+    }
+
+    @Test("a transport's own properties: set, refused, reset, before and after open") func transportsProperties() throws
+    {
+        let transport = Honouring()
+        let stream = ReadStream(transport: transport)
+        try stream.set(Honouring.pause, to: .seconds(2))
+        #expect(stream[Honouring.pause] == .seconds(2))
+        #expect(throws: StreamError.self) { try stream.set(Honouring.pause, to: .zero) }
+        #expect(stream[Honouring.pause] == .seconds(2))
+        try stream.set(Honouring.pause, to: nil)
+        #expect(stream[Honouring.pause] == .seconds(1))
+        var properties = StreamProperties()
+        properties[Honouring.pause] = .seconds(3)
+        try stream.set(properties)
+        #expect(stream[Honouring.pause] == .seconds(3))
+        #expect(transport.values.withLock { $0.map { $0 as? Duration } } == [.seconds(2), .zero, nil, .seconds(3)])
+        try stream.open()
+        #expect(throws: StreamError.self) { try stream.set(Honouring.pause, to: .seconds(4)) }
+        #expect(stream[Honouring.pause] == .seconds(3))
+        stream.close()
+        #expect(throws: StreamError.closed) { try stream.set(Honouring.object, to: nil) }
+    }
+
+    @Test("a value reaches the transport as its own type, as a superclass and as a subclass, without a leak")
+    func typesOfValues() throws {
+        let transport = Honouring()
+        let stream = ReadStream(transport: transport)
+        weak var kept: Honouring.Object?
+        do {
+            let plain = Honouring.Object()
+            try stream.set(Honouring.object, to: plain)
+            #expect(transport.object.withLock { $0 } === plain && transport.derived.withLock { $0 } == nil)
+            let derived = Honouring.Derived()
+            kept = derived
+            try stream.set(Honouring.object, to: derived)
+            #expect(transport.object.withLock { $0 } === derived && transport.derived.withLock { $0 } === derived)
+            try stream.open()
+            try stream.set(Honouring.object, to: plain)
+            var properties = StreamProperties()
+            properties[Honouring.object] = derived
+            try stream.set(properties)
+            #expect(stream[Honouring.object] === derived)
+            #expect(stream[StreamProperty<Duration>(Honouring.object.name, access: .always)] == nil)
+        }
+        transport.values.withLock { $0 = [] }
+        transport.derived.withLock { $0 = nil }
+        #expect(kept != nil)
+        try stream.set(Honouring.object, to: nil)
+        #expect(kept == nil && stream[Honouring.object] == nil)
         stream.close()
     }
 
