@@ -1,9 +1,10 @@
 import EventLoops
 import FoundationEssentials
 import Glibc
-import HTTPServerKit
 import StreamKit
 import Testing
+
+@testable import HTTPServerKit
 
 /// Routers against a session, and against clients that send exactly these bytes.
 @Suite(.timeLimit(.minutes(1))) struct RouterTests {
@@ -264,6 +265,19 @@ import Testing
         release.finish()
         #expect(try await response.text == "done")
         try await running.value
+    }
+
+    /// A service manager may stop a process that it has just started. That is no error of the server.
+    @Test func aSignalBeforeServing() async throws {
+        let server = try HTTPServer(port: 0, isLocal: true)
+        try await server.run(
+            stoppingOn: [.init(rawValue: SIGWINCH)], within: .zero,
+            beforeServing: {
+                kill(getpid(), SIGWINCH)
+                while !server.listener.isStopping { await Task.yield() }
+            }
+        ) { _ in }
+        await #expect(throws: StreamError.closed) { try await server.run(stoppingOn: []) { _ in } }
     }
 
     // MARK: Clients

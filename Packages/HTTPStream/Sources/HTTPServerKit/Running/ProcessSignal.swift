@@ -30,10 +30,10 @@ extension HTTPServer {
     ///
     /// - Parameters:
     ///   - router: The router.
-    ///   - signals: The signals that stop the server. Their default actions are suspended meanwhile. A second signal ends all
+    ///   - signals: The signals that stop the server. Their actions are replaced meanwhile. A second signal ends all
     ///     requests at once.
     ///   - grace: The time for which current requests may continue; then their handlers are cancelled. Default 10 s.
-    /// - Throws: as `run(_:)`.
+    /// - Throws: as `run(_:)`, but not if a signal arrives before the server has begun to serve.
     public func run(
         _ router: Router, stoppingOn signals: [ProcessSignal], within grace: Duration = .seconds(10)
     ) async throws(StreamError) {
@@ -46,8 +46,16 @@ extension HTTPServer {
     public func run(
         stoppingOn signals: [ProcessSignal], within grace: Duration = .seconds(10), _ handler: @escaping Handler
     ) async throws(StreamError) {
+        try await run(stoppingOn: signals, within: grace, beforeServing: {}, handler)
+    }
+
+    /// - Parameter beforeServing: called once signals are watched; for tests.
+    func run(
+        stoppingOn signals: [ProcessSignal], within grace: Duration, beforeServing: () async -> Void,
+        _ handler: @escaping Handler
+    ) async throws(StreamError) {
         let count = Locked(0)
-        let watch = SignalWatch(signals) { [weak self] in
+        let watch = await SignalWatch.begin(signals) { [weak self] in
             let isFirst = count.withLock { count in
                 count += 1
                 return count == 1
@@ -55,21 +63,28 @@ extension HTTPServer {
             self?.stop(within: isFirst ? grace : .zero)
         }
         defer { watch.end() }
-        try await run(handler)
+        await beforeServing()
+        do throws(StreamError) {
+            try await run(handler)
+        } catch {
+            // A server that has been stopped cannot run.
+            if error == .closed, count.withLock({ $0 }) > 0 { return }
+            throw error
+        }
     }
 }
 
 /// Calls a closure for each of some signals, until it is ended.
 ///
-/// A signal whose default action would end the process must be ignored meanwhile. Several watches may have the same signal; the
-/// last one restores its action.
+/// Dispatch replaces the action of a signal that a source watches. Several watches may have the same signal; the last one restores
+/// its action.
 private final class SignalWatch: Sendable {
-    private struct Suspended {
+    private struct Replaced {
         var count: Int
         let action: sigaction
     }
 
-    private static let suspended = Locked<[Int32: Suspended]>([:])
+    private static let replaced = Locked<[Int32: Replaced]>([:])
 
     /// `sigaction` as a function; its name is also that of a structure.
     private static let exchangeAction:
@@ -77,26 +92,34 @@ private final class SignalWatch: Sendable {
 
     private let signals: Set<ProcessSignal>
     private let sources: Locked<[any DispatchSourceSignal]>
+    private let registrations: [OneShot<Void>]
 
-    init(_ signals: [ProcessSignal], _ receive: @escaping @Sendable () -> Void) {
-        let signals = Set(signals)
+    /// Begins to watch signals. One that arrives before this returns may still have its action.
+    static func begin(_ signals: [ProcessSignal], _ receive: @escaping @Sendable () -> Void) async -> SignalWatch {
+        let watch = SignalWatch(Set(signals), receive)
+        for registration in watch.registrations { try? await registration.value() }
+        return watch
+    }
+
+    private init(_ signals: Set<ProcessSignal>, _ receive: @escaping @Sendable () -> Void) {
         self.signals = signals
-        SignalWatch.suspended.withLock { suspended in
+        SignalWatch.replaced.withLock { replaced in
             for signal in signals {
-                if suspended[signal.rawValue] != nil {
-                    suspended[signal.rawValue]?.count += 1
+                if replaced[signal.rawValue] != nil {
+                    replaced[signal.rawValue]?.count += 1
                 } else {
-                    var ignoring = sigaction()
-                    ignoring.__sigaction_handler.sa_handler = SIG_IGN
                     var action = sigaction()
-                    _ = SignalWatch.exchangeAction(signal.rawValue, &ignoring, &action)
-                    suspended[signal.rawValue] = Suspended(count: 1, action: action)
+                    _ = SignalWatch.exchangeAction(signal.rawValue, nil, &action)
+                    replaced[signal.rawValue] = Replaced(count: 1, action: action)
                 }
             }
         }
+        let registrations = signals.map { _ in OneShot<Void>() }
+        self.registrations = registrations
         sources = Locked(
-            signals.map { signal in
+            zip(signals, registrations).map { signal, registration in
                 let source = DispatchSource.makeSignalSource(signal: signal.rawValue, queue: .global())
+                source.setRegistrationHandler { registration.provide(()) }
                 source.setEventHandler(handler: receive)
                 source.resume()
                 return source
@@ -105,11 +128,11 @@ private final class SignalWatch: Sendable {
 
     func end() {
         for source in sources.withLock({ $0 }) { source.cancel() }
-        SignalWatch.suspended.withLock { suspended in
+        SignalWatch.replaced.withLock { replaced in
             for signal in signals {
-                guard var entry = suspended[signal.rawValue] else { continue }
+                guard var entry = replaced[signal.rawValue] else { continue }
                 entry.count -= 1
-                suspended[signal.rawValue] = entry.count == 0 ? nil : entry
+                replaced[signal.rawValue] = entry.count == 0 ? nil : entry
                 if entry.count == 0 {
                     var action = entry.action
                     _ = SignalWatch.exchangeAction(signal.rawValue, &action, nil)
