@@ -99,7 +99,7 @@ public protocol StreamTransport: AnyObject, Sendable {
     /// the other one.
     ///
     /// A transport that is made for each of many short transfers implements this one instead: it then costs a third to set
-    /// a property.
+    /// a property. So does a layer that passes properties to the transport below it, which may have only this one.
     func setProperty(byReference value: borrowing StreamPropertyValue, named name: String) throws(StreamError) -> Bool
 }
 

@@ -122,8 +122,9 @@ final class Connection: Sendable {
             opener = .work { (_) throws(StreamError) in throw refusal }
         }
         details = Details(opener, properties, only: half)
-        if let half, case let other = half == .reader ? StreamHalf.writer : .reader, !point.isClosed(other) {
-            point.close(other)
+        if let half, case let other = half == .reader ? StreamHalf.writer : .reader {
+            setStatus(.closed, other)
+            if !point.isClosed(other) { point.close(other) }
         }
     }
 
@@ -915,11 +916,14 @@ extension Connection {
     ///   caller's own.
     func setValue(_ value: borrowing StreamPropertyValue, for key: StreamPropertyKey) throws(StreamError) {
         if key.isReadOnly { throw .readOnly(key.name) }
-        // Before opening, no descriptor of this connection is in use.
-        let isTransports =
-            isUnopened
-            ? try transport?.setProperty(byReference: value, named: key.name) : try setAfterOpening(value, for: key)
-        if isTransports != true {
+        let isTransports: Bool
+        // Before opening, no descriptor of this connection is in use. Not `let transport`, which would count a reference.
+        if isUnopened, let isSet = try transport?.setProperty(byReference: value, named: key.name) {
+            isTransports = isSet
+        } else {
+            isTransports = try setWhileOpen(value, for: key)
+        }
+        if !isTransports {
             guard isKept(key) else { throw .notHonoured(key.name, by: streamKind) }
             let value = value.any
             withDetails { $0.properties.set(value, for: key) }
@@ -933,8 +937,8 @@ extension Connection {
         }
     }
 
-    /// Sets a property of the transport once opening has begun. Returns false if it has none by that name.
-    private func setAfterOpening(
+    /// Sets a property of the open transport. Returns false if it has none by that name.
+    private func setWhileOpen(
         _ value: borrowing StreamPropertyValue, for key: StreamPropertyKey
     ) throws(StreamError) -> Bool {
         let (secured, layers, isClosed) = withDetails { details in
@@ -944,7 +948,7 @@ extension Connection {
             )
         }
         if isClosed { throw .closed }
-        guard key.isAlways else {
+        guard key.isAlways || isUnopened else {
             throw isKept(key)
                 ? .refused(key.name, "the stream has already been opened; set it before open().")
                 : .notHonoured(key.name, by: streamKind)
@@ -963,8 +967,7 @@ extension Connection {
 
     /// Whether no half has been opened, and at least one can be.
     private var isUnopened: Bool {
-        (reader.has(.notOpen) || reader.has(.closed)) && (writer.has(.notOpen) || writer.has(.closed))
-            && !(point.isClosed(.reader) && point.isClosed(.writer))
+        reader.has(.notOpen) ? writer.has(.notOpen) || writer.has(.closed) : writer.has(.notOpen) && reader.has(.closed)
     }
 
     /// A property of the endpoint that the connection was made with.

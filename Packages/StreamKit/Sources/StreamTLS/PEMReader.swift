@@ -26,6 +26,7 @@ enum PEMReader {
     /// Returns the first private key in PEM text: PKCS#8, encrypted or not, or one of the older forms. Reads bytes that
     /// begin like DER as one key in DER.
     static func privateKey(in bytes: [UInt8], password: String?) throws(KeyFault) -> PrivateKey {
+        OpenSSLSetup.perform()
         ERR_clear_error()
         let key = withMemory(bytes) { bio -> OpaquePointer? in
             if bytes.first == 0x30 { return d2i_PrivateKey_bio(bio, nil) }

@@ -41,6 +41,8 @@ struct GSSLibrary: Sendable {
     /// - Throws: ``HTTPAuthError/Code/unavailable`` if the library is not installed, cannot be loaded, or lacks a
     ///   function.
     init(_ fileName: String) throws(HTTPAuthError) {
+        // The library may use libcrypto.
+        LibcryptoSetup.perform()
         guard let handle = dlopen(fileName, RTLD_NOW | RTLD_LOCAL) else {
             let reason = dlerror().map { String(cString: $0) } ?? fileName
             throw .negotiate(.unavailable, "MIT Kerberos is not installed or cannot be loaded: \(reason)")

@@ -3,26 +3,26 @@
 ///
 /// ```swift
 /// func setProperty(byReference value: borrowing StreamPropertyValue, named name: String) throws(StreamError) -> Bool {
-///     guard name == "example.pause" else { return try lower.setProperty(byReference: value, named: name) }
-///     pause = value.as(Duration.self) ?? .zero
+///     guard name == "example.delay" else { return try lower.setProperty(byReference: value, named: name) }
+///     delay = value.as(Duration.self) ?? .zero
 ///     return true
 /// }
 /// ```
 ///
 /// The value stays in the caller's memory: passing the reference through several layers copies nothing.
 public struct StreamPropertyValue: ~Copyable {
-    // Valid during the call to which this value is lent. Since it cannot be copied, it does not outlive that call.
+    // Valid during the call to which this value is lent. Since it cannot be copied, it does not outlive that call. A value
+    // without a size has no address.
     @usableFromInline
-    let address: UnsafeRawPointer?
+    let address: UnsafeRawPointer
     @usableFromInline
     let type: any Sendable.Type
+    /// Nil if the property is to have its default.
     @usableFromInline
-    let load: (UnsafeRawPointer) -> any Sendable
+    let load: ((UnsafeRawPointer) -> any Sendable)?
 
     @usableFromInline
-    init(
-        address: UnsafeRawPointer?, type: any Sendable.Type, load: @escaping (UnsafeRawPointer) -> any Sendable
-    ) {
+    init(address: UnsafeRawPointer, type: any Sendable.Type, load: ((UnsafeRawPointer) -> any Sendable)?) {
         self.address = address
         self.type = type
         self.load = load
@@ -38,19 +38,19 @@ public struct StreamPropertyValue: ~Copyable {
     }
 
     /// Stands for the property's default.
-    @inlinable
+    @usableFromInline
     package init() {
-        self.init(address: nil, type: Never.self) { _ in () }
+        self.init(address: UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped, type: Never.self, load: nil)
     }
 
     /// The value, whatever its type; nil if the property is to have its default.
-    public var any: (any Sendable)? { address.map(load) }
+    public var any: (any Sendable)? { load?(address) }
 
     /// Returns the value as a type; nil if it has another type, or if the property is to have its default.
     @inlinable
     @inline(__always)
     public func `as`<Value: Sendable>(_ type: Value.Type) -> Value? {
-        guard let address else { return nil }
+        guard let load else { return nil }
         // Nearly all values have exactly this type, and a comparison costs a fifth of a cast.
         if self.type == type { return address.assumingMemoryBound(to: Value.self).pointee }
         return load(address) as? Value

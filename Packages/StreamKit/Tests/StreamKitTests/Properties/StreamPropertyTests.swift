@@ -129,6 +129,59 @@ import Testing
         #expect(throws: StreamError.closed) { try stream.set(Honouring.object, to: nil) }
     }
 
+    /// A value without a size has no address, and is not mistaken for the default. Optionals are not flattened.
+    @Test("values without a size, and optional ones") func unusualValues() throws {
+        enum Only: Sendable { case it }
+        let only = StreamProperty<Only>("Tests.only", access: .always)
+        let void = StreamProperty<Void>("Tests.void", access: .always)
+        let maybe = StreamProperty<Int?>("Tests.maybe", access: .always)
+        let resolver = StreamProperty<any Error>("Tests.error", access: .always)
+        for stream in [ReadStream(bytes: []), ReadStream(transport: Honouring())] {
+            try stream.set(only, to: .it)
+            try stream.set(void, to: ())
+            try stream.set(maybe, to: .some(nil))
+            try stream.set(resolver, to: StreamError.closed)
+            #expect(stream[only] == .it && stream[void] != nil && stream[maybe] == .some(nil))
+            #expect(stream[resolver] as? StreamError == .closed)
+            try stream.set(only, to: nil)
+            try stream.set(maybe, to: nil)
+            try stream.set(resolver, to: nil)
+            #expect(stream[only] == nil && stream[maybe] == nil && stream[resolver] == nil && stream[void] != nil)
+        }
+    }
+
+    /// From the moment at which closing begins, no property can be set, even while the transport is being closed.
+    @Test("a property cannot be set while the stream is being closed", arguments: [true, false])
+    func setWhileClosing(opens: Bool) throws {
+        final class Closing: StreamTransport {
+            let waitPoint = WaitPoint()
+            let closes = Locked<(@Sendable () -> Void)?>(nil)
+
+            func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt { .wouldBlock(.readable) }
+            func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { .ended }
+            func peek() throws(StreamError) -> Attempt { .wouldBlock(.readable) }
+            func writability() throws(StreamError) -> Attempt { .ended }
+            func close() { closes.withLock { $0 }?() }
+        }
+        let transport = Closing()
+        let stream = ReadStream(transport: transport)
+        let note = StreamProperty<Int>("Tests.note", access: .beforeOpen)
+        let errors = Locked<[StreamError?]>([])
+        transport.closes.withLock {
+            $0 = { [unowned stream] in
+                do throws(StreamError) {
+                    try stream.set(note, to: 1)
+                    errors.withLock { $0.append(nil) }
+                } catch {
+                    errors.withLock { $0.append(error) }
+                }
+            }
+        }
+        if opens { try stream.open() }
+        stream.close()
+        #expect(errors.withLock { $0 } == [.closed])
+    }
+
     @Test("a value reaches the transport as its own type, as a superclass and as a subclass, without a leak")
     func typesOfValues() throws {
         let transport = Honouring()
