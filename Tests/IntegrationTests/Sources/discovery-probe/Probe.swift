@@ -127,7 +127,6 @@ import Synchronization
 
     /// Makes SIGTERM end the program in order.
     private static func endOrderly(_ main: Task<Void, Never>) {
-        signal(SIGTERM, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
         // Its own handler keeps it alive for as long as the process.
         nonisolated(unsafe) let kept = source

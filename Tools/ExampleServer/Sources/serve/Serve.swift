@@ -23,7 +23,6 @@ enum Serve {
             let server = try HTTPServer(port: options.port, isLocal: true, configuration: configuration)
             // For Ctrl-C and service managers: requests in progress have five seconds to finish.
             let signals = [SIGINT, SIGTERM].map { number in
-                signal(number, SIG_IGN)
                 let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
                 source.setEventHandler { server.stop(within: .seconds(5)) }
                 source.resume()

@@ -40,7 +40,6 @@ struct DiscoveryOptions: ParsableArguments {
         // An engine of its own: the shared one ignores loopback if there are other interfaces.
         let embedded = interface.map { EmbeddedEngine(interfaces: [$0]) } ?? .shared
         for number in [SIGINT, SIGTERM] {
-            signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             // The handler retains the source for the life of the process.
             nonisolated(unsafe) let kept = source
