@@ -208,7 +208,7 @@ extension HTTPSession {
     ///
     /// - Parameter login: The user, and optionally the password, of the caller's URL: another user's login does not apply.
     func find(
-        _ request: HTTPRequest, of login: SessionLoad.URLLogin?, for claim: LoginClaim
+        _ request: HTTPRequest, of login: URLLogin?, for claim: LoginClaim
     ) -> KnownAuthentication? {
         known.withLock {
             $0.last {
@@ -235,7 +235,7 @@ extension HTTPSession {
 
     /// Returns a login that another load has made for the same protection space and realm while this one waited.
     func find(
-        like authentication: HTTPAuthentication, of login: SessionLoad.URLLogin?, besides old: KnownAuthentication?
+        like authentication: HTTPAuthentication, of login: URLLogin?, besides old: KnownAuthentication?
     ) -> KnownAuthentication? {
         known.withLock { known in
             known.last {
@@ -246,7 +246,7 @@ extension HTTPSession {
     }
 
     /// Returns the credential of a login for the same protection space that belongs to another load's connection.
-    func credential(like authentication: HTTPAuthentication, of login: SessionLoad.URLLogin?) -> Credential? {
+    func credential(like authentication: HTTPAuthentication, of login: URLLogin?) -> Credential? {
         known.withLock { known in
             known.last {
                 $0.authentication.isValid && $0.credential?.space == authentication.space && $0.isOf(login)

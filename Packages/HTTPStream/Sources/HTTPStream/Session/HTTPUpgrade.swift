@@ -1,21 +1,6 @@
 public import HTTPMessage
 public import StreamKit
 
-/// A connection that carries another protocol than HTTP, after a 101 (Switching Protocols) response.
-public struct HTTPUpgradedConnection: Sendable {
-    /// The streams of the connection. Close both at the end.
-    public let pair: StreamPair
-
-    /// The bytes of the other protocol that arrived together with the last bytes of HTTP. They precede those that are read from
-    /// ``pair``.
-    public let received: [UInt8]
-
-    init(pair: StreamPair, received: [UInt8]) {
-        self.pair = pair
-        self.received = received
-    }
-}
-
 /// The server's response to an offer to switch to another protocol.
 public enum HTTPUpgrade: Sendable {
     /// The server has switched: its 101 response, and the connection.

@@ -90,7 +90,7 @@ final class KnownAuthentication: Sendable {
 
     /// Whether the credential is the one that a URL names. True for a URL without a user, and for a scheme that determines the
     /// user itself.
-    func isOf(_ login: SessionLoad.URLLogin?) -> Bool { credential.map { $0.isOf(login) } ?? true }
+    func isOf(_ login: URLLogin?) -> Bool { credential.map { $0.isOf(login) } ?? true }
 
     /// The channel binding of the TLS connection.
     var binding: ChannelBinding? { state.withLock { $0.binding } }
@@ -119,7 +119,7 @@ final class KnownAuthentication: Sendable {
 extension Credential {
     /// Whether the credential is that of a URL's user, possibly as `DOMAIN\user`, and of its password, if any. True for a URL
     /// without a user.
-    func isOf(_ login: SessionLoad.URLLogin?) -> Bool {
+    func isOf(_ login: URLLogin?) -> Bool {
         guard let login else { return true }
         guard login.user == user || login.user == accountDomain.map({ "\($0)\\\(user)" }) else { return false }
         return login.password.map { Secret($0) == password } ?? true

@@ -3,19 +3,17 @@ internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
-extension SessionLoad {
-    /// The user of a URL, and optionally the password.
-    struct URLLogin {
-        var user: String
-        var password: String?
+/// The user of a URL, and optionally the password.
+struct URLLogin {
+    var user: String
+    var password: String?
 
-        init(user: String, password: String? = nil) { (self.user, self.password) = (user, password) }
+    init(user: String, password: String? = nil) { (self.user, self.password) = (user, password) }
 
-        /// The login of a URL; nil if it has none.
-        init?(_ url: URL) {
-            guard let user = url.user(percentEncoded: false) else { return nil }
-            self.init(user: user, password: url.password(percentEncoded: false))
-        }
+    /// The login of a URL; nil if it has none.
+    init?(_ url: URL) {
+        guard let user = url.user(percentEncoded: false) else { return nil }
+        self.init(user: user, password: url.password(percentEncoded: false))
     }
 }
 
@@ -40,7 +38,7 @@ extension HTTPRequest {
 
 extension HTTPProxy {
     /// The proxy's account, in the form of a URL's login.
-    var accountInURL: SessionLoad.URLLogin? {
+    var accountInURL: URLLogin? {
         account.map { .init(user: $0.user, password: $0.password.withBytes { String(decoding: $0, as: UTF8.self) }) }
     }
 }

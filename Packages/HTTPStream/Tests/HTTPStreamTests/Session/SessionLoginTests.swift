@@ -210,7 +210,7 @@ import Testing
             ("joe", "pw", true), ("joe", nil, true), ("D\\joe", "pw", true), ("joe", "other", false),
             ("E\\joe", "pw", false), ("ann", nil, false),
         ] as [(String, String?, Bool)] {
-            #expect(credential.isOf(SessionLoad.URLLogin(user: user, password: password)) == isSame, "\(user)")
+            #expect(credential.isOf(URLLogin(user: user, password: password)) == isSame, "\(user)")
         }
         #expect(credential.isOf(nil))
     }
