@@ -89,35 +89,14 @@ package final class TrustReaders: Sendable {
     /// The readers of this process.
     package static let shared = TrustReaders()
 
-    private let threads: BlockingThreads
+    private let threads: CertificateThreads
     private let queues = Locked<[TLSTrust: Queue]>([:])
 
-    package init(maximumThreads: Int = 8) {
-        threads = BlockingThreads(limit: maximumThreads)
-    }
-
-    /// Reads files of certificates that are no set of trusted ones, on one of the threads, and suspends meanwhile.
-    ///
-    /// - Parameter limit: the time limit.
-    /// - Throws: the errors of `read`; `ETIMEDOUT` at the limit; ``StreamError/cancelled``; `EAGAIN` if the system creates no thread.
-    package nonisolated(nonsending) func value<Value: Sendable>(
-        within limit: Duration, of read: @escaping @Sendable () throws(StreamError) -> Value
-    ) async throws(StreamError) -> Value {
-        let result: Result<Value, StreamError>
-        do throws(WaitError) {
-            result = try await threads.value(until: .now + limit) { Result { () throws(StreamError) in try read() } }
-        } catch {
-            switch error {
-            case .timedOut: throw .certificatesTimedOut
-            case .failed(let number): throw StreamError(posix: number)
-            default: throw .cancelled
-            }
-        }
-        return try result.get()
+    package init(_ threads: CertificateThreads = .shared) {
+        self.threads = threads
     }
 
     // For tests.
-    var threadCount: Int { threads.threadCount }
     var queueCount: Int { queues.withLock { $0.values.reduce(0) { $0 + $1.preparations.count } } }
 
     fileprivate func run(_ preparation: ContextPreparation) {
@@ -137,7 +116,7 @@ package final class TrustReaders: Sendable {
             queues[trust] = Queue(preparations: [preparation], work: work)
             return work
         }
-        if let new { threads.run(new) }
+        if let new { threads.pool.run(new) }
     }
 
     fileprivate func withdraw(_ preparation: ContextPreparation) {
@@ -145,7 +124,7 @@ package final class TrustReaders: Sendable {
             guard var queue = queues[preparation.configuration.trust] else { return }
             queue.preparations.removeAll { $0 === preparation }
             // Work that no thread has begun need not wait for one.
-            let isOver = queue.preparations.isEmpty && threads.withdraw(queue.work)
+            let isOver = queue.preparations.isEmpty && threads.pool.withdraw(queue.work)
             queues[preparation.configuration.trust] = isOver ? nil : queue
         }
     }
@@ -160,11 +139,5 @@ package final class TrustReaders: Sendable {
             queues[trust]?.preparations.removeFirst()
             return first
         }
-    }
-}
-
-extension StreamError {
-    fileprivate static var certificatesTimedOut: StreamError {
-        StreamError(posix: 110, .openTimedOut("reading the trusted certificates"))  // ETIMEDOUT
     }
 }

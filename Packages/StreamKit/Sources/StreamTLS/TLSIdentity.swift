@@ -57,7 +57,7 @@ public struct TLSIdentity: Sendable, Hashable {
     public nonisolated(nonsending) static func read(
         file path: String, keyFile: String? = nil, password: String? = nil, within limit: Duration = .seconds(75)
     ) async throws(StreamError) -> TLSIdentity {
-        try await TrustReaders.shared.value(within: limit) { () throws(StreamError) in
+        try await CertificateThreads.shared.value(within: limit) { () throws(StreamError) in
             try TLSIdentity(file: path, keyFile: keyFile, password: password)
         }
     }

@@ -131,44 +131,6 @@ extension TLSEndpoint {
     }
 }
 
-/// The result of a TLS handshake.
-///
-/// ```swift
-/// if let tls = stream[.tlsInformation] {
-///     print(tls.version, tls.cipher, tls.peerCertificates.first?.subject ?? "-")
-/// }
-/// ```
-public struct TLSInformation: Sendable, Hashable {
-    /// The version in use.
-    public let version: TLSVersion
-
-    /// The cipher suite, by its name in IANA's registry: `TLS_AES_128_GCM_SHA256`.
-    public let cipher: String
-
-    /// The application protocol that ALPN selected; nil if none was.
-    public let applicationProtocol: String?
-
-    /// The name sent as SNI; on a server, the name that the client requested.
-    public let serverName: String?
-
-    /// Whether an earlier session was resumed. Its certificates were verified when it began.
-    public let isResumed: Bool
-
-    /// The certificates that the peer sent, its own first. Empty for a client without one.
-    public let peerCertificates: [Certificate]
-
-    /// How much of the peer's certificate was verified.
-    public let verification: TLSVerification
-
-    /// Failures that a full verification would report, and that the configuration's relaxations allowed.
-    public let allowedFailures: [TLSFailure]
-
-    /// Whether the peer has proven its identity without any relaxation.
-    public var isVerified: Bool {
-        verification == .full && allowedFailures.isEmpty && !peerCertificates.isEmpty
-    }
-}
-
 /// Values that tie an authentication to its TLS connection, so that it cannot be forwarded over another one.
 private enum ChannelBinding {
     /// `tls-server-end-point` (RFC 5929 §4): the server's certificate, hashed with the hash function of its signature,

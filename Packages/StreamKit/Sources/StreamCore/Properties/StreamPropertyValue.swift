@@ -2,6 +2,8 @@
 /// ``StreamTransport/setProperty(byReference:named:)``.
 ///
 /// ```swift
+/// var delay = Duration.zero
+///
 /// func setProperty(byReference value: borrowing StreamPropertyValue, named name: String) throws(StreamError) -> Bool {
 ///     guard name == "example.delay" else { return try lower.setProperty(byReference: value, named: name) }
 ///     delay = value.as(Duration.self) ?? .zero

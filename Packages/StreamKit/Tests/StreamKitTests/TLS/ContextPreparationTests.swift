@@ -155,7 +155,8 @@ import Testing
     @Test("a bounded number of threads waits, and what none has begun is withdrawn")
     func bound() async throws {
         let contexts = TLSContextCache()
-        let readers = TrustReaders(maximumThreads: 2)
+        let threads = CertificateThreads(limit: 2)
+        let readers = TrustReaders(threads)
         let file = try UnreadableFile(for: "unreadable-bound", in: contexts)
         let preparations = (0..<4).map { _ in
             var configuration = SharedAuthority().client
@@ -167,7 +168,7 @@ import Testing
             #expect(try preparation.context(until: nil) == nil)
             #expect(throws: StreamError.timedOut) { try preparation.context(until: .now) }
         }
-        #expect(file.readerCount == 2 && readers.threadCount == 2 && readers.queueCount == 0)
+        #expect(file.readerCount == 2 && threads.pool.threadCount == 2 && readers.queueCount == 0)
         file.release()
         // The threads are free again.
         let last = ContextPreparation(authority.client, loop: .shared, in: contexts, readers: readers)
@@ -285,15 +286,15 @@ import Testing
         let absent = try await error { _ = try await TLSIdentity.read(file: "/nonexistent") }
         #expect(absent.isPOSIX(ENOENT))
 
-        let readers = TrustReaders(maximumThreads: 2)
+        let threads = CertificateThreads(limit: 2)
         let blocked = [OneShot<Void>(), OneShot<Void>()]
         let begun = OneShot<Void>()
         defer { for one in blocked { one.provide(()) } }
         await #expect(throws: StreamError.timedOut) {
-            try await readers.value(within: .milliseconds(1)) { _ = try? blocked[0].value() }
+            try await threads.value(within: .milliseconds(1)) { _ = try? blocked[0].value() }
         }
         let task = Task {
-            try await readers.value(within: .seconds(60)) {
+            try await threads.value(within: .seconds(60)) {
                 begun.provide(())
                 _ = try? blocked[1].value()
             }
@@ -301,7 +302,7 @@ import Testing
         try await begun.value()
         task.cancel()
         await #expect(throws: StreamError.cancelled) { try await task.value }
-        #expect(readers.threadCount == 2)
+        #expect(threads.pool.threadCount == 2)
     }
 
     /// With OpenSSL's own handler for the end of the process, this crashed almost always.
