@@ -200,7 +200,7 @@ extension WaitPoint {
         guard last & Bits.finished == 0 else { return }
         let descriptor = self.descriptor
         guard descriptor >= 0 else { return }
-        // No registration is in progress, because no call is inside.
+        // No registration is in progress, since it is a use.
         if isWatched { stopWatching() }
         if last & Bits.owned != 0 { Glibc.close(descriptor) }
     }

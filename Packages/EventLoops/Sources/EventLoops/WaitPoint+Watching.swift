@@ -86,6 +86,9 @@ extension WaitPoint {
             return nil
         }
         endPollingWork()
+        // A call of a stream above is not inside this point: without the use, the descriptor could be closed meanwhile.
+        guard enterForUse() else { return .closed }
+        defer { leaveUse() }
         let (registration, old) = loop.registering.withLock { _ in beginWatching(descriptor, unless: half, by: poller) }
         old?.retire(self)
         return switch registration {

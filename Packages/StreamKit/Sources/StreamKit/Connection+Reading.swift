@@ -30,7 +30,7 @@ extension Connection {
     }
 
     private func noteReadEnd() throws(StreamError) {
-        if point.isClosed(.reader) { throw .closed }
+        if isClosing(.reader) { throw .closed }
         try withDetails { (details) throws(StreamError) in
             if let failure = details.readFailure { throw failure }
             if settledStatus(.reader) == .open { reader.status = .atEnd }
@@ -40,7 +40,7 @@ extension Connection {
     /// Throws if an apparent end has another cause: a close or failure of this stream ended the read, or an earlier
     /// write consumed the kernel's report of a reset.
     func verifyReadEnd() throws(StreamError) {
-        if point.isClosed(.reader) { throw .closed }
+        if isClosing(.reader) { throw .closed }
         if let failure = withDetails({ $0.readFailure }) { throw failure }
     }
 
@@ -145,7 +145,7 @@ extension Connection {
             } catch {
                 throw fail(error, .reader)
             }
-            if point.isClosed(.reader) { throw .closed }
+            if isClosing(.reader) { throw .closed }
             return
         }
         let deadline = deadline(.reader)

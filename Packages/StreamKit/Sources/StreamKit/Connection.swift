@@ -168,6 +168,11 @@ final class Connection: Sendable {
         half == .reader ? reader.isOpen : writer.isOpen
     }
 
+    /// Whether closing a half has begun: it sets the status before it closes the transport, and the point afterwards.
+    func isClosing(_ half: StreamHalf) -> Bool {
+        has(.closed, half) || point.isClosed(half)
+    }
+
     /// Whether a half is open, and no other connection has closed it: after `StreamPair(afterTLSOf:)`, two share the point.
     func isUsable(_ half: StreamHalf) -> Bool {
         isOpen(half) && !point.isClosed(half)
@@ -415,7 +420,7 @@ extension Connection {
     /// reads. Returns the error to throw.
     func fail(_ error: StreamError, _ half: StreamHalf) -> StreamError {
         // The call failed because of our own close.
-        if point.isClosed(half) { return .closed }
+        if isClosing(half) { return .closed }
         if error == .busy || error == .cancelled { return error }
         if half == .writer, error.isPOSIX(EPIPE) || error.isPOSIX(ECONNRESET) { return failWriter(error) }
         return failBoth(error)
@@ -531,7 +536,7 @@ extension Connection {
         // Otherwise a lower stream was closed, as the next try will report.
         case .closed: if point.isClosed(half) { throw .closed }
         case .busy: throw .busy
-        case .failed(let number): throw StreamError(posix: number)
+        case .failed(let number): throw isClosing(half) ? .closed : StreamError(posix: number)
         }
     }
 

@@ -2,8 +2,9 @@ import Dispatch
 import EventLoops
 import Foundation
 import Glibc
-import StreamKit
 import Testing
+
+@testable import StreamKit
 
 /// Scheduled streams that end leave nothing behind.
 @Suite(.timeLimit(.minutes(3))) struct StreamTeardownTests {
@@ -226,5 +227,17 @@ import Testing
         }
         #expect(received == sent)
         pair.close()
+    }
+
+    /// The stream below may be closed while the loop begins to watch its descriptor. The wait fails then, and the call reports the
+    /// reason.
+    @Test func aWaitThatFailsWhileTheStreamIsClosed() throws {
+        let (wire, _) = TestWire.pair()
+        let stream = ReadStream(transport: wire)
+        try stream.open()
+        let open = #expect(throws: StreamError.self) { try stream.connection.resume(.failed(EBADF), .reader) }
+        #expect(open?.isPOSIX(EBADF) == true)
+        stream.close()
+        #expect(throws: StreamError.closed) { try stream.connection.resume(.failed(EBADF), .reader) }
     }
 }
