@@ -280,6 +280,16 @@ import Testing
         await #expect(throws: StreamError.closed) { try await server.run(stoppingOn: []) { _ in } }
     }
 
+    @Test(arguments: [SIGKILL, SIGSTOP, 0, -1, 32, 65, .max]) func signalsThatNoProcessCanHandle(_ number: Int32)
+        async throws
+    {
+        let server = try HTTPServer(port: 0, isLocal: true)
+        let error = await #expect(throws: StreamError.self) {
+            try await server.run(stoppingOn: [.sigterm, .init(rawValue: number)]) { _ in }
+        }
+        #expect(error?.isPOSIX(EINVAL) == true)
+    }
+
     // MARK: Clients
 
     private func serving<Result: Sendable>(

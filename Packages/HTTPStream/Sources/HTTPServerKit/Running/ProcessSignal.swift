@@ -33,7 +33,8 @@ extension HTTPServer {
     ///   - signals: The signals that stop the server. Their actions are replaced meanwhile. A second signal ends all
     ///     requests at once.
     ///   - grace: The time for which current requests may continue; then their handlers are cancelled. Default 10 s.
-    /// - Throws: as `run(_:)`, but not if a signal arrives before the server has begun to serve.
+    /// - Throws: as `run(_:)`, but not if a signal arrives before the server has begun to serve; `EINVAL` for a signal that no
+    ///   process can handle, such as SIGKILL.
     public func run(
         _ router: Router, stoppingOn signals: [ProcessSignal], within grace: Duration = .seconds(10)
     ) async throws(StreamError) {
@@ -54,6 +55,7 @@ extension HTTPServer {
         stoppingOn signals: [ProcessSignal], within grace: Duration, beforeServing: () async -> Void,
         _ handler: @escaping Handler
     ) async throws(StreamError) {
+        guard signals.allSatisfy(SignalWatch.canWatch) else { throw StreamError(posix: EINVAL) }
         let count = Locked(0)
         let watch = await SignalWatch.begin(signals) { [weak self] in
             let isFirst = count.withLock { count in
@@ -89,6 +91,13 @@ private final class SignalWatch: Sendable {
     /// `sigaction` as a function; its name is also that of a structure.
     private static let exchangeAction:
         @Sendable (Int32, UnsafePointer<sigaction>?, UnsafeMutablePointer<sigaction>?) -> Int32 = sigaction
+
+    /// Whether the signal exists, and a process can handle it. Dispatch traps for a number that is no signal.
+    static func canWatch(_ signal: ProcessSignal) -> Bool {
+        var action = sigaction()
+        return signal.rawValue != SIGKILL && signal.rawValue != SIGSTOP
+            && exchangeAction(signal.rawValue, nil, &action) == 0
+    }
 
     private let signals: Set<ProcessSignal>
     private let sources: Locked<[any DispatchSourceSignal]>
