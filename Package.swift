@@ -57,6 +57,11 @@ let rows: [Row] = [
     Row("HTTPAuth", .library, "HTTPAuth", ["CGSSAPI", "CLibcrypto", "EventLoops", "HTTPMessage"]),
     Row("HTTPAuth", .tests, "HTTPAuthTests", ["HTTPAuth", "EventLoops", "HTTPMessage"]),
 
+    Row("HTTP2", .library, "HPACK", ["HTTPMessage"]),
+    Row("HTTP2", .library, "HTTP2", ["HPACK", "HTTPMessage"]),
+    Row("HTTP2", .tests, "HPACKTests", ["HPACK", "HTTPMessage"]),
+    Row("HTTP2", .tests, "HTTP2Tests", ["HPACK", "HTTP2", "HTTPMessage"]),
+
     Row("FTPStream", .library, "FTPListing"),
     Row("FTPStream", .library, "FTPStream", ["FTPListing", "StreamKit"]),
     Row("FTPStream", .tests, "FTPListingTests", ["FTPListing"]),

@@ -1,0 +1,56 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (Context.environment["NETKIT_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+let package = Package(
+    name: "HTTP2",
+    products: [
+        .library(name: "HPACK", targets: ["HPACK"]),
+        .library(name: "HTTP2", targets: ["HTTP2"]),
+    ],
+    dependencies: [
+        .package(path: "../HTTPMessage")
+    ],
+    targets: [
+        .target(
+            name: "HPACK",
+            dependencies: [
+                .product(name: "HTTPMessage", package: "HTTPMessage")
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HTTP2",
+            dependencies: [
+                "HPACK",
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HPACKTests",
+            dependencies: [
+                "HPACK",
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTP2Tests",
+            dependencies: [
+                "HPACK",
+                "HTTP2",
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+            ],
+            swiftSettings: settings
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

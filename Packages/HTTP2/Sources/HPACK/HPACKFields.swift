@@ -1,0 +1,66 @@
+/// The decoded fields of a header block, in order: their octets in one buffer, and their positions in it.
+///
+/// Neither names nor values are checked: RFC 9113 §8.2 and §8.3 are rules of HTTP/2, not of HPACK. Use one value again for each
+/// block: ``removeAll()`` keeps the memory, so that decoding allocates nothing.
+///
+/// ```swift
+/// var fields = HPACKFields()
+/// try decoder.decode(block.span.bytes, isLast: true, into: &fields)
+/// for field in fields {
+///     print(String(decoding: fields.octets[field.name], as: UTF8.self))
+/// }
+/// ```
+public struct HPACKFields: Sendable {
+    /// The octets of names and values. Only the ranges of the fields are meaningful; what lies outside them is unspecified.
+    public internal(set) var octets: [UInt8] = []
+
+    /// The size of the list as HTTP/2 counts it, including dropped fields: the octets of each name and value, and 32 for each field
+    /// (RFC 9113 §6.5.2).
+    public internal(set) var listSize = 0
+
+    /// The number of fields that were dropped because the list exceeded a limit of the decoder (``HPACKLimits``).
+    ///
+    /// The dynamic table contains dropped fields as the sender intended, so the connection remains usable.
+    public internal(set) var droppedCount = 0
+
+    var fields: [Field] = []
+
+    /// Creates an empty list.
+    public init() {}
+
+    /// Removes all fields and keeps the memory for the next block.
+    public mutating func removeAll() {
+        fields.removeAll(keepingCapacity: true)
+        listSize = 0
+        droppedCount = 0
+    }
+
+    /// A field: the positions of its name and its value in ``HPACKFields/octets``.
+    public struct Field: Hashable, Sendable, BitwiseCopyable {
+        var nameStart: UInt32
+        var valueStart: UInt32
+        var valueEnd: UInt32
+
+        /// Whether the sender asked that no one indexes the field (RFC 7541 §6.2.3). A proxy forwards it in the same form.
+        public internal(set) var isNeverIndexed: Bool
+
+        /// The range of the name.
+        public var name: Range<Int> { Int(nameStart)..<Int(valueStart) }
+
+        /// The range of the value.
+        public var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
+    }
+}
+
+extension HPACKFields: RandomAccessCollection {
+    /// The index of the first field: 0.
+    public var startIndex: Int { 0 }
+
+    /// The index after the last field: the number of fields.
+    public var endIndex: Int { fields.count }
+
+    /// The field at this index.
+    ///
+    /// - Precondition: `index` is in `indices`.
+    public subscript(index: Int) -> Field { fields[index] }
+}

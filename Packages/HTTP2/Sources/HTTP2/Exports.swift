@@ -1,0 +1,3 @@
+// The machines' interface consists of the values of these modules.
+@_exported public import HPACK
+@_exported public import HTTPMessage
