@@ -77,6 +77,20 @@ public final class BlockingThreads: Sendable {
         self.spawn = spawn
     }
 
+    /// The threads of this process for calls on files: a disk may be slow, and a network file system may not answer at all.
+    ///
+    /// ```swift
+    /// let size = try await BlockingThreads.files.value { () -> Int in
+    ///     var status = stat()
+    ///     return stat(path, &status) == 0 ? Int(status.st_size) : -1
+    /// }
+    /// ```
+    ///
+    /// A call that no thread can take, because 16 calls run and 4096 wait, throws ``WaitError/busy``. A wait that ends early discards
+    /// the result of the call: one that opens a file must therefore return an object that owns the descriptor and closes it in
+    /// its `deinit`, and not the number.
+    public static let files = BlockingThreads(limit: 16, queueLimit: 4096)
+
     /// The number of threads: idle, running and being created.
     public var threadCount: Int { state.withLock { $0.threads } }
 

@@ -133,7 +133,7 @@ struct EpollSet: ~Copyable, Sendable {
     @inline(__always)
     borrowing func wait(milliseconds: CInt) -> (wakeups: Wakeups, eventCount: Int) {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: EpollSet.maxEvents) { events in
-            let count = Int(epoll_wait(epoll, events.baseAddress, CInt(EpollSet.maxEvents), milliseconds))
+            let count = Int(epoll_wait(epoll, events.baseAddress!, CInt(EpollSet.maxEvents), milliseconds))
             var wakeups: Wakeups = []
             var index = 0
             while index < count {

@@ -66,7 +66,7 @@ final class ThreadParker: Watcher, @unchecked Sendable {
             for (index, readiness) in all.enumerated() { sets.initializeElement(at: index, to: readiness.pollSet) }
             sets.initializeElement(at: all.count, to: pollfd(fd: event, events: Int16(POLLIN), revents: 0))
             while true {
-                let count = Glibc.poll(sets.baseAddress, nfds_t(sets.count), pollTimeout(until: deadline))
+                let count = Glibc.poll(sets.baseAddress!, nfds_t(sets.count), pollTimeout(until: deadline))
                 if count > 0 {
                     if sets[all.count].revents != 0 { reset() }
                     return (.ready, all.indices.first { sets[$0].revents != 0 })

@@ -103,6 +103,17 @@ extension WaitPoint {
         half == .reader ? readerWatch.unpark(watcher) : writerWatch.unpark(watcher)
     }
 
+    /// Whether the watcher is registered here: from ``watch(_:for:with:by:)`` until an edge takes it or ``unwatch(_:_:)``
+    /// withdraws it.
+    ///
+    /// Ask this instead of recording in ``Watcher/fire()`` that a registration has ended: another thread may have taken the
+    /// watcher, and call `fire()` only after the watcher has been registered again.
+    ///
+    /// - Returns: false also if an edge has taken the watcher and `fire()` is about to be called.
+    public func isRegistered(_ half: Half, _ watcher: Watcher) -> Bool {
+        half == .reader ? readerWatch.holds(watcher) : writerWatch.holds(watcher)
+    }
+
     /// Prepares for parking. Like ``outcome(_:until:)``, it is a separate function, so that its variables do not add to the
     /// memory of a parked task.
     @usableFromInline

@@ -54,6 +54,11 @@ struct Waiter: ~Copyable, Sendable {
     /// Whether a waiter is parked.
     var isParked: Bool { word.load(ordering: .acquiring) > Waiter.tags }
 
+    /// Whether this watcher is parked here. False as soon as a signal has taken it, even if it has not been fired yet.
+    func holds(_ watcher: Watcher) -> Bool {
+        word.load(ordering: .acquiring) & ~Waiter.tags == UInt(bitPattern: Unmanaged.passUnretained(watcher).toOpaque())
+    }
+
     /// True if nothing has become readable since ``noteDrained()``, and nothing has waited here since.
     @inline(__always)
     var isDrained: Bool {

@@ -290,6 +290,32 @@ extension EventLoopsTests {
             #expect(point.watch(.reader, for: .readable, with: watcher) == .closed)
         }
 
+        /// A watcher may register again before the call of its earlier registration has come. Only the point knows whether it is
+        /// registered.
+        @Test func aLateCallDoesNotEndALaterRegistration() {
+            final class HeldWatcher: Watcher, @unchecked Sendable {
+                // Unchecked: used by one thread.
+                var register: () -> Void = {}
+                override func fire() { register() }
+            }
+            let point = WaitPoint()
+            let watcher = HeldWatcher()
+            var isRegisteredAtCall: [Bool] = []
+            watcher.register = {
+                isRegisteredAtCall.append(point.isRegistered(.reader, watcher))
+                #expect(point.watch(.reader, for: .readable, with: watcher) == nil)
+                isRegisteredAtCall.append(point.isRegistered(.reader, watcher))
+            }
+            #expect(!point.isRegistered(.reader, watcher))
+            #expect(point.watch(.reader, for: .readable, with: watcher) == nil)
+            #expect(point.isRegistered(.reader, watcher) && !point.isRegistered(.writer, watcher))
+            point.signal(.readable)
+            #expect(isRegisteredAtCall == [false, true])
+            #expect(point.isRegistered(.reader, watcher) && !point.isRegistered(.reader, HeldWatcher()))
+            #expect(point.unwatch(.reader, watcher) && !point.isRegistered(.reader, watcher))
+            watcher.register = {}
+        }
+
         /// A watcher has consumed the latched edge of the close; the task must not wait for another edge.
         @Test(.timeLimit(.minutes(1))) func aTaskDoesNotParkOnAClosedHalf() async {
             let point = WaitPoint()
