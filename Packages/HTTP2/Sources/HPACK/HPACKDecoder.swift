@@ -14,7 +14,7 @@ public struct HPACKDecoder: Sendable {
     /// The limits on the list of fields of a block.
     public var limits: HPACKLimits
 
-    /// Creates a decoder whose dynamic table has at most this size in octets (RFC 7541 §4.1), which is 4,096 unless
+    /// Creates a decoder whose dynamic table has at most this size in bytes (RFC 7541 §4.1), which is 4,096 unless
     /// SETTINGS_HEADER_TABLE_SIZE says otherwise.
     public init(maximumTableSize: Int = 4096, limits: HPACKLimits = HPACKLimits()) {
         self.limits = limits
@@ -36,7 +36,7 @@ public struct HPACKDecoder: Sendable {
 
 /// The limits on the fields of a header block. The fields beyond a limit are dropped and counted, see ``HPACKFields/droppedCount``.
 public struct HPACKLimits: Hashable, Sendable {
-    /// The maximum size of the list: the octets of each name and value, and 32 for each field (RFC 9113 §6.5.2). 256 KiB by default.
+    /// The maximum size of the list: the bytes of each name and value, and 32 for each field (RFC 9113 §6.5.2). 256 KiB by default.
     public var listSize = 256 * 1024
 
     /// The maximum number of fields. 256 by default.

@@ -10,13 +10,13 @@
 /// encoder.encode(name: "user-agent".utf8.span.bytes, value: "example".utf8.span.bytes, into: &block)
 /// ```
 public struct HPACKEncoder: Sendable {
-    /// The maximum size of the dynamic table, whatever the peer allows: 4,096 octets.
+    /// The maximum size of the dynamic table, whatever the peer allows: 4,096 bytes.
     public static let maximumTableSize = 4096
 
     /// Whether strings are Huffman-coded where that is shorter. True by default; false saves time on fast links.
     public var usesHuffmanCoding = true
 
-    /// Creates an encoder with a dynamic table of 4,096 octets, which is what peers allow before their first SETTINGS.
+    /// Creates an encoder with a dynamic table of 4,096 bytes, which is what peers allow before their first SETTINGS.
     public init() {}
 
     /// Sets the size of the table that the peer allows, from its SETTINGS_HEADER_TABLE_SIZE.
@@ -41,7 +41,7 @@ public struct HPACKEncoder: Sendable {
 
     /// Whether a field enters the dynamic table.
     public enum Indexing: Hashable, Sendable {
-        /// By name: `authorization`, `proxy-authorization`, `set-cookie` and a `cookie` of less than 20 octets are never indexed
+        /// By name: `authorization`, `proxy-authorization`, `set-cookie` and a `cookie` of less than 20 bytes are never indexed
         /// (RFC 7541 §7.1.3); fields whose values rarely repeat are not; all others are.
         case automatic
         /// Neither this encoder nor a proxy behind it indexes the field (RFC 7541 §6.2.3).

@@ -26,7 +26,7 @@ public struct HPACKError: Error, Hashable, Sendable {
     public enum Code: Hashable, Sendable, CaseIterable {
         /// An index of 0, or above the number of entries in both tables.
         case invalidIndex
-        /// An integer above 2^28, or of more octets than that needs.
+        /// An integer above 2^28, or of more bytes than that needs.
         case integerTooLarge
         /// A Huffman-coded string with EOS, or with padding that is not the beginning of EOS, or longer than 7 bits.
         case invalidHuffmanCode

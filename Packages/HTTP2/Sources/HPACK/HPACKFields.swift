@@ -1,4 +1,4 @@
-/// The decoded fields of a header block, in order: their octets in one buffer, and their positions in it.
+/// The decoded fields of a header block, in order: their bytes in one buffer, and their positions in it.
 ///
 /// Neither names nor values are checked: RFC 9113 §8.2 and §8.3 are rules of HTTP/2, not of HPACK. Use one value again for each
 /// block: ``removeAll()`` keeps the memory, so that decoding allocates nothing.
@@ -7,14 +7,14 @@
 /// var fields = HPACKFields()
 /// try decoder.decode(block.span.bytes, isLast: true, into: &fields)
 /// for field in fields {
-///     print(String(decoding: fields.octets[field.name], as: UTF8.self))
+///     print(String(decoding: fields.bytes[field.name], as: UTF8.self))
 /// }
 /// ```
 public struct HPACKFields: Sendable {
-    /// The octets of names and values. Only the ranges of the fields are meaningful; what lies outside them is unspecified.
-    public internal(set) var octets: [UInt8] = []
+    /// The bytes of names and values. Only the ranges of the fields are meaningful; what lies outside them is unspecified.
+    public internal(set) var bytes: [UInt8] = []
 
-    /// The size of the list as HTTP/2 counts it, including dropped fields: the octets of each name and value, and 32 for each field
+    /// The size of the list as HTTP/2 counts it, including dropped fields: the bytes of each name and value, and 32 for each field
     /// (RFC 9113 §6.5.2).
     public internal(set) var listSize = 0
 
@@ -35,7 +35,7 @@ public struct HPACKFields: Sendable {
         droppedCount = 0
     }
 
-    /// A field: the positions of its name and its value in ``HPACKFields/octets``.
+    /// A field: the positions of its name and its value in ``HPACKFields/bytes``.
     public struct Field: Hashable, Sendable, BitwiseCopyable {
         var nameStart: UInt32
         var valueStart: UInt32

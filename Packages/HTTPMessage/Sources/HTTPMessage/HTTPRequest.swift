@@ -85,6 +85,23 @@ public struct HTTPRequest: Hashable, Sendable {
         head.fields = fields
     }
 
+    /// Creates a request from parts that were received in another format, as the machines of HTTP/2 do.
+    ///
+    /// Throws ``HTTPMessageError/Code/invalidMethod`` if the method is not a token, and ``HTTPMessageError/Code/invalidTarget`` if the
+    /// target has none of the four forms, or a form that its method does not allow. Since HTTP/2, `CONNECT` also takes the origin form
+    /// (RFC 8441 §4).
+    public init(
+        method: RawSpan, target: RawSpan, version: HTTPVersion, fields builder: consuming HTTPFields.Builder
+    ) throws(HTTPMessageError) {
+        let code = method.withUnsafeBytes { method in
+            target.withUnsafeBytes { target in Self.problem(method, target, version) }
+        }
+        if let code { throw HTTPMessageError(code) }
+        let versionText = version.description
+        head = MessageHead(
+            parsed: builder.fields(after: method, target, versionText.utf8.span.bytes, StartLine(version: version)))
+    }
+
     @inline(__always)
     init(parsed fields: HTTPFields) {
         head = MessageHead(parsed: fields)
@@ -167,6 +184,17 @@ public struct HTTPRequest: Hashable, Sendable {
     }
 
     func hasMethod(_ method: StaticString) -> Bool { head.hasMethod(method) }
+
+    private static func problem(
+        _ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer, _ version: HTTPVersion
+    ) -> HTTPMessageError.Code? {
+        guard HTTPGrammar.isToken(method) else { return .invalidMethod }
+        guard let base = target.baseAddress, HTTPGrammar.endOfTarget(base, from: 0, to: target.count) == target.count,
+            let form = RequestTarget.form(of: target)
+        else { return .invalidTarget }
+        if form == .origin, version >= .http20 { return nil }
+        return RequestTarget.isForm(form, allowedFor: method) ? nil : .invalidTarget
+    }
 
     private static func check(_ method: HTTPMethod, _ target: RequestTarget) throws(HTTPMessageError) {
         guard let form = target.form, RequestTarget.isForm(form, allowedFor: method.name.utf8) else {

@@ -71,6 +71,16 @@ public struct HTTPResponse: Hashable, Sendable {
         head.fields = fields
     }
 
+    /// Creates a response from fields that were received in another format, as the machines of HTTP/2 do. The reason is the
+    /// standard phrase of the status.
+    public init(status: HTTPStatus, version: HTTPVersion, fields builder: consuming HTTPFields.Builder) {
+        let line = StartLine(version: version, status: UInt16(status.code))
+        let (versionText, code, reason) = (version.description, status.description, status.standardPhrase)
+        head = MessageHead(
+            parsed: builder.fields(
+                after: versionText.utf8.span.bytes, code.utf8.span.bytes, reason.utf8.span.bytes, line))
+    }
+
     @inline(__always)
     init(parsed fields: HTTPFields) {
         head = MessageHead(parsed: fields)

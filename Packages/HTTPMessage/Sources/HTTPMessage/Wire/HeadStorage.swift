@@ -155,6 +155,36 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         }
     }
 
+    // The methods below build a section in a storage with sufficient capacity, to which no other value refers.
+
+    /// Copies bytes to an offset.
+    @inline(__always)
+    func copy(_ source: RawSpan, to offset: Int) {
+        source.withUnsafeBytes { source in
+            guard let base = source.baseAddress else { return }
+            UnsafeMutableRawPointer(bytes + offset).copyMemory(from: base, byteCount: source.count)
+        }
+    }
+
+    /// Ends the last field line, whose value ends at `offset`, and the section.
+    @inline(__always)
+    func endSection(at offset: Int) {
+        // CR LF CR LF
+        let ending = UInt32(littleEndian: 0x0A0D_0A0D)
+        UnsafeMutableRawPointer(bytes + offset).storeBytes(of: ending, as: UInt32.self)
+        layout.fieldsEnd = offset + 2
+        layout.byteCount = offset + 4
+    }
+
+    /// Moves the fields away from the front, to make room for a start line.
+    func moveFields(by distance: Int) {
+        UnsafeMutableRawPointer(bytes + distance).copyMemory(from: bytes, byteCount: layout.byteCount)
+        for index in 0..<layout.fieldCount { slots[index] = slots[index].moved(by: distance) }
+        layout.fieldsStart += distance
+        layout.fieldsEnd += distance
+        layout.byteCount += distance
+    }
+
     /// Returns the range of the line of field `index`, including its line ending.
     func line(_ index: Int) -> Range<Int> {
         let start = Int(slots[index].nameStart)
