@@ -125,7 +125,7 @@ let rows: [Row] = [
     Row("CFNetwork", .shim, "CFNetworkPrograms", ["CFNetworkC"]),
     Row(
         "CFNetwork", .tests, "CFNetworkTests",
-        ["CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms", "StreamKitTesting"]),
+        ["CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms", "HostResolver", "StreamKitTesting"]),
 ]
 
 struct Row {

@@ -55,6 +55,7 @@ let package = Package(
             name: "CFNetworkTests",
             dependencies: [
                 "CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms",
+                .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "StreamKitTesting", package: "StreamKit"),
             ],
             swiftSettings: settings

@@ -49,10 +49,8 @@ private func state(of object: CFNetDiagnostic) -> NetDiagnosticState { state(of:
 public func CFNetDiagnosticCreateWithStreams(
     _ alloc: CFAllocator?, _ readStream: CFReadStream?, _ writeStream: CFWriteStream?
 ) -> Unmanaged<CFNetDiagnostic> {
-    let key = cfString(StreamState.stateKey)
-    defer { key.release() }
-    let reader = readStream.flatMap { CFReadStreamCopyProperty($0, key.takeUnretainedValue()) as? ReadStreamState }
-    let writer = writeStream.flatMap { CFWriteStreamCopyProperty($0, key.takeUnretainedValue()) as? WriteStreamState }
+    let reader = readStream.flatMap { CFReadStreamCopyProperty($0, StreamState.stateKey) as? ReadStreamState }
+    let writer = writeStream.flatMap { CFWriteStreamCopyProperty($0, StreamState.stateKey) as? WriteStreamState }
     let state = NetDiagnosticState(reader: reader, writer: writer)
     return nullable(state.makeObject(alloc, NetDiagnosticState.typeID))
 }

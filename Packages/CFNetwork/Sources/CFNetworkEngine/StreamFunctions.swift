@@ -162,13 +162,9 @@ public func cfn_stream_close(_ pointer: UnsafeMutableRawPointer) { state(pointer
 /// The value of a property, retained; null if it has none.
 @_cdecl("cfn_stream_copy") @implementation
 public func cfn_stream_copy(_ pointer: UnsafeMutableRawPointer, _ key: CFString) -> Unmanaged<CFTypeRef>? {
-    if string(key) == StreamState.stateKey { return .passRetained(state(pointer)) }
-    return switch state(pointer).copy(string(key)) {
-    case nil: nil
-    case let text as NSString: .fromOpaque(cfString(text as String).toOpaque())
-    case let data as NSData: .fromOpaque(cfData([UInt8](data as Data)).toOpaque())
-    case let value?: .passRetained(value)
-    }
+    let state: StreamState = state(pointer)
+    if key === StreamState.stateKey { return .passRetained(state) }
+    return state.copy(string(key)).map { cfObject($0) }
 }
 
 /// Sets a property; false if the key or the value is refused.

@@ -45,8 +45,9 @@ class StreamState: ObjectState, @unchecked Sendable {
         }
     }
 
-    /// The key under which a CFStream returns its state, for functions of this library.
-    static let stateKey = "CFNetwork.state"
+    /// The key under which a CFStream returns its state to functions of this library. Only this object is the key, and no program has
+    /// it: another string with the same text names no property.
+    nonisolated(unsafe) static let stateKey = cfString("CFNetwork.state").takeRetainedValue()
 
     /// The status of the stream below.
     var status: StreamStatus { .closed }

@@ -136,9 +136,7 @@ extension CFReadStream: ByteSource {
     func close() { CFReadStreamClose(self) }
 
     var interruption: (@Sendable () -> Void)? {
-        let key = cfString(StreamState.stateKey)
-        defer { key.release() }
-        guard let state = CFReadStreamCopyProperty(self, key.takeUnretainedValue()) as? ReadStreamState else {
+        guard let state = CFReadStreamCopyProperty(self, StreamState.stateKey) as? ReadStreamState else {
             return nil
         }
         return { state.reader.close() }

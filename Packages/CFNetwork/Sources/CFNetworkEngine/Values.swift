@@ -56,11 +56,11 @@ func string(_ url: CFURL) -> String {
     string(CFURLGetString(CFURLCopyAbsoluteURL(url) ?? url))
 }
 
-/// A retained dictionary of strings.
-func cfDictionary(_ entries: [String: String]) -> Unmanaged<CFDictionary> {
+/// A retained dictionary.
+func cfDictionary(_ entries: [AnyHashable: Any]) -> Unmanaged<CFDictionary> {
     let dictionary = CFNDictionaryCreate().takeRetainedValue()
     for (key, value) in entries {
-        let (key, value) = (cfString(key), cfString(value))
+        let (key, value) = (cfObject(key.base), cfObject(value))
         CFDictionarySetValue(dictionary, key.toOpaque(), value.toOpaque())
         key.release()
         value.release()
@@ -81,4 +81,18 @@ func cfArray(_ objects: [Unmanaged<some AnyObject>]) -> Unmanaged<CFArray> {
 /// A copy of a dictionary, for reading. The class of CoreFoundation's own dictionaries releases a key too early when it looks it up.
 func nsDictionary(_ dictionary: CFDictionary) -> NSDictionary {
     NSDictionary(dictionary: dictionary as AnyObject as? [AnyHashable: Any] ?? [:])
+}
+
+/// The retained CoreFoundation object of a value: of a container, with those of all that it contains.
+///
+/// Foundation's own strings, data, arrays and dictionaries are not CoreFoundation's on Linux: CFCopyDescription reads past their end.
+/// An object of another class is returned itself. Only a program that has put it there receives it.
+func cfObject(_ value: Any) -> Unmanaged<CFTypeRef> {
+    switch value {
+    case let text as String: .fromOpaque(cfString(text).toOpaque())
+    case let data as Data: .fromOpaque(cfData([UInt8](data)).toOpaque())
+    case let array as [Any]: .fromOpaque(cfArray(array.map { cfObject($0) }).toOpaque())
+    case let dictionary as [AnyHashable: Any]: .fromOpaque(cfDictionary(dictionary).toOpaque())
+    default: .passRetained(value as AnyObject)
+    }
 }

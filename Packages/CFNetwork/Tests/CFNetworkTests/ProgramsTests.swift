@@ -1,7 +1,11 @@
 import CFNetworkPrograms
+import CoreFoundation
 import Foundation
+import HostResolver
 import StreamKitTesting
 import Testing
+
+@testable import CFNetworkEngine
 
 /// The C interface, as programs in C use it. Each program has a process of its own: some count the open sockets, and some read
 /// settings of the whole process.
@@ -15,6 +19,7 @@ struct ProgramsTests {
         case httpLoads, httpUploads, httpConnections, httpEvents, httpAuthentication
         case hosts, hostEvents, hostStreams
         case service, services
+        case objects, threads
         case proxies, proxyScripts, diagnostics
         case ftpTransfers, ftpEvents, ftpListing
 
@@ -49,6 +54,8 @@ struct ProgramsTests {
                 case .hostStreams: CFNetworkHostStreamsProgram()
                 case .service: CFNetworkServiceProgram()
                 case .services: CFNetworkServicesProgram()
+                case .objects: CFNetworkObjectsProgram()
+                case .threads: runThreads()
                 case .proxies: CFNetworkProxiesProgram()
                 case .proxyScripts: CFNetworkScriptsProgram()
                 case .diagnostics: CFNetworkDiagnosticsProgram()
@@ -57,6 +64,17 @@ struct ProgramsTests {
                 case .ftpListing: CFNetworkListingProgram()
                 }
             return failure.map { String(cString: $0) }
+        }
+
+        private func runThreads() -> UnsafePointer<CChar>? {
+            let lookup = HostLookup(name: "localhost")
+            let facts = NetServiceState.Facts(
+                name: "Étage 2", port: 80, hostName: "printer.local.",
+                addresses: [.ip(IPAddress("192.0.2.1")!, port: 80)], record: [])
+            guard (try? lookup.resolve(.addresses)) != nil, let host = HostState.makeHost(nil, lookup),
+                let service = NetServiceState.makeService(nil, domain: "local.", type: "_http._tcp.", facts)
+            else { return nil }
+            return CFNetworkThreadsProgram(host.takeRetainedValue(), service.takeRetainedValue())
         }
     }
 

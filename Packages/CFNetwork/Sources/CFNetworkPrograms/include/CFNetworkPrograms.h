@@ -1,6 +1,8 @@
 #ifndef CFNETWORK_PROGRAMS_H
 #define CFNETWORK_PROGRAMS_H
 
+#include <CFNetwork/CFNetwork.h>
+
 // Programs in C that the tests run. Each returns NULL, or the text of the first condition that does not hold.
 
 /// Requests and responses: created, filled, serialized, copied.
@@ -89,6 +91,12 @@ const char *_Nullable CFNetworkProxiesProgram(void);
 
 /// Scripts that choose proxies, by a call that waits and on a run loop.
 const char *_Nullable CFNetworkScriptsProgram(void);
+
+/// Every object that leaves the library is one of CoreFoundation.
+const char *_Nullable CFNetworkObjectsProgram(void);
+
+/// The functions that return an object without a reference, on several threads. The arguments are resolved.
+const char *_Nullable CFNetworkThreadsProgram(CFHostRef _Nonnull host, CFNetServiceRef _Nonnull service);
 
 /// Diagnoses of a URL and of streams.
 const char *_Nullable CFNetworkDiagnosticsProgram(void);

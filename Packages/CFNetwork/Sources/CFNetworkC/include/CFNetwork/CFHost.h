@@ -6,7 +6,8 @@
 CF_EXTERN_C_BEGIN
 
 /// A host with its addresses, names and reachability, each looked up on request. A CoreFoundation object; two are equal only if they
-/// are the same. It is thread-safe.
+/// are the same. It is thread-safe: an object that a Get function returns stays valid while its value changes up to 15 times. Retain
+/// it to keep it longer.
 typedef struct CF_BRIDGED_MUTABLE_TYPE(id) __CFHost *CFHostRef;
 
 /// The kinds of information about a host.
@@ -54,16 +55,15 @@ CF_EXPORT CFHostRef _Nonnull CFHostCreateCopy(CFAllocatorRef _Nullable alloc, CF
 /// Returns FALSE, with the error, if the lookup cannot start or has failed. One lookup runs at a time: another is refused with EBUSY.
 CF_EXPORT Boolean CFHostStartInfoResolution(CFHostRef _Nonnull theHost, CFHostInfoType info, CFStreamError *_Nullable error);
 
-/// The addresses (CFArray of CFData with a sockaddr, port 0), in the order in which to try them; NULL if there are none. The array
-/// is valid until the addresses are looked up again. The flag is whether a lookup, successful or not, has produced this result.
+/// The addresses (CFArray of CFData with a sockaddr, port 0), in the order in which to try them; NULL if there are none. The flag is whether a lookup, successful or not, has produced this result.
 CF_EXPORT CFArrayRef _Nullable CFHostGetAddressing(CFHostRef _Nonnull theHost, Boolean *_Nullable hasBeenResolved) CF_REFINED_FOR_SWIFT;
 
 /// The names (CFArray of CFString), the canonical one first; NULL if there are none. Before a lookup, the name that the host was
-/// created with. Validity and flag are those of CFHostGetAddressing.
+/// created with. The flag is that of CFHostGetAddressing.
 CF_EXPORT CFArrayRef _Nullable CFHostGetNames(CFHostRef _Nonnull theHost, Boolean *_Nullable hasBeenResolved) CF_REFINED_FOR_SWIFT;
 
 /// The reachability: a CFData with a UInt32 of the bits of SCNetworkReachabilityFlags, from the routes of this machine. Nothing is
-/// sent to the host. Validity and flag are those of CFHostGetAddressing.
+/// sent to the host. The flag is that of CFHostGetAddressing.
 CF_EXPORT CFDataRef _Nullable CFHostGetReachability(CFHostRef _Nonnull theHost, Boolean *_Nullable hasBeenResolved) CF_REFINED_FOR_SWIFT;
 
 /// Ends the lookup of a kind at once: the client is called, or the waiting call returns, with ECANCELED. Without effect if none runs.

@@ -12,7 +12,8 @@ CF_EXTERN_C_BEGIN
 // The errors have the domain kCFStreamErrorDomainNetServices. In a callback without an error it is {0, 0}.
 
 /// A service: a remote one to resolve, or one of this machine to register. A CoreFoundation object; two are equal if their names, types
-/// and domains are. It is thread-safe.
+/// and domains are. It is thread-safe: an object that a Get function returns stays valid while its value changes up to 15 times. Retain
+/// it to keep it longer.
 typedef struct CF_BRIDGED_MUTABLE_TYPE(id) __CFNetService *CFNetServiceRef;
 /// A search for changes of the TXT record of a service. A CoreFoundation object; it is thread-safe.
 typedef struct CF_BRIDGED_MUTABLE_TYPE(id) __CFNetServiceMonitor *CFNetServiceMonitorRef;
@@ -97,7 +98,7 @@ CF_EXPORT CFNetServiceRef _Nonnull CFNetServiceCreateCopy(CFAllocatorRef _Nullab
 CF_EXPORT CFStringRef _Nonnull CFNetServiceGetDomain(CFNetServiceRef _Nonnull theService) CF_REFINED_FOR_SWIFT;
 /// The type that the service was created with.
 CF_EXPORT CFStringRef _Nonnull CFNetServiceGetType(CFNetServiceRef _Nonnull theService) CF_REFINED_FOR_SWIFT;
-/// The name; of a registered service, the one that it is registered with. It is valid until the name changes.
+/// The name; of a registered service, the one that it is registered with.
 CF_EXPORT CFStringRef _Nonnull CFNetServiceGetName(CFNetServiceRef _Nonnull theService) CF_REFINED_FOR_SWIFT;
 
 /// Registers the service, which is visible until it is cancelled or released. Options: kCFNetServiceFlagNoAutoRename or 0.
@@ -115,17 +116,16 @@ CF_EXPORT Boolean CFNetServiceResolveWithTimeout(CFNetServiceRef _Nonnull theSer
 /// Ends registering or resolving. The client is called, or the waiting call returns, with kCFNetServicesErrorCancel.
 CF_EXPORT void CFNetServiceCancel(CFNetServiceRef _Nonnull theService);
 
-/// The host of a resolved service, with the final dot; NULL before. It is valid until it changes.
+/// The host of a resolved service, with the final dot; NULL before.
 CF_EXPORT CFStringRef _Nullable CFNetServiceGetTargetHost(CFNetServiceRef _Nonnull theService) CF_REFINED_FOR_SWIFT;
 /// The port of a resolved service, before that the one that it was created with.
 CF_EXPORT SInt32 CFNetServiceGetPortNumber(CFNetServiceRef _Nonnull theService);
-/// The addresses of a resolved service (CFArray of CFData with a sockaddr), in the order in which to try them; NULL before. The array is
-/// valid until they change.
+/// The addresses of a resolved service (CFArray of CFData with a sockaddr), in the order in which to try them; NULL before.
 CF_EXPORT CFArrayRef _Nullable CFNetServiceGetAddressing(CFNetServiceRef _Nonnull theService) CF_REFINED_FOR_SWIFT;
-/// The TXT record of a resolved service, or the one that was set; NULL if there is none. It is valid until it changes.
+/// The TXT record of a resolved service, or the one that was set; NULL if there is none.
 CF_EXPORT CFDataRef _Nullable CFNetServiceGetTXTData(CFNetServiceRef _Nonnull theService) CF_REFINED_FOR_SWIFT;
 
-/// The strings of the TXT record, separated by characters of value 1; NULL if there is no record. It is valid until the record changes.
+/// The strings of the TXT record, separated by characters of value 1; NULL if there is no record.
 /// Replaced by CFNetServiceGetTXTData.
 CF_EXPORT CFStringRef _Nullable CFNetServiceGetProtocolSpecificInformation(CFNetServiceRef _Nonnull theService) CF_REFINED_FOR_SWIFT;
 /// Sets the TXT record from strings that are separated by characters of value 1. Does nothing where CFNetServiceSetTXTData, which replaces
