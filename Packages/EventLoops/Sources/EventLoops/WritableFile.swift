@@ -1,0 +1,205 @@
+internal import Glibc
+
+/// A regular file that is open for writing and that no other user has prepared.
+///
+/// In a folder such as `/tmp`, another user may have created the file before, or a link in its place. A file of that user could be
+/// changed afterwards, and a link leads to some other file of the program's own user. Therefore a file is either new (`O_EXCL`), or a
+/// regular file that belongs to the effective user and has one name. Symbolic links are not followed.
+///
+/// ```swift
+/// let log = try WritableFile("/tmp/keys.log", permissions: 0o600, appends: true)
+/// try log.write(Array("first line\n".utf8).span.bytes)
+/// ```
+///
+/// The calls block while the disk is slow: make them on a thread of ``BlockingThreads``. The descriptor is closed when the last reference
+/// to the object is gone, so that a call that outlives the wait for it never uses a descriptor of another file.
+public final class WritableFile: Sendable {
+    /// Which files may be opened.
+    public enum Opening: Hashable, Sendable {
+        /// A file that does not exist yet.
+        case new
+        /// A file that exists. Its contents stay.
+        case existing
+        /// Either of them.
+        case any
+    }
+
+    /// The reason why a file is not written.
+    @nonexhaustive
+    public enum Failure: Error, Hashable, Sendable, CustomStringConvertible {
+        /// A call of the system failed; the value is its `errno`.
+        case system(CInt)
+        /// The path leads to a symbolic link, a folder, a device or a pipe.
+        case notRegular
+        /// The file belongs to another user.
+        case foreign
+        /// The file has a second name (a hard link): writing would change another file of this user.
+        case linked
+        /// Another program, or another transfer of this one, is writing the file (``ReplacementFile``).
+        case busy
+
+        /// The `errno` of the failure, or the one that comes closest.
+        public var number: CInt {
+            switch self {
+            case .system(let number): number
+            case .notRegular: EINVAL
+            case .foreign: EPERM
+            case .linked: EMLINK
+            case .busy: EBUSY
+            }
+        }
+
+        /// The message about a file.
+        ///
+        /// - Parameter path: The file's path, as the user knows it.
+        public func sentence(_ path: String) -> Sentence {
+            switch self {
+            case .system(let number):
+                Sentence("file.unwritable", "%1 cannot be written: %2.", path, String(cString: strerror(number)))
+            case .notRegular:
+                Sentence(
+                    "file.unwritable.special",
+                    "%1 cannot be written: it is a symbolic link or special file; remove it first.", path)
+            case .foreign:
+                Sentence(
+                    "file.unwritable.foreign", "%1 cannot be written: it belongs to another user; remove it first.",
+                    path)
+            case .linked:
+                Sentence(
+                    "file.unwritable.linked",
+                    "%1 cannot be written: it has another name, too (hard link); remove it first.", path)
+            case .busy:
+                Sentence(
+                    "file.unwritable.busy", "%1 cannot be written: another transfer is writing it at the moment.", path)
+            }
+        }
+
+        /// The message, without the path.
+        public var description: String { sentence("The file").description }
+    }
+
+    /// The open descriptor. It remains this object's: do not close it.
+    public let descriptor: CInt
+    /// Whether this object has created the file.
+    public let isNew: Bool
+
+    /// Opens a file.
+    ///
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - folder: The descriptor of the folder to which a relative path belongs; nil for the current folder.
+    ///   - opening: Which files may be opened.
+    ///   - permissions: The mode of a new file, less the process's umask.
+    ///   - appends: Whether all bytes are written to the end of the file, whatever other programs write (`O_APPEND`).
+    /// - Throws: `EEXIST` for an existing file with ``Opening/new``, `ENOENT` for a missing one with ``Opening/existing``; the other reasons of
+    ///   ``Failure``.
+    public convenience init(
+        _ path: String, in folder: CInt? = nil, opening: Opening = .any, permissions: UInt32 = 0o666,
+        appends: Bool = false
+    ) throws(Failure) {
+        try self.init(path, folder, opening, permissions, appends: appends, user: geteuid())
+    }
+
+    /// - Parameter user: The owner that an existing file must have.
+    init(
+        _ path: String, _ folder: CInt?, _ opening: Opening, _ permissions: UInt32, appends: Bool = false, user: uid_t
+    ) throws(Failure) {
+        let flags = O_WRONLY | (appends ? O_APPEND : 0)
+        // Without O_NONBLOCK, opening a named pipe would wait for its other end.
+        var opened: CInt = -1
+        if opening != .new {
+            opened = openat(folder ?? AT_FDCWD, path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        }
+        isNew = opening == .new || (opening == .any && opened < 0 && errno == ENOENT)
+        if isNew { opened = WritableFile.create(path, in: folder, permissions: permissions, flags: flags) }
+        guard opened >= 0 else { throw Failure(openErrno: errno) }
+        descriptor = opened
+        if !isNew { try check(user) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Creates a file (`O_EXCL`) and opens it. This is the only call that creates files in these packages.
+    ///
+    /// - Parameters:
+    ///   - path: The path; the last component must not exist, not even as a link.
+    ///   - folder: The descriptor of the folder to which a relative path belongs; nil for the current folder.
+    ///   - permissions: The mode, less the process's umask.
+    ///   - flags: The access mode, such as `O_WRONLY`, and other flags of `open(2)`.
+    /// - Returns: The descriptor, which the caller closes; -1 with `errno` if that failed.
+    public static func create(
+        _ path: String, in folder: CInt? = nil, permissions: UInt32 = 0o666, flags: CInt
+    ) -> CInt {
+        openat(folder ?? AT_FDCWD, path, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions)
+    }
+
+    /// The size of the file in bytes.
+    public func size() throws(Failure) -> Int64 { Int64(try status().st_size) }
+
+    /// What `fstat(2)` reports.
+    func status() throws(Failure) -> stat {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .system(errno) }
+        return status
+    }
+
+    /// Writes bytes at the current position, or at the end with `appends`.
+    ///
+    /// - Throws: The failure of the system, such as a full disk. A part of the bytes may then have been written.
+    public func write(_ bytes: RawSpan) throws(Failure) {
+        try writeAll(bytes) { [descriptor] bytes, _ in Glibc.write(descriptor, bytes.baseAddress, bytes.count) }
+    }
+
+    /// Writes bytes at an offset; the current position stays. As ``write(_:)``.
+    public func write(_ bytes: RawSpan, at offset: Int64) throws(Failure) {
+        try writeAll(bytes) { [descriptor] bytes, written in
+            pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset) + off_t(written))
+        }
+    }
+
+    private func writeAll(
+        _ bytes: RawSpan, _ call: (UnsafeRawBufferPointer, _ written: Int) -> Int
+    ) throws(Failure) {
+        var written = 0
+        while written < bytes.byteCount {
+            let count = bytes.extracting(droppingFirst: written).withUnsafeBytes { call($0, written) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .system(errno) }
+            written += count
+        }
+    }
+
+    /// Keeps the first bytes of the file, removes the rest, and continues to write there.
+    public func truncate(to count: Int64) throws(Failure) {
+        guard ftruncate(descriptor, off_t(count)) == 0, lseek(descriptor, off_t(count), SEEK_SET) >= 0 else {
+            throw .system(errno)
+        }
+    }
+
+    /// Sets the time of the last change, in seconds since 1970; returns whether that succeeded.
+    @discardableResult
+    public func setDate(_ seconds: Int64) -> Bool {
+        let unchanged = (1 << 30) - 2  // UTIME_OMIT, a macro that Swift does not import
+        let times = [timespec(tv_sec: 0, tv_nsec: unchanged), timespec(tv_sec: Int(seconds), tv_nsec: 0)]
+        return futimens(descriptor, times) == 0
+    }
+
+    /// Sets the mode, regardless of the umask.
+    func setPermissions(_ permissions: UInt32) throws(Failure) {
+        guard fchmod(descriptor, permissions) == 0 else { throw .system(errno) }
+    }
+
+    private func check(_ user: uid_t) throws(Failure) {
+        let status = try status()
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
+        guard status.st_uid == user else { throw .foreign }
+        guard status.st_nlink == 1 else { throw .linked }
+    }
+}
+
+extension WritableFile.Failure {
+    /// The failure of `open(2)` with `O_NOFOLLOW` and `O_NONBLOCK`: a link is ELOOP, a pipe or a socket ENXIO, a folder EISDIR.
+    fileprivate init(openErrno number: CInt) {
+        self = [ELOOP, ENXIO, EISDIR].contains(number) ? .notRegular : .system(number)
+    }
+}

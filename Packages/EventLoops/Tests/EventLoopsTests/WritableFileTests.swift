@@ -1,0 +1,117 @@
+import Foundation
+import Testing
+
+@testable import EventLoops
+
+/// A folder that is removed with its contents.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.path + "/netkit-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Writes a file with a mode; returns its path.
+    @discardableResult
+    func file(_ name: String, _ text: String = "old", mode: mode_t = 0o644) throws -> String {
+        let path = "\(path)/\(name)"
+        try Data(text.utf8).write(to: URL(filePath: path))
+        #expect(chmod(path, mode) == 0)
+        return path
+    }
+
+    func text(_ name: String) -> String? {
+        (try? Data(contentsOf: URL(filePath: "\(path)/\(name)"))).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    func mode(_ name: String) -> mode_t? {
+        var status = stat()
+        return lstat("\(path)/\(name)", &status) == 0 ? status.st_mode & 0o7777 : nil
+    }
+
+    var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+}
+
+extension EventLoopsTests {
+    @Suite struct WritableFileTests {
+        private let folder: TemporaryFolder
+
+        init() throws { folder = try TemporaryFolder() }
+
+        @Test func aNewFileIsCreatedOnce() throws {
+            let path = "\(folder.path)/new"
+            let file = try WritableFile(path, opening: .new, permissions: 0o600)
+            #expect(file.isNew)
+            try file.write(Array("abc".utf8).span.bytes)
+            try file.write(Array("X".utf8).span.bytes, at: 1)
+            #expect(folder.text("new") == "aXc" && folder.mode("new") == 0o600)
+            #expect(throws: WritableFile.Failure.system(EEXIST)) { _ = try WritableFile(path, opening: .new) }
+        }
+
+        @Test func anExistingFileKeepsItsContents() throws {
+            let path = try folder.file("log", "one ")
+            let file = try WritableFile(path, appends: true)
+            #expect(!file.isNew)
+            #expect(try file.size() == 4)
+            try file.write(Array("two".utf8).span.bytes)
+            #expect(folder.text("log") == "one two")
+            try file.truncate(to: 3)
+            #expect(folder.text("log") == "one")
+            #expect(throws: WritableFile.Failure.system(ENOENT)) {
+                _ = try WritableFile("\(folder.path)/none", opening: .existing)
+            }
+        }
+
+        @Test(arguments: [WritableFile.Opening.new, .existing, .any])
+        func whatAnotherUserCanPrepareIsRefused(_ opening: WritableFile.Opening) throws {
+            try folder.file("mine")
+            let path = folder.path
+            #expect(link("\(path)/mine", "\(path)/second") == 0)
+            #expect(symlink("mine", "\(path)/link") == 0)
+            #expect(symlink("nowhere", "\(path)/dangling") == 0)
+            #expect(mkfifo("\(path)/pipe", 0o600) == 0)
+            #expect(mkdir("\(path)/folder", 0o700) == 0)
+            let cases: [(String, WritableFile.Failure)] = [
+                ("second", .linked), ("link", .notRegular), ("dangling", .notRegular), ("pipe", .notRegular),
+                ("folder", .notRegular),
+            ]
+            for (name, failure) in cases {
+                #expect(throws: opening == .new ? .system(EEXIST) : failure, "\(name)") {
+                    _ = try WritableFile("\(path)/\(name)", opening: opening)
+                }
+            }
+            #expect(folder.text("mine") == "old")
+            #expect(!folder.names.contains("nowhere"))
+        }
+
+        @Test func aFileOfAnotherUserIsRefused() throws {
+            let path = try folder.file("theirs", mode: 0o666)
+            #expect(throws: WritableFile.Failure.foreign) {
+                _ = try WritableFile(path, nil, .any, 0o666, user: geteuid() + 1)
+            }
+        }
+
+        @Test func aPathMayBelongToAnOpenFolder() throws {
+            let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            defer { close(descriptor) }
+            _ = try WritableFile("name", in: descriptor)
+            #expect(folder.names == ["name"])
+        }
+
+        @Test func theDateIsSet() throws {
+            let file = try WritableFile("\(folder.path)/dated")
+            #expect(file.setDate(1_000_000))
+            let date = try FileManager.default.attributesOfItem(atPath: "\(folder.path)/dated")[.modificationDate]
+            #expect(date as? Date == Date(timeIntervalSince1970: 1_000_000))
+        }
+
+        @Test func failuresNameTheFileAndTheRemedy() {
+            #expect(
+                "\(WritableFile.Failure.foreign.sentence("/tmp/x"))".contains("/tmp/x cannot be written: it belongs"))
+            #expect(WritableFile.Failure.system(ENOSPC).number == ENOSPC)
+        }
+    }
+}
