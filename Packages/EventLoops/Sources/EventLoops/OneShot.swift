@@ -6,12 +6,15 @@
 /// let text = try await answer.value(until: .now + .seconds(5))
 /// ```
 ///
-/// For an operation that can fail, let `Value` be a `Result`. The value remains and can be read any number of times.
+/// For an operation that can fail, let `Value` be a `Result`. The value remains and can be read any number of times. Any number of
+/// tasks and threads may wait for it.
 public final class OneShot<Value: Sendable>: Sendable {
     @usableFromInline
     struct State {
         @usableFromInline var value: Value?
         @usableFromInline var handler: (@Sendable (Value) -> Void)?
+        /// The waiters in addition to the one at ``condition``.
+        @usableFromInline var others: [Condition] = []
 
         @inlinable init() {}
     }
@@ -41,14 +44,18 @@ public final class OneShot<Value: Sendable>: Sendable {
     @inlinable
     @discardableResult
     public func provide(_ value: Value) -> Bool {
-        let (counts, handler) = state.withLock { state in
-            guard state.value == nil else { return (false, nil as (@Sendable (Value) -> Void)?) }
+        let (counts, handler, others) = state.withLock { state in
+            guard state.value == nil else { return (false, nil as (@Sendable (Value) -> Void)?, [] as [Condition]) }
             state.value = value
-            defer { state.handler = nil }
-            return (true, state.handler)
+            defer {
+                state.handler = nil
+                state.others = []
+            }
+            return (true, state.handler, state.others)
         }
         guard counts else { return false }
         condition.notify()
+        for other in others { other.notify() }
         handler?(value)
         return true
     }
@@ -56,17 +63,42 @@ public final class OneShot<Value: Sendable>: Sendable {
     /// Suspends until the value is provided.
     ///
     /// - Parameter deadline: when to give up; nil for no limit.
-    /// - Throws: ``WaitError``; the value may still be provided later.
+    /// - Throws: ``WaitError/cancelled``, ``WaitError/timedOut``; the value may still be provided later.
     @inlinable
     public nonisolated(nonsending) func value(until deadline: Moment? = nil) async throws(WaitError) -> Value {
-        try await condition.wait(until: deadline) { value }
+        do throws(WaitError) {
+            return try await condition.wait(until: deadline) { value }
+        } catch  where error == .busy {
+            let other = addWaiter()
+            defer { remove(other) }
+            return try await other.wait(until: deadline) { value }
+        }
     }
 
     /// Blocks the calling thread until the value is provided. As ``value(until:)``.
     @available(*, noasync, message: "blocks the thread; use await")
     @inlinable
     public func value(until deadline: Moment? = nil) throws(WaitError) -> Value {
-        try condition.wait(until: deadline) { value }
+        do throws(WaitError) {
+            return try condition.wait(until: deadline) { value }
+        } catch  where error == .busy {
+            let other = addWaiter()
+            defer { remove(other) }
+            return try other.wait(until: deadline) { value }
+        }
+    }
+
+    /// Makes a condition for a waiter that is not the only one.
+    @usableFromInline
+    func addWaiter() -> Condition {
+        let other = Condition(loop: condition.point.loop)
+        state.withLock { if $0.value == nil { $0.others.append(other) } }
+        return other
+    }
+
+    @usableFromInline
+    func remove(_ waiter: Condition) {
+        state.withLock { $0.others.removeAll { $0 === waiter } }
     }
 
     /// Calls `handler` with the value, once: immediately if there is a value, otherwise on the thread that provides it. A second
