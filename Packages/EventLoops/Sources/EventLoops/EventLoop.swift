@@ -11,12 +11,13 @@ internal import Synchronization
 /// ```
 ///
 /// Theory of operation. The loop is a `TaskExecutor`: resuming a task that prefers it appends the task to the loop's own queue,
-/// without a lock or another thread. A turn checks the descriptors (edge-triggered epoll, without waiting if work is queued),
-/// runs one batch of the queued work, then the timers that are due. Tasks that yield to each other therefore cannot starve
-/// I/O. Other threads submit work through one locked inbox and an eventfd.
+/// without a lock or another thread. A turn checks the descriptors (edge-triggered epoll, without waiting if work is queued) and
+/// runs one batch of the queued work; timers that are due fire between the jobs. Tasks that yield to each other therefore cannot
+/// starve I/O. Other threads submit work through one locked inbox and an eventfd.
 ///
-/// Tasks are not preempted: one that computes for 50 ms delays all others on its loop by 50 ms. Compute elsewhere, or on a
-/// private loop (``init(name:)``). ``onSlowTurn`` reports turns over 100 ms. ``lateness`` measures how late timers fired.
+/// Tasks are not preempted: one that computes for 50 ms delays all others on its loop by 50 ms. A task whose work a peer can
+/// prolong asks ``isShareSpent`` between its steps. Compute elsewhere, or on a private loop (``init(name:)``). ``onSlowTurn``
+/// reports turns over 100 ms. ``lateness`` measures how late timers fired.
 ///
 /// A loop lives until ``shutdown()``; ``shared`` lives as long as the process.
 public final class EventLoop: TaskExecutor, Sendable {
@@ -139,6 +140,54 @@ public final class EventLoop: TaskExecutor, Sendable {
         return timer
     }
 
+    /// Whether the job that runs on the loop's thread has used up its share of the turn, and should suspend (`Task.yield()`) before
+    /// its next step. Always false on other threads.
+    ///
+    /// A job's share is ``jobBudget``, and a single step once all jobs of the turn have taken ``turnBudget``: however many peers send at
+    /// full speed, the loop soon checks its descriptors again.
+    ///
+    /// ```swift
+    /// while let message = messages.next() {
+    ///     handle(message)
+    ///     if loop.isShareSpent { await Task.yield() }
+    /// }
+    /// ```
+    public var isShareSpent: Bool { isCurrent && turn.share.isSpent(now: .now) }
+
+    /// The time that one job may take while others wait. See ``isShareSpent``.
+    public static let jobBudget: Duration = .milliseconds(1)
+
+    /// The time after which a turn's remaining jobs make only one step each. See ``isShareSpent``.
+    public static let turnBudget: Duration = .milliseconds(10)
+
+    /// Suspends the calling task until `deadline`, with a timer of this loop.
+    ///
+    /// Prefer it to `Task.sleep` in servers: the timers of the Swift runtime need descriptors, and the process ends when it has none
+    /// left.
+    ///
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    public nonisolated(nonsending) func sleep(until deadline: Moment) async throws(CancellationError) {
+        do throws(WaitError) {
+            try await Condition(loop: self).wait(until: deadline) { nil as Void? }
+        } catch .timedOut {
+            return
+        } catch {
+            throw CancellationError()
+        }
+    }
+
+    /// Suspends the calling task for a duration. As ``sleep(until:)``.
+    ///
+    /// ```swift
+    /// while true {
+    ///     try await EventLoop.shared.sleep(for: .seconds(1))
+    ///     print("tick")
+    /// }
+    /// ```
+    public nonisolated(nonsending) func sleep(for duration: Duration) async throws(CancellationError) {
+        try await sleep(until: .now + duration)
+    }
+
     /// Queues a task's job; called by the Swift runtime.
     public func enqueue(_ job: consuming ExecutorJob) {
         push(LoopJob(job: UnownedJob(job), isSerial: false))
@@ -236,9 +285,13 @@ extension EventLoop {
                 }
             }
             let start = watchesTurns.load(ordering: .relaxed) ? Moment.now : nil
+            turn.share.beginTurn()
             if !turn.jobs.isEmpty {
                 turn.takeJobs(into: &batch)
-                for entry in batch {
+                for index in batch.indices {
+                    if index > 0 { fireDueTimers(&due) }
+                    turn.share.beginJob()
+                    let entry = batch[index]
                     if entry.isSerial {
                         entry.job.runSynchronously(isolatedTo: serialExecutor, taskExecutor: executor)
                     } else {
@@ -247,19 +300,12 @@ extension EventLoop {
                 }
                 batch.removeAll(keepingCapacity: true)
             }
-            if !turn.bodies.isEmpty {
-                for body in turn.takeBodies() { body() }
+            for body in turn.takeBodies() {
+                fireDueTimers(&due)
+                turn.share.beginJob()
+                body()
             }
-            if !turn.timers.isEmpty {
-                // Collected first: a timer that schedules another one in the past must not keep the loop here forever.
-                let now = Moment.now
-                turn.timers.takeDue(now: now, into: &due)
-                if !due.isEmpty {
-                    measured.withLock { [due] in $0.noteTimers(due: due.lazy.map(\.dueTime), at: now) }
-                    for timer in due { timer.fire() }
-                    due.removeAll(keepingCapacity: true)
-                }
-            }
+            fireDueTimers(&due)
             if !turn.retired.isEmpty {
                 // All events of this turn have been signalled, so none refers to these points any more.
                 for point in turn.takeRetired() { epoll.release(point) }
@@ -267,6 +313,21 @@ extension EventLoop {
             if let start { endTurn(begun: start) }
             if isStopping, end() { return }
         }
+    }
+
+    /// Fires the timers that are due. Called between jobs, too: however many jobs a turn has, no timer waits for more than one.
+    ///
+    /// - Parameter due: an empty array, whose memory is used again.
+    @inline(__always)
+    private func fireDueTimers(_ due: inout [LoopTimer]) {
+        if turn.timers.isEmpty { return }
+        // Collected first: a timer that schedules another one in the past must not keep the loop here forever.
+        let now = Moment.now
+        turn.timers.takeDue(now: now, into: &due)
+        if due.isEmpty { return }
+        measured.withLock { [due] in $0.noteTimers(due: due.lazy.map(\.dueTime), at: now) }
+        for timer in due { timer.fire() }
+        due.removeAll(keepingCapacity: true)
     }
 
     /// Ends the thread if nothing is left to do; true if so.

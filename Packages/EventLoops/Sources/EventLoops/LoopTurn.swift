@@ -36,6 +36,30 @@ struct LoopInbox {
     }
 }
 
+/// The time that a turn and its present job have taken, and whether the job should end.
+///
+/// Time counts from the first question, since most turns contain no job that asks.
+struct TurnShare {
+    private var turnStart: Moment?
+    private var jobStart: Moment?
+
+    mutating func beginTurn() {
+        turnStart = nil
+        jobStart = nil
+    }
+
+    mutating func beginJob() { jobStart = nil }
+
+    /// Whether the present job has used up its share; see ``EventLoop/isShareSpent``.
+    mutating func isSpent(now: Moment) -> Bool {
+        let turnStart = turnStart ?? now
+        let jobStart = jobStart ?? now
+        self.turnStart = turnStart
+        self.jobStart = jobStart
+        return jobStart.duration(to: now) >= EventLoop.jobBudget || turnStart.duration(to: now) >= EventLoop.turnBudget
+    }
+}
+
 /// The state of a loop that only its own thread uses.
 ///
 /// The state is behind a raw pointer, which avoids an exclusivity check at each access to a stored property of a class.
@@ -46,6 +70,7 @@ struct LoopTurn: ~Copyable {
         var bodies: [@Sendable () -> Void] = []
         var timers = TimerQueue()
         var retired: [WaitPoint] = []
+        var share = TurnShare()
     }
 
     private let state: UnsafeMutablePointer<State>
@@ -78,6 +103,11 @@ struct LoopTurn: ~Copyable {
     var retired: [WaitPoint] {
         _read { yield state.pointee.retired }
         nonmutating _modify { yield &state.pointee.retired }
+    }
+
+    var share: TurnShare {
+        @inline(__always) _read { yield state.pointee.share }
+        @inline(__always) nonmutating _modify { yield &state.pointee.share }
     }
 
     /// True if work is queued, so that the next `epoll_wait` must not wait.

@@ -251,20 +251,26 @@ extension WaitPoint {
     public static let transfersPerTurn = Int(UInt8.max) + 1  // the counters wrap around there
 
     /// Counts a transfer that is about to be tried inside a half. True after ``transfersPerTurn`` consecutive transfers without a
-    /// wait on the loop's thread: the caller should then wait at the point of ``nextTurn(of:)``, so that the loop continues.
+    /// wait on the loop's thread, or earlier if the job's share of the turn is spent (``EventLoop/isShareSpent``): the caller should
+    /// then wait at the point of ``nextTurn(of:)``, so that the loop continues.
     @inline(__always)
     public final func isTurnSpent(_ half: Half) -> Bool {
         let transfers =
             half == .reader ? readerTransfers.load(ordering: .relaxed) : writerTransfers.load(ordering: .relaxed)
         let next = transfers &+ 1
         setTransfers(next, half)
-        return next == 0 && spendTurn()
+        return next % WaitPoint.transfersPerCheck == 0 && spendTurn(isCounted: next == 0)
     }
 
+    /// The number of transfers after which the clock is read.
+    private static let transfersPerCheck: UInt8 = 8
+
     /// Ends the turn on the loop's own thread: both halves count from zero again. Returns false on other threads.
+    ///
+    /// - Parameter isCounted: whether the number of transfers is used up; otherwise the time decides.
     @inline(never)
-    private final func spendTurn() -> Bool {
-        guard loop.isCurrent else { return false }
+    private final func spendTurn(isCounted: Bool) -> Bool {
+        guard isCounted ? loop.isCurrent : loop.isShareSpent else { return false }
         setTransfers(0, .reader)
         setTransfers(0, .writer)
         return true

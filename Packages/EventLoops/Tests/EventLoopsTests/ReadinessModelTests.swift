@@ -270,7 +270,9 @@ extension EventLoopsTests {
                     continuation.resume(returning: spent(point))
                 }
             }
-            #expect(onLoop == [WaitPoint.transfersPerTurn, 2 * WaitPoint.transfersPerTurn])
+            // Earlier if the test's thread is interrupted for longer than the job's share of the turn.
+            #expect(onLoop.count >= 2)
+            #expect(zip([0] + onLoop, onLoop).allSatisfy { $1 - $0 <= WaitPoint.transfersPerTurn })
         }
 
         /// A task that reads and writes alternately suspends once in that many round trips, not once for each half.
@@ -285,8 +287,11 @@ extension EventLoopsTests {
             let onLoop = await withCheckedContinuation { (continuation: CheckedContinuation<[[Bool]], Never>) in
                 loop.execute { continuation.resume(returning: spent(WaitPoint(loop: loop))) }
             }
-            #expect(onLoop[WaitPoint.transfersPerTurn - 1] == [true, false])
-            #expect(onLoop.joined().count(where: { $0 }) == 2)
+            // Earlier if the test's thread is interrupted for longer than the job's share of the turn.
+            let spentTurns = onLoop.indices.filter { onLoop[$0] != [false, false] }
+            #expect(spentTurns.count >= 2)
+            #expect(zip([-1] + spentTurns, spentTurns).allSatisfy { $1 - $0 <= WaitPoint.transfersPerTurn })
+            #expect(onLoop.allSatisfy { $0 != [true, true] })
         }
     }
 }
