@@ -8,17 +8,21 @@ import Testing
     private static let servers = [SocketAddress("192.0.2.1:53")!, SocketAddress("[2001:db8::1]:53")!]
 
     /// A machine with a clock and a random source.
-    private final class Rig {
+    fileprivate final class Rig {
         var machine: DNSQueryMachine
         var random = SeededRandom(seed: 6)
         var now = ContinuousClock.now
 
-        init(_ change: (inout ResolverConfiguration) -> Void = { _ in }, firstServer: Int = 0) {
+        init(
+            _ change: (inout ResolverConfiguration) -> Void = { _ in }, firstServer: Int = 0,
+            withoutExtensions known: Set<SocketAddress> = []
+        ) {
             var configuration = ResolverConfiguration(servers: DNSQueryMachineTests.servers)
             configuration.timeout = .seconds(4)
             change(&configuration)
             machine = DNSQueryMachine(
-                DNSQueryMachineTests.question, configuration: configuration, firstServer: firstServer)
+                DNSQueryMachineTests.question, configuration: configuration, firstServer: firstServer,
+                withoutExtensions: known)
         }
 
         func copy() -> Rig {
@@ -81,8 +85,8 @@ import Testing
         let query = try DNSMessage(wire: sent.bytes)
         #expect(query.questions == [Self.question] && query.header.wantsRecursion && !query.header.isResponse)
         #expect(query.extensionRecord?.recordClass == DNSQueryMachine.payloadSize)
-        #expect(rig.passTime() == .seconds(4))
-        rig.now -= .seconds(3)
+        #expect(rig.passTime() == .seconds(2))
+        rig.now -= .seconds(1)
         rig.receive(sent, from: Self.servers[0])
         guard case .finish(.success(let message)) = rig.next() else {
             Issue.record("no answer")
@@ -180,8 +184,154 @@ import Testing
         let overTCP = try #require(rig.sent())
         #expect(overTCP.transport == .tcp && overTCP.server == sent.server && overTCP.number == 1)
         rig.machine.failed(overTCP.number, .connectionFailed, now: rig.now)
+        // Without EDNS, the answer may fit into a datagram.
+        let plain = try #require(rig.sent())
+        #expect(plain.transport == .udp && plain.server == sent.server && !plain.hasExtensions)
+        rig.receive(plain) { $0.header.isTruncated = true }
+        let plainOverTCP = try #require(rig.sent())
+        #expect(plainOverTCP.transport == .tcp && plainOverTCP.server == sent.server && !plainOverTCP.hasExtensions)
+        rig.machine.failed(plainOverTCP.number, .connectionFailed, now: rig.now)
         #expect(rig.machine.outcomes.map(\.result) == [.connectionFailed])
         #expect(try #require(rig.sent()).server == Self.servers[1])
+    }
+
+    /// A way in which a server, or a box in front of it, breaks EDNS.
+    enum Breakage: CaseIterable {
+        case silence, formatError, notImplemented, badVersion, serverFailure, refused, unknownCode, noRecursion
+        case pseudoRecordInAnswer, pseudoRecordInAuthority, twoPseudoRecords, cutOff, connectionLost
+
+        /// The failure of a server that breaks the query without EDNS as well.
+        var outcome: ServerOutcome.Result {
+            switch self {
+            case .silence: .timedOut
+            case .formatError, .notImplemented, .badVersion, .unknownCode: .notUnderstood
+            case .serverFailure: .serverFailure
+            case .refused, .noRecursion: .refused
+            case .pseudoRecordInAnswer, .pseudoRecordInAuthority: .answered
+            case .twoPseudoRecords, .cutOff: .malformed
+            case .connectionLost: .connectionFailed
+            }
+        }
+
+        fileprivate func happen(to sent: DNSQueryMachine.Transmission, in rig: Rig) {
+            let pseudoRecord = DNSRecord(.root, type: .opt, recordClass: 512, timeToLive: 0, .other(.opt, []))
+            func fail(_ code: UInt8) {
+                rig.receive(sent) { message in
+                    message.header.shortResponseCode = code
+                    message.answers = []
+                    message.additionals = []
+                }
+            }
+            switch self {
+            case .silence: _ = rig.passTime()
+            case .formatError: fail(1)
+            case .notImplemented: fail(4)
+            case .badVersion:
+                rig.receive(sent) { message in
+                    message.answers = []
+                    message.additionals = [
+                        DNSRecord(.root, type: .opt, recordClass: 512, timeToLive: 1 << 24, .other(.opt, []))
+                    ]
+                }
+            case .serverFailure: fail(2)
+            case .refused: fail(5)
+            case .unknownCode: fail(9)
+            case .noRecursion:
+                rig.receive(sent) { message in
+                    message.header.offersRecursion = false
+                    message.answers = []
+                }
+            case .pseudoRecordInAnswer:
+                rig.receive(sent) { message in
+                    message.additionals = message.answers
+                    message.answers = [pseudoRecord]
+                }
+            case .pseudoRecordInAuthority:
+                rig.receive(sent) { message in
+                    message.authorities = [pseudoRecord]
+                    message.additionals = []
+                }
+            case .twoPseudoRecords: rig.receive(sent) { $0.additionals = [pseudoRecord, pseudoRecord] }
+            case .cutOff:
+                let bytes = DNSQueryMachineTests.reply(to: sent) { _ in }
+                rig.machine.received(Array(bytes.dropLast()), for: sent.number, from: nil, now: rig.now)
+            case .connectionLost: rig.machine.failed(sent.number, .connectionFailed, now: rig.now)
+            }
+        }
+    }
+
+    /// Each way in which EDNS is broken leads to one query of the same server without it, whose answer counts.
+    @Test(arguments: Breakage.allCases) func aServerThatBreaksEDNSIsQueriedWithoutIt(_ breakage: Breakage) throws {
+        let rig = Rig()
+        let sent = try #require(rig.sent())
+        #expect(sent.hasExtensions)
+        breakage.happen(to: sent, in: rig)
+        let plain = try #require(rig.sent())
+        #expect(plain.server == sent.server && plain.transport == .udp && !plain.hasExtensions)
+        #expect(try DNSMessage(wire: plain.bytes).additionals.isEmpty)
+        #expect(rig.machine.serverWithoutExtensions == nil)
+        rig.receive(plain)
+        #expect(rig.isFinished && rig.machine.outcomes.map(\.result) == [.answered])
+        #expect(rig.machine.serverWithoutExtensions == sent.server)
+    }
+
+    /// EDNS was not the reason if the query without it fails as well: the next server follows, and is queried with EDNS.
+    @Test(arguments: Breakage.allCases) func aServerThatFailsWithoutEDNSHasFailed(_ breakage: Breakage) throws {
+        let rig = Rig { $0.attempts = 1 }
+        let sent = try #require(rig.sent())
+        breakage.happen(to: sent, in: rig)
+        breakage.happen(to: try #require(rig.sent()), in: rig)
+        #expect(rig.machine.serverWithoutExtensions == nil || breakage.outcome == .answered)
+        if breakage.outcome == .answered { return }
+        let next = try #require(rig.sent())
+        #expect(rig.machine.outcomes.map(\.result) == [breakage.outcome])
+        #expect(next.server == Self.servers[1] && next.hasExtensions)
+    }
+
+    /// The two queries share the server's time, and a late answer to the first one counts.
+    @Test func silenceCostsHalfOfTheServersTime() throws {
+        let rig = Rig { $0.attempts = 2 }
+        let sent = try #require(rig.sent())
+        #expect(rig.passTime() == .seconds(2))
+        #expect(try #require(rig.sent()).server == sent.server)
+        #expect(rig.passTime() == .seconds(2))
+        #expect(try #require(rig.sent()).server == Self.servers[1])
+        #expect(rig.machine.outcomes == [ServerOutcome(server: sent.server, result: .timedOut, elapsed: .seconds(4))])
+        #expect(rig.passTime() == .seconds(2))
+        _ = try #require(rig.sent())
+        #expect(rig.passTime() == .seconds(2))
+        // In the second round, no time is divided.
+        let again = try #require(rig.sent())
+        #expect(again.server == sent.server && !again.hasExtensions)
+        #expect(rig.passTime() == .seconds(4))
+        rig.receive(sent)
+        #expect(rig.isFinished && rig.machine.serverWithoutExtensions == nil)
+    }
+
+    @Test func aServerThatIsKnownToBreakEDNSIsNotQueriedWithIt() throws {
+        let rig = Rig(withoutExtensions: [Self.servers[0]])
+        let sent = try #require(rig.sent())
+        #expect(sent.server == Self.servers[0] && !sent.hasExtensions)
+        #expect(rig.passTime() == .seconds(4))
+        #expect(try #require(rig.sent()).hasExtensions)
+        rig.receive(sent)
+        #expect(rig.isFinished && rig.machine.serverWithoutExtensions == Self.servers[0])
+    }
+
+    @Test func serversThatBreakEDNSAreForgotten() throws {
+        var memory = ServersWithoutExtensions()
+        let start = ContinuousClock.now
+        let end = start + ServersWithoutExtensions.time
+        #expect(memory.servers(now: start).isEmpty)
+        memory.insert(Self.servers[0], now: start)
+        memory.insert(Self.servers[0], now: end - .seconds(1))
+        memory.insert(Self.servers[1], now: end - .seconds(1))
+        #expect(memory.servers(now: end - .seconds(1)) == Set(Self.servers))
+        #expect(memory.servers(now: end) == [Self.servers[1]])
+        for port in 1...UInt16(2 * ServersWithoutExtensions.maximumCount) {
+            memory.insert(.ip(.v4(.loopback), port: port), now: end)
+        }
+        #expect(memory.servers(now: end).count == ServersWithoutExtensions.maximumCount)
     }
 
     @Test func serversWithoutEDNSAreQueriedWithoutIt() throws {
@@ -235,7 +385,7 @@ import Testing
     }
 
     @Test func aMalformedAnswerLeadsToTheNextServer() throws {
-        let rig = Rig()
+        let rig = Rig { $0.usesEDNS = false }
         let sent = try #require(rig.sent())
         let bytes = Self.reply(to: sent) { _ in }
         rig.machine.received(Array(bytes.dropLast()), for: sent.number, from: nil, now: rig.now)
@@ -255,7 +405,10 @@ import Testing
     }
 
     @Test func triesAllServersAndGivesUp() throws {
-        let rig = Rig { $0.attempts = 3 }
+        let rig = Rig { configuration in
+            configuration.attempts = 3
+            configuration.usesEDNS = false
+        }
         var waits: [Duration] = []
         var servers: [SocketAddress] = []
         while let sent = rig.sent() {
@@ -271,7 +424,7 @@ import Testing
     }
 
     @Test func aLateAnswerIsAccepted() throws {
-        let rig = Rig()
+        let rig = Rig { $0.usesEDNS = false }
         let first = try #require(rig.sent())
         _ = rig.passTime()
         let second = try #require(rig.sent())
@@ -286,7 +439,10 @@ import Testing
     }
 
     @Test func reportedFailuresTakePrecedenceOverTimeouts() throws {
-        let rig = Rig { $0.attempts = 1 }
+        let rig = Rig { configuration in
+            configuration.attempts = 1
+            configuration.usesEDNS = false
+        }
         rig.receive(try #require(rig.sent())) { $0.header.shortResponseCode = 2 }
         _ = try #require(rig.sent())
         _ = rig.passTime()

@@ -67,6 +67,31 @@ import Testing
         }
     }
 
+    /// A home router that drops queries with EDNS. Only the first lookup waits for it.
+    @Test func queriesADroppingServerWithoutEDNS() async throws {
+        let extended = Locked(0)
+        try await with(
+            change: { configuration in
+                configuration.timeout = .milliseconds(100)
+                configuration.attempts = 10  // a slow machine may need some
+            },
+            { query, _ in
+                if query.extensionRecord == nil { return Self.addresses(query) }
+                extended.withLock { $0 += 1 }
+                return .silence
+            }
+        ) { server, resolver async throws in
+            for name in ["a.example.org", "b.example.org"] {
+                let request = try AddressRequest(HostName(name), families: .v4)
+                #expect(try await resolver.addresses(request) == [.v4(Self.v4)])
+                #expect(extended.withLock { $0 } == 1)
+            }
+            resolver.flushCache()
+            _ = try await resolver.records(.a, of: "c.example.org")
+            #expect(extended.withLock { $0 } == 2)
+        }
+    }
+
     @Test func fetchesTruncatedAnswersOverTCP() async throws {
         let texts = (0..<40).map { DNSRecordData.txt([[UInt8](repeating: UInt8($0), count: 200)]) }
         try await with({ query, isTCP in
@@ -200,6 +225,7 @@ import Testing
             change: { configuration in
                 configuration.timeout = .milliseconds(30)
                 configuration.attempts = 2
+                configuration.usesEDNS = false
             },
             { query, _ in
                 let first = held.withLock { held in

@@ -33,8 +33,8 @@ public struct ResolverConfiguration: Hashable, Sendable {
     public var attempts = 2
     /// Whether each query starts with another server (`rotate`).
     public var rotatesServers = false
-    /// Whether queries use EDNS (RFC 6891), so that answers over 512 bytes need no TCP. A server that rejects EDNS is
-    /// queried again without it.
+    /// Whether queries use EDNS (RFC 6891), so that answers over 512 bytes need no TCP. A server that rejects or mangles EDNS is
+    /// queried again without it, and one that does not answer in half of its time, too.
     public var usesEDNS = true
     /// Whether to trust the servers' claim that they validated signatures (`trust-ad`). Otherwise answers never report
     /// it.

@@ -11,7 +11,9 @@ internal import Glibc
 /// ```
 ///
 /// Only letters, digits and hyphens (RFC 952, RFC 1123 §2.1) and underscores, which are in common use, are valid, so no
-/// user information, port or path of a URL can leak into a query. A name whose last label is a number must be a
+/// user information, port or path of a URL can leak into a query. A label may begin or end with a hyphen: RFC 952 forbids it, but
+/// hosting services give such names to their users, and browsers look them up (UTS 46, CheckHyphens=false); a label with other than
+/// ASCII letters may not (RFC 5891 §4.2.3.1). A name whose last label is a number must be a
 /// complete IPv4 address: `127.1` and `0x7f000001`, which older functions accept as addresses, are rejected.
 public struct HostName: Hashable, Sendable {
     /// The longest ``ascii`` form, in bytes, without the final dot (RFC 1035 §2.3.4).
@@ -99,9 +101,6 @@ extension HostName {
                 if !isNameByte(byte) { return "a character that is not allowed in host names" }
                 if (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) { hasCapitals = true }
             }
-            if label.first == UInt8(ascii: "-") || label.last == UInt8(ascii: "-") {
-                return "a label that starts or ends with a hyphen"
-            }
             if end == name.endIndex { return isNumber(label) ? "a number that is not an IPv4 address" : nil }
             label = name[(end + 1)...]
         }
@@ -171,13 +170,31 @@ private enum InternationalName {
     static func ascii(of name: String) throws(ResolverError) -> String {
         guard !name.utf8.contains(0) else { throw ResolverError(.invalidName, name: name, detail: "a NUL byte") }
         guard let toASCII else { throw ResolverError(.internationalNamesUnavailable, name: name) }
-        var converted: UnsafeMutablePointer<CChar>?
-        let status = name.withCString { toASCII($0, &converted, flags) }
-        defer { free(converted) }
-        guard status == 0, let converted else {
-            throw ResolverError(.invalidName, name: name, detail: "cannot be converted to ASCII (IDNA)")
+        // One label at a time: libidn2 would apply its rules for hyphens to labels that need no conversion.
+        var labels: [String] = []
+        for label in name.unicodeScalars.split(omittingEmptySubsequences: false, whereSeparator: isDot) {
+            let text = String(label)
+            if text.utf8.allSatisfy({ $0 < 0x80 }) {
+                labels.append(text)
+                continue
+            }
+            var converted: UnsafeMutablePointer<CChar>?
+            let status = text.withCString { toASCII($0, &converted, flags) }
+            defer { free(converted) }
+            guard status == 0, let converted else {
+                throw ResolverError(.invalidName, name: name, detail: "cannot be converted to ASCII (IDNA)")
+            }
+            labels.append(String(cString: converted))
         }
-        return String(cString: converted)
+        return labels.joined(separator: ".")
+    }
+
+    /// Whether the character separates labels (UTS 46 §4.5): a full stop, also an ideographic or full-width one.
+    private static func isDot(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case ".", "\u{3002}", "\u{FF0E}", "\u{FF61}": true
+        default: false
+        }
     }
 }
 

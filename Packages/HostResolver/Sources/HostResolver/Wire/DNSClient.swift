@@ -8,6 +8,7 @@ final class DNSClient: Sendable {
     private let cache: Locked<DNSCache>
     /// The number of queries so far. It selects the first server if the configuration rotates the servers.
     private let turn = Atomic<Int>(0)
+    private let serversWithoutExtensions = Locked(ServersWithoutExtensions())
 
     init(configuration: ResolverConfiguration?, cacheLimit: Int) {
         fixedConfiguration = configuration
@@ -20,6 +21,7 @@ final class DNSClient: Sendable {
 
     func flushCache() {
         cache.withLock { $0.flush() }
+        serversWithoutExtensions.withLock { $0 = ServersWithoutExtensions() }
     }
 
     /// Returns the answer to a question, from the cache or the servers. Follows aliases with further queries.
@@ -31,10 +33,15 @@ final class DNSClient: Sendable {
         var servers: [ServerOutcome] = []
         while true {
             let first = turn.wrappingAdd(1, ordering: .relaxed).oldValue
-            let (result, outcomes) = await DNSQueryDriver.ask(next, configuration: configuration, firstServer: first)
-            servers += outcomes
+            let known = serversWithoutExtensions.withLock { $0.servers(now: .now) }
+            let outcome = await DNSQueryDriver.ask(
+                next, configuration: configuration, firstServer: first, withoutExtensions: known)
+            servers += outcome.servers
+            if let server = outcome.serverWithoutExtensions {
+                serversWithoutExtensions.withLock { $0.insert(server, now: .now) }
+            }
             let message: DNSMessage
-            switch result {
+            switch outcome.result {
             case .success(let received): message = received
             case .failure(let error): return .failure(error.about(question.name.description))
             }
@@ -49,6 +56,33 @@ final class DNSClient: Sendable {
                 return .failure(error)
             }
         }
+    }
+}
+
+/// The servers that break EDNS, so that only one query in a while waits for an answer that does not come.
+///
+/// Each is forgotten after some time, since the box that breaks EDNS may be gone by then. Reads no clock.
+struct ServersWithoutExtensions: Sendable {
+    /// The time for which a server is remembered.
+    static let time: Duration = .seconds(900)
+    /// The maximum number of servers; the one that expires first gives way. Servers change only with the configuration.
+    static let maximumCount = 64
+
+    private var expiries: [SocketAddress: ContinuousClock.Instant] = [:]
+
+    /// The servers that are remembered.
+    func servers(now: ContinuousClock.Instant) -> Set<SocketAddress> {
+        expiries.isEmpty ? [] : Set(expiries.lazy.filter { $0.value > now }.map(\.key))
+    }
+
+    /// Remembers a server. One that is known already keeps its time, so that it is tried with EDNS again in the end.
+    mutating func insert(_ server: SocketAddress, now: ContinuousClock.Instant) {
+        expiries = expiries.filter { $0.value > now }
+        if expiries[server] != nil { return }
+        if expiries.count >= Self.maximumCount, let first = expiries.min(by: { $0.value < $1.value }) {
+            expiries[first.key] = nil
+        }
+        expiries[server] = now + Self.time
     }
 }
 

@@ -4,11 +4,23 @@ internal import Glibc
 
 /// The driver of a ``DNSQueryMachine``, with sockets, the clock and the system's random numbers.
 enum DNSQueryDriver {
+    /// The result of a query.
+    struct Outcome: Sendable {
+        let result: Result<DNSMessage, ResolverError>
+        let servers: [ServerOutcome]
+        /// The server that breaks EDNS, and answers without it; nil if none does.
+        var serverWithoutExtensions: SocketAddress?
+    }
+
     /// Queries the servers until one answers or all have failed. If the task is cancelled, the result is `cancelled`.
+    ///
+    /// - Parameter known: the servers that are known to break EDNS.
     static nonisolated(nonsending) func ask(
-        _ question: DNSQuestion, configuration: ResolverConfiguration, firstServer: Int
-    ) async -> (result: Result<DNSMessage, ResolverError>, servers: [ServerOutcome]) {
-        var machine = DNSQueryMachine(question, configuration: configuration, firstServer: firstServer)
+        _ question: DNSQuestion, configuration: ResolverConfiguration, firstServer: Int,
+        withoutExtensions known: Set<SocketAddress>
+    ) async -> Outcome {
+        var machine = DNSQueryMachine(
+            question, configuration: configuration, firstServer: firstServer, withoutExtensions: known)
         var random = SystemRandomNumberGenerator()
         let mailbox = DNSExchange.makeMailbox()
         return await withTaskGroup(of: Void.self) { group in
@@ -23,11 +35,13 @@ enum DNSQueryDriver {
                     // Ends with an event, at that time, or with a cancellation.
                     if let event = try? await mailbox.next(until: Moment(time)) { machine.accept(event) }
                 case .finish(let result):
-                    return (result, machine.outcomes)
+                    return Outcome(
+                        result: result, servers: machine.outcomes,
+                        serverWithoutExtensions: machine.serverWithoutExtensions)
                 }
             }
             let error = ResolverError(.cancelled, name: question.name.description, servers: machine.outcomes)
-            return (.failure(error), machine.outcomes)
+            return Outcome(result: .failure(error), servers: machine.outcomes)
         }
     }
 }

@@ -4,8 +4,13 @@ internal import DNSWire
 ///
 /// Theory of operation. The servers are queried one after another, in rounds, each until its time limit
 /// (resolv.conf(5)). A server's turn may take several transmissions: one over TCP if its answer was truncated or did
-/// not preserve the case of the letters, and one without EDNS if the server does not understand EDNS. Earlier
-/// transmissions remain valid: a late answer to one of them also ends the query.
+/// not preserve the case of the letters, and one without EDNS. Earlier transmissions remain valid: a late answer to one of
+/// them also ends the query.
+///
+/// Servers and the boxes in front of them break EDNS in every way: they reject it, drop the query or the answer, answer
+/// with another error, or put the pseudo-record where it does not belong. A query with EDNS therefore fails a server only
+/// after one without it: at once if the answer cannot be used, after half of the server's time if there is none. A server that answers only
+/// the latter is reported (``serverWithoutExtensions``), so that the caller need not wait again.
 ///
 /// An answer is accepted only from the queried server, with the ID of the query, marked as an answer, with our one
 /// question, whose letters have the random case of the query (RFC 5452 §9, draft-vixie-dnsext-dns0x20). The driver adds
@@ -64,6 +69,8 @@ struct DNSQueryMachine {
 
     /// The outcomes of the servers so far, in the order of their turns.
     private(set) var outcomes: [ServerOutcome] = []
+    /// The server that has answered the query without EDNS after it failed one with EDNS; nil if none has.
+    private(set) var serverWithoutExtensions: SocketAddress?
 
     private let question: DNSQuestion
     private let configuration: ResolverConfiguration
@@ -71,14 +78,23 @@ struct DNSQueryMachine {
     private var turn = 0
     private var transport: Transport
     private var withExtensions: Bool
-    private var serversWithoutExtensions: Set<SocketAddress> = []
+    private var serversWithoutExtensions: Set<SocketAddress>
     private var mustSend = true
     private var turnEnd: ContinuousClock.Instant?
+    /// When the server is queried without EDNS if it has not answered by then; nil if the last query has none.
+    private var silenceEnd: ContinuousClock.Instant?
     private var sent: [Sent] = []
     private var result: Result<DNSMessage, ResolverError>?
 
-    /// Creates a query. `firstServer` rotates the list of servers, if the configuration requires that.
-    init(_ question: DNSQuestion, configuration: ResolverConfiguration, firstServer: Int = 0) {
+    /// Creates a query.
+    ///
+    /// - Parameters:
+    ///   - firstServer: rotates the list of servers, if the configuration requires that.
+    ///   - known: the servers that are known to break EDNS.
+    init(
+        _ question: DNSQuestion, configuration: ResolverConfiguration, firstServer: Int = 0,
+        withoutExtensions known: Set<SocketAddress> = []
+    ) {
         self.question = question
         self.configuration = configuration
         let servers = configuration.servers.prefix(ResolverConfiguration.maximumServers)
@@ -86,7 +102,8 @@ struct DNSQueryMachine {
         let round = Array(servers.dropFirst(shift) + servers.prefix(shift))
         turns = (0..<max(configuration.attempts, 1)).flatMap { _ in round }
         transport = configuration.usesTCPOnly ? .tcp : .udp
-        withExtensions = configuration.usesEDNS
+        serversWithoutExtensions = known
+        withExtensions = configuration.usesEDNS && turns.first.map(known.contains) != true
         if turns.isEmpty { result = .failure(ResolverError(.noServers, name: question.name.description)) }
     }
 
@@ -97,8 +114,12 @@ struct DNSQueryMachine {
         if let result { return .finish(result) }
         if let turnEnd, now >= turnEnd, !mustSend { endTurn(.timedOut, now: now) }
         if let result { return .finish(result) }
-        if mustSend { return .send(transmission(now: now, using: &random)) }
-        return .wait(until: turnEnd ?? now)
+        if mustSend { return .send(transmission(until: now + timeLimit, now: now, using: &random)) }
+        if let turnEnd, let silenceEnd, now >= silenceEnd {
+            giveUpExtensions()
+            return .send(transmission(until: turnEnd, now: now, using: &random))
+        }
+        return .wait(until: silenceEnd ?? turnEnd ?? now)
     }
 
     /// Accepts bytes received for a transmission. `source` is their sender; nil if the socket is connected to the
@@ -110,7 +131,7 @@ struct DNSQueryMachine {
         guard source == nil || source == query.server, let head = query.answer(in: bytes) else { return }
         let isCurrent = isLast(number)
         guard let question = head.questions.first else {
-            if isCurrent { retryWithoutExtensions() }
+            if isCurrent { serverFailed(.notUnderstood, now: now) }
             return
         }
         if question.name.wireForm != query.question.name.wireForm, query.transport == .udp {
@@ -125,14 +146,16 @@ struct DNSQueryMachine {
         do throws(DNSWireError) {
             evaluate(try DNSMessage(wire: withOriginalCase(bytes)), sent[number], isCurrent: isCurrent, now: now)
         } catch {
-            if isCurrent { endTurn(.malformed, now: now) }
+            if isCurrent { serverFailed(.malformed, now: now) }
         }
     }
 
     /// Accepts the local failure of a transmission: ``ServerOutcome/Result-swift.struct/unreachable`` or
     /// `connectionFailed`.
     mutating func failed(_ number: Int, _ failure: ServerOutcome.Result, now: ContinuousClock.Instant) {
-        if result == nil, isLast(number) { endTurn(failure, now: now) }
+        guard result == nil, isLast(number) else { return }
+        // A server that cannot be reached has not seen the query. One that ends the connection may have.
+        if failure == .connectionFailed { serverFailed(failure, now: now) } else { endTurn(failure, now: now) }
     }
 }
 
@@ -145,25 +168,30 @@ extension DNSQueryMachine {
 
     private mutating func evaluate(_ message: DNSMessage, _ query: Sent, isCurrent: Bool, now: ContinuousClock.Instant)
     {
+        let (server, hasExtensions) = (query.transmission.server, query.transmission.hasExtensions)
+        let failure: ServerOutcome.Result
         switch message.responseCode {
-        case .noError where message.isLame:
-            if isCurrent { endTurn(.refused, now: now) }
+        case _ where hasExtensions && message.misplacesExtensions: failure = .malformed
+        case .noError where message.isLame: failure = .refused
         case .noError, .nameError:
-            outcomes.append(
-                ServerOutcome(
-                    server: query.transmission.server, result: .answered, elapsed: query.start.duration(to: now)))
+            outcomes.append(ServerOutcome(server: server, result: .answered, elapsed: query.start.duration(to: now)))
+            if !hasExtensions, serversWithoutExtensions.contains(server) { serverWithoutExtensions = server }
             result = .success(message)
-        case .formatError where query.transmission.hasExtensions,
-            .notImplemented where query.transmission.hasExtensions,
-            .badVersion where query.transmission.hasExtensions:
-            if isCurrent { retryWithoutExtensions() }
-        case .serverFailure:
-            if isCurrent { endTurn(.serverFailure, now: now) }
-        case .refused:
-            if isCurrent { endTurn(.refused, now: now) }
-        default:
-            if isCurrent { endTurn(.notUnderstood, now: now) }
+            return
+        case .serverFailure: failure = .serverFailure
+        case .refused: failure = .refused
+        default: failure = .notUnderstood
         }
+        if isCurrent { serverFailed(failure, now: now) }
+    }
+
+    /// The server has answered the last query with a failure, or unusably. EDNS may be the reason.
+    private mutating func serverFailed(_ failure: ServerOutcome.Result, now: ContinuousClock.Instant) {
+        guard sent.last?.transmission.hasExtensions == true else { return endTurn(failure, now: now) }
+        giveUpExtensions()
+        // If the server could not be queried over TCP, the smaller answer may fit into a datagram.
+        if failure == .connectionFailed, !configuration.usesTCPOnly { transport = .udp }
+        mustSend = true
     }
 
     /// Returns the answer with the question in the caller's case. Compressed names in its records may point into the
@@ -182,15 +210,14 @@ extension DNSQueryMachine {
         mustSend = true
     }
 
-    /// Queries the server again without EDNS, which it rejected (RFC 6891 §6.2.2).
-    private mutating func retryWithoutExtensions() {
+    /// The next queries of the server have no EDNS (RFC 6891 §6.2.2).
+    private mutating func giveUpExtensions() {
         serversWithoutExtensions.insert(turns[turn])
         withExtensions = false
-        mustSend = true
     }
 
     private mutating func transmission(
-        now: ContinuousClock.Instant, using random: inout some RandomNumberGenerator
+        until end: ContinuousClock.Instant, now: ContinuousClock.Instant, using random: inout some RandomNumberGenerator
     ) -> Transmission {
         let id = UInt16.random(in: 0 ... .max, using: &random)
         var asked = question
@@ -204,7 +231,8 @@ extension DNSQueryMachine {
             hasExtensions: withExtensions)
         sent.append(Sent(turn: turn, transmission: transmission, start: now))
         mustSend = false
-        turnEnd = now + timeLimit
+        turnEnd = end
+        silenceEnd = withExtensions ? now + now.duration(to: end) / 2 : nil
         return transmission
     }
 
@@ -222,7 +250,7 @@ extension DNSQueryMachine {
         let start = sent.first { $0.turn == turn }?.start ?? now
         outcomes.append(ServerOutcome(server: turns[turn], result: outcome, elapsed: start.duration(to: now)))
         turn += 1
-        turnEnd = nil
+        (turnEnd, silenceEnd) = (nil, nil)
         guard turn < turns.count else {
             result = .failure(failure)
             return
@@ -260,6 +288,12 @@ extension DNSMessage {
     /// Whether this is a lame answer: empty, from a server that is not an authority and does not recurse.
     fileprivate var isLame: Bool {
         answers.isEmpty && !header.isAuthoritative && !header.offersRecursion
+    }
+
+    /// Whether a pseudo-record of EDNS is outside the additional section (RFC 6891 §6.1.1), where a record of the answer may be
+    /// missing for it.
+    fileprivate var misplacesExtensions: Bool {
+        answers.contains { $0.type == .opt } || authorities.contains { $0.type == .opt }
     }
 
     fileprivate var refusesExtensions: Bool {

@@ -13,7 +13,8 @@ internal import EventLoops
 /// }
 /// ```
 ///
-/// It uses UDP with EDNS, and TCP if an answer was truncated, by the rules of resolv.conf(5). The hosts file takes
+/// It uses UDP with EDNS, and TCP if an answer was truncated, by the rules of resolv.conf(5). A server that drops, rejects or mangles
+/// EDNS is queried without it, and for a quarter of an hour not with it. The hosts file takes
 /// precedence. Names in `localhost` never leave the machine (RFC 6761 §6.3), names in `.invalid` and `.onion` do not
 /// exist (RFC 6761 §6.4, RFC 7686 §2), and names in `.local` go to ``SystemResolver``, which may know multicast DNS
 /// (RFC 6762 §3). Other sources that nsswitch may name are not consulted: to get the same addresses as all other
@@ -67,7 +68,7 @@ public final class WireResolver: Resolver, ReverseResolver {
     /// The counters of the cache.
     public var cacheStatistics: CacheStatistics { client.statistics }
 
-    /// Removes all answers from the cache.
+    /// Removes all answers from the cache, and forgets which servers break EDNS.
     public func flushCache() {
         client.flushCache()
     }
