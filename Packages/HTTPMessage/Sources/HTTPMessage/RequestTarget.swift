@@ -75,6 +75,11 @@ public struct RequestTarget: Hashable, Sendable {
         self.bytes = bytes
     }
 
+    /// Returns whether bytes are a host with an optional port, without a user (RFC 9110 §7.2), as `Host` and HTTP/2's `:authority` are.
+    public static func isAuthority(_ bytes: RawSpan, requiresPort: Bool = false) -> Bool {
+        bytes.withUnsafeBytes { isAuthority($0, requiresPort: requiresPort) }
+    }
+
     /// The form of the target. Nil for an invalid target that was accepted with ``HTTPLeniency/anyTargetForm``.
     public var form: Form? { Self.form(of: bytes) }
 

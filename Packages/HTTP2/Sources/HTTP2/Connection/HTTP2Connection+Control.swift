@@ -1,0 +1,192 @@
+// MARK: - SETTINGS and PING (RFC 9113 §6.5 and §6.7)
+
+extension HTTP2Connection {
+    mutating func receiveSettings(_ settings: [Setting]) throws(HTTP2Error) {
+        try floods.settingsFrame(now: now)
+        let before = peerSettings
+        for setting in settings { try peerSettings.apply(setting, from: role.peer) }
+        encoder.setPeerTableSize(peerSettings.headerTableSize)
+        try adjustSendWindows(by: peerSettings.initialWindowSize - before.initialWindowSize)
+        try queueAnswer()
+        writer.appendSettingsAcknowledgment()
+        hasPeerSettings = true
+        firstBytes = []
+        events.append(.settings)
+        if wantsRoom, room > 0 {
+            wantsRoom = false
+            events.append(.room)
+        }
+    }
+
+    /// Applies a change of SETTINGS_INITIAL_WINDOW_SIZE to all streams (RFC 9113 §6.9.2). A window may become negative.
+    private mutating func adjustSendWindows(by difference: Int64) throws(HTTP2Error) {
+        if difference == 0 { return }
+        for place in streams.occupied {
+            guard streams[place].sendWindow.add(difference) else {
+                throw .connection(.flowControlError, "RFC 9113 §6.9.2", "the settings make a window exceed 2^31 - 1")
+            }
+            if difference > 0 { didGetCredit(place) }
+        }
+    }
+
+    /// The peer has applied this side's settings (RFC 9113 §6.5.3).
+    mutating func receiveSettingsAcknowledgment() throws(HTTP2Error) {
+        guard let sentAt = settingsSentAt else { return try floods.idleFrame(now: now) }
+        settingsSentAt = nil
+        liveness.measure(now - sentAt)
+        let window = min(limits.initialStreamWindow, SendWindow.maximum)
+        guard window < 65_535 else { return }
+        for place in streams.occupied {
+            receiveWindow.shrink(by: streams[place].receiveWindow.size - window)
+            streams[place].receiveWindow.adjust(to: window)
+        }
+    }
+
+    mutating func receivePing(_ opaque: UInt64, _ isAcknowledgment: Bool) throws(HTTP2Error) {
+        guard isAcknowledgment else {
+            try floods.ping(now: now)
+            try queueAnswer()
+            return writer.appendPing(opaque, isAcknowledgment: true)
+        }
+        if shutdown == .announced(ping: opaque) {
+            finishShutdown()
+        } else if !liveness.receiveAnswer(opaque, now: now) {
+            try floods.idleFrame(now: now)
+        }
+    }
+
+    /// Checks that the peer reads what it makes this side answer (CVE-2019-9512, CVE-2019-9515).
+    func queueAnswer() throws(HTTP2Error) {
+        if writer.count > limits.maximumQueuedAnswers {
+            throw .connection(.enhanceYourCalm, "maximumOutput", "the peer does not read the answers to its frames")
+        }
+    }
+}
+
+// MARK: - WINDOW_UPDATE and RST_STREAM (RFC 9113 §6.9 and §6.4)
+
+extension HTTP2Connection {
+    mutating func receiveWindowUpdate(_ id: StreamID, _ increment: Int64) throws(HTTP2Error) {
+        if id == .connection {
+            guard sendWindow.add(increment) else {
+                throw .connection(.flowControlError, "RFC 9113 §6.9.1", "the window of the connection exceeds 2^31 - 1")
+            }
+            for place in streams.occupied where streams[place].blockedSince != nil { didGetCredit(place) }
+            return
+        }
+        try requireNotIdle(id, .windowUpdate)
+        guard let place = streams.place(of: id), streams[place].state != .closed else {
+            return try floods.idleFrame(now: now)
+        }
+        guard streams[place].sendWindow.add(increment) else {
+            return try endStream(
+                id, .stream(id, .flowControlError, "RFC 9113 §6.9.1", "the window of the stream exceeds 2^31 - 1"))
+        }
+        didGetCredit(place)
+    }
+
+    private mutating func didGetCredit(_ place: Int) {
+        streams[place].hold = .none
+        if streams[place].blockedSince != nil { streams[place].blockedSince = now }
+    }
+
+    mutating func receiveReset(_ id: StreamID, _ code: ErrorCode) throws(HTTP2Error) {
+        try requireNotIdle(id, .resetStream)
+        guard let place = streams.place(of: id), streams[place].state != .closed else {
+            return try floods.idleFrame(now: now)
+        }
+        let processing: HTTP2StreamFailure.Processing = code == .refusedStream ? .notProcessed : .unknown
+        end(place, HTTP2StreamFailure(code: code, cause: .peer, processing: processing))
+        if role == .server { try floods.reset(now: now) }
+    }
+
+    /// A frame on a stream that does not exist yet is an error of the connection (RFC 9113 §5.1).
+    private func requireNotIdle(_ id: StreamID, _ kind: FrameKind) throws(HTTP2Error) {
+        if isIdle(id), streams.place(of: id) == nil {
+            throw .connection(.protocolError, "RFC 9113 §5.1", "\(kind) on stream \(id), which is idle")
+        }
+    }
+
+    /// A frame that its parser refused on behalf of its stream.
+    mutating func receiveStreamError(_ error: HTTP2Error) throws(HTTP2Error) {
+        guard case .stream(let id) = error.scope else { return }
+        if isIdle(id) {
+            throw .connection(error.code, error.rule, error.reason)
+        }
+        guard let place = streams.place(of: id), streams[place].state != .closed else {
+            return try floods.idleFrame(now: now)
+        }
+        try endStream(id, error)
+    }
+}
+
+// MARK: - Priorities (RFC 9113 §5.3 and RFC 9218)
+
+extension HTTP2Connection {
+    /// PRIORITY is checked and forgotten: no tree is kept (RFC 9113 §5.3.2). It makes no stream, even if its stream is idle.
+    mutating func receivePriority(_ id: StreamID, _ dependency: StreamDependency) throws(HTTP2Error) {
+        try floods.idleFrame(now: now)
+        guard dependency.stream == id else { return }
+        let error = HTTP2Error.stream(id, .protocolError, "RFC 7540 §5.3.1", "stream \(id) depends on itself")
+        try receiveStreamError(error)
+    }
+
+    /// PRIORITY_UPDATE moves a stream in the order of sending (RFC 9218 §7.1). That of a stream that is not open is ignored.
+    mutating func receivePriorityUpdate(_ id: StreamID, _ value: [UInt8]) throws(HTTP2Error) {
+        try floods.idleFrame(now: now)
+        guard role == .server, id != .connection, id.isClientInitiated else {
+            throw .connection(.protocolError, "RFC 9218 §7.1", "a PRIORITY_UPDATE for stream \(id)")
+        }
+        if let place = streams.place(of: id) { setPriority(place, HTTP2Priority(value)) }
+    }
+
+    mutating func setPriority(_ place: Int, _ priority: HTTP2Priority) {
+        streams[place].priority = priority
+        order.setPriority(streams[place].id, priority)
+    }
+}
+
+// MARK: - GOAWAY (RFC 9113 §6.8)
+
+extension HTTP2Connection {
+    /// Receives GOAWAY: requests above its last stream were not processed and end here, all others continue.
+    mutating func receiveGoAway(_ goAway: HTTP2GoAway) throws(HTTP2Error) {
+        try floods.idleFrame(now: now)
+        if let earlier = peerGoAway, goAway.lastStream > earlier.lastStream {
+            throw .connection(.protocolError, "RFC 9113 §6.8", "a second GOAWAY has a higher last stream")
+        }
+        let isNews = peerGoAway != goAway
+        peerGoAway = goAway
+        if isNews { events.append(.goAway(goAway)) }
+        if role == .client {
+            for place in streams.occupied
+            where streams[place].id > goAway.lastStream && streams[place].state != .closed {
+                end(place, HTTP2StreamFailure(code: goAway.code, cause: .goAway(goAway), processing: .notProcessed))
+            }
+        }
+        reportDrained()
+    }
+
+    /// Begins a graceful end. See ``HTTP2ServerMachine/shutDown(now:)``.
+    ///
+    /// A client cannot know of requests on their way, so a server first sends GOAWAY with the highest identifier and a PING. Once
+    /// the PING is answered, the last stream is known (RFC 9113 §6.8).
+    mutating func shutDown() {
+        guard shutdown == .none, failure == nil else { return }
+        guard role == .server else {
+            writer.appendGoAway(HTTP2GoAway(lastStream: .connection, code: .noError, debugData: []))
+            shutdown = .final(lastStream: .connection)
+            return reportDrained()
+        }
+        writer.appendGoAway(HTTP2GoAway(lastStream: .highest, code: .noError, debugData: []))
+        let ping = liveness.nextPing()
+        writer.appendPing(ping, isAcknowledgment: false)
+        shutdown = .announced(ping: ping)
+    }
+
+    private mutating func finishShutdown() {
+        shutdown = .final(lastStream: highestPeerStream)
+        writer.appendGoAway(HTTP2GoAway(lastStream: highestPeerStream, code: .noError, debugData: []))
+        reportDrained()
+    }
+}

@@ -1,0 +1,164 @@
+// MARK: - Data (RFC 9113 §6.1)
+
+extension HTTP2Connection {
+    /// Accounts a DATA frame, before anything looks at its stream: what is not delivered is given back at once.
+    ///
+    /// The whole payload counts, with its padding, from the header of the frame on (RFC 9113 §6.9.1).
+    mutating func beginData(_ start: FrameStart) throws(HTTP2Error) {
+        let header = start.header
+        guard receiveWindow.receive(header.length) else {
+            throw .connection(.flowControlError, "RFC 9113 §6.9.1", "the peer exceeds the window of the connection")
+        }
+        dataFrame = header
+        if !header.endsStream {
+            if start.contentLength == 0 {
+                try floods.emptyFrame(now: now)
+            } else {
+                try floods.data(start.contentLength, now: now)
+            }
+        }
+        let id = header.stream
+        guard let place = streams.place(of: id), streams[place].state != .closed else {
+            receiveWindow.consume(Int64(header.length))
+            return try receiveDataOnClosedStream(id)
+        }
+        guard streams[place].receiveWindow.receive(header.length) else {
+            receiveWindow.consume(Int64(header.length))
+            return try endStream(
+                id, .stream(id, .flowControlError, "RFC 9113 §6.9.1", "the peer exceeds the window of the stream"))
+        }
+        consume(Int64(header.length - start.contentLength), of: place)
+        streams[place].lastArrival = now
+        try checkData(start, place)
+    }
+
+    /// Checks what DATA means for its stream (RFC 9113 §5.1 and §8.1).
+    private mutating func checkData(_ start: FrameStart, _ place: Int) throws(HTTP2Error) {
+        let id = start.header.stream
+        switch streams[place].state.transition(start.header.endsStream ? .dataEnd : .data, .receive) {
+        case .connectionError(let code): throw .connection(code, "RFC 9113 §5.1", "DATA on stream \(id)")
+        case .streamError(let code):
+            return try endStream(id, .stream(id, code, "RFC 9113 §5.1", "DATA after the end of the message"))
+        case .to, .ignore, .forbidden: break
+        }
+        switch streams[place].incoming {
+        case .head:
+            try endStream(id, .stream(id, .protocolError, "RFC 9113 §8.1", "DATA before the head of the response"))
+        case .content(let remaining?):
+            guard Int64(start.contentLength) <= remaining else { return try endStream(id, Self.contentLengthError(id)) }
+            streams[place].incoming = .content(remaining: remaining - Int64(start.contentLength))
+        case .content(nil), .tunnel, .ended: break
+        }
+    }
+
+    /// DATA on a stream that is not open (RFC 9113 §5.1).
+    private mutating func receiveDataOnClosedStream(_ id: StreamID) throws(HTTP2Error) {
+        dataFrame = nil
+        if isIdle(id) {
+            throw .connection(.protocolError, "RFC 9113 §5.1", "DATA on stream \(id), which is idle")
+        }
+        try floods.idleFrame(now: now)
+        if recentResets.contains(id) || isIgnored(id) { return }
+        try endStream(id, .stream(id, .streamClosed, "RFC 9113 §5.1", "DATA on a closed stream"))
+    }
+
+    /// Takes a piece of the DATA frame that has begun. What arrives for a stream that has ended meanwhile is accounted already.
+    mutating func receiveData(_ content: RawSpan) {
+        guard let dataFrame, let place = streams.place(of: dataFrame.stream), streams[place].state != .closed,
+            content.byteCount > 0
+        else { return }
+        streams[place].body.append(content)
+        if !streams[place].isReadableReported {
+            streams[place].isReadableReported = true
+            events.append(.readable(dataFrame.stream))
+        }
+    }
+
+    mutating func endData() throws(HTTP2Error) {
+        guard let frame = dataFrame else { return }
+        dataFrame = nil
+        guard frame.endsStream, let place = streams.place(of: frame.stream), streams[place].state != .closed else {
+            return
+        }
+        try receiveEnd(place)
+    }
+
+    /// Acts on END_STREAM, behind the last byte of the peer's message.
+    mutating func receiveEnd(_ place: Int) throws(HTTP2Error) {
+        let id = streams[place].id
+        guard isContentComplete(place) else { return try endStream(id, Self.contentLengthError(id)) }
+        streams[place].incoming = .ended
+        events.append(.ended(id))
+        if case .to(let state) = streams[place].state.transition(.dataEnd, .receive) { setState(place, state) }
+    }
+
+    /// Whether the message may end here, by its `content-length`.
+    func isContentComplete(_ place: Int) -> Bool {
+        // The length in a response to HEAD describes what GET would get (RFC 9110 §9.3.2).
+        if case .content(let remaining?) = streams[place].incoming { remaining == 0 } else { true }
+    }
+
+    static func contentLengthError(_ id: StreamID) -> HTTP2Error {
+        .stream(id, .protocolError, "RFC 9113 §8.1.1", "the content is not as long as content-length says")
+    }
+}
+
+// MARK: - Reading and credit (RFC 9113 §5.2 and §6.9)
+
+extension HTTP2Connection {
+    /// Moves received bytes to the program's memory and gives the peer credit for them.
+    mutating func read(
+        _ id: StreamID, into target: inout MutableRawSpan, now: Duration
+    ) throws(HTTP2Error) -> HTTP2ReadOutcome {
+        self.now = max(self.now, now)
+        guard let place = streams.place(of: id) else { throw Self.unknownStream(id) }
+        let count = streams[place].body.read(into: &target)
+        if count > 0 {
+            consume(Int64(count), of: place)
+            if streams[place].body.count == 0 { streams[place].isReadableReported = false }
+            giveConnectionCredit()
+            return .bytes(count)
+        }
+        if streams[place].body.count > 0 { return .bytes(0) }
+        if let failure = streams[place].failure { return .reset(failure) }
+        if streams[place].incoming == .ended { return .ended }
+        return .blocked
+    }
+
+    /// Accounts bytes of a stream that were read, or that carry nothing, in both windows.
+    ///
+    /// This function, ``forget(_:)`` and the frames for streams that are not open are the only places that give credit.
+    mutating func consume(_ count: Int64, of place: Int) {
+        receiveWindow.consume(count)
+        streams[place].receiveWindow.consume(count)
+        guard streams[place].incoming != .ended, streams[place].state != .closed else { return }
+        growWindow(place)
+        let window = streams[place].receiveWindow
+        guard let credit = streams[place].receiveWindow.takeCredit(threshold: window.size / 2) else { return }
+        if window.available == 0 { streams[place].lastArrival = now }
+        streams[place].lastCredit = now
+        writer.appendWindowUpdate(streams[place].id, increment: credit)
+    }
+
+    /// Doubles the window of a stream whose sender uses half of it within two round trips: the window limits the transfer.
+    private mutating func growWindow(_ place: Int) {
+        let window = streams[place].receiveWindow
+        guard window.pending >= window.size / 2, let lastCredit = streams[place].lastCredit,
+            let roundTrip = liveness.roundTrip, now - lastCredit <= roundTrip * 2,
+            window.size * 2 <= limits.maximumStreamWindow,
+            receiveWindow.size + window.size <= limits.maximumConnectionWindow
+        else { return }
+        streams[place].receiveWindow.grow(by: window.size)
+        receiveWindow.grow(by: window.size)
+    }
+
+    /// Gives back what was read on the connection, once it is half of the reserve.
+    ///
+    /// As the window consists of the reserve and the windows of all streams, and unread streams hold no more than their own, at least
+    /// the other half of the reserve is always available.
+    mutating func giveConnectionCredit(threshold: Int64? = nil) {
+        if let credit = receiveWindow.takeCredit(threshold: threshold ?? max(1, limits.connectionWindowReserve / 2)) {
+            writer.appendWindowUpdate(.connection, increment: credit)
+        }
+    }
+}

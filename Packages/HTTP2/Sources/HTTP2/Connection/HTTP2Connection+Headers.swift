@@ -1,0 +1,245 @@
+internal import HPACK
+internal import HTTPMessage
+
+/// A header block that has begun: HEADERS and its CONTINUATION frames (RFC 9113 §4.3).
+struct HeaderBlock: Sendable {
+    let stream: StreamID
+    /// Whether the HEADERS frame has END_STREAM.
+    let endsStream: Bool
+    let purpose: Purpose
+    let startedAt: Duration
+    var continuationCount = 0
+    /// Whether the current frame has END_HEADERS.
+    var endsHeaders: Bool
+    /// The bytes of the current frame's content that have not arrived.
+    var remaining: Int
+    /// Whether the decoder knows that the block is complete.
+    var isDecoded = false
+
+    /// What happens with the fields. They are decoded in any case: the blocks after them refer to the dynamic table.
+    enum Purpose: Sendable {
+        case request
+        case response
+        case trailers
+        /// The stream is closed, and the peer did not know when it sent the frame.
+        case nothing
+        /// The stream ends with an error.
+        case refusal(HTTP2Error)
+    }
+}
+
+// MARK: - Header blocks (RFC 9113 §4.3, §6.2, §6.10)
+
+extension HTTP2Connection {
+    mutating func beginHeaders(_ start: FrameStart) throws(HTTP2Error) {
+        let header = start.header
+        var purpose = try purpose(of: header)
+        if let dependency = start.dependency, dependency.stream == header.stream {
+            purpose = .refusal(
+                .stream(header.stream, .protocolError, "RFC 7540 §5.3.1", "the stream depends on itself"))
+        }
+        block = HeaderBlock(
+            stream: header.stream, endsStream: header.endsStream, purpose: purpose, startedAt: now,
+            endsHeaders: header.endsHeaders, remaining: start.contentLength)
+        fields.removeAll()
+        if start.contentLength == 0, !header.endsHeaders { try floods.emptyFrame(now: now) }
+    }
+
+    mutating func beginContinuation(_ start: FrameStart) throws(HTTP2Error) {
+        block?.continuationCount += 1
+        block?.endsHeaders = start.header.endsHeaders
+        block?.remaining = start.contentLength
+        if let count = block?.continuationCount, count > limits.maximumContinuations {
+            throw .connection(
+                .enhanceYourCalm, "head",
+                "a header block of more than \(limits.maximumContinuations) CONTINUATION frames")
+        }
+        if start.contentLength == 0, !start.header.endsHeaders { try floods.emptyFrame(now: now) }
+    }
+
+    /// Decodes a piece of the block as it arrives. What exceeds a limit is dropped while it is decoded.
+    mutating func decode(_ piece: RawSpan) throws(HTTP2Error) {
+        guard let block else { return }
+        let isLast = block.endsHeaders && piece.byteCount == block.remaining
+        self.block?.remaining -= piece.byteCount
+        self.block?.isDecoded = isLast
+        do throws(HPACKError) {
+            try decoder.decode(piece, isLast: isLast, into: &fields)
+        } catch {
+            throw .connection(.compressionError, error.rule, "\(error)")
+        }
+    }
+
+    mutating func endHeadersFrame() throws(HTTP2Error) {
+        guard let block, block.endsHeaders else { return }
+        if !block.isDecoded { try decode(RawSpan()) }
+        self.block = nil
+        switch block.purpose {
+        case .nothing: break
+        case .refusal(let error): try refuse(error)
+        case .request: try receiveRequest(block)
+        case .response, .trailers:
+            // The program may have closed the stream while the block arrived.
+            guard let place = streams.place(of: block.stream), streams[place].state != .closed else { return }
+            if case .response = block.purpose {
+                try receiveResponse(block, place)
+            } else {
+                try receiveTrailers(block, place)
+            }
+        }
+    }
+
+    /// Decides what a HEADERS frame means for its stream (RFC 9113 §5.1 and §5.1.1).
+    private mutating func purpose(of header: FrameHeader) throws(HTTP2Error) -> HeaderBlock.Purpose {
+        let stream = header.stream
+        let event: StreamState.Event = header.endsStream ? .headersEnd : .headers
+        let place = streams.place(of: stream)
+        if place == nil, isIdle(stream) { return try purpose(ofNewStream: stream) }
+        let state = place.map { streams[$0].state } ?? .closed
+        if state == .closed, recentResets.contains(stream) || isIgnored(stream) {
+            try floods.idleFrame(now: now)
+            return .nothing
+        }
+        switch state.transition(event, .receive) {
+        case .connectionError(let code):
+            throw .connection(code, "RFC 9113 §5.1", "HEADERS on stream \(stream), which is closed")
+        case .streamError(let code):
+            return .refusal(.stream(stream, code, "RFC 9113 §5.1", "HEADERS after the end of the message"))
+        case .to, .ignore, .forbidden: break
+        }
+        guard let place else { return .nothing }
+        if case .head = streams[place].incoming { return .response }
+        return .trailers
+    }
+
+    private mutating func purpose(ofNewStream stream: StreamID) throws(HTTP2Error) -> HeaderBlock.Purpose {
+        guard role == .server, stream.isClientInitiated else {
+            throw .connection(
+                .protocolError, "RFC 9113 §5.1.1", "HEADERS on stream \(stream), which the peer cannot open")
+        }
+        highestPeerStream = stream
+        if isIgnored(stream) { return .nothing }
+        if streams.count >= limits.maximumConcurrentStreams {
+            return .refusal(
+                .stream(
+                    stream, .refusedStream, "RFC 9113 §5.1.2",
+                    "there are \(limits.maximumConcurrentStreams) streams already"))
+        }
+        return .request
+    }
+
+    /// Whether a stream is above the last one of this side's GOAWAY, so that all its frames are ignored (RFC 9113 §6.8).
+    func isIgnored(_ stream: StreamID) -> Bool {
+        if case .final(let last) = shutdown { role == .server && stream > last } else { false }
+    }
+
+    /// Ends a stream because of what its header block is or says.
+    private mutating func refuse(_ error: HTTP2Error) throws(HTTP2Error) {
+        guard case .stream(let stream) = error.scope else { return }
+        try endStream(stream, error)
+    }
+}
+
+// MARK: - Messages (RFC 9113 §8.1)
+
+extension HTTP2Connection {
+    /// Receives a request, which opens its stream.
+    private mutating func receiveRequest(_ block: HeaderBlock) throws(HTTP2Error) {
+        let id = block.stream
+        if fields.droppedCount > 0 { return try refuseLargeRequest(block) }
+        let received: HeadReader.Request
+        do throws(FieldRule) {
+            received = try HeadReader.request(fields, allowsConnectProtocol: allowsConnectProtocol)
+        } catch {
+            return try endStream(id, error.error(on: id))
+        }
+        var stream = newStream(id)
+        stream.incoming = received.isConnect ? .tunnel : .content(remaining: received.contentLength)
+        stream.outgoing = .head
+        stream.isHead = received.isHead
+        stream.isConnect = received.isConnect
+        stream.priority = received.request.priority
+        let place = open(stream)
+        setState(place, .open)
+        events.append(.request(id, received.request))
+        if block.endsStream { try receiveEnd(place) }
+    }
+
+    /// Answers a request whose fields exceed the limits with 431 (RFC 6585 §5).
+    private mutating func refuseLargeRequest(_ block: HeaderBlock) throws(HTTP2Error) {
+        let frame = writer.beginHeaders(on: block.stream, ends: true)
+        encoder.beginBlock(into: &writer.bytes)
+        encoder.encode(.status, Self.largeHeadStatus.span.bytes, into: &writer.bytes)
+        writer.endHeaders(frame, on: block.stream)
+        if block.endsStream { return try floods.reset(now: now) }
+        try endStream(
+            block.stream, .stream(block.stream, .noError, "head", "the fields of the request exceed the limits"))
+    }
+
+    private static let largeHeadStatus = Array("431".utf8)
+
+    /// Receives the head of an interim or final response.
+    private mutating func receiveResponse(_ block: HeaderBlock, _ place: Int) throws(HTTP2Error) {
+        let id = block.stream
+        if fields.droppedCount > 0 {
+            return try endStream(
+                id, .stream(id, .enhanceYourCalm, "head", "the fields of the response exceed the limits"))
+        }
+        let received: HeadReader.Response
+        do throws(FieldRule) {
+            received = try HeadReader.response(fields)
+        } catch {
+            return try endStream(id, error.error(on: id))
+        }
+        let status = received.response.status.code
+        guard status >= 200 else { return try receiveInterim(received.response, block, place) }
+        if streams[place].isConnect, status < 300 {
+            streams[place].incoming = .tunnel
+            streams[place].outgoing = streams[place].outgoing == .ended ? .ended : .tunnel
+        } else if streams[place].isHead || status == 204 || status == 304 {
+            streams[place].incoming = .content(remaining: 0)
+        } else {
+            streams[place].incoming = .content(remaining: received.contentLength)
+        }
+        events.append(.response(id, received.response))
+        if block.endsStream { try receiveEnd(place) }
+    }
+
+    private mutating func receiveInterim(
+        _ response: HTTPResponse, _ block: HeaderBlock, _ place: Int
+    ) throws(HTTP2Error) {
+        let id = block.stream
+        guard case .head(let count) = streams[place].incoming, !block.endsStream else {
+            return try endStream(
+                id, .stream(id, .protocolError, "RFC 9113 §8.1", "an interim response ends the stream"))
+        }
+        guard count < HTTPLimits.interimResponses else {
+            return try endStream(
+                id, .stream(id, .enhanceYourCalm, "HTTPLimits.interimResponses", "too many interim responses"))
+        }
+        streams[place].incoming = .head(interimCount: count + 1)
+        events.append(.interim(id, response))
+    }
+
+    /// Receives trailers, which must end the stream.
+    private mutating func receiveTrailers(_ block: HeaderBlock, _ place: Int) throws(HTTP2Error) {
+        let id = block.stream
+        guard block.endsStream else {
+            return try endStream(id, .stream(id, .protocolError, "RFC 9113 §8.1", "trailers do not end the stream"))
+        }
+        guard streams[place].incoming != .tunnel else {
+            return try endStream(id, .stream(id, .protocolError, "RFC 9113 §8.5", "HEADERS within a tunnel"))
+        }
+        if fields.droppedCount > 0 {
+            return try endStream(id, .stream(id, .enhanceYourCalm, "head", "the trailers exceed the limits"))
+        }
+        let trailers: HTTPFields
+        do throws(FieldRule) {
+            trailers = try HeadReader.trailers(fields)
+        } catch {
+            return try endStream(id, error.error(on: id))
+        }
+        if isContentComplete(place) { events.append(.trailers(id, trailers)) }
+        try receiveEnd(place)
+    }
+}

@@ -1,0 +1,168 @@
+// MARK: - Deadlines and ends
+
+extension HTTP2Connection {
+    /// The earliest time at which ``tick(now:)`` has something to do. See ``HTTP2ClientMachine/nextDeadline``.
+    var nextDeadline: Duration? {
+        if failure != nil { return nil }
+        var earliest: Duration?
+        func consider(_ deadline: Duration?) {
+            if let deadline { earliest = min(earliest ?? deadline, deadline) }
+        }
+        consider(settingsSentAt.map { $0 + limits.settingsTimeout })
+        consider(block.map { $0.startedAt + limits.headTimeout })
+        consider(liveness.deadline(limits, hasStreams: openCount > 0))
+        consider(timeouts.smallWindowsUntil)
+        if role == .server { consider(timeouts.nextStreamCheck) }
+        return earliest
+    }
+
+    /// Acts on deadlines that have passed. See ``HTTP2ClientMachine/tick(now:)``.
+    mutating func tick(now: Duration) throws(HTTP2Error) {
+        if let failure { throw failure }
+        self.now = max(self.now, now)
+        do throws(HTTP2Error) {
+            try checkConnectionDeadlines()
+            if role == .server, let check = timeouts.nextStreamCheck, check <= now { try checkStreams() }
+        } catch {
+            fail(error)
+            throw error
+        }
+        if let until = timeouts.smallWindowsUntil, until <= now {
+            timeouts.smallWindowsUntil = nil
+            for place in streams.occupied where streams[place].hold == .waiting { streams[place].hold = .released }
+        }
+        giveConnectionCredit()
+    }
+
+    private mutating func checkConnectionDeadlines() throws(HTTP2Error) {
+        if let settingsSentAt, settingsSentAt + limits.settingsTimeout <= now {
+            throw .connection(.settingsTimeout, "RFC 9113 §6.5.3", "the peer has not acknowledged the settings")
+        }
+        if let block, block.startedAt + limits.headTimeout <= now {
+            throw .connection(
+                .enhanceYourCalm, "headTimeout", "the header block of stream \(block.stream) does not end")
+        }
+        switch liveness.check(limits, hasStreams: openCount > 0, now: now) {
+        case .nothing: break
+        case .ask(let ping): writer.appendPing(ping, isAcknowledgment: false)
+        case .dead: throw .connection(.noError, "pingTimeout", "the peer does not answer a PING")
+        }
+    }
+
+    /// Ends the streams of a server whose client neither sends what it owes nor lets the response leave.
+    private mutating func checkStreams() throws(HTTP2Error) {
+        var next: Duration?
+        for place in streams.occupied where streams[place].state != .closed {
+            guard let (deadline, error) = streamDeadline(place) else { continue }
+            if deadline <= now {
+                if sendWindow.available <= 0, error.rule == "creditTimeout" {
+                    throw .connection(.enhanceYourCalm, error.rule, "the client gives no credit for the connection")
+                }
+                try endStream(streams[place].id, error)
+            } else {
+                next = min(next ?? deadline, deadline)
+            }
+        }
+        let recheck = now + min(limits.creditTimeout, limits.bodyTimeout) / 4
+        timeouts.nextStreamCheck = streams.count == 0 ? nil : min(next ?? recheck, recheck)
+    }
+
+    private func streamDeadline(_ place: Int) -> (Duration, HTTP2Error)? {
+        let id = streams[place].id
+        if let blockedSince = streams[place].blockedSince {
+            return (
+                blockedSince + limits.creditTimeout,
+                .stream(id, .enhanceYourCalm, "creditTimeout", "the client gives no credit for the response")
+            )
+        }
+        guard case .content = streams[place].incoming, streams[place].receiveWindow.available > 0 else { return nil }
+        return (
+            streams[place].lastArrival + limits.bodyTimeout,
+            .stream(id, .cancel, "bodyTimeout", "the body of the request does not arrive")
+        )
+    }
+
+    /// The peer sends nothing more. See ``HTTP2ClientMachine/receiveEnd(now:)``.
+    mutating func receiveEnd(now: Duration) throws(HTTP2Error) {
+        if let failure { throw failure }
+        self.now = max(self.now, now)
+        let isClean = openCount == 0 && parser.isBetweenFrames && hasPeerSettings
+        let error = HTTP2Error.connection(
+            peerGoAway?.code ?? .noError, "RFC 9113 §5.4",
+            openCount == 0
+                ? "the peer has closed the connection" : "the peer has closed the connection with streams open")
+        failure = explained(error)
+        endAllStreams(failure ?? error)
+        if !isClean, let failure { throw failure }
+    }
+
+    /// Ends the connection at once. See ``HTTP2ClientMachine/end(_:)``.
+    mutating func end(_ code: ErrorCode) {
+        fail(
+            HTTP2Error(
+                code: code, scope: .connection, fault: .caller, rule: "RFC 9113 §5.4.1", reason: "ended by the program")
+        )
+    }
+}
+
+/// The deadlines of streams. All streams share them, so that a stream needs no timer.
+struct Timeouts: Sendable {
+    /// When the streams of a server are looked at next.
+    var nextStreamCheck: Duration?
+    /// When streams with little window no longer wait for more.
+    var smallWindowsUntil: Duration?
+}
+
+/// Whether the peer is alive, and how long a round trip takes (RFC 9113 §6.7).
+struct Liveness: Sendable {
+    /// When the last byte arrived.
+    var lastArrival: Duration?
+    /// The shortest round trip so far.
+    private(set) var roundTrip: Duration?
+    private var question: Question?
+    private var lastPing: UInt64 = 0
+
+    private struct Question {
+        var ping: UInt64
+        /// The time of an answer counts from here, not from when the network took the bytes.
+        var queuedAt: Duration
+    }
+
+    enum Finding {
+        case nothing
+        case ask(UInt64)
+        case dead
+    }
+
+    mutating func nextPing() -> UInt64 {
+        lastPing += 1
+        return lastPing
+    }
+
+    /// Notes the length of a round trip.
+    mutating func measure(_ time: Duration) {
+        roundTrip = min(roundTrip ?? time, time)
+    }
+
+    /// Accounts the answer to a PING. Returns false if there was no question.
+    mutating func receiveAnswer(_ ping: UInt64, now: Duration) -> Bool {
+        guard let question, question.ping == ping else { return false }
+        measure(now - question.queuedAt)
+        self.question = nil
+        return true
+    }
+
+    func deadline(_ limits: HTTP2Limits, hasStreams: Bool) -> Duration? {
+        if let question { return question.queuedAt + limits.pingTimeout }
+        guard let interval = limits.pingInterval, let lastArrival, hasStreams else { return nil }
+        return lastArrival + interval
+    }
+
+    mutating func check(_ limits: HTTP2Limits, hasStreams: Bool, now: Duration) -> Finding {
+        guard let deadline = deadline(limits, hasStreams: hasStreams), deadline <= now else { return .nothing }
+        if question != nil { return .dead }
+        let ping = nextPing()
+        question = Question(ping: ping, queuedAt: now)
+        return .ask(ping)
+    }
+}

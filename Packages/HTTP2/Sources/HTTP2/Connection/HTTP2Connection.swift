@@ -1,0 +1,256 @@
+internal import HPACK
+
+/// The state of a connection, for both roles. ``HTTP2ClientMachine`` and ``HTTP2ServerMachine`` are its two interfaces.
+///
+/// Theory of operation. ``receive(_:now:)`` parses the input into parts of frames and acts on each at once: nothing of the input is kept
+/// but bodies that the program has not read, and the beginning of a frame that the input cuts. Three kinds of results come out:
+/// frames in ``writer``, ``events`` for the program, and the state of the streams. No member waits, reads a clock or
+/// performs I/O.
+///
+/// Errors follow RFC 9113 §5.4. A rule that is violated on one stream ends that stream: ``endStream(_:_:)`` sends RST_STREAM and reports
+/// it. All other rules throw; ``receive(_:now:)`` then sends GOAWAY and ends all streams, once and for all.
+///
+/// | file | sections of RFC 9113 |
+/// |---|---|
+/// | this one | 3.4 preface, 4.1 frames, 5.4 errors |
+/// | `+Headers` | 4.3, 6.2, 6.10 header blocks; 8.1 messages |
+/// | `+Data` | 5.2, 6.1, 6.9 data and flow control |
+/// | `+Control` | 6.3 to 6.9 the other frames |
+/// | `+Sending` | 6.1, 6.2, 8.1 what this side sends |
+/// | `+Streams` | 5.1 streams from opening to closing |
+/// | `+Time` | deadlines, and the end of the connection |
+struct HTTP2Connection: ~Copyable, Sendable {
+    let role: HTTP2Role
+    let limits: HTTP2Limits
+    /// Server: whether extended CONNECT is accepted (RFC 8441).
+    let allowsConnectProtocol: Bool
+
+    // What arrives.
+    var parser: FrameParser
+    var decoder: HPACKDecoder
+    /// The fields of the header block that is being received.
+    var fields = HPACKFields()
+    /// The header block that has begun and not ended.
+    var block: HeaderBlock?
+    /// The DATA frame that has begun and not ended.
+    var dataFrame: FrameHeader?
+    /// The bytes of the preface that have arrived, on a server; afterwards, and on a client, the first bytes of the peer, until its
+    /// SETTINGS. They tell a peer that speaks HTTP/1.1.
+    var firstBytes: [UInt8] = []
+    var hasPreface: Bool
+
+    // What leaves.
+    var writer = FrameWriter()
+    var encoder = HPACKEncoder()
+    var events = EventQueue()
+    var order = SendOrder()
+
+    // Streams.
+    var streams = StreamTable()
+    /// The number of streams that are neither idle nor closed.
+    var openCount = 0
+    /// Client: the identifier of the next request.
+    var nextStream = StreamID(1)
+    /// Server: the highest identifier of a request so far.
+    var highestPeerStream = StreamID.connection
+    /// The streams that this side has reset last. The peer may have sent frames before it knew (RFC 9113 §5.1).
+    var recentResets = RecentStreams()
+    /// Client: whether the program was refused a stream for lack of room.
+    var wantsRoom = false
+
+    // Flow control.
+    var receiveWindow: ReceiveWindow
+    var sendWindow = SendWindow(size: 65_535)
+
+    // Agreements and ends.
+    var peerSettings = HTTP2Settings()
+    var hasPeerSettings = false
+    /// Since when this side waits for the acknowledgment of its SETTINGS; nil afterwards.
+    var settingsSentAt: Duration?
+    var liveness = Liveness()
+    var timeouts = Timeouts()
+    var floods: FloodGuard
+    var shutdown = Shutdown.none
+    /// The peer's GOAWAY with the lowest last stream.
+    var peerGoAway: HTTP2GoAway?
+    var isDrainedReported = false
+    /// The error that has ended the connection.
+    var failure: HTTP2Error?
+    /// The time of the last call.
+    var now: Duration
+
+    init(_ role: HTTP2Role, limits: HTTP2Limits, allowsConnectProtocol: Bool, now: Duration) {
+        self.role = role
+        self.limits = limits
+        self.allowsConnectProtocol = allowsConnectProtocol
+        self.now = now
+        hasPreface = role == .client
+        parser = FrameParser(maximumSettings: limits.maximumSettingsEntries)
+        decoder = HPACKDecoder(limits: limits.head)
+        floods = FloodGuard(limits)
+        receiveWindow = ReceiveWindow(size: 65_535)
+        sendPreface()
+    }
+
+    /// How a connection ends on the wish of this side (RFC 9113 §6.8).
+    enum Shutdown: Equatable {
+        case none
+        /// A server has sent GOAWAY with the highest identifier, and this PING. Its answer shows that no earlier request is on its way.
+        case announced(ping: UInt64)
+        /// GOAWAY was sent. Streams above the last one are ignored.
+        case final(lastStream: StreamID)
+    }
+}
+
+// MARK: - What arrives
+
+extension HTTP2Connection {
+    /// Acts on bytes from the peer. See ``HTTP2ClientMachine/receive(_:now:)``.
+    mutating func receive(_ bytes: RawSpan, now: Duration) throws(HTTP2Error) {
+        if let failure { throw failure }
+        self.now = now
+        liveness.lastArrival = now
+        do throws(HTTP2Error) {
+            var offset = try receivePreface(bytes)
+            while let part = try parser.next(in: bytes, at: &offset) { try act(on: part, bytes) }
+        } catch {
+            let error = explained(error)
+            fail(error)
+            throw error
+        }
+        giveConnectionCredit()
+    }
+
+    /// Sends this side's half of the preface: a client's fixed bytes, then SETTINGS (RFC 9113 §3.4).
+    private mutating func sendPreface() {
+        if role == .client { writer.appendPreface() }
+        var settings: [Setting] = []
+        switch role {
+        case .client: settings.append(Setting(.enablePush, 0))
+        case .server:
+            settings.append(Setting(.maximumConcurrentStreams, UInt32(clamping: limits.maximumConcurrentStreams)))
+            if allowsConnectProtocol { settings.append(Setting(.enableConnectProtocol, 1)) }
+        }
+        settings += [
+            Setting(.initialWindowSize, UInt32(clamping: min(limits.initialStreamWindow, SendWindow.maximum))),
+            Setting(.maximumHeaderListSize, UInt32(clamping: limits.head.listSize)),
+            Setting(.noRFC7540Priorities, 1),
+        ]
+        writer.appendSettings(settings)
+        settingsSentAt = now
+        receiveWindow.grow(by: max(0, limits.connectionWindowReserve - receiveWindow.size))
+        giveConnectionCredit(threshold: 1)
+    }
+
+    /// Compares the first bytes of a client with the preface (RFC 9113 §3.4). Returns the offset of the first frame.
+    private mutating func receivePreface(_ bytes: RawSpan) throws(HTTP2Error) -> Int {
+        if hasPeerSettings { return 0 }
+        let expected = ConnectionPreface.bytes
+        var offset = 0
+        while offset < bytes.byteCount, firstBytes.count < 64 {
+            firstBytes.append(bytes.byte(offset))
+            offset += 1
+            if hasPreface { continue }
+            guard firstBytes.last == expected[firstBytes.count - 1] else {
+                firstBytes += bytes.extracting(offset...).withUnsafeBytes { $0.prefix(64) }
+                throw .connection(
+                    .protocolError, "RFC 9113 §3.4", "the client does not begin with the preface of HTTP/2")
+            }
+            if firstBytes.count == expected.count {
+                hasPreface = true
+                firstBytes = []
+                return offset
+            }
+        }
+        return hasPreface ? 0 : offset
+    }
+
+    private mutating func act(on part: FrameParser.Part, _ bytes: RawSpan) throws(HTTP2Error) {
+        switch part {
+        case .content(let range): return try receiveContent(bytes.extracting(range))
+        case .end: return try endFrame()
+        case .begin(let start):
+            try requireOrder(start.header.kind, on: start.header.stream)
+            switch start.header.kind {
+            case .data: try beginData(start)
+            case .headers: try beginHeaders(start)
+            case .continuation: try beginContinuation(start)
+            default:
+                throw .connection(.protocolError, "RFC 9113 §8.4", "the peer pushes, which this side has not enabled")
+            }
+            return
+        case .settings(let settings):
+            try requireOrder(.settings)
+            return try receiveSettings(settings)
+        default: break
+        }
+        try requireOrder(nil)
+        switch part {
+        case .settingsAcknowledgment: try receiveSettingsAcknowledgment()
+        case .ping(let opaque, let isAcknowledgment): try receivePing(opaque, isAcknowledgment)
+        case .goAway(let goAway): try receiveGoAway(goAway)
+        case .windowUpdate(let stream, let increment): try receiveWindowUpdate(stream, Int64(increment))
+        case .resetStream(let stream, let code): try receiveReset(stream, code)
+        case .priority(let stream, let dependency): try receivePriority(stream, dependency)
+        case .priorityUpdate(let stream, let value): try receivePriorityUpdate(stream, value)
+        case .unknown: try floods.idleFrame(now: now)
+        case .streamError(let error): try receiveStreamError(error)
+        case .begin, .content, .end, .settings: break
+        }
+    }
+
+    /// Checks that SETTINGS come first (RFC 9113 §3.4), and that only CONTINUATION follows an open header block (RFC 9113 §6.10).
+    private func requireOrder(_ kind: FrameKind?, on stream: StreamID = .connection) throws(HTTP2Error) {
+        if !hasPeerSettings, kind != .settings {
+            throw .connection(.protocolError, "RFC 9113 §3.4", "the first frame is not SETTINGS")
+        }
+        if let block {
+            if kind != .continuation || stream != block.stream {
+                throw .connection(
+                    .protocolError, "RFC 9113 §6.10",
+                    "another frame interrupts the header block of stream \(block.stream)")
+            }
+        } else if kind == .continuation {
+            throw .connection(.protocolError, "RFC 9113 §6.10", "a CONTINUATION follows no header block")
+        }
+    }
+
+    private mutating func receiveContent(_ content: RawSpan) throws(HTTP2Error) {
+        if block != nil { try decode(content) } else { receiveData(content) }
+    }
+
+    private mutating func endFrame() throws(HTTP2Error) {
+        if block != nil { try endHeadersFrame() } else { try endData() }
+    }
+}
+
+// MARK: - Errors
+
+extension HTTP2Connection {
+    /// Ends the connection: GOAWAY with the reason, and the end of all streams (RFC 9113 §5.4.1).
+    mutating func fail(_ error: HTTP2Error) {
+        if failure != nil { return }
+        failure = error
+        let reason = Array(error.reason.utf8.prefix(128))
+        writer.appendGoAway(HTTP2GoAway(lastStream: lastProcessedStream, code: error.code, debugData: reason))
+        block = nil
+        dataFrame = nil
+        endAllStreams(error)
+    }
+
+    /// Returns the error, with a better reason if the peer does not speak HTTP/2 at all.
+    func explained(_ error: HTTP2Error) -> HTTP2Error {
+        if hasPeerSettings { return error }
+        let words = ["HTTP/", "GET ", "HEAD ", "POST ", "PUT ", "OPTIONS ", "CONNECT "]
+        guard words.contains(where: { firstBytes.starts(with: $0.utf8) }) else { return error }
+        let line = firstBytes.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
+        let text = String(decoding: line.map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+        return .connection(
+            .protocolError, "RFC 9113 §3.4", "the peer speaks HTTP/1.1 and not HTTP/2: its first line is '\(text)'")
+    }
+
+    /// The last stream of the peer that this side has processed or will process, as GOAWAY states it (RFC 9113 §6.8).
+    var lastProcessedStream: StreamID {
+        if case .final(let last) = shutdown { last } else { highestPeerStream }
+    }
+}

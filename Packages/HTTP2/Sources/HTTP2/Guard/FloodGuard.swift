@@ -1,0 +1,65 @@
+/// The floods that a peer can cause with valid frames, each with a bucket of tokens (RFC 9113 §10.5).
+///
+/// | class | known as | limit |
+/// |---|---|---|
+/// | resets | Rapid Reset (CVE-2023-44487), MadeYouReset (CVE-2025-8671), CVE-2019-9514 | ``HTTP2Limits/resets`` |
+/// | settings | CVE-2019-9515 | ``HTTP2Limits/settingsFrames`` |
+/// | pings | CVE-2019-9512 | ``HTTP2Limits/pings`` |
+/// | empty frames | CVE-2019-9518 | ``HTTP2Limits/emptyFrames`` |
+/// | small DATA frames | CVE-2019-9511 | ``HTTP2Limits/smallDataFrames`` |
+/// | frames without effect | CVE-2019-9513 and others | ``HTTP2Limits/idleFrames`` |
+///
+/// An exhausted bucket ends the connection with ENHANCE_YOUR_CALM.
+struct FloodGuard: Sendable {
+    private var resets: TokenBucket
+    private var settings: TokenBucket
+    private var pings: TokenBucket
+    private var emptyFrames: TokenBucket
+    private var smallData: TokenBucket
+    private var idleFrames: TokenBucket
+
+    init(_ limits: HTTP2Limits) {
+        resets = TokenBucket(limits.resets)
+        settings = TokenBucket(limits.settingsFrames)
+        pings = TokenBucket(limits.pings)
+        emptyFrames = TokenBucket(limits.emptyFrames)
+        smallData = TokenBucket(limits.smallDataFrames)
+        idleFrames = TokenBucket(limits.idleFrames)
+    }
+
+    /// Accounts a stream that the peer has reset, or that it made this side reset.
+    mutating func reset(now: Duration) throws(HTTP2Error) {
+        if !resets.take(now: now) { throw Self.flood("resets", "streams that end in RST_STREAM") }
+    }
+
+    mutating func settingsFrame(now: Duration) throws(HTTP2Error) {
+        if !settings.take(now: now) { throw Self.flood("settingsFrames", "SETTINGS") }
+    }
+
+    mutating func ping(now: Duration) throws(HTTP2Error) {
+        if !pings.take(now: now) { throw Self.flood("pings", "PING") }
+    }
+
+    /// Accounts a HEADERS, CONTINUATION or DATA frame that carries nothing.
+    mutating func emptyFrame(now: Duration) throws(HTTP2Error) {
+        if !emptyFrames.take(now: now) { throw Self.flood("emptyFrames", "empty frames") }
+    }
+
+    /// Accounts DATA with this many bytes of content. Large frames make up for small ones.
+    mutating func data(_ count: Int, now: Duration) throws(HTTP2Error) {
+        if count >= Self.smallDataSize { return smallData.putBack() }
+        if !smallData.take(now: now) { throw Self.flood("smallDataFrames", "DATA of few bytes") }
+    }
+
+    /// Accounts a frame without effect: PRIORITY, an unknown type, a frame on a closed stream, an acknowledgment of nothing.
+    mutating func idleFrame(now: Duration) throws(HTTP2Error) {
+        if !idleFrames.take(now: now) { throw Self.flood("idleFrames", "frames without effect") }
+    }
+
+    /// The number of bytes below which DATA is small.
+    static let smallDataSize = 256
+
+    private static func flood(_ limit: String, _ frames: String) -> HTTP2Error {
+        .connection(.enhanceYourCalm, limit, "the peer sends too many \(frames)")
+    }
+}

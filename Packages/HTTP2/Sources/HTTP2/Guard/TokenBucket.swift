@@ -1,0 +1,53 @@
+/// A rate with a burst: how many events a peer may cause at once, and how many a second it may sustain.
+public struct HTTP2Rate: Hashable, Sendable {
+    /// The number of events at once.
+    public var burst: Int
+    /// The number of events a second, in the long run.
+    public var perSecond: Int
+
+    /// Creates a rate.
+    public init(burst: Int, perSecond: Int) {
+        self.burst = burst
+        self.perSecond = perSecond
+    }
+}
+
+/// A bucket of tokens that fills at a rate. Each event takes one; an event that finds none exceeds the rate.
+struct TokenBucket: Sendable {
+    private let rate: HTTP2Rate
+    /// In millionths of a token.
+    private var level: Int64
+    private var filledAt: Duration?
+
+    init(_ rate: HTTP2Rate) {
+        self.rate = rate
+        level = Int64(clamping: rate.burst) * 1_000_000
+    }
+
+    /// Takes a token. Returns false if there is none.
+    mutating func take(now: Duration) -> Bool {
+        fill(now)
+        guard level >= 1_000_000 else { return false }
+        level -= 1_000_000
+        return true
+    }
+
+    /// Puts a token back, up to the burst.
+    mutating func putBack() {
+        level = min(level + 1_000_000, Int64(clamping: rate.burst) * 1_000_000)
+    }
+
+    private mutating func fill(_ now: Duration) {
+        guard let filledAt, now >= filledAt else {
+            self.filledAt = now
+            return
+        }
+        let passed = (now - filledAt).components
+        let microseconds = min(passed.seconds, 1_000_000) * 1_000_000 + passed.attoseconds / 1_000_000_000_000
+        if microseconds == 0 { return }
+        let (gain, overflows) = microseconds.multipliedReportingOverflow(by: Int64(clamping: rate.perSecond))
+        let full = Int64(clamping: rate.burst) * 1_000_000
+        level = overflows ? full : min(full, level + gain)
+        self.filledAt = now
+    }
+}

@@ -1,0 +1,75 @@
+/// An error of a connection or of one stream, with the violated rule.
+///
+/// Switch on ``code``, ``scope`` and ``fault``; print the error for the whole story.
+///
+/// ```swift
+/// do {
+///     try machine.receive(bytes, now: now)
+/// } catch {
+///     print(error)  // FLOW_CONTROL_ERROR: the window exceeds 2^31 - 1 (RFC 9113 §6.9.1)
+/// }
+/// ```
+public struct HTTP2Error: Error, Hashable, Sendable {
+    /// The code that the peer is told.
+    public var code: ErrorCode
+
+    /// What the error ends.
+    public var scope: Scope
+
+    /// The origin of the error.
+    public var fault: Fault
+
+    /// The violated rule: a section of an RFC, or the name of a property of ``HTTP2Limits``.
+    public var rule: String
+
+    /// What happened, for people.
+    public var reason: String
+
+    /// What an error ends (RFC 9113 §5.4).
+    public enum Scope: Hashable, Sendable {
+        /// The connection with all its streams.
+        case connection
+        /// One stream.
+        case stream(StreamID)
+    }
+
+    /// The origin of an error.
+    public enum Fault: Hashable, Sendable {
+        /// The program called a member at the wrong time or with a value that HTTP/2 cannot carry. Nothing was sent.
+        case caller
+        /// The peer violated the protocol, exceeded a limit, or ended the connection or the stream.
+        case peer
+    }
+}
+
+extension HTTP2Error: CustomStringConvertible {
+    /// The code, the reason and the rule in one phrase.
+    public var description: String { "\(code): \(reason) (\(rule))" }
+}
+
+extension HTTP2Error {
+    static func connection(_ code: ErrorCode, _ rule: String, _ reason: String) -> HTTP2Error {
+        HTTP2Error(code: code, scope: .connection, fault: .peer, rule: rule, reason: reason)
+    }
+
+    static func stream(_ stream: StreamID, _ code: ErrorCode, _ rule: String, _ reason: String) -> HTTP2Error {
+        HTTP2Error(code: code, scope: .stream(stream), fault: .peer, rule: rule, reason: reason)
+    }
+
+    static func caller(_ stream: StreamID? = nil, _ code: ErrorCode, _ rule: String, _ reason: String) -> HTTP2Error {
+        HTTP2Error(
+            code: code, scope: stream.map { .stream($0) } ?? .connection, fault: .caller, rule: rule, reason: reason)
+    }
+}
+
+/// The content of a GOAWAY frame (RFC 9113 §6.8).
+public struct HTTP2GoAway: Hashable, Sendable {
+    /// The last stream that the sender has processed or will process.
+    public var lastStream: StreamID
+
+    /// The reason.
+    public var code: ErrorCode
+
+    /// The sender's explanation, at most 256 bytes of it.
+    public var debugData: [UInt8]
+}

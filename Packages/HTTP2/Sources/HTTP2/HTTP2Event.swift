@@ -1,0 +1,184 @@
+public import HTTPMessage
+
+/// What has happened on a connection, for the program.
+///
+/// A machine reports events in the order in which their causes arrived. The events of a message are its head, then any number of
+/// ``readable(_:)``, possibly ``trailers(_:_:)``, and ``ended(_:)``; ``reset(_:_:)`` can take the place of all that is left. Data that
+/// arrived before the end may be unread when the end is reported.
+///
+/// ```swift
+/// while let event = machine.nextEvent() {
+///     switch event {
+///     case .response(let stream, let response): print(stream, response.status)
+///     case .readable(let stream): read(stream)
+///     case .ended(let stream): machine.close(stream)
+///     default: break
+///     }
+/// }
+/// ```
+@nonexhaustive
+public enum HTTP2Event: Hashable, Sendable {
+    /// Server: the head of a request, on a new stream.
+    case request(StreamID, HTTP2Request)
+    /// Client: the head of an interim response (RFC 9110 §15.2), at most 16 for a request.
+    case interim(StreamID, HTTPResponse)
+    /// Client: the head of the response.
+    case response(StreamID, HTTPResponse)
+    /// There is something to read, for the first time or since all was read.
+    case readable(StreamID)
+    /// The trailer fields, behind all data. Fields that RFC 9110 §6.5.1 forbids in trailers are left out.
+    case trailers(StreamID, HTTPFields)
+    /// The peer's message is complete.
+    case ended(StreamID)
+    /// The stream has ended before its messages did. What has arrived before can be read.
+    case reset(StreamID, HTTP2StreamFailure)
+    /// Client: the response is complete, and the server wants no more of the request (RFC 9113 §8.1). This is not an error.
+    case sendingStopped(StreamID, ErrorCode)
+    /// The peer's settings have arrived: the first ones, or new ones.
+    case settings
+    /// Client: a request can be sent, after ``HTTP2ClientMachine/request(_:endsHere:now:)`` has returned nil.
+    case room
+    /// The peer will end the connection and accepts no new streams (RFC 9113 §6.8). Streams up to its last one continue.
+    case goAway(HTTP2GoAway)
+    /// After a GOAWAY in either direction: the last stream has ended. The connection can be closed when the output is written.
+    case drained
+}
+
+/// Why a stream ended before its messages did, and whether its request may be repeated.
+public struct HTTP2StreamFailure: Hashable, Sendable {
+    /// The code of RST_STREAM or GOAWAY.
+    public var code: ErrorCode
+
+    /// What ended the stream.
+    public var cause: Cause
+
+    /// Whether the server can have processed the request.
+    public var processing: Processing
+
+    /// What ended a stream.
+    public enum Cause: Hashable, Sendable {
+        /// The peer sent RST_STREAM.
+        case peer
+        /// The peer violated a rule or exceeded a limit, and this side sent RST_STREAM.
+        case violation(HTTP2Error)
+        /// The peer sent a GOAWAY whose last stream is below this one.
+        case goAway(HTTP2GoAway)
+        /// The connection has failed, or the peer has closed it.
+        case connection(HTTP2Error)
+    }
+
+    /// Whether the server can have processed a request (RFC 9113 §8.7).
+    public enum Processing: Hashable, Sendable {
+        /// It has not: it refused the stream, or the stream is above the last one of its GOAWAY. The request may be repeated, whatever
+        /// its method: after ``ErrorCode/refusedStream`` on the same connection.
+        case notProcessed
+        /// It may have. An idempotent request may be repeated, any other must not be.
+        case unknown
+    }
+
+    /// Whether the server demands HTTP/1.1 for the request (RFC 9113 §7). It may be repeated over HTTP/1.1.
+    public var requiresHTTP11: Bool { code == .http11Required }
+}
+
+extension HTTP2StreamFailure {
+    /// The failure as an error of the stream.
+    func error(on stream: StreamID) -> HTTP2Error {
+        switch cause {
+        case .violation(let error), .connection(let error): error
+        case .peer: .stream(stream, code, "RFC 9113 §6.4", "the peer has reset the stream")
+        case .goAway: .stream(stream, code, "RFC 9113 §6.8", "the peer does not process the stream")
+        }
+    }
+}
+
+/// A request on a stream of HTTP/2: a head and what HTTP/1.1 does not carry in one.
+///
+/// ```swift
+/// var head = try HTTPRequest(method: .get, target: "/index.html")
+/// try head.fields.set("example.org", for: .host)
+/// let request = HTTP2Request(head, scheme: "https")
+/// ```
+public struct HTTP2Request: Hashable, Sendable {
+    /// The method, the target and the fields.
+    ///
+    /// `Host` stands for `:authority`. For an extended CONNECT (RFC 8441), this is the `GET` request that HTTP/1.1 would send
+    /// with `Upgrade`, and ``connectProtocol`` stands for that field.
+    public var head: HTTPRequest
+
+    /// The scheme of the target's URL, `https` or `http`. Empty for `CONNECT`.
+    public var scheme: String
+
+    /// The protocol of an extended CONNECT, such as `websocket`; nil for all other requests.
+    public var connectProtocol: String?
+
+    /// The priority, which a client sends as the field `Priority` (RFC 9218 §5). The default priority is not sent.
+    public var priority: HTTP2Priority
+
+    /// Creates a request.
+    public init(
+        _ head: HTTPRequest, scheme: String, connectProtocol: String? = nil, priority: HTTP2Priority = HTTP2Priority()
+    ) {
+        self.head = head
+        self.scheme = scheme
+        self.connectProtocol = connectProtocol
+        self.priority = priority
+    }
+}
+
+/// The result of reading from a stream.
+public enum HTTP2ReadOutcome: Hashable, Sendable {
+    /// This many bytes are at the front of the memory; none only if the memory is empty.
+    case bytes(Int)
+    /// There is nothing to read now. ``HTTP2Event/readable(_:)`` follows.
+    case blocked
+    /// The message is complete, and all of it was read.
+    case ended
+    /// The stream has ended before the message did, and all that had arrived was read.
+    case reset(HTTP2StreamFailure)
+}
+
+/// The result of sending on a stream.
+public struct HTTP2SendOutcome: Hashable, Sendable {
+    /// The number of bytes that were taken.
+    public var count: Int
+    /// Whether all bytes were taken and, if the message was to end, its end. If not, the rest is sent when
+    /// `nextWritable()` returns the stream.
+    public var isComplete: Bool
+}
+
+/// Events in the order of their arrival.
+struct EventQueue: Sendable {
+    private var events: [HTTP2Event] = []
+    private var start = 0
+
+    mutating func append(_ event: HTTP2Event) {
+        events.append(event)
+    }
+
+    mutating func next() -> HTTP2Event? {
+        guard start < events.count else { return nil }
+        let event = events[start]
+        start += 1
+        if start == events.count {
+            events.removeAll(keepingCapacity: true)
+            start = 0
+        }
+        return event
+    }
+
+    /// Removes the request on a stream and all that followed on it. Returns false if the program has taken the request.
+    mutating func removeRequest(on stream: StreamID) -> Bool {
+        let isRequest: (HTTP2Event) -> Bool = { if case .request(stream, _) = $0 { true } else { false } }
+        guard events[start...].contains(where: isRequest) else { return false }
+        events.removeFirst(start)
+        start = 0
+        events.removeAll { event in
+            switch event {
+            case .request(let id, _), .readable(let id), .trailers(let id, _), .ended(let id), .reset(let id, _):
+                id == stream
+            default: false
+            }
+        }
+        return true
+    }
+}

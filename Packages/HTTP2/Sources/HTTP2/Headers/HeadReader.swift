@@ -1,0 +1,244 @@
+internal import HPACK
+internal import HTTPMessage
+
+/// Makes messages of decoded header blocks, and refuses malformed ones (RFC 9113 §8.2 and §8.3).
+///
+/// A list of fields is read twice: its pseudo-header fields, which precede all others, then the fields.
+struct HeadReader: ~Copyable {
+    private let kind: Kind
+    private var builder: HTTPFields.Builder
+    private var pseudo = PseudoFields()
+    private var contentLength: Int64?
+    private var priority = HTTP2Priority()
+    private var host: Range<Int>?
+
+    private enum Kind {
+        case request, response, trailers
+    }
+
+    private init(_ kind: Kind, _ list: HPACKFields) {
+        self.kind = kind
+        builder = HTTPFields.Builder(
+            fieldCapacity: list.count,
+            byteCapacity: list.bytes.count + (list.count + 2) * HTTPFields.Builder.bytesPerField + 32)
+    }
+
+    /// What a request's header block contains.
+    struct Request {
+        var request: HTTP2Request
+        var contentLength: Int64?
+        var isConnect: Bool
+        var isHead: Bool
+    }
+
+    /// What a response's header block contains.
+    struct Response {
+        var response: HTTPResponse
+        var contentLength: Int64?
+    }
+
+    /// Reads the head of a request (RFC 9113 §8.3.1).
+    ///
+    /// - Parameter allowsConnectProtocol: whether the server has enabled extended CONNECT (RFC 8441).
+    static func request(_ list: HPACKFields, allowsConnectProtocol: Bool) throws(FieldRule) -> Request {
+        var reader = HeadReader(.request, list)
+        let bytes = list.bytes.span.bytes
+        let fields = try reader.readPseudoFields(list, bytes)
+        try reader.beginFields(bytes)
+        try reader.readFields(list, from: fields, bytes)
+        return try reader.makeRequest(bytes, allowsConnectProtocol)
+    }
+
+    /// Reads the head of a response (RFC 9113 §8.3.2).
+    static func response(_ list: HPACKFields) throws(FieldRule) -> Response {
+        var reader = HeadReader(.response, list)
+        let bytes = list.bytes.span.bytes
+        let fields = try reader.readPseudoFields(list, bytes)
+        try reader.readFields(list, from: fields, bytes)
+        return try reader.makeResponse(bytes)
+    }
+
+    /// Reads a trailer section (RFC 9113 §8.1).
+    static func trailers(_ list: HPACKFields) throws(FieldRule) -> HTTPFields {
+        var reader = HeadReader(.trailers, list)
+        try reader.readFields(list, from: 0, list.bytes.span.bytes)
+        var fields = reader.takeFields()
+        for name in HTTPFieldName.forbiddenInTrailers where fields.contains(name) { fields.remove(name) }
+        return fields
+    }
+
+    private consuming func takeFields() -> HTTPFields { builder.fields() }
+}
+
+// MARK: - Pseudo-header fields
+
+extension HeadReader {
+    /// The positions of the pseudo-header fields' values.
+    private struct PseudoFields {
+        var method: Range<Int>?
+        var scheme: Range<Int>?
+        var authority: Range<Int>?
+        var path: Range<Int>?
+        var connectProtocol: Range<Int>?
+        var status: Range<Int>?
+    }
+
+    /// Reads the pseudo-header fields and returns the index of the first field behind them.
+    private mutating func readPseudoFields(_ list: HPACKFields, _ bytes: RawSpan) throws(FieldRule) -> Int {
+        for index in list.indices {
+            let field = list[index]
+            let name = bytes.extracting(field.name)
+            guard name.byteCount > 0, name.byte(0) == UInt8(ascii: ":") else { return index }
+            let place: WritableKeyPath<PseudoFields, Range<Int>?>
+            switch kind {
+            case .request where name.isEqual(":method"): place = \.method
+            case .request where name.isEqual(":path"): place = \.path
+            case .request where name.isEqual(":scheme"): place = \.scheme
+            case .request where name.isEqual(":authority"): place = \.authority
+            case .request where name.isEqual(":protocol"): place = \.connectProtocol
+            case .response where name.isEqual(":status"): place = \.status
+            case .request, .response, .trailers: throw .pseudoKnown
+            }
+            guard pseudo[keyPath: place] == nil else { throw .pseudoOnce }
+            pseudo[keyPath: place] = field.value
+        }
+        return list.count
+    }
+
+    /// Puts `:authority` before all fields, as `Host` (RFC 9113 §8.3.1).
+    private mutating func beginFields(_ bytes: RawSpan) throws(FieldRule) {
+        guard let authority = pseudo.authority else { return }
+        let value = bytes.extracting(authority)
+        guard RequestTarget.isAuthority(value) else { throw .authority }
+        try append(Self.hostName.span.bytes, value)
+    }
+
+    private static let hostName = Array("host".utf8)
+
+    private consuming func makeRequest(_ bytes: RawSpan, _ allowsConnectProtocol: Bool) throws(FieldRule) -> Request {
+        guard let methodRange = pseudo.method else { throw .method }
+        let method = bytes.extracting(methodRange)
+        let isConnect = method.isEqual("CONNECT")
+        var target = pseudo.path
+        let isExtended = pseudo.connectProtocol != nil
+        if isExtended, !isConnect || !allowsConnectProtocol { throw .connectProtocol }
+        if isConnect, !isExtended {
+            guard pseudo.scheme == nil, pseudo.path == nil, let authority = pseudo.authority,
+                RequestTarget.isAuthority(bytes.extracting(authority), requiresPort: true)
+            else { throw .connect }
+            target = authority
+        } else {
+            guard let scheme = pseudo.scheme, FieldBytes.isScheme(bytes.extracting(scheme)) else { throw .scheme }
+            guard let path = pseudo.path, Self.isPath(bytes.extracting(path), method) else { throw .path }
+            guard pseudo.authority != nil || host != nil else { throw .authorityPresent }
+        }
+        guard let target else { throw .path }
+        let scheme = pseudo.scheme.map { bytes.extracting($0).text } ?? ""
+        let connectProtocol = pseudo.connectProtocol.map { bytes.extracting($0).text }
+        let (length, priority) = (contentLength, priority)
+        let sentMethod = isExtended ? Self.getName.span.bytes : method
+        let head: HTTPRequest
+        do throws(HTTPMessageError) {
+            head = try HTTPRequest(
+                method: sentMethod, target: bytes.extracting(target), version: .http20, fields: builder)
+        } catch {
+            throw error.code == .invalidMethod ? .method : .path
+        }
+        let request = HTTP2Request(head, scheme: scheme, connectProtocol: connectProtocol, priority: priority)
+        return Request(request: request, contentLength: length, isConnect: isConnect, isHead: method.isEqual("HEAD"))
+    }
+
+    private static let getName = Array("GET".utf8)
+
+    /// Whether a `:path` has the origin form without a fragment, or is `*` with OPTIONS. HTTPRequest checks its bytes.
+    private static func isPath(_ path: RawSpan, _ method: RawSpan) -> Bool {
+        guard path.byteCount > 0 else { return false }
+        if path.byte(0) != UInt8(ascii: "/") { return path.isEqual("*") && method.isEqual("OPTIONS") }
+        return !path.withUnsafeBytes { $0.contains(UInt8(ascii: "#")) }
+    }
+
+    private consuming func makeResponse(_ bytes: RawSpan) throws(FieldRule) -> Response {
+        guard let range = pseudo.status, range.count == 3, let code = FieldBytes.number(bytes.extracting(range)),
+            let status = HTTPStatus(Int(code))
+        else { throw .status }
+        if code == 101 { throw .switchingProtocols }
+        // Servers are met that send a length of 0 with 204.
+        if code < 200 || code == 204, let contentLength, contentLength > 0 { throw .contentLengthForbidden }
+        let length = contentLength
+        return Response(
+            response: HTTPResponse(status: status, version: .http20, fields: builder), contentLength: length)
+    }
+}
+
+// MARK: - Fields
+
+extension HeadReader {
+    /// Reads the fields from an index on. The crumbs of `cookie` become one field, the last one (RFC 9113 §8.2.3).
+    private mutating func readFields(_ list: HPACKFields, from start: Int, _ bytes: RawSpan) throws(FieldRule) {
+        var hasCookies = false
+        for index in start..<list.count {
+            let field = list[index]
+            let name = bytes.extracting(field.name)
+            if kind == .request, name.isEqual("cookie") {
+                hasCookies = true
+            } else if try isWanted(name, bytes.extracting(field.value), at: field.value, bytes) {
+                try append(name, bytes.extracting(field.value))
+            }
+        }
+        guard hasCookies else { return }
+        var isFirst = true
+        for index in start..<list.count {
+            let field = list[index]
+            let name = bytes.extracting(field.name)
+            guard name.isEqual("cookie") else { continue }
+            let value = bytes.extracting(field.value)
+            if isFirst { try append(name, value) } else { try extendCookie(value) }
+            isFirst = false
+        }
+    }
+
+    private mutating func append(_ name: RawSpan, _ value: RawSpan) throws(FieldRule) {
+        do throws(HTTPMessageError) {
+            try builder.append(name: name, value: value)
+        } catch {
+            throw error.code == .invalidFieldName ? .name : .value
+        }
+    }
+
+    private mutating func extendCookie(_ value: RawSpan) throws(FieldRule) {
+        do throws(HTTPMessageError) { try builder.extendLast(with: value, separator: "; ") } catch { throw .value }
+    }
+
+    /// Checks the rules for a field. Returns false for a `Host` that repeats `:authority`.
+    private mutating func isWanted(
+        _ name: RawSpan, _ value: RawSpan, at position: Range<Int>, _ bytes: RawSpan
+    ) throws(FieldRule) -> Bool {
+        for index in 0..<name.byteCount where name.byte(index) &- UInt8(ascii: "A") < 26 { throw .lowercase }
+        switch name.byteCount {
+        case 0: throw .name
+        case 2 where name.isEqual("te"):
+            if !value.isEqualIgnoringCase(Self.trailersText.span.bytes) { throw .te }
+        case 4 where name.isEqual("host") && kind == .request:
+            if host != nil { throw .hostOnce }
+            host = position
+            guard RequestTarget.isAuthority(value) else { throw .authority }
+            guard let authority = pseudo.authority else { return true }
+            if !value.isEqualIgnoringCase(bytes.extracting(authority)) { throw .hostEqual }
+            return false
+        case 7 where name.isEqual("upgrade"), 10 where name.isEqual("connection"), 10 where name.isEqual("keep-alive"),
+            16 where name.isEqual("proxy-connection"), 17 where name.isEqual("transfer-encoding"):
+            throw .connectionField
+        case 8 where name.isEqual("priority") && kind == .request:
+            priority = value.withUnsafeBytes { HTTP2Priority($0) }
+        case 14 where name.isEqual("content-length") && kind != .trailers:
+            if contentLength != nil { throw .contentLengthOnce }
+            guard let length = FieldBytes.number(value) else { throw .contentLength }
+            contentLength = length
+        default:
+            if name.byte(0) == UInt8(ascii: ":") { throw kind == .trailers ? .pseudoInTrailers : .pseudoFirst }
+        }
+        return true
+    }
+
+    private static let trailersText = Array("trailers".utf8)
+}

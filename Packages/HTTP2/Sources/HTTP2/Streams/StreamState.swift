@@ -1,0 +1,93 @@
+/// The states of a stream, and the table of their transitions (RFC 9113 §5.1).
+///
+/// This file contains the rules of the diagram in RFC 9113 §5.1 and no others. It knows neither the role of this endpoint nor
+/// identifiers, windows and messages. There are no reserved states: these machines refuse pushes, so a PUSH_PROMISE is an error of
+/// the connection in every state.
+///
+///                         HEADERS                  HEADERS with END_STREAM
+///                idle ─────────────► open          idle ─────────────► half-closed
+///
+///                       END_STREAM sent                 END_STREAM received
+///                open ─────────────► half-closed (local) ─────────────► closed
+///                open ─────────────► half-closed (remote) ────────────► closed
+///                     END_STREAM received                END_STREAM sent
+///
+///                RST_STREAM, sent or received: any of them ───────────► closed
+enum StreamState: Int, Hashable, Sendable, CaseIterable {
+    /// No frame was sent or received.
+    case idle
+    /// Both sides may send.
+    case open
+    /// This side has sent END_STREAM.
+    case halfClosedLocal
+    /// The peer has sent END_STREAM.
+    case halfClosedRemote
+    /// Both sides have sent END_STREAM, or one has sent RST_STREAM.
+    case closed
+
+    /// What happens on a stream.
+    enum Event: Int, CaseIterable {
+        case headers
+        /// HEADERS with END_STREAM.
+        case headersEnd
+        case data
+        /// DATA with END_STREAM.
+        case dataEnd
+        case resetStream
+        case windowUpdate
+        case priority
+        case pushPromise
+    }
+
+    /// The side that sends the frame.
+    enum Side: Int, CaseIterable {
+        case receive
+        case send
+    }
+
+    /// The effect of an event.
+    enum Transition: Hashable, Sendable {
+        /// The stream has this state from here on.
+        case to(StreamState)
+        /// The frame has no effect: it may have been sent before its sender knew that the stream was closed.
+        case ignore
+        /// Received: an error of the stream. The peer is sent RST_STREAM with this code.
+        case streamError(ErrorCode)
+        /// Received: an error of the connection.
+        case connectionError(ErrorCode)
+        /// Sent: a mistake of the program.
+        case forbidden
+    }
+
+    /// Returns the effect of an event on a stream in this state.
+    @inline(__always)
+    func transition(_ event: Event, _ side: Side) -> Transition {
+        Self.table[(side.rawValue * Self.allCases.count + rawValue) * Event.allCases.count + event.rawValue]
+    }
+
+    // The columns of a table:
+    // swift-format-ignore
+    private static let table: [Transition] = {
+        let open = Transition.to(.open), local = Transition.to(.halfClosedLocal)
+        let remote = Transition.to(.halfClosedRemote), closed = Transition.to(.closed)
+        let ignore = Transition.ignore, forbid = Transition.forbidden
+        // The codes of RFC 9113 §5.1: a frame before the stream, behind its end, and on a stream that both sides have ended.
+        let early = Transition.connectionError(.protocolError)
+        let late = Transition.streamError(.streamClosed)
+        let ended = Transition.connectionError(.streamClosed)
+        return [
+            // HEADERS +END    DATA    +END    RST     WINDOW  PRIOR.  PUSH       received in the state
+            [ open,    remote, early,  early,  early,  early,  ignore, early  ],  // idle
+            [ open,    remote, open,   remote, closed, open,   ignore, early  ],  // open
+            [ local,   closed, local,  closed, closed, local,  ignore, early  ],  // half-closed (local)
+            [ late,    late,   late,   late,   closed, remote, ignore, early  ],  // half-closed (remote)
+            [ ended,   ended,  late,   late,   ignore, ignore, ignore, early  ],  // closed
+            // HEADERS +END    DATA    +END    RST     WINDOW  PRIOR.  PUSH       sent in the state
+            [ open,    local,  forbid, forbid, forbid, forbid, forbid, forbid ],  // idle
+            [ open,    local,  open,   local,  closed, open,   forbid, forbid ],  // open
+            [ forbid,  forbid, forbid, forbid, closed, local,  forbid, forbid ],  // half-closed (local)
+            [ remote,  closed, remote, closed, closed, remote, forbid, forbid ],  // half-closed (remote)
+            [ forbid,  forbid, forbid, forbid, forbid, forbid, forbid, forbid ],  // closed
+        ].flatMap { $0 }
+    }()
+}
