@@ -1,3 +1,5 @@
+public import HTTPMessage
+
 /// Encodes fields as header blocks (RFC 7541).
 ///
 /// One encoder belongs to one direction of one connection, and its blocks must be sent in the order in which they were made.
@@ -7,42 +9,84 @@
 /// var block: [UInt8] = []
 /// encoder.beginBlock(into: &block)
 /// encoder.encode(.method, "GET".utf8.span.bytes, into: &block)
-/// encoder.encode(name: "user-agent".utf8.span.bytes, value: "example".utf8.span.bytes, into: &block)
+/// encoder.encode(name: "User-Agent".utf8.span.bytes, value: "example".utf8.span.bytes, into: &block)
 /// ```
 public struct HPACKEncoder: Sendable {
     /// The maximum size of the dynamic table, whatever the peer allows: 4,096 bytes.
     public static let maximumTableSize = 4096
 
     /// Whether strings are Huffman-coded where that is shorter. True by default; false saves time on fast links.
-    public var usesHuffmanCoding = true
+    public var usesHuffmanCoding: Bool {
+        get { writer.usesHuffmanCoding }
+        set { writer.usesHuffmanCoding = newValue }
+    }
+
+    private var writer = FieldWriter()
+    /// The size of the table that the peer's last settings allow.
+    private var allowedTableSize = maximumTableSize
+    /// The smallest of the sizes that the peer has allowed since the last block. Nil if there were no new settings.
+    private var smallestTableSize: Int?
+    /// The name of the field in lower case.
+    private var lowercasedName = [UInt8](repeating: 0, count: 64)
 
     /// Creates an encoder with a dynamic table of 4,096 bytes, which is what peers allow before their first SETTINGS.
     public init() {}
 
     /// Sets the size of the table that the peer allows, from its SETTINGS_HEADER_TABLE_SIZE.
     ///
-    /// The next block begins with the necessary size updates (RFC 7541 §4.2).
-    public mutating func setPeerTableSize(_ size: Int) {}
+    /// The next block begins with the necessary size updates (RFC 7541 §4.2). The table never exceeds ``maximumTableSize``.
+    public mutating func setPeerTableSize(_ size: Int) {
+        allowedTableSize = min(size, Self.maximumTableSize)
+        smallestTableSize = min(allowedTableSize, smallestTableSize ?? allowedTableSize)
+    }
+
+    /// The size of the dynamic table: for each entry, the bytes of its name and value, and 32 (RFC 7541 §4.1).
+    public var tableSize: Int { writer.table.size }
 
     /// Begins a block: appends the size updates that the peer's settings require, in general none.
-    public mutating func beginBlock(into output: inout [UInt8]) {}
+    ///
+    /// There are at most two: the smallest size since the last block, if the table has to shrink, and the last one (RFC 7541 §4.2).
+    public mutating func beginBlock(into output: inout [UInt8]) {
+        guard let smallest = smallestTableSize else { return }
+        smallestTableSize = nil
+        if smallest < writer.table.maximumSize { writer.updateTableSize(smallest, into: &output) }
+        if allowedTableSize != writer.table.maximumSize { writer.updateTableSize(allowedTableSize, into: &output) }
+    }
 
-    /// Appends a field. The name must be in lower case (RFC 9113 §8.2).
+    /// Appends a field. The letters of the name are sent in lower case (RFC 9113 §8.2.1).
     ///
     /// The default indexing keeps secrets out of the dynamic table, see ``Indexing/automatic``.
     public mutating func encode(
         name: RawSpan, value: RawSpan, indexing: Indexing = .automatic, into output: inout [UInt8]
-    ) {}
+    ) {
+        if lowercasedName.count < name.byteCount {
+            lowercasedName = [UInt8](repeating: 0, count: 2 * name.byteCount)
+        }
+        var span = lowercasedName.mutableSpan
+        var bytes = span.mutableBytes
+        bytes.copyLowercased(name)
+        let lowercased = lowercasedName
+        writer.write(
+            name: lowercased.span.bytes.extracting(0..<name.byteCount), value: value, indexing: indexing, into: &output)
+    }
 
     /// Appends a pseudo-header field (RFC 9113 §8.3).
     public mutating func encode(
         _ name: PseudoHeader, _ value: RawSpan, indexing: Indexing = .automatic, into output: inout [UInt8]
-    ) {}
+    ) {
+        let text = name.text
+        writer.write(name: text.utf8.span.bytes, value: value, indexing: indexing, into: &output)
+    }
+
+    /// Appends all fields of a message or trailer section.
+    public mutating func encode(_ fields: HTTPFields, into output: inout [UInt8]) {
+        fields.forEachRawField { name, value in encode(name: name, value: value, into: &output) }
+    }
 
     /// Whether a field enters the dynamic table.
     public enum Indexing: Hashable, Sendable {
         /// By name: `authorization`, `proxy-authorization`, `set-cookie` and a `cookie` of less than 20 bytes are never indexed
-        /// (RFC 7541 §7.1.3); fields whose values rarely repeat are not; all others are.
+        /// (RFC 7541 §7.1.3); fields whose values rarely repeat, such as `content-length`, do not enter the table; all others do.
         case automatic
         /// Neither this encoder nor a proxy behind it indexes the field (RFC 7541 §6.2.3).
         case never
@@ -62,5 +106,43 @@ public struct HPACKEncoder: Sendable {
         case status
         /// `:protocol`, of extended CONNECT.
         case `protocol`
+
+        fileprivate var text: String {
+            switch self {
+            case .authority: ":authority"
+            case .method: ":method"
+            case .path: ":path"
+            case .scheme: ":scheme"
+            case .status: ":status"
+            case .protocol: ":protocol"
+            }
+        }
     }
+}
+
+extension MutableRawSpan {
+    /// Copies a name to the front. Its letters from `A` to `Z` become lower case.
+    @inline(__always)
+    fileprivate mutating func copyLowercased(_ name: RawSpan) {
+        let count = name.byteCount
+        var offset = 0
+        while offset &+ 8 <= count {
+            let word = name.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            storeBytes(of: lowercased(word), toByteOffset: offset, as: UInt64.self)
+            offset &+= 8
+        }
+        while offset < count {
+            let byte = name.byte(at: offset)
+            setByte(byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte, at: &offset)
+        }
+    }
+}
+
+/// Sets bit 0x20 in those of eight bytes that are letters from `A` to `Z`.
+@inline(__always)
+private func lowercased(_ bytes: UInt64) -> UInt64 {
+    let low = bytes & 0x7F7F_7F7F_7F7F_7F7F
+    let isAtLeastA = low &+ 0x3F3F_3F3F_3F3F_3F3F
+    let isBeyondZ = low &+ 0x2525_2525_2525_2525
+    return bytes | (isAtLeastA & ~isBeyondZ & ~bytes & 0x8080_8080_8080_8080) >> 2
 }

@@ -23,7 +23,10 @@ public struct HPACKFields: Sendable {
     /// The dynamic table contains dropped fields as the sender intended, so the connection remains usable.
     public internal(set) var droppedCount = 0
 
-    var fields: [Field] = []
+    private var fields: [Field] = []
+
+    /// The offset in ``bytes`` behind the last field.
+    private(set) var end = 0
 
     /// Creates an empty list.
     public init() {}
@@ -31,6 +34,7 @@ public struct HPACKFields: Sendable {
     /// Removes all fields and keeps the memory for the next block.
     public mutating func removeAll() {
         fields.removeAll(keepingCapacity: true)
+        end = 0
         listSize = 0
         droppedCount = 0
     }
@@ -63,4 +67,57 @@ extension HPACKFields: RandomAccessCollection {
     ///
     /// - Precondition: `index` is in `indices`.
     public subscript(index: Int) -> Field { fields[index] }
+}
+
+// MARK: - Filling the list
+
+extension HPACKFields {
+    /// What a field counts beyond the bytes of its name and value (RFC 9113 §6.5.2).
+    static let overhead = 32
+
+    /// Ensures that `count` bytes can be written behind the last field, beginning at `offset`.
+    @inline(__always)
+    mutating func makeRoom(for count: Int, at offset: Int) {
+        let missing = offset + count - bytes.count
+        if missing > 0 { grow(by: missing) }
+    }
+
+    private mutating func grow(by missing: Int) {
+        bytes.append(contentsOf: repeatElement(0, count: Swift.max(missing, bytes.count, 1024)))
+    }
+
+    /// The memory of ``bytes``. Use ``makeRoom(for:at:)`` before.
+    @inline(__always)
+    mutating func write<E: Error>(_ body: (inout MutableRawSpan) throws(E) -> Void) throws(E) {
+        var span = bytes.mutableSpan
+        var memory = span.mutableBytes
+        try body(&memory)
+    }
+
+    /// Whether a field of this size can be kept. Once one has been dropped, so are all that follow.
+    @inline(__always)
+    func hasRoom(forSize size: Int, within limits: HPACKLimits) -> Bool {
+        droppedCount == 0 && listSize + size <= limits.listSize && fields.count < limits.fieldCount
+    }
+
+    /// Counts a field without keeping it. `size` includes ``overhead``.
+    @inline(__always)
+    mutating func drop(size: Int) {
+        listSize += size
+        droppedCount += 1
+    }
+
+    /// Appends a field whose bytes have been written behind the last field, or drops it if a limit says so.
+    @inline(__always)
+    mutating func append(nameLength: Int, valueLength: Int, isNeverIndexed: Bool, within limits: HPACKLimits) {
+        let size = nameLength + valueLength + Self.overhead
+        guard hasRoom(forSize: size, within: limits) else { return drop(size: size) }
+        let valueStart = end + nameLength
+        fields.append(
+            Field(
+                nameStart: UInt32(truncatingIfNeeded: end), valueStart: UInt32(truncatingIfNeeded: valueStart),
+                valueEnd: UInt32(truncatingIfNeeded: valueStart + valueLength), isNeverIndexed: isNeverIndexed))
+        end = valueStart + valueLength
+        listSize += size
+    }
 }
