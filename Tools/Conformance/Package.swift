@@ -14,6 +14,7 @@ let package = Package(
     name: "Conformance",
     dependencies: [
         .package(path: "../../Packages/FTPStream"),
+        .package(path: "../../Packages/HTTP2"),
         .package(path: "../../Packages/HTTPAuth"),
         .package(path: "../../Packages/HTTPMessage"),
         .package(path: "../../Packages/HostResolver"),
@@ -27,6 +28,8 @@ let package = Package(
             dependencies: [
                 .product(name: "FTPListing", package: "FTPStream"),
                 .product(name: "FTPStream", package: "FTPStream"),
+                .product(name: "HPACK", package: "HTTP2"),
+                .product(name: "HTTP2", package: "HTTP2"),
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "HostResolver", package: "HostResolver"),

@@ -110,6 +110,8 @@ let scorers: [any Scorer] = [
     BadCertificateScorer(),
     URLScorer(),
     TargetScorer(),
+    HPACKScorer(),
+    HuffmanScorer(),
 ]
 
 /// The outcomes of the rows of one file.

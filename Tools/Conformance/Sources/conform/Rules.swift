@@ -88,6 +88,7 @@ enum Rules {
         "weakCertificate": "the system's security level forbids SHA-1 signatures and RSA keys under 2048 bits",
         "invalidChain": "OpenSSL or ChainProfile finds the chain malformed: RFC 5280 §4.2, §6.1",
         "unknownRoot": "OpenSSL finds no chain from the certificate to a trusted root",
+        "hpackLimits": "limits listSize and fieldCount of HPACKLimits",
         "proxyConnectionIgnored": "RFC 9112 §C.2.2: Proxy-Connection does not keep a connection open",
     ]
 }
