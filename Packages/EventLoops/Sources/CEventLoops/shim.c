@@ -9,11 +9,12 @@
 
 void netkit_name_this_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 
-int netkit_make_timer(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC); }
+int netkit_make_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC); }
 
-void netkit_set_timer(int timer, int milliseconds) {
-    struct itimerspec time = {.it_value = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000L}};
-    timerfd_settime(timer, 0, &time, NULL);
+void netkit_set_timer(int timer, int64_t nanoseconds) {
+    if (nanoseconds < 1) nanoseconds = 1; // zero would stop the timer
+    struct itimerspec time = {.it_value = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000}};
+    timerfd_settime(timer, TFD_TIMER_ABSTIME, &time, NULL);
 }
 
 void netkit_wait_while(const void *word, uint32_t value) {

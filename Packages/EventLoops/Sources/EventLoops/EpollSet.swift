@@ -4,6 +4,8 @@ internal import Synchronization
 
 /// An epoll descriptor, with the eventfd and the timerfd that wake its loop. The only file that calls epoll.
 ///
+/// A set is closed until ``open()`` has found descriptors for all three. The process may have none left just then.
+///
 /// Each registration owns its ``WaitPoint`` (a retain, balanced by ``release(_:)``), because the kernel returns a bare pointer.
 /// Both directions are registered once, edge-triggered, and remain registered until ``remove(_:)``.
 struct EpollSet: ~Copyable, Sendable {
@@ -16,13 +18,14 @@ struct EpollSet: ~Copyable, Sendable {
         let rawValue: UInt8
         /// ``EpollSet/wakeUp()`` was called.
         static let event = Wakeups(rawValue: 1)
-        /// The time of ``EpollSet/wakeUp(afterMilliseconds:)`` has passed.
+        /// The time of ``EpollSet/wakeUp(at:)`` has passed.
         static let timer = Wakeups(rawValue: 2)
     }
 
-    private let epoll: CInt
-    private let event: CInt
-    private let timer: CInt
+    // -1 while the set is closed. Changed only before the first registration and after the last one.
+    private let epoll = Atomic<CInt>(-1)
+    private let event = Atomic<CInt>(-1)
+    private let timer = Atomic<CInt>(-1)
     /// The number of watched descriptors; ``ended`` once no more may be added.
     private let registrations = Atomic<Int>(0)
     private static let ended = Int.min / 2
@@ -30,31 +33,55 @@ struct EpollSet: ~Copyable, Sendable {
     private static let eventMark: UInt64 = 0
     private static let timerMark: UInt64 = 1
 
-    init() {
-        epoll = epoll_create1(CInt(EPOLL_CLOEXEC))
-        self.event = eventfd(0, CInt(EFD_NONBLOCK | EFD_CLOEXEC))
-        timer = netkit_make_timer()
-        var event = epoll_event()
-        // Edge-triggered, so that each write wakes the loop once and the counter need not be read.
-        event.events = EPOLLIN.rawValue | EPOLLET.rawValue
-        event.data.u64 = EpollSet.eventMark
-        var failed = epoll < 0 || self.event < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, self.event, &event) != 0
-        event.data.u64 = EpollSet.timerMark
-        failed = failed || timer < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event) != 0
-        precondition(!failed, "EventLoop: the system has no descriptors left for a loop (errno \(errno))")
-    }
+    /// Makes a closed set.
+    init() {}
 
     /// Makes a set that is polled, and so needs nothing to wake it. Nil if the system has no descriptor left.
     init?(isPolled: Void) {
-        epoll = epoll_create1(CInt(EPOLL_CLOEXEC))
-        (event, timer) = (-1, -1)
+        let epoll = epoll_create1(CInt(EPOLL_CLOEXEC))
         if epoll < 0 { return nil }
+        self.epoll.store(epoll, ordering: .relaxed)
     }
+
+    /// Makes the descriptors. Returns nil, or the `errno` of the call that failed; the set is then still closed.
+    borrowing func open() -> CInt? {
+        var made: [CInt] = []
+        for make in [
+            { epoll_create1(CInt(EPOLL_CLOEXEC)) }, { eventfd(0, CInt(EFD_NONBLOCK | EFD_CLOEXEC)) }, netkit_make_timer,
+        ] {
+            let descriptor = make()
+            if descriptor < 0 { return EpollSet.giveUp(made, errno) }
+            made.append(descriptor)
+        }
+        for (descriptor, mark) in [(made[1], EpollSet.eventMark), (made[2], EpollSet.timerMark)] {
+            var event = epoll_event()
+            // Edge-triggered, so that each write wakes the loop once and the counter need not be read.
+            event.events = EPOLLIN.rawValue | EPOLLET.rawValue
+            event.data.u64 = mark
+            if epoll_ctl(made[0], EPOLL_CTL_ADD, descriptor, &event) != 0 { return EpollSet.giveUp(made, errno) }
+        }
+        event.store(made[1], ordering: .relaxed)
+        timer.store(made[2], ordering: .relaxed)
+        epoll.store(made[0], ordering: .releasing)
+        return nil
+    }
+
+    private static func giveUp(_ descriptors: [CInt], _ number: CInt) -> CInt {
+        for descriptor in descriptors { close(descriptor) }
+        return number
+    }
+
+    /// Whether the set has its descriptors.
+    @inline(__always)
+    var isOpen: Bool { epoll.load(ordering: .acquiring) >= 0 }
 
     deinit { _ = end() }
 
     /// The epoll descriptor, which is readable while a watched descriptor has an edge.
-    var descriptor: CInt { epoll }
+    var descriptor: CInt { epoll.load(ordering: .relaxed) }
+
+    /// The timerfd; -1 while the set is closed.
+    var timerDescriptor: CInt { timer.load(ordering: .relaxed) }
 
     /// Closes the descriptors unless one is being watched; true if they are closed. No wakeup may follow.
     borrowing func end() -> Bool {
@@ -62,9 +89,9 @@ struct EpollSet: ~Copyable, Sendable {
             expected: 0, desired: EpollSet.ended, ordering: .acquiringAndReleasing
         ).exchanged
         if isEmpty {
-            close(epoll)
-            if event >= 0 { close(event) }
-            if timer >= 0 { close(timer) }
+            for descriptor in [descriptor, event.load(ordering: .relaxed), timerDescriptor] where descriptor >= 0 {
+                close(descriptor)
+            }
         }
         return isEmpty
     }
@@ -84,14 +111,16 @@ struct EpollSet: ~Copyable, Sendable {
         registrations.wrappingSubtract(1, ordering: .releasing)
     }
 
-    /// Registers a descriptor. Returns nil, or an `errno`: EPERM for a descriptor that is always ready (a regular file).
+    /// Registers a descriptor. Returns nil, or an `errno`: EPERM for a descriptor that is always ready (a regular file), EMFILE while
+    /// the set is closed.
     borrowing func add(_ descriptor: CInt, for point: WaitPoint) -> CInt? {
+        guard isOpen else { return EMFILE }
         var event = epoll_event()
         event.events =
             EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLPRI.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         let reference = Unmanaged.passRetained(point)
         event.data.ptr = reference.toOpaque()
-        guard epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 else {
+        guard epoll_ctl(self.descriptor, EPOLL_CTL_ADD, descriptor, &event) == 0 else {
             let failure = errno
             reference.release()
             return failure
@@ -100,7 +129,7 @@ struct EpollSet: ~Copyable, Sendable {
     }
 
     borrowing func remove(_ descriptor: CInt) {
-        epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
+        epoll_ctl(self.descriptor, EPOLL_CTL_DEL, descriptor, nil)
     }
 
     /// Releases the registration's reference to the point, once no pending event can refer to it.
@@ -111,12 +140,13 @@ struct EpollSet: ~Copyable, Sendable {
 
     /// Wakes the loop, from any thread.
     borrowing func wakeUp() {
-        eventfd_write(event, 1)
+        eventfd_write(event.load(ordering: .relaxed), 1)
     }
 
-    /// Wakes the loop after this time, which replaces the time set before.
-    borrowing func wakeUp(afterMilliseconds milliseconds: CInt) {
-        netkit_set_timer(timer, milliseconds)
+    /// Wakes the loop at this moment, which replaces the one that was set before. A machine that sleeps then wakes the loop as soon as
+    /// it is awake.
+    borrowing func wakeUp(at moment: Moment) {
+        netkit_set_timer(timerDescriptor, moment.nanosecondsSinceBoot)
     }
 
     /// Signals the points that have edges now.
@@ -133,7 +163,7 @@ struct EpollSet: ~Copyable, Sendable {
     @inline(__always)
     borrowing func wait(milliseconds: CInt) -> (wakeups: Wakeups, eventCount: Int) {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: EpollSet.maxEvents) { events in
-            let count = Int(epoll_wait(epoll, events.baseAddress!, CInt(EpollSet.maxEvents), milliseconds))
+            let count = Int(epoll_wait(descriptor, events.baseAddress!, CInt(EpollSet.maxEvents), milliseconds))
             var wakeups: Wakeups = []
             var index = 0
             while index < count {

@@ -28,8 +28,10 @@ public final class EventLoop: TaskExecutor, Sendable {
     public static let slowTurnLimit: Duration = .milliseconds(100)
 
     /// The longest time by which ``executeDeferred(_:)`` delays a body.
-    public static let maximumDeferral: Duration = .milliseconds(EventLoop.maximumDeferralMilliseconds)
-    private static let maximumDeferralMilliseconds: CInt = 5
+    public static let maximumDeferral: Duration = .milliseconds(5)
+
+    /// How long a loop without descriptors sleeps between two looks for work and for descriptors.
+    private static let pollingPause: Duration = .milliseconds(10)
 
     /// The name of the loop and of its thread, of which the kernel keeps the first 15 bytes.
     public let name: String
@@ -57,7 +59,9 @@ public final class EventLoop: TaskExecutor, Sendable {
 
     /// Starts a private loop with its own thread. Call ``shutdown()`` when it is no longer needed.
     ///
-    /// Traps if the system cannot create a thread or three descriptors, since no wait is possible then.
+    /// Traps if the system cannot create a thread. If the process has no descriptors left, of which a loop needs three, the loop runs
+    /// jobs and timers all the same, at most 10 ms late, and watches no descriptor (``Wake/failed(_:)`` with EMFILE). It takes its
+    /// descriptors as soon as there are some.
     public convenience init(name: String) {
         self.init(name: name, isShared: false)
     }
@@ -67,6 +71,7 @@ public final class EventLoop: TaskExecutor, Sendable {
         self.isShared = isShared
         serial = LoopSerialExecutor()
         serial.attach(self)
+        if epoll.open() != nil { inbox.withLock { $0.isPolled = true } }
         var thread = pthread_t()
         let failure = pthread_create(
             &thread, nil,
@@ -251,12 +256,10 @@ extension EventLoop {
         let (mustWake, leftovers) = inbox.withLock { inbox -> (Bool, LoopInbox?) in
             change(&inbox)
             if inbox.hasEnded { return (false, inbox.takeLeftovers()) }
+            if inbox.isPolled { return (false, nil) }
             if lazily {
                 // Under the lock, so that the loop cannot end first; at most once in a few milliseconds.
-                if !inbox.isSignalled, !inbox.isTimerSet {
-                    epoll.wakeUp(afterMilliseconds: EventLoop.maximumDeferralMilliseconds)
-                    inbox.isTimerSet = true
-                }
+                if !inbox.isSignalled { inbox.setAlarm(.now + EventLoop.maximumDeferral, of: epoll) }
                 return (false, nil)
             }
             defer { inbox.isSignalled = true }
@@ -276,8 +279,7 @@ extension EventLoop {
         var due: [LoopTimer] = []
         var isStopping = false
         while true {
-            let timeout = turn.hasWork ? 0 : pollTimeout(until: turn.timers.nextDeadline)
-            let wakeups = epoll.wait(milliseconds: timeout).wakeups
+            let wakeups = epoll.isOpen ? waitForEvents() : waitForDescriptors()
             if !wakeups.isEmpty {
                 inbox.withLock { inbox in
                     turn.take(&inbox, after: wakeups)
@@ -313,6 +315,32 @@ extension EventLoop {
             if let start { endTurn(begun: start) }
             if isStopping, end() { return }
         }
+    }
+
+    /// Waits for the next event: of a descriptor, of another thread, or the alarm for the first timer.
+    @inline(__always)
+    private func waitForEvents() -> EpollSet.Wakeups {
+        if turn.hasWork { return epoll.wait(milliseconds: 0).wakeups }
+        // An alarm that is too early wakes the loop once in vain. So most timers, which are cancelled, cost no system call.
+        if let deadline = turn.timers.nextDeadline, turn.alarm.map({ $0 > deadline }) ?? true {
+            turn.alarm = inbox.withLock { inbox in
+                inbox.setAlarm(deadline, of: epoll)
+                return inbox.alarm
+            }
+        }
+        return epoll.wait(milliseconds: -1).wakeups
+    }
+
+    /// Waits a little, and tries to make the loop's descriptors, of which the process had none left.
+    private func waitForDescriptors() -> EpollSet.Wakeups {
+        if !turn.hasWork {
+            var pause = EventLoop.pollingPause
+            if let deadline = turn.timers.nextDeadline { pause = min(pause, Moment.now.duration(to: deadline)) }
+            usleep(UInt32(clamping: max(pause, .zero).components.attoseconds / 1_000_000_000_000))
+        }
+        // Under the lock: from then on, other threads wake the loop.
+        inbox.withLock { if epoll.open() == nil { $0.isPolled = false } }
+        return [.event, .timer]
     }
 
     /// Fires the timers that are due. Called between jobs, too: however many jobs a turn has, no timer waits for more than one.

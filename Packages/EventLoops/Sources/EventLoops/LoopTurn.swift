@@ -19,14 +19,23 @@ struct LoopInbox {
     /// Invariant: only the wakeup caused by that write clears the flag. While it is false, no thread is about to write to the
     /// eventfd.
     var isSignalled = false
-    /// The timerfd is set and will wake the loop soon, for work that can wait until then.
-    var isTimerSet = false
+    /// When the timerfd will wake the loop: for its first timer, or earlier for work that can wait a little. Nil if it is not set.
+    var alarm: Moment?
+    /// The loop has no descriptors, and looks into the inbox every few milliseconds.
+    var isPolled = false
     var isStopping = false
     /// The thread has ended; the inbox is not emptied any more.
     var hasEnded = false
 
     var isEmpty: Bool {
         jobs.isEmpty && bodies.isEmpty && newTimers.isEmpty && oldTimers.isEmpty && retired.isEmpty
+    }
+
+    /// Makes the loop wake at `moment`, unless it wakes earlier anyway.
+    mutating func setAlarm(_ moment: Moment, of epoll: borrowing EpollSet) {
+        if let alarm, alarm <= moment { return }
+        epoll.wakeUp(at: moment)
+        alarm = moment
     }
 
     mutating func takeLeftovers() -> LoopInbox {
@@ -70,6 +79,8 @@ struct LoopTurn: ~Copyable {
         var bodies: [@Sendable () -> Void] = []
         var timers = TimerQueue()
         var retired: [WaitPoint] = []
+        /// The last known time of ``LoopInbox/alarm``, which other threads only bring forward.
+        var alarm: Moment?
         var share = TurnShare()
     }
 
@@ -105,6 +116,11 @@ struct LoopTurn: ~Copyable {
         nonmutating _modify { yield &state.pointee.retired }
     }
 
+    var alarm: Moment? {
+        get { state.pointee.alarm }
+        nonmutating set { state.pointee.alarm = newValue }
+    }
+
     var share: TurnShare {
         @inline(__always) _read { yield state.pointee.share }
         @inline(__always) nonmutating _modify { yield &state.pointee.share }
@@ -116,7 +132,7 @@ struct LoopTurn: ~Copyable {
     /// Moves everything out of the inbox.
     borrowing func take(_ inbox: inout LoopInbox, after wakeups: EpollSet.Wakeups) {
         if wakeups.contains(.event) { inbox.isSignalled = false }
-        if wakeups.contains(.timer) { inbox.isTimerSet = false }
+        if wakeups.contains(.timer) { (inbox.alarm, alarm) = (nil, nil) }
         if jobs.isEmpty {
             swap(&state.pointee.jobs, &inbox.jobs)
         } else {

@@ -20,6 +20,9 @@ public struct Moment: Hashable, Comparable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
+    /// The time of CLOCK_BOOTTIME.
+    var nanosecondsSinceBoot: Int64 { nanoseconds }
+
     /// Converts an instant of `ContinuousClock`. The result may be a few hundred nanoseconds late and is never early.
     public init(_ instant: ContinuousClock.Instant) {
         let ahead = ContinuousClock.now.duration(to: instant)

@@ -116,9 +116,12 @@ extension WaitPoint.Readiness {
     }
 }
 
-/// The timeout for `poll` or `epoll_wait` in milliseconds, rounded up so that one wait is enough; -1 for no deadline.
+/// The time-out for `poll` in milliseconds, rounded up so that a short wait needs one call; -1 for no deadline.
+///
+/// At most a second, after which the caller looks at the clock: a time-out of `poll` stops while the machine sleeps, and a ``Moment`` does
+/// not. So a deadline that passed meanwhile ends the wait within a second of waking.
 func pollTimeout(until deadline: Moment?) -> CInt {
     guard let deadline else { return -1 }
     let left = max(0, Moment.now.nanoseconds(to: deadline))
-    return CInt(clamping: left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0))
+    return CInt(min(1000, left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0)))
 }

@@ -36,6 +36,85 @@ extension EventLoopsTests {
             }
         }
 
+        /// The timerfd is set for the first timer, or earlier for a lazy body, which does not delay the timer.
+        @Test func lazyBodiesAndTimersShareTheAlarm() async {
+            let loop = EventLoop.forTest("alarm")
+            defer { loop.shutdown() }
+            let far = loop.schedule(at: .now + .seconds(3600)) {}
+            await turns(of: loop)
+            for milliseconds in [0, 1, 20] {
+                let start = Moment.now
+                let lazyTime = Locked<Moment?>(nil)
+                let time = await withCheckedContinuation { continuation in
+                    loop.schedule(at: start + .milliseconds(milliseconds)) {
+                        continuation.resume(returning: Moment.now)
+                    }
+                    loop.executeDeferred { lazyTime.withLock { $0 = .now } }
+                }
+                #expect(time >= start + .milliseconds(milliseconds), "never early")
+                await until { lazyTime.withLock { $0 != nil } }
+            }
+            far.cancel()
+        }
+
+        /// Deadlines count while the machine sleeps: the kernel's timer has the clock of ``Moment``, and the deadline itself.
+        @Test func theAlarmHasTheClockOfMoments() async throws {
+            let loop = EventLoop.forTest("boottime")
+            defer { loop.shutdown() }
+            let timer = loop.schedule(at: .now + .seconds(7200)) {}
+            defer { timer.cancel() }
+            await turns(of: loop)
+            let path = "/proc/self/fdinfo/\(loop.epoll.timerDescriptor)"
+            func lines() -> [Substring] {
+                ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n")
+            }
+            await until { lines().contains { $0.hasPrefix("it_value: (7") } }
+            #expect(lines().contains("clockid: \(CLOCK_BOOTTIME)") && lines().contains("settime flags: 01"))
+        }
+
+        /// A thread that blocks looks at the clock once a second, because the time-out of poll(2) stops while the machine sleeps.
+        @Test func blockedThreadsLookAtTheClock() {
+            #expect(pollTimeout(until: nil) == -1)
+            #expect(pollTimeout(until: .now - .seconds(1)) == 0)
+            #expect(pollTimeout(until: .now + .seconds(3600)) == 1000)
+            #expect((1...2).contains(pollTimeout(until: .now + .microseconds(1500))))
+        }
+
+        /// The process has too few descriptors for a loop, at each of its three calls: the loop runs what needs none, and takes its
+        /// descriptors later.
+        @Test(arguments: 0...2) func aLoopBeginsWithoutDescriptors(available: Int) async {
+            await #expect(processExitsWith: .success) { [available] in
+                // Nothing suspends here: the runtime needs descriptors, too.
+                var pipes: [CInt] = [0, 0]
+                guard pipe(&pipes) == 0, let table = DescriptorTable() else { exit(2) }
+                let before = try descriptorCount()
+                table.limit(to: available)
+                let loop = EventLoop(name: "poor")
+                let point = WaitPoint(descriptor: pipes[0], ownership: .borrowed, loop: loop)
+                let watcher = CountingWatcher()
+                #expect(point.watch(.reader, for: .readable, with: watcher) == .failed(EMFILE))
+                let order = Record<Int>()
+                loop.schedule(at: .now + .milliseconds(30)) { order.append(2) }
+                loop.execute { order.append(0) }
+                loop.executeDeferred { order.append(1) }
+                while order.values.count < 3 { sched_yield() }
+                #expect(order.values == [0, 1, 2])
+                table.restore()
+                var wake: Wake? = .failed(EMFILE)
+                while wake == .failed(EMFILE) || wake == .ready {
+                    sched_yield()
+                    wake = point.watch(.reader, for: .readable, with: watcher)
+                }
+                #expect(wake == nil)
+                Glibc.write(pipes[1], "x", 1)
+                while watcher.count == 0 { sched_yield() }
+                point.close()
+                loop.shutdown()
+                while !loop.hasEnded { sched_yield() }
+                #expect(try descriptorCount() == before)
+            }
+        }
+
         @Test func lazyBodiesRunWithOthers() async {
             let loop = EventLoop.forTest("lazy")
             let order = Record<Int>()

@@ -70,6 +70,41 @@ func descriptorCount() throws -> Int {
     return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
 }
 
+/// The limit of the process's descriptors, in a process that a test has for itself.
+struct DescriptorTable {
+    private let old: rlimit
+    /// The number of descriptors that are open; all smaller numbers are in use.
+    private let count: CInt
+
+    /// Fills the gaps between the open descriptors. Nil if that fails.
+    init?() {
+        var old = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &old) == 0,
+            let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd"),
+            let last = open.compactMap({ CInt($0) }).max()
+        else { return nil }
+        var filled: CInt = 0
+        while filled <= last {
+            filled = fcntl(1, F_DUPFD_CLOEXEC, 0)
+            if filled < 0 { return nil }
+        }
+        close(filled)
+        (self.old, count) = (old, filled)
+    }
+
+    /// Allows this many further descriptors.
+    func limit(to available: Int) {
+        var limit = rlimit(rlim_cur: rlim_t(Int(count) + available), rlim_max: old.rlim_max)
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+
+    /// Restores the limit of the process.
+    func restore() {
+        var limit = old
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+}
+
 /// A flag that is set once: threads wait for it, tasks poll ``isSet``.
 final class Flag: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
