@@ -43,6 +43,7 @@ public struct BodyDecoder: Sendable {
     public var droppedTrailers: HTTPFields { trailerSection?.droppedFields ?? HTTPFields() }
 
     private let limits: HTTPLimits
+    private let allowsPadding: Bool
     private let allowsWhitespace: Bool
     private let dropsTrailers: Bool
     private var state: State
@@ -66,6 +67,7 @@ public struct BodyDecoder: Sendable {
         self.framing = framing
         self.limits = limits
         allowsWhitespace = leniency.contains(.whitespaceInChunkLines)
+        allowsPadding = allowsWhitespace || leniency.contains(.paddedChunkSizes)
         dropsTrailers = leniency.contains(.forbiddenTrailers)
         switch framing {
         case .none, .length(0): state = .complete
@@ -231,7 +233,8 @@ extension BodyDecoder {
     ) throws(HTTPMessageError) -> Bool {
         while position < input.byteCount {
             let byte = input.unsafeLoad(fromUncheckedByteOffset: position, as: UInt8.self)
-            let ended = try line.parse(byte, allowsWhitespace: allowsWhitespace, extensionBytes: &extensionBytes)
+            let ended = try line.parse(
+                byte, allowsPadding: allowsPadding, allowsWhitespace: allowsWhitespace, extensionBytes: &extensionBytes)
             if extensionBytes > limits.chunkExtensionLength { throw HTTPMessageError(.chunkExtensionsTooLong) }
             position += 1
             if ended { return true }

@@ -194,21 +194,24 @@ struct FramingFields {
         return try repeatedContentLength(from: index, in: storage)
     }
 
-    /// The length that several fields, or a list in one field, agree on. Throws if they differ, or unless the leniency allows
+    /// The length that several fields, or a list in one field, agree on, digit by digit. Throws if they differ, or unless the leniency allows
     /// repetition.
     private func repeatedContentLength(
         from first: Int, in storage: HeadStorage
     ) throws(HTTPMessageError) -> Int64 {
         var length: Int64?
+        // The digits are compared, not the numbers: others may read 030 as an octal number.
+        var digits: [UInt8] = []
         var values = 0
         var next: Int? = first
         while let index = next {
             for element in storage.value(index).split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
-                guard let number = Self.longNumber(HTTPGrammar.trimmed(element)) else {
+                let text = Array(HTTPGrammar.trimmed(element))
+                guard let number = Self.longNumber(text) else {
                     throw error(.invalidContentLength, at: index, in: storage)
                 }
-                if length ?? number != number { throw error(.repeatedContentLength, at: index, in: storage) }
-                length = number
+                if values > 0, text != digits { throw error(.repeatedContentLength, at: index, in: storage) }
+                (length, digits) = (number, text)
                 values += 1
             }
             next = storage.firstIndex(of: "content-length", from: index + 1)
@@ -246,7 +249,7 @@ struct FramingFields {
 
     /// Parses `1#transfer-coding` (RFC 9112 §6.1).
     ///
-    /// Rejects empty list elements, parameters of `chunked`, and `chunked` in any position but the last, because recipients
+    /// Unlike other lists (RFC 9110 §5.6.1), rejects empty list elements; also parameters of `chunked`, and `chunked` in any position but the last, because recipients
     /// disagree about all three.
     func codings(in storage: HeadStorage) throws(HTTPMessageError) -> [String] {
         var codings: [String] = []

@@ -70,9 +70,10 @@ struct ChunkLine {
 
     /// Parses one byte. Returns true if it was the last of the line.
     ///
-    /// `extensionBytes` accumulates the length of extensions over all lines of a body.
+    /// `allowsPadding` permits blanks after the size, `allowsWhitespace` also within extensions. `extensionBytes` accumulates the
+    /// length of blanks and extensions over all lines of a body.
     mutating func parse(
-        _ byte: UInt8, allowsWhitespace: Bool, extensionBytes: inout Int
+        _ byte: UInt8, allowsPadding: Bool, allowsWhitespace: Bool, extensionBytes: inout Int
     ) throws(HTTPMessageError) -> Bool {
         switch state {
         case .sizeStart, .size:
@@ -85,7 +86,7 @@ struct ChunkLine {
                 return false
             }
             guard state == .size else { throw HTTPMessageError(.invalidChunkSize) }
-            try endElement(byte, whitespace: allowsWhitespace ? .afterSize : nil, otherwise: .invalidChunkSize)
+            try endElement(byte, whitespace: allowsPadding ? .afterSize : nil, otherwise: .invalidChunkSize)
         case .afterSize:
             try endElement(byte, whitespace: .afterSize, otherwise: .invalidChunkSize)
         case .nameStart:
@@ -131,7 +132,7 @@ struct ChunkLine {
             guard byte == HTTPGrammar.lf else { throw HTTPMessageError(.invalidChunkDelimiter) }
             return true
         }
-        if state.rawValue > State.afterSize.rawValue, state != .lineFeed { extensionBytes += 1 }
+        if state.rawValue >= State.afterSize.rawValue, state != .lineFeed { extensionBytes += 1 }
         return false
     }
 

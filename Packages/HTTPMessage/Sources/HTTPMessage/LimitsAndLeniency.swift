@@ -48,7 +48,8 @@ public struct HTTPLeniency: OptionSet, Hashable, Sendable {
     /// Treats a response that does not begin with `HTTP/` as HTTP/0.9: it has no head, and all bytes are body.
     public static let headerlessResponse = HTTPLeniency(rawValue: 1 << 9)
 
-    /// Accepts a repeated `Content-Length` if all values are the same number (RFC 9110 §8.6).
+    /// Accepts a repeated `Content-Length` if all values have the same digits (RFC 9110 §8.6). `030` beside `30` is refused: a parser that
+    /// reads octal numbers would see two lengths.
     public static let repeatedContentLength = HTTPLeniency(rawValue: 1 << 10)
 
     /// Accepts `Transfer-Encoding` together with `Content-Length`, and ignores the latter (RFC 9112 §6.3).
@@ -76,11 +77,20 @@ public struct HTTPLeniency: OptionSet, Hashable, Sendable {
     /// The dropped fields are in ``BodyDecoder/droppedTrailers``.
     public static let forbiddenTrailers = HTTPLeniency(rawValue: 1 << 17)
 
+    /// Accepts spaces and tabs between a chunk size and the end of its line, or a `;`.
+    ///
+    /// Some servers reserve four columns for the size, such as those of microcontrollers. The digits end at the first blank, so there is
+    /// no doubt about the number. A client's chunks are never accepted in this form.
+    public static let paddedChunkSizes = HTTPLeniency(rawValue: 1 << 18)
+
+    /// Accepts the status line `ICY 200 OK` of radio streams (SHOUTcast) as one of HTTP/1.0. The rest of the head is HTTP.
+    public static let shoutcastStatusLine = HTTPLeniency(rawValue: 1 << 19)
+
     /// The flags for deviations in syntax. A head that was accepted with one of them is rewritten when it is
     /// serialized.
     static let syntax: HTTPLeniency = [
         .bareLineFeed, .bareCarriageReturn, .foldedLines, .whitespaceBeforeColon, .extraSpacesInStartLine,
-        .controlCharactersInValues,
+        .controlCharactersInValues, .shoutcastStatusLine,
     ]
 
     /// The empty set: parsers follow RFC 9112 to the letter, with the few exceptions that <doc:WhatWeAccept> lists.
@@ -90,10 +100,12 @@ public struct HTTPLeniency: OptionSet, Hashable, Sendable {
     ///
     /// RFC 9112 requires user agents to accept folded lines, and allows recipients to accept lone line feeds in the
     /// head. It lets the recipient decide about conflicting lengths, and all common clients resolve them alike. Bytes
-    /// after the last message are discarded with the connection, and forbidden trailer fields are dropped.
+    /// after the last message are discarded with the connection, and forbidden trailer fields are dropped. Blanks after a
+    /// chunk size are skipped. Radio streams begin with `ICY`.
     public static let client: HTTPLeniency = [
         .bareLineFeed, .foldedLines, .repeatedContentLength, .transferEncodingOverridesLength,
-        .transferEncodingInHTTP10, .dataAfterLastMessage, .forbiddenTrailers,
+        .transferEncodingInHTTP10, .dataAfterLastMessage, .forbiddenTrailers, .paddedChunkSizes,
+        .shoutcastStatusLine,
     ]
 }
 

@@ -17,13 +17,32 @@ extension HTTPResponse {
 extension HTTPFields {
     /// The options of the `Connection` field in lower case (RFC 9110 §7.6.1).
     public var connectionOptions: Set<String> {
-        var options: Set<String> = []
-        for value in values(for: .connection) {
-            for element in value.utf8.split(separator: UInt8(ascii: ",")) {
-                options.insert(HTTPGrammar.text(HTTPGrammar.trimmed(element).map(HTTPGrammar.lowercased)))
-            }
+        Set(rawElements(of: .connection).map { HTTPGrammar.text($0.map(HTTPGrammar.lowercased)) })
+    }
+
+    /// The content codings of the body in the order in which they were applied, in lower case and without `identity` (RFC 9110 §8.4).
+    public var contentCodings: [String] {
+        rawElements(of: .contentEncoding).map { HTTPGrammar.text($0.map(HTTPGrammar.lowercased)) }
+            .filter { $0 != "identity" }
+    }
+
+    /// The elements of all fields with a name whose value is a list of tokens, without surrounding whitespace (RFC 9110 §5.6.1).
+    ///
+    /// Empty elements are left out, as the RFC requires of recipients. Each comma separates: not for lists that contain quoted strings.
+    ///
+    /// ```swift
+    /// // Vary: Accept-Encoding, , Origin
+    /// response.fields.elements(of: .vary)        // ["Accept-Encoding", "Origin"]
+    /// ```
+    public func elements(of name: HTTPFieldName) -> [String] {
+        rawElements(of: name).map(HTTPGrammar.text)
+    }
+
+    private func rawElements(of name: HTTPFieldName) -> [ArraySlice<UInt8>] {
+        indices(of: name).flatMap { index in
+            storage.value(index).split(separator: UInt8(ascii: ",")).map { HTTPGrammar.trimmed($0) }
         }
-        return options
+        .filter { !$0.isEmpty }
     }
 }
 
@@ -109,9 +128,18 @@ extension HTTPResponse {
         strongEntityTag != nil || strongLastModified != nil
     }
 
+    /// The maximum length of an entity tag that is sent back, in bytes.
+    public static let maximumEntityTagLength = 1024
+
     /// The entity tag, if it is strong (RFC 9110 §8.8.3): the value of `ETag` including its quotes.
+    ///
+    /// Nil for one that must not be sent back with `If-Range` or `If-Match`: one that is not of ASCII characters between two quotes, or is
+    /// longer than ``maximumEntityTagLength``.
     public var strongEntityTag: String? {
-        guard version >= .http11, let tag = fields[.entityTag], tag.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"")
+        let quote = UInt8(ascii: "\"")
+        guard version >= .http11, let tag = fields[.entityTag], 2...Self.maximumEntityTagLength ~= tag.utf8.count,
+            tag.utf8.first == quote, tag.utf8.last == quote,
+            tag.utf8.dropFirst().dropLast().allSatisfy({ 0x21...0x7e ~= $0 && $0 != quote })
         else { return nil }
         return tag
     }

@@ -132,7 +132,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("1.1", "ETag: \"x\"", true), ("1.0", "ETag: \"x\"", false), ("1.1", "ETag: W/\"x\"", false),
+        ("1.1", "ETag: \"x\"", true), ("1.1", "ETag: \"x\"y\"", false), ("1.1", "ETag: \"a b\"", false),
+        ("1.1", "ETag: \"\u{e9}\"", false), ("1.1", "ETag: \"\(String(repeating: "x", count: 1023))\"", false),
+        ("1.0", "ETag: \"x\"", false), ("1.1", "ETag: W/\"x\"", false),
         ("1.1", "Date: Wed, 28 Nov 2007 01:40:10 GMT\r\nLast-Modified: Wed, 28 Nov 2007 01:39:10 GMT", true),
         ("1.1", "Date: Wed, 28 Nov 2007 01:40:10 GMT\r\nLast-Modified: Wed, 28 Nov 2007 01:39:11 GMT", false),
         ("1.1", "A: 1", false),

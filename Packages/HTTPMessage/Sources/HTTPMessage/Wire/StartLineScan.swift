@@ -97,12 +97,19 @@ extension HeadParser.Scan {
         let line = state.start
         var i = state.scan
         if state.stage == .version {
-            guard let version = try versionOrHeaderless(&state) else { return }
-            i &+= 8
+            guard let isShoutcast = beginsShoutcast(line) else { return try suspend(&state, line) }
+            if isShoutcast {
+                i &+= 3
+                state.startLine.version = .http10
+                state.toleratedDeviations.insert(.shoutcastStatusLine)
+            } else {
+                guard let version = try versionOrHeaderless(&state) else { return }
+                i &+= 8
+                state.startLine.version = version
+            }
             if i >= end { return try suspend(&state, line) }
             guard byte(i) == HTTPGrammar.space else { throw failure(.malformedStartLine, at: i, line: line) }
             i &+= 1
-            state.startLine.version = version
             state.valueStart = i
             state.stage = .status
         }
@@ -258,6 +265,17 @@ extension HeadParser.Scan {
         let version = try version(at: line, line: line, recording: &state.toleratedDeviations)
         if version == nil { try suspend(&state, line) }
         return version
+    }
+
+    /// Whether a line begins with `ICY ` in place of the version, as radio streams do, and that is tolerated. Nil if the bytes run out.
+    private func beginsShoutcast(_ line: Int) -> Bool? {
+        guard leniency.contains(.shoutcastStatusLine) else { return false }
+        let pattern: StaticString = "ICY "
+        for k in 0..<4 {
+            if line + k >= end { return nil }
+            if byte(line + k) != pattern.utf8Start[k] { return false }
+        }
+        return true
     }
 
     /// Parses a status code of three digits, from 100. Returns nil if the bytes run out.

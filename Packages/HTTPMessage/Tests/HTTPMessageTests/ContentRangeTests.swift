@@ -1,0 +1,46 @@
+import HTTPMessage
+import Testing
+
+@Suite struct ContentRangeTests {
+    @Test(
+        arguments: [
+            ("bytes 0-0/1", 0..<1, 1), ("bytes 400-499/1000", 400..<500, 1000),
+            ("Bytes 400-999/1000", 400..<1000, 1000),
+            ("BYTES\t5-9/*", 5..<10, nil), ("bytes=5-9/10", 5..<10, 10), ("5-9/10", 5..<10, 10),
+            ("bytes 5-9", 5..<10, nil),
+            ("bytes  5 - 9 / 10", 5..<10, 10), ("bytes 0-9223372036854775805/*", 0..<Int64.max - 1, nil),
+        ] as [(String, Range<Int64>, Int64?)])
+    func parts(_ value: String, _ range: Range<Int64>, _ length: Int64?) {
+        let parsed = ContentRange(value)
+        #expect(parsed?.range == range && parsed?.length == length)
+        #expect(parsed.map { "\($0)" }.flatMap { ContentRange($0) } == parsed)
+    }
+
+    @Test func aResponseWithoutAPart() {
+        #expect(ContentRange("bytes */400")?.length == 400 && ContentRange("*/400")?.range == nil)
+        #expect(ContentRange("bytes */400").map { "\($0)" } == "bytes */400")
+    }
+
+    @Test(arguments: [
+        "", "bytes", "bytes ", "bytes */*", "*", "bytes 5-4/10", "bytes 5-10/10", "bytes -5/10", "bytes 5-/10",
+        "items 0-4/5",
+        "bytes 0-4/-5", "bytes 0-4/+5", "bytes +0-4/5", "bytes 0--4/5", "bytes 0-1-2/5", "bytes 0-4/5/6",
+        "bytes 0x0-4/5",
+        "bytes 0-99999999999999999999/*", "bytes 0-9223372036854775807/*", "bytes 0-4, 6-8/9", "bytes0-4/5",
+        "bytesX 0-4/5",
+    ])
+    func invalid(_ value: String) {
+        #expect(ContentRange(value) == nil)
+    }
+
+    @Test func madeOfNumbers() {
+        #expect(ContentRange(0..<5, of: 5)?.description == "bytes 0-4/5")
+        #expect(ContentRange(0..<5)?.description == "bytes 0-4/*")
+        for range in [0..<0, -1..<3, 3..<6] as [Range<Int64>] { #expect(ContentRange(range, of: 5) == nil) }
+    }
+
+    @Test func theFieldOfAResponse() throws {
+        let response = try HTTPResponse(status: .partialContent, fields: ["Content-Range": "bytes 1-2/3"])
+        #expect(response.contentRange?.range == 1..<3)
+    }
+}
