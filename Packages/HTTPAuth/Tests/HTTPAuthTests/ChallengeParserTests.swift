@@ -114,3 +114,16 @@ import Testing
         }
     }
 }
+
+extension ChallengeParserTests {
+    @Test("parameters may lack their commas, challenges may not") func missingCommas() {
+        let line = Array(#"Digest realm="r" qop="auth" nonce="abc"  opaque=xyz, Basic realm="b""#.utf8)
+        let found = ChallengeParser().parse(line)
+        #expect(found.challenges.map(\.scheme) == ["Digest", "Basic"] && found.errors.isEmpty)
+        #expect(found.challenges[0].parameters.map(\.name) == ["realm", "qop", "nonce", "opaque"])
+        let strict = ChallengeParser(leniency: .strict).parse(line)
+        #expect(strict.challenges.isEmpty && strict.errors.map(\.code) == [.malformedChallenge])
+        let other = ChallengeParser().parse(Array(#"Digest realm="r" nonce="n" Basic realm="b""#.utf8))
+        #expect(other.challenges.isEmpty && other.errors.count == 1)
+    }
+}

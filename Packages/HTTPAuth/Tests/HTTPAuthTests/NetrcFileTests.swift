@@ -4,15 +4,12 @@ import Testing
 @testable import HTTPAuth
 
 @Suite struct NetrcFileTests {
-    private func parse(_ text: String) throws(HTTPAuthError) -> [NetrcParser.Entry] {
-        let bytes = Array(text.utf8)
-        return try bytes.withUnsafeBytes { bytes in
-            Result { () throws(HTTPAuthError) in try NetrcParser.parse(bytes) }
-        }.get()
+    private func parse(_ text: String) -> (entries: [NetrcParser.Entry], skipped: [SkippedLine]) {
+        Array(text.utf8).withUnsafeBytes { NetrcParser.parse($0) }
     }
 
-    @Test func entries() throws {
-        let entries = try parse(
+    @Test func entries() {
+        let (entries, skipped) = parse(
             """
             # a comment with machine in it
             machine Example.org login joe password secret account x
@@ -29,24 +26,69 @@ import Testing
         #expect(entries.map(\.machine?.host) == ["example.org", "example.com", "example.net", nil])
         #expect(entries.map(\.login) == ["joe", "a b\"c", "", "anonymous"])
         #expect(entries.map(\.password) == [Secret("secret"), Secret("#hash"), Secret("p\n\\"), Secret("me@here")])
-        #expect(entries[0].account == "x")
+        #expect(entries[0].account == "x" && skipped.isEmpty)
     }
 
-    @Test(arguments: [
-        "login joe", "machine", "machine a login", "machine a password \"x", "machine a word b", "password x machine a",
-    ])
-    func malformed(_ text: String) {
-        #expect(throws: HTTPAuthError.self) { try parse(text) }
-        do throws(HTTPAuthError) { _ = try parse("machine a password \"hunter2") } catch {
-            #expect(error.code == .storeMalformed && !"\(error)".contains("hunter2") && "\(error)".contains("line 1"))
+    private static let good = "machine good login u password p"
+
+    @Test(
+        "an odd part costs itself or its entry, and is reported",
+        arguments: [
+            // The text before a good entry, and the usable logins and the line and reason of what was skipped.
+            ("machine a login b password c protocol https\n", "b", 1, "unknown keyword"),
+            ("machine a\nlogin b\nmethod interactive\npassword c\n", "b", 3, "unknown keyword"),
+            ("machine a odd login b password c\n", "b", 1, "unknown keyword"),
+            ("machine a odd\nlogin b password c\n", "b", 1, "unknown keyword"),
+            ("login joe password x\n", nil, 1, "keyword before the first machine"),
+            ("x y\n", nil, 1, "unknown keyword"), ("machine a login b password \"x\n", nil, 1, "missing closing quote"),
+            ("machine \"a\nlogin b password c\n", nil, 1, "missing closing quote"),
+            ("\n\nmachine a login \"b password c\n", nil, 3, "missing closing quote"),
+        ] as [(String, String?, Int, String)])
+    func oddParts(_ text: String, _ login: String?, _ line: Int, _ reason: String) {
+        let (entries, skipped) = parse(text + Self.good)
+        #expect(entries.map(\.login) == (login.map { [$0] } ?? []) + ["u"])
+        #expect(entries.last?.password == Secret("p") && entries.last?.machine?.host == "good")
+        #expect(skipped.contains(SkippedLine(line: line, reason: reason)), "\(skipped)")
+    }
+
+    @Test(arguments: ["machine", "machine a login", "machine a password \"hunter2"])
+    func anUnfinishedEntryIsNotUsed(_ text: String) {
+        let (entries, skipped) = parse(Self.good + "\n" + text)
+        #expect(entries.map(\.login) == ["u"] && skipped.map(\.line) == [2])
+        #expect(!"\(skipped)".contains("hunter2"))
+    }
+
+    @Test func commentsAndByteOrderMarks() {
+        let (entries, skipped) = parse(
+            "\u{feff}machine a login b password #c # a comment, machine x\n  # machine y\nmachine d login e # f\npassword g"
+        )
+        #expect(entries.map(\.login) == ["b", "e"] && entries.map(\.password) == [Secret("#c"), Secret("g")])
+        #expect(skipped.isEmpty)
+    }
+
+    @Test func aPasswordWithoutALogin() throws {
+        let path = try file(
+            "machine a.test password token\nmachine b.test login x password y\nmachine c.test account z")
+        defer { unlink(path) }
+        let netrc = try NetrcFile(path: path)
+        func space(_ host: String) -> ProtectionSpace {
+            ProtectionSpace(.origin, scheme: "https", host: host, port: 443)
         }
+        let found = netrc.find(CredentialQuery(space("a.test")))
+        #expect(found?.user == "" && found?.password == Secret("token"))
+        #expect(netrc.find(CredentialQuery(space("a.test"), user: "joe")) == nil)
+        #expect(netrc.find(CredentialQuery(space("c.test"))) == nil)
+        // FTP has no login without a name.
+        #expect(netrc.login(forHost: "a.test") == nil && netrc.login(forHost: "b.test")?.user == "x")
     }
 
-    /// Text truncated at any byte is parsed or rejected, without extra entries.
+    /// Text truncated at any byte has no other entries.
     @Test func truncated() {
         let text = "machine a login \"b\\\"c\" password d\nmacdef m\nx\n\ndefault login e password f"
         for length in 0...text.utf8.count {
-            #expect((try? parse(String(text.prefix(length))))?.count ?? 0 <= 2)
+            let entries = parse(String(text.prefix(length))).entries
+            #expect(entries.count <= 2)
+            if entries.count == 2 { #expect(entries[0].password == Secret("d")) }
         }
     }
 

@@ -409,7 +409,7 @@ extension HTTPAuthentication {
                 step = try begin(request, body, binding, proxy, credential)
             }
         }
-        put(step, on: &request)
+        try put(step, on: &request)
     }
 
     private func applyAsync(
@@ -425,7 +425,7 @@ extension HTTPAuthentication {
                 step = try begin(request, body, binding, proxy, credential)
             }
         }
-        put(step, on: &request)
+        try put(step, on: &request)
     }
 
     private func begin(
@@ -471,11 +471,17 @@ extension HTTPAuthentication {
         }
     }
 
-    private func put(_ step: AuthenticationStep, on request: inout HTTPRequest) {
+    private func put(_ step: AuthenticationStep, on request: inout HTTPRequest) throws(HTTPAuthError) {
         switch step {
         case .send(let value):
-            // A scheme's value is base 64, or quoted text that was checked for control characters.
-            do { try request.fields.set(rawValue: value, for: fieldName) } catch { request.fields.remove(fieldName) }
+            do throws(HTTPMessageError) {
+                try request.fields.set(rawValue: value, for: fieldName)
+            } catch {
+                // The schemes of this package send base 64, and quoted text that was checked for control characters.
+                throw HTTPAuthError(
+                    .malformedToken, scheme: method?.name, detail: "the scheme made a value that a field cannot contain"
+                )
+            }
         case .nothing, .work: request.fields.remove(fieldName)
         }
     }

@@ -118,11 +118,14 @@ public struct ChallengeLeniency: OptionSet, Hashable, Sendable {
     /// space and cannot contain a quote.
     public static let unquotedText = ChallengeLeniency(rawValue: 1 << 1)
 
+    /// Parameters that only spaces separate: `Digest realm="a" nonce="b"`. Another challenge still begins after a comma.
+    public static let missingCommas = ChallengeLeniency(rawValue: 1 << 2)
+
     /// No deviations: only what the grammar allows.
     public static let strict: ChallengeLeniency = []
 
     /// The deviations that browsers and curl accept from servers.
-    public static let client: ChallengeLeniency = [.missingClosingQuote, .unquotedText]
+    public static let client: ChallengeLeniency = [.missingClosingQuote, .unquotedText, .missingCommas]
 }
 
 /// A scanner for the grammar of a challenge field, at an offset into it (RFC 9110 §11.2, §11.3).
@@ -164,7 +167,8 @@ private struct ChallengeScanner {
 
     /// Parses the parameters up to the next challenge.
     ///
-    /// The first parameter may follow the scheme without a comma; each later one needs a comma.
+    /// The first parameter may follow the scheme without a comma; each later one needs a comma, unless the leniency permits its
+    /// absence.
     mutating func parameters() throws(HTTPAuthError) -> [Challenge.Parameter] {
         var found: [Challenge.Parameter] = []
         while true {
@@ -181,7 +185,9 @@ private struct ChallengeScanner {
                 guard comma else { throw error("expected a token or a parameter") }
                 return found
             }
-            guard comma || found.isEmpty else { throw error("missing comma between parameters") }
+            guard comma || found.isEmpty || leniency.contains(.missingCommas) else {
+                throw error("missing comma between parameters")
+            }
             guard found.count < limits.parameterCount else {
                 throw error("more than \(limits.parameterCount) parameters")
             }

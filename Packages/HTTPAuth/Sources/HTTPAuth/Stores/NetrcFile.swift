@@ -19,6 +19,9 @@ public final class NetrcFile: CredentialStore {
     /// The path of the file.
     public let path: String
 
+    /// The parts of the file that were not understood, in order. The rest of the file is used.
+    public let skipped: [SkippedLine]
+
     private let entries: [NetrcParser.Entry]
 
     /// The maximum size of a file that is read, in bytes.
@@ -26,17 +29,15 @@ public final class NetrcFile: CredentialStore {
 
     /// Reads a file.
     ///
+    /// A keyword that is unknown is skipped with its value, and an entry with an error is skipped to the next `machine`: see ``skipped``.
+    ///
     /// - Throws: ``HTTPAuthError/Code/storeUnavailable`` if the file cannot be read or is too large;
-    ///   ``HTTPAuthError/Code/storeNotPrivate`` if other users can read it, unless `sharedWithOthers` is true;
-    ///   ``HTTPAuthError/Code/storeMalformed``.
+    ///   ``HTTPAuthError/Code/storeNotPrivate`` if other users can read it, unless `sharedWithOthers` is true.
     public init(path: String, sharedWithOthers: Bool = false) throws(HTTPAuthError) {
         self.path = path
         var bytes = try PrivateFile.read(path, limit: Self.sizeLimit, sharedWithOthers: sharedWithOthers)
         defer { bytes.wipe() }
-        let parsed = bytes.withUnsafeBytes { bytes in
-            Result { () throws(HTTPAuthError) in try NetrcParser.parse(bytes) }
-        }
-        entries = try parsed.get()
+        (entries, skipped) = bytes.withUnsafeBytes { NetrcParser.parse($0) }
     }
 
     /// "netrc file" followed by the path.
@@ -49,16 +50,18 @@ public final class NetrcFile: CredentialStore {
     public var mayBlock: Bool { false }
 
     /// Returns the first entry that matches the server and, if given, the user; otherwise the `default`. Entries
-    /// without a login or a password are ignored.
+    /// without a password are ignored. One without a login has the empty user name, as the tokens of some servers need it.
     public func find(_ query: CredentialQuery) -> Credential? {
         let (space, user) = (query.space, query.user)
-        let login = login(user: user) { $0.matches(space.host, space.port, space.scheme, isNamed: query.isNamed) }
+        let login = login(user: user, loginIfMissing: "") {
+            $0.matches(space.host, space.port, space.scheme, isNamed: query.isNamed)
+        }
         return login.map { Credential(user: $0.user, proof: .password($0.password), for: space) }
     }
 
     /// Returns the user and password for a host that the application named, for protocols other than HTTP, such as FTP.
     ///
-    /// The password is not bound to a protection space. The caller must send it to this host only.
+    /// The password is not bound to a protection space. The caller must send it to this host only. Entries without a login are ignored.
     ///
     /// - Parameters:
     ///   - host: The host.
@@ -69,18 +72,22 @@ public final class NetrcFile: CredentialStore {
         forHost host: String, port: Int? = nil, scheme: String? = nil, user: String? = nil
     ) -> (user: String, password: Secret)? {
         let host = ProtectionSpace.normalized(host: host)
-        return login(user: user) { $0.matches(host, port, scheme?.lowercased(), isNamed: true) }
+        return login(user: user, loginIfMissing: nil) { $0.matches(host, port, scheme?.lowercased(), isNamed: true) }
     }
 
     private func login(
-        user: String?, where matches: (NetrcParser.Entry) -> Bool
+        user: String?, loginIfMissing: String?, where matches: (NetrcParser.Entry) -> Bool
     ) -> (user: String, password: Secret)? {
-        let usable = entries.filter { entry in
-            entry.login != nil && entry.password != nil && (user == nil || user == entry.login) && matches(entry)
+        var fallback: (user: String, password: Secret)?
+        for entry in entries {
+            guard let login = entry.login ?? loginIfMissing, let password = entry.password,
+                user == nil || user == login,
+                matches(entry)
+            else { continue }
+            if entry.machine != nil { return (login, password) }
+            fallback = fallback ?? (login, password)
         }
-        let entry = usable.first { $0.machine != nil } ?? usable.first
-        guard let entry, let login = entry.login, let password = entry.password else { return nil }
-        return (login, password)
+        return fallback
     }
 
     /// Throws ``HTTPAuthError/Code/storeReadOnly``.
@@ -94,10 +101,30 @@ public final class NetrcFile: CredentialStore {
     }
 }
 
+/// A part of a file that was not understood and that is not used.
+public struct SkippedLine: Hashable, Sendable, CustomStringConvertible {
+    /// The number of the line, from 1.
+    public let line: Int
+    /// What is wrong with it, without any of its text, which may be a secret.
+    public let reason: String
+
+    /// Makes a report.
+    public init(line: Int, reason: String) {
+        self.line = line
+        self.reason = reason
+    }
+
+    /// `line 4: unknown keyword`
+    public var description: String { "line \(line): \(reason)" }
+}
+
 /// A parser for netrc files.
 ///
 /// Words are separated by spaces and newlines. A word can be in double quotes, where a backslash escapes the next
-/// character, as in curl. A line that starts with `#` is a comment, and `macdef` skips to the next empty line.
+/// character, as in curl. A `#` where a keyword is expected begins a comment, and `macdef` skips to the next empty line.
+///
+/// What is not understood costs as little as possible: an unknown keyword is skipped with its value, and an error within an
+/// entry skips this entry. A value without its keyword never becomes a part of another entry.
 struct NetrcParser {
     /// A `machine` entry or the `default` entry.
     struct Entry: Hashable, Sendable {
@@ -108,59 +135,106 @@ struct NetrcParser {
         var account: String?
     }
 
+    private static let keywords: Set<String> = ["machine", "default", "login", "password", "account", "macdef"]
+
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
     private var line = 1
-    private var startsLine = true
+    private var entries: [Entry] = []
+    private var skipped: [SkippedLine] = []
+    /// Whether there was a keyword.
+    private var hasBegun = false
+    /// The entry that is being parsed; nil before the first one, and after an error.
+    private var entry: Entry?
 
     private init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
+        // Editors of other systems begin a file with a byte order mark.
+        if bytes.starts(with: [0xef, 0xbb, 0xbf]) { offset = 3 }
     }
 
     /// Parses the entries, in order.
-    ///
-    /// - Throws: ``HTTPAuthError/Code/storeMalformed`` with the line number, but none of the text.
-    static func parse(_ bytes: UnsafeRawBufferPointer) throws(HTTPAuthError) -> [Entry] {
+    static func parse(_ bytes: UnsafeRawBufferPointer) -> (entries: [Entry], skipped: [SkippedLine]) {
         var parser = NetrcParser(bytes)
-        return try parser.entries()
+        parser.parse()
+        return (parser.entries, parser.skipped)
     }
 
-    private mutating func entries() throws(HTTPAuthError) -> [Entry] {
-        var entries: [Entry] = []
-        while let keyword = try word() {
-            switch AuthGrammar.text(keyword) {
+    private mutating func parse() {
+        while let keyword = keyword() {
+            let name = AuthGrammar.text(keyword)
+            if !hasBegun, ["login", "password", "account"].contains(name) { skip("keyword before the first machine") }
+            hasBegun = true
+            switch name {
             case "machine":
-                entries.append(Entry(machine: Machine(AuthGrammar.text(try value()))))
+                endEntry()
+                if let name = value() { entry = Entry(machine: Machine(AuthGrammar.text(name))) }
             case "default":
-                entries.append(Entry())
-            case "login" where !entries.isEmpty:
-                entries[entries.count - 1].login = AuthGrammar.text(try value())
-            case "password" where !entries.isEmpty:
-                var password = try value()
-                entries[entries.count - 1].password = Secret(bytes: password)
-                password.wipe()
-            case "account" where !entries.isEmpty:
-                entries[entries.count - 1].account = AuthGrammar.text(try value())
-            case "macdef":
-                _ = try value()
-                skipMacro()
-            default: throw malformed("unknown keyword, or keyword before the first machine")
+                endEntry()
+                entry = Entry()
+            case "login":
+                if let login = value() { entry?.login = AuthGrammar.text(login) }
+            case "password":
+                if var password = value() {
+                    entry?.password = Secret(bytes: password)
+                    password.wipe()
+                }
+            case "account":
+                if let account = value() { entry?.account = AuthGrammar.text(account) }
+            case "macdef": if value() != nil { skipMacro() }
+            default: skipUnknownKeyword()
             }
         }
-        return entries
+        endEntry()
     }
 
-    private mutating func value() throws(HTTPAuthError) -> [UInt8] {
-        guard let value = try word() else { throw malformed("keyword without a value") }
-        return value
+    private mutating func endEntry() {
+        if let entry { entries.append(entry) }
+        entry = nil
     }
 
-    /// Returns the next word; nil at the end.
-    private mutating func word() throws(HTTPAuthError) -> [UInt8]? {
+    private mutating func skip(_ reason: String, _ number: Int? = nil) {
+        skipped.append(SkippedLine(line: number ?? line, reason: reason))
+    }
+
+    /// Skips the value of an unknown keyword, which is the next word unless that is a keyword itself.
+    private mutating func skipUnknownKeyword() {
+        skip("unknown keyword")
+        var ahead = self
+        guard let word = ahead.keyword(), !NetrcParser.keywords.contains(AuthGrammar.text(word)) else { return }
+        (offset, line) = (ahead.offset, ahead.line)
+    }
+
+    /// Returns the next word where a keyword is expected; nil at the end.
+    private mutating func keyword() -> [UInt8]? {
+        while true {
+            skipSpace()
+            guard let first = peek else { return nil }
+            if first == UInt8(ascii: "#") {
+                skipLine()
+            } else if let word = word() {
+                return word
+            } else {
+                entry = nil
+            }
+        }
+    }
+
+    /// Returns the value of a keyword. If there is none, or it has no end, nil: the entry is then skipped.
+    private mutating func value() -> [UInt8]? {
+        let number = line
+        skipSpace()
+        if peek == nil { skip("keyword without a value", number) }
+        let word = word()
+        if word == nil { entry = nil }
+        return word
+    }
+
+    /// Returns the next word; nil at the end, and for a word without its closing quote, whose line is skipped.
+    private mutating func word() -> [UInt8]? {
         skipSpace()
         guard let first = peek else { return nil }
-        startsLine = false
-        if first == AuthGrammar.quote { return try quotedWord() }
+        if first == AuthGrammar.quote { return quotedWord() }
         var word: [UInt8] = []
         while let byte = peek, !Self.isSpace(byte) {
             word.append(byte)
@@ -169,7 +243,7 @@ struct NetrcParser {
         return word
     }
 
-    private mutating func quotedWord() throws(HTTPAuthError) -> [UInt8] {
+    private mutating func quotedWord() -> [UInt8]? {
         var word: [UInt8] = []
         offset += 1
         while let byte = peek, byte != UInt8(ascii: "\n") {
@@ -189,21 +263,18 @@ struct NetrcParser {
             }
         }
         word.wipe()
-        throw malformed("missing closing quote")
+        skip("missing closing quote")
+        return nil
+    }
+
+    private mutating func skipLine() {
+        while let byte = peek, byte != UInt8(ascii: "\n") { offset += 1 }
     }
 
     private mutating func skipSpace() {
-        while let byte = peek {
-            if startsLine, byte == UInt8(ascii: "#") {
-                while let byte = peek, byte != UInt8(ascii: "\n") { offset += 1 }
-                continue
-            }
-            guard Self.isSpace(byte) else { return }
+        while let byte = peek, Self.isSpace(byte) {
             offset += 1
-            if byte == UInt8(ascii: "\n") {
-                line += 1
-                startsLine = true
-            }
+            if byte == UInt8(ascii: "\n") { line += 1 }
         }
     }
 
@@ -216,7 +287,6 @@ struct NetrcParser {
                 continue
             }
             line += 1
-            startsLine = true
             if isEmpty { return }
             isEmpty = true
         }
@@ -226,10 +296,6 @@ struct NetrcParser {
 
     private static func isSpace(_ byte: UInt8) -> Bool {
         AuthGrammar.isSpace(byte) || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
-    }
-
-    private func malformed(_ detail: String) -> HTTPAuthError {
-        HTTPAuthError(.storeMalformed, detail: "line \(line): \(detail)")
     }
 }
 

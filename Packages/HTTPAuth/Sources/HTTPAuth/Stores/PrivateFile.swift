@@ -64,27 +64,14 @@ struct AtomicFile {
         case locked, created, writtenHalf, written, synchronized, renamed
     }
 
-    /// Holds the lock until it is deallocated.
-    final class Lock {
-        private let descriptor: Int32
-
-        init(adopting descriptor: Int32) {
-            self.descriptor = descriptor
-        }
-
-        deinit { close(descriptor) }
-    }
-
     let path: String
 
-    /// Acquires the lock, waiting for other programs.
-    func lock(limit: Duration) throws(HTTPAuthError) -> Lock {
+    /// Acquires the lock, waiting for other programs. It is held until the last reference to the result is gone.
+    func lock(limit: Duration) throws(HTTPAuthError) -> WritableFile {
         let name = path + ".lock"
-        let descriptor = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw PrivateFile.failure(name, errno) }
-        let lock = Lock(adopting: descriptor)
+        let lock = try AtomicFile.open(name, .any)
         let end = Moment.now + limit
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+        while flock(lock.descriptor, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR else { throw PrivateFile.failure(name, errno) }
             guard Moment.now < end else {
                 throw HTTPAuthError(.storeUnavailable, detail: "another program holds the lock \(name)")
@@ -105,32 +92,34 @@ struct AtomicFile {
         try onStep(.locked)
         let new = path + ".new"
         unlink(new)
-        let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw PrivateFile.failure(new, errno) }
-        var isOpen = true
-        defer { if isOpen { close(descriptor) } }
+        let file = try AtomicFile.open(new, .new)
         try onStep(.created)
-        try write(bytes[..<(bytes.count / 2)], to: descriptor, new)
+        try write(bytes[..<(bytes.count / 2)], to: file, new)
         try onStep(.writtenHalf)
-        try write(bytes[(bytes.count / 2)...], to: descriptor, new)
+        try write(bytes[(bytes.count / 2)...], to: file, new)
         try onStep(.written)
-        // The mode of O_CREAT depends on the umask; this one does not.
-        guard fchmod(descriptor, 0o600) == 0, fsync(descriptor) == 0 else { throw failed(new) }
-        isOpen = false
-        guard close(descriptor) == 0 else { throw failed(new) }
+        // The mode of a new file depends on the umask; this one does not.
+        guard fchmod(file.descriptor, 0o600) == 0, fsync(file.descriptor) == 0 else { throw failed(new) }
         try onStep(.synchronized)
         guard rename(new, path) == 0 else { throw failed(new) }
         try onStep(.renamed)
         try synchronizeFolder()
     }
 
-    private func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, _ name: String) throws(HTTPAuthError) {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw failed(name) }
-            rest = rest.dropFirst(count)
+    private static func open(_ name: String, _ opening: WritableFile.Opening) throws(HTTPAuthError) -> WritableFile {
+        do throws(WritableFile.Failure) {
+            return try WritableFile(name, opening: opening, permissions: 0o600)
+        } catch {
+            throw HTTPAuthError(.storeUnavailable, detail: error.sentence(name).description)
+        }
+    }
+
+    private func write(_ bytes: ArraySlice<UInt8>, to file: WritableFile, _ name: String) throws(HTTPAuthError) {
+        do throws(WritableFile.Failure) {
+            try file.write(bytes.span.bytes)
+        } catch {
+            unlink(name)
+            throw PrivateFile.failure(name, error.number)
         }
     }
 
@@ -140,7 +129,7 @@ struct AtomicFile {
 
     private func synchronizeFolder() throws(HTTPAuthError) {
         let folder = AtomicFile.folder(of: path)
-        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw PrivateFile.failure(folder, errno) }
         defer { close(descriptor) }
         // Some file systems do not support fsync(2) on folders. The rename is then as durable as they make it.
