@@ -15,7 +15,8 @@ struct HTTP2PriorityTests {
     }
 
     @Test(arguments: [
-        "u=1,", "u=1,,i", "u=1 i", "U=1", "=1", "u=", "u=1;", "i=?", "i=?2", "u=(1", "u=\"1", "u=:a", "u=1.", "u=1.1234",
+        "u=1,", "u=1,,i", "u=1 i", "U=1", "=1", "u=", "u=1;", "i=?", "i=?2", "u=(1", "u=\"1", "u=:a", "u=1.",
+        "u=1.1234",
         "u=1234567890123456", "u=@x", "u=\"\\a\"", "u=1, \u{1}", "é", "u=1;=2", "u=(1\"a\")",
     ])
     func anythingElseIsIgnoredAsAWhole(_ text: String) {

@@ -112,6 +112,9 @@ let scorers: [any Scorer] = [
     TargetScorer(),
     HPACKScorer(),
     HuffmanScorer(),
+    FrameScorer(),
+    FieldListScorer(),
+    ScenarioScorer(),
 ]
 
 /// The outcomes of the rows of one file.

@@ -4,8 +4,10 @@ extension HTTP2Connection {
     mutating func receiveSettings(_ settings: [Setting]) throws(HTTP2Error) {
         try floods.settingsFrame(now: now)
         let before = peerSettings
-        for setting in settings { try peerSettings.apply(setting, from: role.peer) }
-        encoder.setPeerTableSize(peerSettings.headerTableSize)
+        for setting in settings {
+            try peerSettings.apply(setting, from: role.peer)
+            if setting.id == .headerTableSize { encoder.setPeerTableSize(peerSettings.headerTableSize) }
+        }
         try adjustSendWindows(by: peerSettings.initialWindowSize - before.initialWindowSize)
         try queueAnswer()
         writer.appendSettingsAcknowledgment()
@@ -113,10 +115,8 @@ extension HTTP2Connection {
         if isIdle(id) {
             throw .connection(error.code, error.rule, error.reason)
         }
-        guard let place = streams.place(of: id), streams[place].state != .closed else {
-            return try floods.idleFrame(now: now)
-        }
-        try endStream(id, error)
+        try floods.idleFrame(now: now)
+        if !recentStreams.wasResetHere(id) { try endStream(id, error) }
     }
 }
 

@@ -58,7 +58,7 @@ extension HTTP2Connection {
             throw .connection(.protocolError, "RFC 9113 §5.1", "DATA on stream \(id), which is idle")
         }
         try floods.idleFrame(now: now)
-        if recentResets.contains(id) || isIgnored(id) { return }
+        if recentStreams.wasResetHere(id) || isIgnored(id) { return }
         try endStream(id, .stream(id, .streamClosed, "RFC 9113 §5.1", "DATA on a closed stream"))
     }
 

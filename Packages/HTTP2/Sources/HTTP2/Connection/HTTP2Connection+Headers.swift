@@ -96,9 +96,12 @@ extension HTTP2Connection {
         let place = streams.place(of: stream)
         if place == nil, isIdle(stream) { return try purpose(ofNewStream: stream) }
         let state = place.map { streams[$0].state } ?? .closed
-        if state == .closed, recentResets.contains(stream) || isIgnored(stream) {
+        if state == .closed, recentStreams.wasResetHere(stream) || isIgnored(stream) {
             try floods.idleFrame(now: now)
             return .nothing
+        }
+        if place == nil, !recentStreams.contains(stream) {
+            throw .connection(.protocolError, "RFC 9113 §5.1.1", "stream \(stream) is below another one, and not open")
         }
         switch state.transition(event, .receive) {
         case .connectionError(let code):

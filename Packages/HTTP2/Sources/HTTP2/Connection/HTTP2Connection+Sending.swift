@@ -172,11 +172,11 @@ extension HTTP2Connection {
         }
         if fields.contains(.upgrade) { throw mistake("Upgrade") }
         if let coding = fields[.transferEncoding],
-            !coding.utf8.span.bytes.isEqualIgnoringCase("chunked".utf8.span.bytes)
+            !coding.utf8.span.bytes.isEqualIgnoringCase("chunked")
         {
             throw mistake("Transfer-Encoding: \(coding)")
         }
-        if let te = fields[.te], !te.utf8.span.bytes.isEqualIgnoringCase("trailers".utf8.span.bytes) {
+        if let te = fields[.te], !te.utf8.span.bytes.isEqualIgnoringCase("trailers") {
             throw mistake("TE: \(te)")
         }
         if fields.contains(.connection),
@@ -191,18 +191,14 @@ extension HTTP2Connection {
         return number
     }
 
-    /// Encodes fields in lower case, without those that only HTTP/1.1 has.
+    /// Encodes fields, without those that only HTTP/1.1 has.
     private mutating func encodeFields(_ fields: HTTPFields, hidesHost: Bool) {
-        var lowercased: [UInt8] = []
         fields.forEachRawField { name, value in
-            lowercased.removeAll(keepingCapacity: true)
-            for index in 0..<name.byteCount { lowercased.append(FieldBytes.lowercased(name.byte(index))) }
-            let name = lowercased.span.bytes
             switch name.byteCount {
-            case 4 where hidesHost && name.isEqual("host"): return
-            case 10 where name.isEqual("connection") || name.isEqual("keep-alive"): return
-            case 16 where name.isEqual("proxy-connection"): return
-            case 17 where name.isEqual("transfer-encoding"): return
+            case 4 where hidesHost && name.isEqualIgnoringCase("host"): return
+            case 10 where name.isEqualIgnoringCase("connection") || name.isEqualIgnoringCase("keep-alive"): return
+            case 16 where name.isEqualIgnoringCase("proxy-connection"): return
+            case 17 where name.isEqualIgnoringCase("transfer-encoding"): return
             default: encoder.encode(name: name, value: value, into: &writer.bytes)
             }
         }

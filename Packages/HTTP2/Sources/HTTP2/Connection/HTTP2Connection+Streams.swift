@@ -47,7 +47,7 @@ extension HTTP2Connection {
     mutating func endStream(_ id: StreamID, _ error: HTTP2Error) throws(HTTP2Error) {
         try queueAnswer()
         writer.appendReset(id, error.code)
-        recentResets.insert(id)
+        recentStreams.insert(id, wasResetHere: true)
         if let place = streams.place(of: id), streams[place].state != .closed {
             if !hasWholeAnswer(place) { discardUnread(place) }
             end(place, HTTP2StreamFailure(code: error.code, cause: .violation(error), processing: .unknown))
@@ -90,6 +90,7 @@ extension HTTP2Connection {
         discardUnread(place)
         receiveWindow.shrink(by: streams[place].receiveWindow.size)
         order.remove(streams[place].id)
+        recentStreams.insert(streams[place].id, wasResetHere: false)
         streams.remove(place)
     }
 
@@ -110,7 +111,7 @@ extension HTTP2Connection {
         if streams[place].state != .closed {
             let isAnswered = role == .server && streams[place].outgoing == .ended
             writer.appendReset(id, code ?? (isAnswered ? .noError : .cancel))
-            recentResets.insert(id)
+            recentStreams.insert(id, wasResetHere: true)
             setState(place, .closed)
         }
         forget(place)
@@ -145,20 +146,25 @@ extension HTTP2Connection {
     }
 }
 
-/// The last streams that this side has reset, at most 128.
+/// The streams that were closed last, at most 128. All others are forgotten.
 struct RecentStreams: Sendable {
-    private var streams: [StreamID] = []
+    private var closed: [(stream: StreamID, wasResetHere: Bool)] = []
     private var next = 0
 
     static let maximumCount = 128
 
-    func contains(_ stream: StreamID) -> Bool { streams.contains(stream) }
+    /// Whether a stream was closed lately.
+    func contains(_ stream: StreamID) -> Bool { closed.contains { $0.stream == stream } }
 
-    mutating func insert(_ stream: StreamID) {
-        if streams.count < Self.maximumCount {
-            streams.append(stream)
+    /// Whether this side has reset a stream lately. The peer may have sent frames on it before it knew (RFC 9113 §5.1).
+    func wasResetHere(_ stream: StreamID) -> Bool { closed.contains { $0.stream == stream && $0.wasResetHere } }
+
+    /// Notes a closed stream. One that was reset may be noted again when the program closes it.
+    mutating func insert(_ stream: StreamID, wasResetHere: Bool) {
+        if closed.count < Self.maximumCount {
+            closed.append((stream, wasResetHere))
         } else {
-            streams[next] = stream
+            closed[next] = (stream, wasResetHere)
             next = (next + 1) % Self.maximumCount
         }
     }

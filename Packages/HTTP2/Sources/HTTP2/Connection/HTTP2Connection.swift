@@ -53,8 +53,8 @@ struct HTTP2Connection: ~Copyable, Sendable {
     var nextStream = StreamID(1)
     /// Server: the highest identifier of a request so far.
     var highestPeerStream = StreamID.connection
-    /// The streams that this side has reset last. The peer may have sent frames before it knew (RFC 9113 §5.1).
-    var recentResets = RecentStreams()
+    /// The streams that were closed last.
+    var recentStreams = RecentStreams()
     /// Client: whether the program was refused a stream for lack of room.
     var wantsRoom = false
 

@@ -128,6 +128,14 @@ extension RawSpan {
         return true
     }
 
+    /// Whether the bytes are those of a literal in lower case, ignoring their case.
+    func isEqualIgnoringCase(_ literal: StaticString) -> Bool {
+        guard byteCount == literal.utf8CodeUnitCount else { return false }
+        let expected = literal.utf8Start
+        for index in 0..<byteCount where FieldBytes.lowercased(byte(index)) != expected[index] { return false }
+        return true
+    }
+
     /// The bytes as text.
     var text: String { withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
 }

@@ -217,7 +217,7 @@ extension HeadReader {
         switch name.byteCount {
         case 0: throw .name
         case 2 where name.isEqual("te"):
-            if !value.isEqualIgnoringCase(Self.trailersText.span.bytes) { throw .te }
+            if !value.isEqualIgnoringCase("trailers") { throw .te }
         case 4 where name.isEqual("host") && kind == .request:
             if host != nil { throw .hostOnce }
             host = position
@@ -239,6 +239,4 @@ extension HeadReader {
         }
         return true
     }
-
-    private static let trailersText = Array("trailers".utf8)
 }
