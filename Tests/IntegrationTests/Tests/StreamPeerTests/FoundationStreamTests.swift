@@ -16,6 +16,12 @@ import Testing
         case socks5Password
     }
 
+    /// Dante, or OpenSSH on a release of Debian without it.
+    private static func startedSOCKSProxy() async throws -> any Peer & Sendable {
+        if Dante.omission == nil { return try await started(Dante()) }
+        return try await started(SSHProxy())
+    }
+
     /// The keys and values for a route, and the proxy, which the caller must keep.
     private static func proxy(_ route: Route) async throws -> (any Peer, [StreamSOCKSProxyConfiguration: Any])? {
         let peer: any Peer & Sendable
@@ -23,9 +29,9 @@ import Testing
         switch route {
         case .direct: return nil
         case .socks4:
-            peer = try await started(Dante())
+            peer = try await Self.startedSOCKSProxy()
             settings[.versionKey] = StreamSOCKSProxyVersion.version4
-        case .socks5: peer = try await started(Dante())
+        case .socks5: peer = try await Self.startedSOCKSProxy()
         case .socks5Password:
             peer = try await started(Microsocks(user: "alice", password: "open sesame"))
             settings[.userKey] = "alice"

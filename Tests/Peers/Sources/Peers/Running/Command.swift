@@ -110,6 +110,14 @@ public struct Program: Hashable, Sendable {
     /// Whether the program is installed on this machine.
     public var isInstalled: Bool { location != nil }
 
+    /// Why the program is left out; nil if it is not. `Scripts/bootstrap` leaves out a package that this release of Debian or Ubuntu
+    /// lacks, if others serve the same. Its tests are enabled by this reason, so that they name it.
+    public var omission: String? {
+        let list = (try? readText("\(Program.unpackedFolder("left-out"))")) ?? ""
+        let line = list.split(separator: "\n").first { $0.hasPrefix("\(package) | ") }
+        return line.map { "this release has no \(package); used instead: \($0.dropFirst(package.count + 3))" }
+    }
+
     /// The path of the program, or nil if it is not installed: in ``folder`` if that is set, else in `PATH`, else in the system's
     /// folders, because servers are often outside a user's `PATH`.
     public var location: String? {

@@ -26,6 +26,9 @@ extension Peer {
     /// Whether the server is installed on this machine.
     public static var isInstalled: Bool { program.isInstalled }
 
+    /// Why this release of Debian or Ubuntu does without the server, for the traits of its tests; nil if it must be installed.
+    public static var omission: String? { program.omission }
+
     /// The server's port, or the first of several. 0 before ``start()``.
     public var port: Int { process.ports.first ?? 0 }
 
