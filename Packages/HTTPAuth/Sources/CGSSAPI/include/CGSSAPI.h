@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// headers.c declares these types by those of the library's headers, to compare the functions below with theirs.
+#ifndef NETKIT_GSS_HAS_TYPES
+
 // A status: the calling error in the top byte, the routine error below it, and supplementary bits (RFC 2744 section 3.9.1).
 typedef uint32_t netkit_gss_status;
 
@@ -51,6 +54,11 @@ typedef struct {
     netkit_gss_store_element *elements;
 } netkit_gss_store;
 
+// A context of libkrb5.
+typedef struct netkit_krb5_context *netkit_krb5_context;
+
+#endif
+
 // Object identifiers: the Kerberos mechanism (1.2.840.113554.1.2.2), the name type of a service on a host
 // (1.2.840.113554.1.2.1.4) and the name type of a Kerberos principal (1.2.840.113554.1.2.2.1). The library only reads them.
 netkit_gss_oid *netkit_gss_kerberos(void);
@@ -90,7 +98,6 @@ typedef netkit_gss_status (*netkit_gss_acquire_cred_with_password)(
     int usage, netkit_gss_credential *credential, netkit_gss_oid_set **actual_mechanisms, uint32_t *granted_lifetime);
 
 // libkrb5: the realms that krb5.conf assigns to a host. The functions return 0 or an error number.
-typedef struct netkit_krb5_context *netkit_krb5_context;
 typedef int32_t (*netkit_krb5_init_context)(netkit_krb5_context *context);
 typedef void (*netkit_krb5_free_context)(netkit_krb5_context context);
 typedef int32_t (*netkit_krb5_get_host_realm)(netkit_krb5_context context, const char *host, char ***realms);
