@@ -68,7 +68,7 @@ static void proxies(int round) {
     CFURLRef url = below("http://example.org/", "");
     CFDictionaryRef settings = CFNetworkCopySystemProxySettings();
     CFArrayRef list = CFNetworkCopyProxiesForURL(url, settings);
-    // A machine without libpacparser cannot run scripts, and says so.
+    // A machine without an engine cannot run scripts, and says so.
     CFErrorRef error = NULL, fault = NULL;
     CFArrayRef scripted = CFNetworkCopyProxiesForAutoConfigurationScript(
         CFSTR("function FindProxyForURL(url, host) { return \"PROXY p:1; DIRECT\"; }"), url, &error);

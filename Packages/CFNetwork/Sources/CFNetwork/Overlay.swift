@@ -1062,7 +1062,7 @@ public func CFNetworkCopyProxiesForURL(_ url: NSURL, _ proxySettings: NSDictiona
 }
 
 /// Runs a script to choose the proxies for a URL, and waits for the result, for at most ten seconds. It runs in a separate process without
-/// access to files. Returns NULL, with a retained error (kCFErrorPACFileError), if the script fails or libpacparser is missing.
+/// access to files. Returns NULL, with a retained error (kCFErrorPACFileError), if the script fails or this machine has no engine.
 @_alwaysEmitIntoClient
 public func CFNetworkCopyProxiesForAutoConfigurationScript(
     _ proxyAutoConfigurationScript: NSString, _ targetURL: NSURL, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?

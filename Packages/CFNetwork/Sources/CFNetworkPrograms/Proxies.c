@@ -144,7 +144,7 @@ const char *CFNetworkScriptsProgram(void) {
     CFURLRef url = createURL(CFSTR("http://www.example.com/"));
     CFStringRef script = CFSTR("function FindProxyForURL(url, host) { return 'PROXY a.example:1; DIRECT'; }");
     CFErrorRef error = NULL;
-    // A machine without libpacparser reports the error of a script that cannot be run.
+    // A machine without an engine reports the error of a script that cannot be run.
     CFArrayRef proxies = CFNetworkCopyProxiesForAutoConfigurationScript(script, url, &error);
     Boolean canRun = proxies != NULL;
     CHECK(canRun == (error == NULL));

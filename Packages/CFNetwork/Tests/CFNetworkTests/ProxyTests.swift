@@ -45,7 +45,7 @@ struct ProxyTests {
             }
         }
         #expect(outcome.isCalled && outcome.isReleased)
-        // A machine without libpacparser reports the error of a script that cannot be run.
+        // A machine without an engine reports the error of a script that cannot be run.
         let isUnavailable = outcome.code == Int(CFNetworkErrors.cfErrorPACFileError.rawValue)
         #expect(outcome.code == 0 || isUnavailable)
         #expect(outcome.hosts == (isUnavailable ? [] : ["p.example", nil]))

@@ -265,7 +265,7 @@ import Testing
             ),
             (
                 .proxyScript,
-                "Install libpacparser if it is missing, or set the proxy itself, as in `https_proxy=http://HOST:PORT`."
+                "Install libjavascriptcoregtk-6.0-1 if it is missing, or set the proxy itself, as in `https_proxy=http://HOST:PORT`."
             ),
             (
                 .proxyScriptUnreachable,

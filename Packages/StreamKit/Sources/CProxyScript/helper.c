@@ -17,13 +17,11 @@
 
 #if defined(__linux__) && defined(__GLIBC__)
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -36,33 +34,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-// MARK: The engine
-
-static char words[1024];
-static size_t used;
-
-static int print(const char *format, va_list arguments) {
-    int count = vsnprintf(words + used, sizeof words - used, format, arguments);
-    if (count > 0) used += (size_t)count < sizeof words - used ? (size_t)count : sizeof words - used - 1;
-    return count;
-}
-
-const char *netkit_pac_load(struct netkit_pac_engine *engine, void **library, char *reason, unsigned long size) {
-    *library = dlopen("libpacparser.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!*library) {
-        const char *text = dlerror();
-        snprintf(reason, size, "%s", text ? text : "it cannot be loaded");
-        return reason;
-    }
-    *(void **)&engine->init = dlsym(*library, "pacparser_init");
-    *(void **)&engine->parse = dlsym(*library, "pacparser_parse_pac_string");
-    *(void **)&engine->find = dlsym(*library, "pacparser_find_proxy");
-    *(void **)&engine->cleanup = dlsym(*library, "pacparser_cleanup");
-    if (!engine->init || !engine->parse || !engine->find || !engine->cleanup)
-        return "libpacparser.so.1 lacks functions that its documentation names";
-    return NULL;
-}
 
 // MARK: Frames
 
@@ -139,7 +110,7 @@ static void limit(int what, unsigned long value) {
 static void filter(void) {
 #ifdef NETKIT_PAC_ARCHITECTURE
     static const int plain[] = {
-        SYS_read, SYS_write, SYS_exit, SYS_exit_group, SYS_brk, SYS_munmap, SYS_mremap, SYS_madvise, SYS_futex,
+        SYS_read, SYS_pread64, SYS_write, SYS_exit, SYS_exit_group, SYS_brk, SYS_munmap, SYS_mremap, SYS_madvise, SYS_futex,
         SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_restart_syscall, SYS_sched_yield, SYS_clock_gettime, SYS_gettimeofday,
         SYS_getrandom,
 #ifdef SYS_time
@@ -173,18 +144,6 @@ static void filter(void) {
 #endif
 }
 
-// Time zones are in a file, which is read for the last time here: while TZ has the same value, it is not looked at again. The C library
-// is that of the engine: a program that is linked statically has one of its own.
-static void load_time_zone(void *library) {
-    int (*set)(const char *, const char *, int) = NULL;
-    void (*read_zone)(void) = NULL;
-    *(void **)&set = dlsym(library, "setenv");
-    *(void **)&read_zone = dlsym(library, "tzset");
-    const char *zone = getenv("TZ");
-    if (set) set("TZ", zone ? zone : ":/etc/localtime", 1);
-    if (read_zone) read_zone();
-}
-
 static void confine(unsigned seconds, unsigned long bytes) {
     signal(SIGALRM, SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
@@ -208,46 +167,7 @@ static void confine(unsigned seconds, unsigned long bytes) {
     filter();
 }
 
-// MARK: Names
-
-#define MARK "\001"
-
-// Replaces what would ask name servers. netkitWrap's function answers with what is to be looked up, whatever the script made of the
-// exception; netkitPending says the same of the script's own statements.
-static const char before[] =
-    "var netkitFound, netkitPending, netkitReady;\n"
-    "(function () {\n"
-    "  var found = {}, wanted = null, own, ownEx;\n"
-    "  function ask(what) {\n"
-    "    if (typeof found[what] == 'string') return found[what] ? found[what].split(';') : [];\n"
-    "    wanted = what;\n"
-    "    throw 'NetKit looks up a name';\n"
-    "  }\n"
-    "  function first(list) {\n"
-    "    for (var i = 0; i < list.length; i++) if (list[i].indexOf(':') < 0) return list[i];\n"
-    "    return null;\n"
-    "  }\n"
-    "  dnsResolve = function (host) { return first(ask('N' + host)); };\n"
-    "  dnsResolveEx = function (host) { return ask('N' + host).join(';') || null; };\n"
-    "  myIpAddress = function () { return first(ask('O')) || '127.0.0.1'; };\n"
-    "  myIpAddressEx = function () { return ask('O').join(';') || '127.0.0.1'; };\n"
-    "  function wrap(script) {\n"
-    "    if (typeof script != 'function') return script;\n"
-    "    return function (url, host) {\n"
-    "      var answer;\n"
-    "      wanted = null;\n"
-    "      try { answer = script(url, host); } finally { if (wanted !== null) return '" "\\x01" "' + wanted; }\n"
-    "      return answer;\n"
-    "    };\n"
-    "  }\n"
-    "  netkitFound = function (what, list) { found[what] = list; };\n"
-    "  netkitPending = function () {\n"
-    "    own = typeof FindProxyForURL == 'function' ? FindProxyForURL : undefined;\n"
-    "    ownEx = typeof FindProxyForURLEx == 'function' ? FindProxyForURLEx : undefined;\n"
-    "    FindProxyForURL = FindProxyForURLEx = function () { return '" "\\x01" "' + (wanted === null ? '' : wanted); };\n"
-    "  };\n"
-    "  netkitReady = function () { FindProxyForURL = wrap(own); FindProxyForURLEx = wrap(ownEx); };\n"
-    "})();\n";
+// MARK: The script
 
 static struct netkit_pac_engine engine;
 
@@ -272,23 +192,25 @@ static const char *look_up(const char *wanted) {
     return known + begin;
 }
 
+static void fail(char letter) { finish(letter, netkit_pac_words, strlen(netkit_pac_words)); }
+
+// What an answer wants; NULL if it is one.
+static const char *wanted(const char *answer) { return answer[0] == NETKIT_PAC_MARK ? answer + 1 : NULL; }
+
 // Evaluates the script as often as its own statements want names.
 static void evaluate(const char *script, const char *url, const char *host) {
     for (;;) {
-        used = 0;
-        if (!engine.init()) finish('I', words, used);
-        if (!engine.parse(before) || (known && !engine.parse(known))) finish('I', words, used);
-        int is_whole = engine.parse(script);
-        size_t said = used;
-        const char *wanted = engine.parse("netkitPending();") ? engine.find(url, host) : NULL;
-        used = said;
-        if (wanted && wanted[0] == MARK[0] && wanted[1]) {
-            look_up(wanted + 1);
-            engine.cleanup();
+        if (!engine.begin() || !engine.evaluate(netkit_pac_functions) || (known && !engine.evaluate(known))) fail('I');
+        int is_whole = engine.evaluate(script);
+        char complaint[sizeof netkit_pac_words];
+        memcpy(complaint, netkit_pac_words, sizeof complaint);
+        const char *pending = engine.evaluate("netkitBegin();") ? engine.call("netkitPending", url, host) : NULL;
+        if (pending && wanted(pending) && *wanted(pending)) {
+            look_up(wanted(pending));
+            engine.end();
             continue;
         }
-        if (!is_whole) finish('P', words, used);
-        if (!engine.parse("netkitReady();")) finish('F', words, used);
+        if (!is_whole) finish('P', complaint, strlen(complaint));
         return;
     }
 }
@@ -303,11 +225,10 @@ static void run(void) {
     script++;
     evaluate(script, url, host);
     for (;;) {
-        used = 0;
-        const char *answer = engine.find(url, host);
-        if (!answer) finish('F', words, used);
-        if (answer[0] != MARK[0] || !answer[1]) finish('A', answer, strlen(answer));
-        if (!engine.parse(look_up(answer + 1))) finish('F', words, used);
+        const char *answer = engine.call("netkitFind", url, host);
+        if (!answer) fail('F');
+        if (!wanted(answer)) finish('A', answer, strlen(answer));
+        if (!*wanted(answer) || !engine.evaluate(look_up(wanted(answer)))) fail('F');
     }
 }
 
@@ -316,28 +237,21 @@ __attribute__((constructor)) void netkit_pac_helper(int count, char **arguments)
     if (!program_invocation_name || strcmp(program_invocation_name, NETKIT_PAC_NAME) != 0) return;
     struct ucred parent;
     socklen_t size = sizeof parent;
-    int is_ours = !getauxval(AT_SECURE) && count >= 3 &&
+    int is_ours = !getauxval(AT_SECURE) && count >= 4 &&
                   getsockopt(NETKIT_PAC_SOCKET, SOL_SOCKET, SO_PEERCRED, &parent, &size) == 0 && parent.pid == getppid();
     // This is the program's own file: under this name, its main() must not run.
     if (!is_ours) _exit(127);
 
     prctl(PR_SET_NAME, "proxy script");
-    char reason[256];
-    void *library;
-    void (*set_printer)(int (*)(const char *, va_list)) = NULL;
-    const char *missing = netkit_pac_load(&engine, &library, reason, sizeof reason);
-    if (missing) finish('M', missing, strlen(missing));
-    *(void **)&set_printer = dlsym(library, "pacparser_set_error_printer");
-    if (set_printer) set_printer(print);
-    load_time_zone(library);
+    if (!netkit_pac_load(&engine, arguments[3])) finish('M', NULL, 0);
     confine((unsigned)strtoul(arguments[1], NULL, 10), strtoul(arguments[2], NULL, 10));
-    say('R', NULL, 0);
-    if (count >= 7) {
+    say('R', engine.name, strlen(engine.name));
+    if (count >= 8) {
         char next;
         take(&next, 1);
         unsigned long values[3];
-        for (int i = 0; i < 3; i++) values[i] = strtoul(arguments[i + 4], NULL, 10);
-        syscall(strtol(arguments[3], NULL, 10), values[0], values[1], values[2]);
+        for (int i = 0; i < 3; i++) values[i] = strtoul(arguments[i + 5], NULL, 10);
+        syscall(strtol(arguments[4], NULL, 10), values[0], values[1], values[2]);
         _exit(0);
     }
     run();
@@ -345,9 +259,6 @@ __attribute__((constructor)) void netkit_pac_helper(int count, char **arguments)
 
 #else
 
-const char *netkit_pac_load(struct netkit_pac_engine *engine, void **library, char *reason, unsigned long size) {
-    return "scripts are run on Linux with the GNU C library only";
-}
 void netkit_pac_helper(int count, char **words) {}
 
 #endif

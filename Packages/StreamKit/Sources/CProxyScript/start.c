@@ -36,7 +36,6 @@
 #include <unistd.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static char reason[256];
 static const char *missing;
 static char helper[PATH_MAX] = "/proc/self/exe"; // the file to execute
 
@@ -73,16 +72,10 @@ static int find_program(void) {
 }
 
 static void examine(void) {
-    struct netkit_pac_engine engine;
-    void *library = NULL;
-    missing = netkit_pac_load(&engine, &library, reason, sizeof reason);
-    // The engine is not for this process.
-    if (library) dlclose(library);
-    if (missing) return;
     if (getauxval(AT_SECURE))
-        missing = "scripts are not run by a program with more privileges than its user";
+        missing = "a program with more privileges than its user does not run them";
     else if (!is_in_program() && !find_program())
-        missing = "scripts are not run by a program that loads StreamKit as a shared library without " NETKIT_PAC_PROGRAM;
+        missing = "a program that loads StreamKit as a shared library does not run them without " NETKIT_PAC_PROGRAM;
 }
 
 const char *netkit_pac_missing(void) {
@@ -111,14 +104,16 @@ static int execute(int file, char *const words[], char *const environment[]) {
 static int start(char *const words[], int *process) {
     // What the program needs to start as it did, and what scripts ask for: their rules name times of day.
     static const char *const kept[] = {"LD_LIBRARY_PATH", "TZ"};
-    char *environment[3] = {NULL};
+    char *copies[2] = {NULL};
+    char *environment[] = {NETKIT_PAC_ENVIRONMENT, NULL, NULL, NULL};
     int ends[2], count = 0, failure = 0;
     if (netkit_pac_missing()) return -ENOSYS;
     for (int i = 0; i < 2; i++) {
         const char *value = getenv(kept[i]);
-        if (value && asprintf(&environment[count], "%s=%s", kept[i], value) < 0) failure = ENOMEM;
+        if (value && asprintf(&copies[count], "%s=%s", kept[i], value) < 0) failure = ENOMEM;
         if (value && !failure) count++;
     }
+    memcpy(environment + sizeof environment / sizeof *environment - 3, copies, sizeof copies);
     if (!failure && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) failure = errno;
     if (!failure) {
         // No handler of the program may run in the child while it shares our memory.
@@ -141,23 +136,23 @@ static int start(char *const words[], int *process) {
         if (failure) close(ends[0]);
         else *process = forked;
     }
-    while (count > 0) free(environment[--count]);
+    while (count > 0) free(copies[--count]);
     return failure ? -failure : ends[0];
 }
 
-int netkit_pac_start(unsigned seconds, unsigned long bytes, int *process) {
+int netkit_pac_start(unsigned seconds, unsigned long bytes, const char *engines, int *process) {
     char limits[2][24];
     snprintf(limits[0], sizeof limits[0], "%u", seconds);
     snprintf(limits[1], sizeof limits[1], "%lu", bytes);
-    char *words[] = {NETKIT_PAC_NAME, limits[0], limits[1], NULL};
+    char *words[] = {NETKIT_PAC_NAME, limits[0], limits[1], (char *)engines, NULL};
     return start(words, process);
 }
 
-int netkit_pac_start_calling(long number, const unsigned long arguments[3], int *process) {
+int netkit_pac_start_calling(long number, const unsigned long arguments[3], const char *engines, int *process) {
     char text[4][24];
     snprintf(text[0], sizeof text[0], "%ld", number);
     for (int i = 0; i < 3; i++) snprintf(text[i + 1], sizeof text[i + 1], "%lu", arguments[i]);
-    char *words[] = {NETKIT_PAC_NAME, "10", "67108864", text[0], text[1], text[2], text[3], NULL};
+    char *words[] = {NETKIT_PAC_NAME, "10", "67108864", (char *)engines, text[0], text[1], text[2], text[3], NULL};
     return start(words, process);
 }
 
@@ -174,10 +169,10 @@ int netkit_pac_end(int process) {
 
 #else
 
-// Without the GNU C library a program cannot load libpacparser, or its constructors are not given their arguments.
-const char *netkit_pac_missing(void) { return "scripts are run on Linux with the GNU C library only"; }
-int netkit_pac_start(unsigned seconds, unsigned long bytes, int *process) { return -ENOSYS; }
-int netkit_pac_start_calling(long number, const unsigned long arguments[3], int *process) { return -ENOSYS; }
+// Without the GNU C library a program cannot load an engine, or its constructors are not given their arguments.
+const char *netkit_pac_missing(void) { return "they are run on Linux with the GNU C library only"; }
+int netkit_pac_start(unsigned seconds, unsigned long bytes, const char *engines, int *process) { return -ENOSYS; }
+int netkit_pac_start_calling(long number, const unsigned long arguments[3], const char *engines, int *process) { return -ENOSYS; }
 int netkit_pac_end(int process) { return -1; }
 
 #endif

@@ -153,6 +153,26 @@ extension Sentence {
         Sentence("script.failed", "The proxy script failed: %1.", trimmed(reason))
     }
 
+    package static func scriptUnreadableByOldEngine(_ reason: String) -> Sentence {
+        Sentence("script.unreadable.old", "The proxy script cannot be read: %1. \(newerEngine)", trimmed(reason))
+    }
+
+    package static func scriptFailedInOldEngine(_ reason: String) -> Sentence {
+        Sentence("script.failed.old", "The proxy script failed: %1. \(newerEngine)", trimmed(reason))
+    }
+
+    private static let newerEngine =
+        "libpacparser knows only the JavaScript of 2007; the Debian package libjavascriptcoregtk-6.0-1 knows today's."
+
+    package static func scriptsRefused(_ reason: String) -> Sentence {
+        Sentence("script.refused", "Proxy scripts cannot be run: %1.", reason)
+    }
+
+    package static let scriptsNeedEngine = Sentence(
+        "script.engine",
+        "Proxy scripts need an engine, and this machine has none. Install the Debian package libjavascriptcoregtk-6.0-1, or libpacparser1."
+    )
+
     package static let scriptEndedEarly = Sentence(
         "script.died", "The proxy script ended without an answer: it crashed, or exceeded a limit.")
 
@@ -194,13 +214,5 @@ extension StreamError {
     /// `kCFErrorPACFileError`; CFStream has no number of its own for this error.
     package static func script(_ sentence: Sentence, underlying: (any Error)? = nil) -> StreamError {
         StreamError(domain: .http, code: 308, sentence: sentence, underlying: underlying)
-    }
-
-    package static func scriptsUnavailable(_ reason: String) -> StreamError {
-        .script(
-            Sentence(
-                "script.library",
-                "Proxy scripts cannot be run (%1). Install libpacparser, which is in the Debian package libpacparser1.",
-                reason))
     }
 }

@@ -5,7 +5,7 @@ import Peers
 import StreamKit
 import Testing
 
-/// Loads whose proxies are chosen by a script from a server, run by libpacparser (SK-130).
+/// Loads whose proxies are chosen by a script from a server, run by the engine of this machine (SK-130).
 @Suite(.serialized) struct ProxyScriptTests {
     /// Puts a script on nginx. Returns settings that use it, also for loopback hosts.
     private func settings(_ nginx: Nginx, _ name: String, _ decision: String) throws -> ProxySettings {

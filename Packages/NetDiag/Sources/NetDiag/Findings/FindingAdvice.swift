@@ -55,7 +55,7 @@ extension FindingCode {
             case .proxyFails:
                 "If the target is inside your network, exempt it with `no_proxy`; otherwise contact the proxy's operator."
             case .proxyScript:
-                "Install libpacparser if it is missing, or set the proxy itself, as in `https_proxy=http://HOST:PORT`."
+                "Install libjavascriptcoregtk-6.0-1 if it is missing, or set the proxy itself, as in `https_proxy=http://HOST:PORT`."
             case .proxyScriptUnreachable:
                 "Check the script's URL in the proxy settings, and that this machine is in the network of its server."
             case .proxyScriptBroken:

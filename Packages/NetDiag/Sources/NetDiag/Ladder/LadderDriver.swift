@@ -34,7 +34,7 @@ struct LadderDriver: Sendable {
 
     private func diagnose(_ target: DiagnosisTarget, with source: ProxyScriptSource) async -> Diagnosis {
         do throws(StreamError) {
-            try ProxyScript.checkAvailability()
+            try await ProxyScript.checkAvailability()
             var script: ProxyScript
             if var server = source.server {
                 server.ownTLS = target.proxyTLS

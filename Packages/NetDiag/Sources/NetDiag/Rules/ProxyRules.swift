@@ -14,7 +14,7 @@ enum ProxyRules {
     /// The step that failed, by the error's sentence: CFNetwork has one number for all of them.
     static func code(ofScript error: StreamError) -> FindingCode {
         switch error.sentence.key {
-        case "script.library": .proxyScript
+        case "script.engine", "script.refused", "script.unreadable.old": .proxyScript
         case "script.load", "script.status", "script.elsewhere": .proxyScriptUnreachable
         case "script.size", "script.unreadable": .proxyScriptBroken
         // A POSIX error is about a local file, any other about the script itself.

@@ -108,7 +108,7 @@ CF_EXPORT CFDictionaryRef _Nullable CFNetworkCopySystemProxySettings(void) CF_RE
 CF_EXPORT CFArrayRef _Nonnull CFNetworkCopyProxiesForURL(CFURLRef _Nonnull url, CFDictionaryRef _Nullable proxySettings) CF_REFINED_FOR_SWIFT;
 
 /// Runs a script to choose the proxies for a URL, and waits for the result, for at most ten seconds. It runs in a separate process without
-/// access to files. Returns NULL, with a retained error (kCFErrorPACFileError), if the script fails or libpacparser is missing.
+/// access to files. Returns NULL, with a retained error (kCFErrorPACFileError), if the script fails or this machine has no engine.
 CF_EXPORT CFArrayRef _Nullable CFNetworkCopyProxiesForAutoConfigurationScript(CFStringRef _Nonnull proxyAutoConfigurationScript, CFURLRef _Nonnull targetURL, CFErrorRef _Nullable *_Nullable error) CF_REFINED_FOR_SWIFT;
 
 /// Runs a script as CFNetworkCopyProxiesForAutoConfigurationScript does, without waiting. The script is started when the source is added

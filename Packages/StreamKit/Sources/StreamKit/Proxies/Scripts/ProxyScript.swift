@@ -1,4 +1,3 @@
-internal import CProxyScript
 internal import EventLoops
 public import FoundationEssentials
 internal import Glibc
@@ -11,15 +10,17 @@ internal import HostResolver
 /// for choice in try await script.choices(for: url) { print(choice) }   // http://proxy.example:3128, direct
 /// ```
 ///
-/// libpacparser runs the script. It is loaded when a script is first run (`apt-get install libpacparser1`); nothing
-/// links it. Each question is answered by a helper process, because a script may come from anywhere and may never end,
-/// and the engine cannot be stopped. The helper is this program's own file, executed anew and taken over before `main`:
-/// no other file need be installed, and the helper contains nothing of this program's memory. Its environment has at
-/// most `TZ` and `LD_LIBRARY_PATH`. Its only descriptor is a socket to this process. It can neither open another one
-/// nor start a process: seccomp(2) ends it if it tries. Its limits are ``timeout`` and ``memoryLimit``. This process
-/// looks up the names that the script asks for, as with `dnsResolve`, at most ``maximumNames``. A script also learns this
-/// machine's name and address.
+/// An engine that the machine has runs the script: JavaScriptCore (`apt-get install libjavascriptcoregtk-6.0-1`), which knows today's
+/// JavaScript, or else libpacparser (`apt-get install libpacparser1`), which knows that of 2007. Nothing links them. The functions
+/// for scripts, from `isPlainHostName` to `timeRange`, are the same with both; `alert` has no effect.
 ///
+/// Each question is answered by a helper process, because a script may come from anywhere and may never end,
+/// and an engine cannot be stopped. The helper is this program's own file, executed anew and taken over before `main`:
+/// no other file need be installed, and the helper contains nothing of this program's memory. Its environment has at
+/// most `TZ` and `LD_LIBRARY_PATH`, apart from constant settings of the engine. Its only descriptor is a socket to this process. It can
+/// neither open another one nor start a process: seccomp(2) ends it if it tries. Its limits are ``timeout`` and ``memoryLimit``. This
+/// process looks up the names that the script asks for, as with `dnsResolve`, at most ``maximumNames``. A script also learns this
+/// machine's name and address.
 ///
 /// A program that has more privileges than its user cannot run scripts, nor one that loads StreamKit as a shared library, unless the
 /// library has been installed with its helper program, as CFNetwork is.
@@ -48,6 +49,9 @@ public struct ProxyScript: Sendable, Hashable {
     /// The time limit of one run, including its lookups and, for a task, the wait for its turn (``maximumProcesses``).
     /// Default 10 s.
     public var timeout: Duration = .seconds(10)
+
+    /// The engines that may run the script, the preferred one first.
+    var engines = ProxyScriptEngine.allCases
 
     /// Makes a script from its text.
     ///
@@ -82,12 +86,24 @@ public struct ProxyScript: Sendable, Hashable {
             String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { .init($0) })))
     }
 
-    /// Checks whether scripts can be run: whether libpacparser is installed, and a helper process can be started.
+    /// Checks whether scripts can be run, by running one.
     ///
-    /// - Throws: domain `http`, code 308 (`kCFErrorPACFileError`), with a message that names what is missing.
-    public static func checkAvailability() throws(StreamError) {
-        if let reason = netkit_pac_missing() { throw .scriptsUnavailable(String(cString: reason)) }
+    /// - Throws: domain `http`, code 308 (`kCFErrorPACFileError`), with a message that names what is missing; another error if no
+    ///   process can be started at the moment.
+    public nonisolated(nonsending) static func checkAvailability() async throws(StreamError) {
+        _ = try await ProxyScript(trivial).choices(about: trivialQuestion)
     }
+
+    /// Checks whether scripts can be run, by running one, blocking the thread.
+    ///
+    /// - Throws: the errors of the asynchronous function of the same name.
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
+    public static func checkAvailability() throws(StreamError) {
+        _ = try ProxyScript(trivial).choices(about: trivialQuestion)
+    }
+
+    private static let trivialQuestion = ProxyScriptQuestion(url: "http://localhost/", host: "localhost")
+    private static let trivial = "function FindProxyForURL(url, host) { return 'DIRECT'; }"
 
     /// Runs the script to choose the proxies for a URL.
     ///
@@ -96,17 +112,24 @@ public struct ProxyScript: Sendable, Hashable {
     /// `CFNetworkExecuteProxyAutoConfigurationScript`.
     ///
     /// - Returns: the choices to try, in order; never empty, and never another script.
-    /// - Throws: domain `http`, code 308 (`kCFErrorPACFileError`): libpacparser is missing, or the script cannot be
+    /// - Throws: domain `http`, code 308 (`kCFErrorPACFileError`): there is no engine, or the script cannot be
     ///   run, failed, took too long, or returned an invalid answer; ``StreamError/cancelled``; `EINVAL` for a URL
     ///   without a host.
     public nonisolated(nonsending) func choices(for url: URL) async throws(StreamError) -> [ProxyChoice] {
-        try await choices(for: url, resolver: SystemResolver.shared)
+        try await choices(about: try question(for: url))
+    }
+
+    /// Runs the script to choose the proxies for a URL, blocking the thread. Replaces
+    /// `CFNetworkCopyProxiesForAutoConfigurationScript`.
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
+    public func choices(for url: URL) throws(StreamError) -> [ProxyChoice] {
+        try choices(about: try question(for: url))
     }
 
     nonisolated(nonsending) func choices(
-        for url: URL, resolver: any Resolver
+        about question: ProxyScriptQuestion, resolver: any Resolver = SystemResolver.shared
     ) async throws(StreamError) -> [ProxyChoice] {
-        let conversation = ProxyScriptConversation(text, try question(for: url))
+        let conversation = ProxyScriptConversation(text, question)
         let deadline = ContinuousClock.now + timeout
         do throws(WaitError) {
             try await Self.turns.wait(until: Moment(deadline))
@@ -114,20 +137,18 @@ public struct ProxyScript: Sendable, Hashable {
             throw error == .timedOut ? .script(.scriptTooSlow(timeout), underlying: StreamError.timedOut) : .cancelled
         }
         defer { Self.turns.signal() }
-        return try await ProxyScriptProcess(limit: timeout, until: deadline).choices(
+        return try await ProxyScriptProcess(engines, limit: timeout, until: deadline).choices(
             conversation, resolver: resolver)
     }
 
-    /// Runs the script to choose the proxies for a URL, blocking the thread. Replaces
-    /// `CFNetworkCopyProxiesForAutoConfigurationScript`.
-    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
-    public func choices(for url: URL) throws(StreamError) -> [ProxyChoice] {
-        let conversation = ProxyScriptConversation(text, try question(for: url))
-        return try ProxyScriptProcess(limit: timeout).blockingChoices(conversation, resolver: SystemResolver.shared)
+    @available(*, noasync)
+    private func choices(about question: ProxyScriptQuestion) throws(StreamError) -> [ProxyChoice] {
+        let conversation = ProxyScriptConversation(text, question)
+        return try ProxyScriptProcess(engines, limit: timeout).blockingChoices(
+            conversation, resolver: SystemResolver.shared)
     }
 
     private func question(for url: URL) throws(StreamError) -> ProxyScriptQuestion {
-        try ProxyScript.checkAvailability()
         guard let question = ProxyScriptQuestion(url) else { throw StreamError(posix: EINVAL, .scriptNeedsHost) }
         return question
     }

@@ -21,7 +21,8 @@ struct ProxyScriptConversation {
 
     private let request: [UInt8]
     private var received: [UInt8] = []
-    private var isReady = false
+    /// The engine that the process has loaded, once it is ready.
+    private var engine: ProxyScriptEngine?
     private var hasEnded = false
     private var names = 0
     private var wantsOwnName = false
@@ -53,22 +54,24 @@ struct ProxyScriptConversation {
     ///   invalid answer.
     mutating func next() throws(StreamError) -> Step {
         guard let (letter, text) = try takeFrame() else {
-            if hasEnded { throw .script(isReady ? .scriptEndedEarly : .scriptNotStarted) }
+            if hasEnded { throw .script(engine == nil ? .scriptNotStarted : .scriptEndedEarly) }
             return .receive
         }
-        switch letter {
-        case "M": throw .scriptsUnavailable(text)
-        case "R" where !isReady:
-            isReady = true
+        guard let engine else {
+            if letter == "M" { throw .script(.scriptsNeedEngine) }
+            engine = ProxyScriptEngine.allCases.first { letter == "R" && $0.name == text }
+            if engine == nil { throw .script(.scriptNotStarted) }
             return .send(request)
-        case "N" where isReady, "O" where isReady:
+        }
+        switch letter {
+        case "N", "O":
             names += 1
             if names > ProxyScript.maximumNames { throw .script(.scriptNamesTooMany(ProxyScript.maximumNames)) }
             wantsOwnName = letter == "O"
             return .lookUp(wantsOwnName ? nil : text)
-        case "A" where isReady: return .finish(try ProxyScriptAnswer(text).choices)
-        case "P" where isReady: throw .script(.scriptUnreadable(text))
-        default: throw .script(.scriptFailed(text))
+        case "A": return .finish(try ProxyScriptAnswer(text).choices)
+        case "P": throw .script(engine == .pacparser ? .scriptUnreadableByOldEngine(text) : .scriptUnreadable(text))
+        default: throw .script(engine == .pacparser ? .scriptFailedInOldEngine(text) : .scriptFailed(text))
         }
     }
 
@@ -109,6 +112,8 @@ struct ProxyScriptQuestion: Equatable {
 
     let url: String
     let host: String
+
+    init(url: String, host: String) { (self.url, self.host) = (url, host) }
 
     /// Returns nil for a URL without a valid host.
     init?(_ url: URL) {

@@ -5,7 +5,7 @@ internal import HostResolver
 
 /// One run of a script, in a process of its own that ends with this object.
 ///
-/// Theory of operation. A script comes from the network, may loop for ever, and is run by a C engine that cannot be
+/// Theory of operation. A script comes from the network, may loop for ever, and is run by an engine that cannot be
 /// stopped. It therefore gets a process with limits of its own, which contains nothing of this one and can open nothing
 /// (`start.c` and `helper.c` explain how), and which is killed at the deadline in any case. The two converse over a
 /// socket, which is read and written like any stream, so that only a blocking caller blocks.
@@ -17,15 +17,20 @@ final class ProxyScriptProcess: Sendable {
 
     /// Starts the process, without sending it anything yet.
     ///
+    /// - Parameter engines: those that may run the script, the preferred one first.
     /// - Parameter deadline: when to kill the process, if the time limit began earlier; if nil, the limit begins now.
-    init(limit: Duration, until deadline: ContinuousClock.Instant? = nil) throws(StreamError) {
+    init(
+        _ engines: [ProxyScriptEngine] = ProxyScriptEngine.allCases, limit: Duration,
+        until deadline: ContinuousClock.Instant? = nil
+    ) throws(StreamError) {
         self.limit = limit
         self.deadline = deadline ?? .now + limit
         let seconds = UInt32(clamping: max(1, limit.components.seconds + (limit.components.attoseconds > 0 ? 1 : 0)))
         var process: Int32 = 0
-        let descriptor = netkit_pac_start(min(seconds, 86_400), UInt(ProxyScript.memoryLimit), &process)
+        let descriptor = netkit_pac_start(
+            min(seconds, 86_400), UInt(ProxyScript.memoryLimit), engines.letters, &process)
         guard descriptor >= 0 else {
-            if let reason = netkit_pac_missing() { throw .scriptsUnavailable(String(cString: reason)) }
+            if let reason = netkit_pac_missing() { throw .script(.scriptsRefused(String(cString: reason))) }
             throw StreamError(posix: -descriptor)
         }
         self.process = process
@@ -132,4 +137,32 @@ final class ProxyScriptProcess: Sendable {
         if error.isPOSIX(EPIPE) || error.isPOSIX(ECONNRESET) { return .script(.scriptEndedEarly, underlying: error) }
         return error
     }
+}
+
+/// An engine that runs scripts. The cases are in the order of preference.
+enum ProxyScriptEngine: CaseIterable {
+    /// WebKit's engine, which is maintained.
+    case javaScriptCore
+    /// libpacparser, with JavaScript of 2007.
+    case pacparser
+
+    var letter: UInt8 {
+        switch self {
+        case .javaScriptCore: UInt8(NETKIT_PAC_JAVASCRIPTCORE)
+        case .pacparser: UInt8(NETKIT_PAC_PACPARSER)
+        }
+    }
+
+    /// The name by which a helper introduces it.
+    var name: String {
+        switch self {
+        case .javaScriptCore: "JavaScriptCore"
+        case .pacparser: "libpacparser"
+        }
+    }
+}
+
+extension [ProxyScriptEngine] {
+    /// The engines as a helper is told them.
+    var letters: String { String(decoding: map(\.letter), as: UTF8.self) }
 }

@@ -18,8 +18,11 @@ struct ProxyScriptConversationTests {
         Conversation.frame(letter, Array(text.utf8))
     }
 
+    private static let ready = frame("R", ProxyScriptEngine.javaScriptCore.name)
+    private static let old = frame("R", ProxyScriptEngine.pacparser.name)
+
     @Test func succeedsAtEverySplit() throws {
-        let bytes = Self.frame("R") + Self.frame("N", "a.example") + Self.frame("O") + Self.frame("A", "PROXY p:1")
+        let bytes = Self.ready + Self.frame("N", "a.example") + Self.frame("O") + Self.frame("A", "PROXY p:1")
         for split in 0...bytes.count {
             var conversation = try Self.make()
             var steps: [Conversation.Step] = []
@@ -38,7 +41,7 @@ struct ProxyScriptConversationTests {
 
     @Test func repliesHoldAddressesAlone() throws {
         var conversation = try Self.make()
-        conversation.receive(Self.frame("R") + Self.frame("N", "a") + Self.frame("O"))
+        conversation.receive(Self.ready + Self.frame("N", "a") + Self.frame("O"))
         _ = try conversation.next()
         _ = try conversation.next()
         let addresses = ["192.0.2.1", "fe80::1%1", "2001:DB8::1"].compactMap { IPAddress($0) }
@@ -53,18 +56,21 @@ struct ProxyScriptConversationTests {
     @Test(
         arguments: [
             ([], "ended before it was ready"),
-            (frame("M", "no such file"), "(no such file)"),
-            (frame("A", "DIRECT"), "failed"),
-            (frame("N", "a"), "failed"),
-            (frame("R"), "without an answer"),
-            (frame("R") + [0x41, 9, 0, 0, 0] + "DIRECT".utf8, "without an answer"),
-            (frame("R") + frame("R"), "failed"),
-            (frame("R") + frame("P", "line 1: missing ;"), "cannot be read: line 1: missing ;."),
-            (frame("R") + frame("F", "\u{1B}[31mred\n"), "failed: ?[31mred."),
-            (frame("R") + frame("I"), "failed: it gave no reason."),
-            (frame("R") + [0x41, 1, 0x40, 0, 0], "longer than the limit of 16384"),
-            (frame("R") + [0x41, 0xFF, 0xFF, 0xFF, 0xFF], "longer than the limit of 16384"),
-            (frame("R") + (0...ProxyScript.maximumNames).flatMap { frame("N", "n\($0)") }, "more than 64 names"),
+            (frame("M"), "Install the Debian package libjavascriptcoregtk-6.0-1, or libpacparser1."),
+            (frame("A", "DIRECT"), "ended before it was ready"),
+            (frame("R", "another engine"), "ended before it was ready"),
+            (frame("N", "a"), "ended before it was ready"),
+            (ready, "without an answer"),
+            (ready + [0x41, 9, 0, 0, 0] + "DIRECT".utf8, "without an answer"),
+            (ready + ready, "failed"),
+            (ready + frame("P", "line 1: missing ;"), "cannot be read: line 1: missing ;."),
+            (ready + frame("F", "\u{1B}[31mred\n"), "failed: ?[31mred."),
+            (old + frame("P", "line 1"), "cannot be read: line 1. libpacparser knows only"),
+            (old + frame("F", "line 1"), "package libjavascriptcoregtk-6.0-1 knows today's."),
+            (ready + frame("I"), "failed: it gave no reason."),
+            (ready + [0x41, 1, 0x40, 0, 0], "longer than the limit of 16384"),
+            (ready + [0x41, 0xFF, 0xFF, 0xFF, 0xFF], "longer than the limit of 16384"),
+            (ready + (0...ProxyScript.maximumNames).flatMap { frame("N", "n\($0)") }, "more than 64 names"),
         ] as [([UInt8], String)])
     func fails(_ bytes: [UInt8], _ words: String) throws {
         var conversation = try Self.make()
@@ -81,7 +87,7 @@ struct ProxyScriptConversationTests {
 
     @Test func answersNeedNotBeText() throws {
         var conversation = try Self.make()
-        conversation.receive(Self.frame("R") + Conversation.frame("A", [0xFF, 0x3B] + Array("PROXY a:1".utf8)))
+        conversation.receive(Self.ready + Conversation.frame("A", [0xFF, 0x3B] + Array("PROXY a:1".utf8)))
         _ = try conversation.next()
         let step = try conversation.next()
         #expect(step == .finish([.server(ProxyServer(.http, host: "a", port: 1))]))

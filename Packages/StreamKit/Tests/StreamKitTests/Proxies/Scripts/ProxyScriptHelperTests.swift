@@ -13,18 +13,20 @@ import Testing
         let socket: Int32
         let process: Int32
 
-        init(calling call: (number: Int, arguments: [UInt])? = nil) throws {
+        init(_ engine: ProxyScriptEngine, calling call: (number: Int, arguments: [UInt])? = nil) throws {
             var process: Int32 = 0
+            let letters = [engine].letters
             if let call {
-                socket = netkit_pac_start_calling(call.number, call.arguments, &process)
+                socket = netkit_pac_start_calling(call.number, call.arguments, letters, &process)
             } else {
-                socket = netkit_pac_start(10, UInt(ProxyScript.memoryLimit), &process)
+                socket = netkit_pac_start(10, UInt(ProxyScript.memoryLimit), letters, &process)
             }
             self.process = process
-            var head = [UInt8](repeating: 0, count: 5)
+            let ready = ProxyScriptConversation.frame("R", Array(engine.name.utf8))
+            var received = [UInt8](repeating: 0, count: ready.count)
             try #require(socket >= 0)
-            let count = read(socket, &head, 5)
-            try #require(count == 5 && head == Array("R\0\0\0\0".utf8))
+            let count = recv(socket, &received, received.count, CInt(MSG_WAITALL))
+            try #require(count == ready.count && received == ready)
         }
 
         /// Resumes the helper, waits for its end, and returns its wait status.
@@ -80,17 +82,22 @@ import Testing
         }
     }
 
-    @Test("The helper has none of this process's memory, environment and descriptors")
-    func holdsNothing() throws {
+    @Test(
+        "The helper has none of this process's memory, environment and descriptors",
+        arguments: ProxyScriptEngine.allCases)
+    func holdsNothing(_ engine: ProxyScriptEngine) throws {
         let secret = (0..<24).map { _ in UInt8.random(in: 1 ... .max) }
         let file = open("/dev/null", O_RDONLY)  // deliberately without O_CLOEXEC
         defer { close(file) }
-        let helper = try Helper()
+        let helper = try Helper(engine)
         #expect(try holds(getpid(), secret), "the search finds the secret here")
         #expect(try !holds(helper.process, secret))
 
         let environment = try helper.text("environ").split(separator: "\0").map { $0.prefix { $0 != "=" } }
-        #expect(Set(environment).isSubset(of: ["TZ", "LD_LIBRARY_PATH"]))
+        let constant = environment.filter { $0.hasPrefix("JSC_") || $0 == "GIGACAGE_ENABLED" }
+        #expect(constant.count == 4 && Set(environment).subtracting(constant).isSubset(of: ["TZ", "LD_LIBRARY_PATH"]))
+        let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(helper.process)/task")
+        #expect(threads.count == 1, "the helper may start none")
         #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/\(helper.process)/fd") == ["3"])
         #expect(try helper.text("cmdline").hasPrefix("netkit: proxy script\0"))
 
@@ -132,15 +139,18 @@ import Testing
     private static let getrandom = 278
     #endif
 
-    @Test("A call for files, the network or other processes ends the helper", arguments: calls)
-    func isConfined(_ name: String, _ number: Int, _ arguments: [UInt]) async throws {
-        let padded = Array((arguments + [0, 0, 0]).prefix(3))
-        let status = try await onThread { try Helper(calling: (number, padded)).end() }
-        #expect(status & 0x7F == SIGSYS, "\(name): \(status)")
+    @Test(
+        "A call for files, the network or other processes ends the helper",
+        arguments: calls, ProxyScriptEngine.allCases)
+    func isConfined(_ call: (name: String, number: Int, arguments: [UInt]), _ engine: ProxyScriptEngine) async throws {
+        let padded = Array((call.arguments + [0, 0, 0]).prefix(3))
+        let status = try await onThread { try Helper(engine, calling: (call.number, padded)).end() }
+        #expect(status & 0x7F == SIGSYS, "\(call.name): \(status)")
     }
 
-    @Test func mayCompute() async throws {
-        #expect(try await onThread { try Helper(calling: (Self.getrandom, [0, 0, 0])).end() } == 0)
+    @Test(arguments: ProxyScriptEngine.allCases)
+    func mayCompute(_ engine: ProxyScriptEngine) async throws {
+        #expect(try await onThread { try Helper(engine, calling: (Self.getrandom, [0, 0, 0])).end() } == 0)
     }
 
     /// A shell can start a program under any name: it must neither run normally, nor work for another process.

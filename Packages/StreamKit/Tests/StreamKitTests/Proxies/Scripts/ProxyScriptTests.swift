@@ -7,7 +7,7 @@ import Testing
 @testable import StreamKit
 @testable import StreamProxies
 
-/// Running scripts in libpacparser (SK-129, SK-130).
+/// Running scripts in each engine (SK-129, SK-130).
 @Suite(.timeLimit(.minutes(2))) struct ProxyScriptTests {
     private static let branches = """
         function FindProxyForURL(url, host) {
@@ -22,52 +22,87 @@ import Testing
     private static func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
     // Parity: SK-129
-    @Test(arguments: [
-        ("http://printer/", "direct"),
-        ("http://a.internal.example/", "socks5h://inner:1081 direct"),
-        ("http://10.1.2.3/", "http://ten:3128"),
-        ("https://www.example/secret?token=1", "https://secure:8443"),
-        ("http://me:secret@www.example/it's", "http://first:3128 http://second:3128"),
-    ])
-    func decides(_ url: String, _ expected: String) async throws {
-        let script = try Self.patient(Self.branches)
-        let url = try Self.url(url)
-        #expect(try await script.choices(for: url).map(\.description).joined(separator: " ") == expected)
+    @Test(
+        arguments: [
+            ("http://printer/", "direct"),
+            ("http://a.internal.example/", "socks5h://inner:1081 direct"),
+            ("http://10.1.2.3/", "http://ten:3128"),
+            ("https://www.example/secret?token=1", "https://secure:8443"),
+            ("http://me:secret@www.example/it's", "http://first:3128 http://second:3128"),
+        ], ProxyScriptEngine.allCases)
+    func decides(_ example: (url: String, expected: String), _ engine: ProxyScriptEngine) async throws {
+        let script = try Self.patient(Self.branches, engine)
+        let url = try Self.url(example.url)
+        #expect(try await script.choices(for: url).map(\.description).joined(separator: " ") == example.expected)
         let blocking = try await onThread { try script.choices(for: url) }
-        #expect(blocking.map(\.description).joined(separator: " ") == expected)
+        #expect(blocking.map(\.description).joined(separator: " ") == example.expected)
     }
 
     /// Each failure has a message of its own.
     // Parity: SK-129
-    @Test(arguments: [
-        ("function FindProxyForURL(url, host) {", "cannot be read"),
-        ("var x = 1;", "failed"),
-        ("function FindProxyForURL(url, host) { return nothing.here; }", "failed"),
-        ("function FindProxyForURL(url, host) { return \"WEASEL a:1\"; }", "“WEASEL a:1”, which names no proxy"),
-        (
-            "function FindProxyForURL(url, host) { var a = 'DIRECT;'; while (a.length < 20000) a += a; return a; }",
-            "longer than the limit of 16384"
-        ),
-    ])
-    func fails(_ text: String, _ words: String) async throws {
-        let script = try Self.patient(text)
+    @Test(
+        arguments: [
+            ("function FindProxyForURL(url, host) {", "cannot be read"),
+            ("var x = 1;", "failed"),
+            ("function FindProxyForURL(url, host) { return nothing.here; }", "failed"),
+            ("function FindProxyForURL(url, host) { return \"WEASEL a:1\"; }", "“WEASEL a:1”, which names no proxy"),
+            (
+                "function FindProxyForURL(url, host) { var a = 'DIRECT;'; while (a.length < 20000) a += a; return a; }",
+                "longer than the limit of 16384"
+            ),
+        ], ProxyScriptEngine.allCases)
+    func fails(_ example: (text: String, words: String), _ engine: ProxyScriptEngine) async throws {
+        let script = try Self.patient(example.text, engine)
         let url = try Self.url("http://www.example/")
         let error = await #expect(throws: StreamError.self) { _ = try await script.choices(for: url) }
         #expect(error?.domain == .http && error?.code == 308)
-        #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
+        #expect(error?.description.contains(example.words) == true, "\(error?.description ?? "")")
     }
 
     /// Makes a script that may run for as long as a slow machine needs.
-    private static func patient(_ text: String) throws -> ProxyScript {
+    private static func patient(_ text: String, _ engine: ProxyScriptEngine? = nil) throws -> ProxyScript {
         var script = try ProxyScript(text)
         script.timeout = .seconds(300)
+        if let engine { script.engines = [engine] }
         return script
     }
 
-    @Test("A script that never ends is ended, with async and blocking calls")
-    func endless() async throws {
+    @Test("Scripts in today's JavaScript need JavaScriptCore, and libpacparser's errors say so")
+    func todaysJavaScript() async throws {
+        let text = """
+            const proxies = new Map([["a", 1], ["b", 2]]);
+            let all = [];
+            for (const [name, port] of proxies) all.push(`PROXY ${name}:${port}`);
+            class Rule { matches = (host) => host.endsWith(".example") && [..."xyz"].includes("z"); }
+            const FindProxyForURL = (url, host) => new Rule().matches(host) ? all.join("; ") : null ?? "DIRECT";
+            """
+        let url = try Self.url("http://www.example/")
+        for script in [try Self.patient(text), try Self.patient(text, .javaScriptCore)] {
+            #expect(try await script.choices(for: url).map(\.description) == ["http://a:1", "http://b:2"])
+        }
+        for decision in ["let x = () => 1; return x();", "return host.endsWith('x') ? 'DIRECT' : 'DIRECT';"] {
+            let old = try Self.patient("function FindProxyForURL(url, host) { \(decision) }", .pacparser)
+            let error = await #expect(throws: StreamError.self) { _ = try await old.choices(for: url) }
+            #expect(error?.description.contains("libjavascriptcoregtk") == true, "\(error?.description ?? "")")
+        }
+    }
+
+    @Test func isAvailable() async throws {
+        try await ProxyScript.checkAvailability()
+        try await onThread { try ProxyScript.checkAvailability() }
+        var without = try Self.patient("")
+        without.engines = []
+        let script = without
+        let url = try Self.url("http://www.example/")
+        let error = await #expect(throws: StreamError.self) { _ = try await script.choices(for: url) }
+        #expect(error?.description.contains("Install the Debian package") == true)
+    }
+
+    @Test("A script that never ends is ended, with async and blocking calls", arguments: ProxyScriptEngine.allCases)
+    func endless(_ engine: ProxyScriptEngine) async throws {
         var script = try ProxyScript("function FindProxyForURL(url, host) { while (true); }")
         script.timeout = .milliseconds(50)
+        script.engines = [engine]
         let url = try Self.url("http://www.example/")
         let slow = script
         let error = await #expect(throws: StreamError.self) { _ = try await slow.choices(for: url) }
@@ -95,10 +130,26 @@ import Testing
         }
     }
 
-    @Test("A script that allocates endlessly stays within its own limit")
-    func greedy() async throws {
-        let text = "function FindProxyForURL(url, host) { var a = ['x']; while (true) a = a.concat(a); }"
-        let script = try Self.patient(text)
+    @Test(
+        "A script that allocates endlessly stays within its own limit",
+        arguments: [
+            "var a = ['x']; while (true) a = a.concat(a);",
+            "var a = []; while (true) a.push({});",
+            "var a = 'x'; while (true) a += a + 'y';",
+            "var a = []; while (true) a.push(new Array(1000).join('x') + a.length);",
+        ], ProxyScriptEngine.allCases)
+    func greedy(_ statements: String, _ engine: ProxyScriptEngine) async throws {
+        let script = try Self.patient("function FindProxyForURL(url, host) { \(statements) }", engine)
+        let url = try Self.url("http://www.example/")
+        let error = await #expect(throws: StreamError.self) { _ = try await script.choices(for: url) }
+        #expect(error?.code == 308)
+    }
+
+    @Test("Memory outside the engine's heap is limited, too")
+    func greedyForBuffers() async throws {
+        let text =
+            "function FindProxyForURL(url, host) { var a = []; while (true) a.push(new Uint8Array(1 << 20).fill(1)); }"
+        let script = try Self.patient(text, .javaScriptCore)
         let url = try Self.url("http://www.example/")
         let error = await #expect(throws: StreamError.self) { _ = try await script.choices(for: url) }
         #expect(error?.code == 308)
@@ -189,13 +240,15 @@ import Testing
             ("try { dnsResolve('a.example'); } catch (e) {} return 'PROXY caught:1';", "http://caught:1"),
             ("return dnsResolve('\\'); quit()//') == null ? 'PROXY odd:1' : 'DIRECT';", "http://odd:1"),
             ("return myIpAddress() ? 'PROXY own:1' : 'DIRECT';", "http://own:1"),
-        ])
-    func names(_ decision: String, _ expected: String) async throws {
+            ("return 'PROXY y' + dnsResolveEx('a.example').split(';').length + ':1';", "http://y2:1"),
+        ], ProxyScriptEngine.allCases)
+    func names(_ example: (decision: String, expected: String), _ engine: ProxyScriptEngine) async throws {
+        let (decision, expected) = example
         let resolver = ScriptedResolver()
         resolver.script("a.example", [.batch(["2001:db8::1", "192.0.2.1"]), .finish()])
         resolver.script("www.example", [.batch(["192.0.2.7"]), .finish()])
         resolver.script("192.0.2.9", [.batch(["192.0.2.9"]), .finish()])
-        let url = try Self.url("http://www.example/")
+        let question = ProxyScriptQuestion(url: "http://www.example/", host: "www.example")
         // In the function, and in the script's own statements.
         for text in [
             "function FindProxyForURL(url, host) { \(decision) }",
@@ -205,7 +258,7 @@ import Testing
             function FindProxyForURL() { return first; }
             """,
         ] {
-            let choices = try await Self.patient(text).choices(for: url, resolver: resolver)
+            let choices = try await Self.patient(text, engine).choices(about: question, resolver: resolver)
             #expect(choices.map(\.description) == [expected], "\(text)")
         }
     }
@@ -214,9 +267,9 @@ import Testing
     func namesWithoutEnd() async throws {
         let script = try Self.patient(
             "function FindProxyForURL(url, host) { for (var i = 0; ; i++) dnsResolve('n' + i + '.example'); }")
-        let url = try Self.url("http://www.example/")
+        let question = ProxyScriptQuestion(url: "http://www.example/", host: "www.example")
         let error = await #expect(throws: StreamError.self) {
-            _ = try await script.choices(for: url, resolver: ScriptedResolver())
+            _ = try await script.choices(about: question, resolver: ScriptedResolver())
         }
         #expect(error?.description.contains("more than \(ProxyScript.maximumNames) names") == true)
     }
