@@ -21,7 +21,7 @@ public import HTTPMessage
 /// After a member has thrown an error whose scope is the connection, the connection has ended. The driver writes the rest of the
 /// output, which tells the server why, and closes the connection; ``nextEvent()`` reports the end of each stream.
 public struct HTTP2ClientMachine: ~Copyable, Sendable {
-    private var connection: HTTP2Connection
+    var connection: HTTP2Connection
 
     /// Creates the machine of a new connection. Its output contains the connection preface.
     public init(limits: HTTP2Limits = HTTP2Limits(), now: Duration) {

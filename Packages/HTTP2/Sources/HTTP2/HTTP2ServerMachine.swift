@@ -18,7 +18,7 @@ public import HTTPMessage
 /// A stream belongs to the program from ``HTTP2Event/request(_:_:)`` to ``close(_:code:)``. Until then it counts as one of
 /// ``HTTP2Limits/maximumConcurrentStreams``, even if the client has reset it: a client cannot start more work than that.
 public struct HTTP2ServerMachine: ~Copyable, Sendable {
-    private var connection: HTTP2Connection
+    var connection: HTTP2Connection
 
     /// Creates the machine of a new connection. Its output contains SETTINGS.
     ///

@@ -67,7 +67,7 @@ extension HTTP2Connection {
         guard let dataFrame, let place = streams.place(of: dataFrame.stream), streams[place].state != .closed,
             content.byteCount > 0
         else { return }
-        streams[place].body.append(content)
+        streams[place].body.append(content, limit: Int(clamping: streams[place].receiveWindow.size))
         if !streams[place].isReadableReported {
             streams[place].isReadableReported = true
             events.append(.readable(dataFrame.stream))

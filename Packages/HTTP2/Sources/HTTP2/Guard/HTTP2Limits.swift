@@ -106,7 +106,7 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// The greatest number of bytes that the peer can make the machine hold: unread bodies, heads that the program has not taken,
     /// frames to be written, and the tables.
     ///
-    /// With the default limits, about 93 MiB; with the initial windows alone, before any of them grows, 52 MiB.
+    /// With the default limits, about 90 MiB; with the initial windows alone, before any of them grows, 52 MiB.
     public var maximumMemory: Int {
         let windows = max(
             maximumConnectionWindow, connectionWindowReserve + Int64(maximumConcurrentStreams) * initialStreamWindow)

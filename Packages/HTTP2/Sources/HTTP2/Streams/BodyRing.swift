@@ -1,6 +1,6 @@
 /// The bytes of a message that have arrived and that the program has not read.
 ///
-/// The memory grows with what is unread, at most to the window of the stream, and is taken on arrival of the first byte.
+/// The memory is taken when the first byte arrives, and grows with what is unread, at most to the window of the stream.
 struct BodyRing: Sendable {
     private var memory: [UInt8] = []
     private var start = 0
@@ -14,12 +14,12 @@ struct BodyRing: Sendable {
     /// The bytes of memory that the ring occupies.
     var capacity: Int { memory.count }
 
-    /// Appends bytes.
-    mutating func append(_ bytes: RawSpan) {
+    /// Appends bytes. The memory does not exceed `limit`, which is the number of bytes that there can be.
+    mutating func append(_ bytes: RawSpan, limit: Int) {
         let added = bytes.byteCount
         if added == 0 { return }
-        if count + added > memory.count { grow(to: count + added) }
-        let end = (start + count) & (memory.count - 1)
+        if count + added > memory.count { grow(to: count + added, limit: limit) }
+        let end = start + count < memory.count ? start + count : start + count - memory.count
         let first = min(added, memory.count - end)
         memory.withUnsafeMutableBytes { memory in
             bytes.withUnsafeBytes { bytes in
@@ -41,9 +41,9 @@ struct BodyRing: Sendable {
                 target[first..<taken].copyBytes(from: memory[0..<taken - first])
             }
         }
-        start = (start + taken) & (memory.count - 1)
         count -= taken
-        if count == 0 { start = 0 }
+        start = count == 0 ? 0 : first < taken ? taken - first : start + taken
+        if start == memory.count { start = 0 }
         return taken
     }
 
@@ -54,10 +54,9 @@ struct BodyRing: Sendable {
         if memory.count > Self.keptCapacity { memory = [] }
     }
 
-    /// Moves the bytes to memory of the next power of two.
-    private mutating func grow(to needed: Int) {
-        var capacity = max(1024, memory.count)
-        while capacity < needed { capacity *= 2 }
+    /// Moves the bytes to more memory: twice as much, unless that is too little or too much.
+    private mutating func grow(to needed: Int, limit: Int) {
+        let capacity = max(needed, min(max(1024, memory.count * 2), limit))
         var grown: [UInt8] = []
         grown.reserveCapacity(capacity)
         let first = min(count, memory.count - start)

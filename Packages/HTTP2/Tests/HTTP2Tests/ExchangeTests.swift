@@ -1,0 +1,228 @@
+import HTTPMessage
+import Testing
+
+@testable import HTTP2
+
+/// Requests and responses between a client and a server, wired in memory.
+struct ExchangeTests {
+    @Test(arguments: [1, 2, 7, 1000, Int.max]) func bodiesTrailersAndInterimResponses(inPiecesOf size: Int) throws {
+        var pair = MachinePair()
+        let head = try MachinePair.head(.post, "/upload?x=1", ["Content-Type": "text/plain", "Cookie": "a=b"])
+        let stream = try #require(try pair.client.request(head, endsHere: false, now: .zero))
+        try pair.exchange(inPiecesOf: size)
+        #expect(pair.client.takeEvents() == [.settings])
+        let body = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
+        var sent = 0
+        var received: [UInt8] = []
+        var events: [HTTP2Event] = []
+        while sent < body.count {
+            let outcome = try pair.client.send(Array(body[sent...]), on: stream, endsHere: false)
+            sent += outcome.count
+            try pair.exchange(inPiecesOf: size)
+            events += pair.server.takeEvents()
+            let (bytes, end) = try pair.server.readAll(stream)
+            received += bytes
+            #expect(end == .blocked)
+            try pair.exchange(inPiecesOf: size)
+        }
+        try pair.client.sendTrailers(["X-Sum": "5"], on: stream)
+        try pair.exchange(inPiecesOf: size)
+        events += pair.server.takeEvents()
+        guard
+            case .request(stream, let request) = events.first(where: { if case .request = $0 { true } else { false } })
+        else { throw MachinePair.NoRoom() }
+        #expect(request.head.method == .post && request.head.target == "/upload?x=1" && request.scheme == "https")
+        #expect(request.head.fields[.host] == "example.org" && request.head.fields[.cookie] == "a=b")
+        #expect(request.head.version == .http20)
+        #expect(events.suffix(2) == [.trailers(stream, ["x-sum": "5"]), .ended(stream)])
+        #expect(received == body)
+        #expect(try pair.server.readAll(stream).1 == .ended)
+
+        try pair.server.respond(stream, with: HTTPResponse(status: .earlyHints), endsHere: false, now: .zero)
+        let response = try HTTPResponse(status: .created, fields: ["Content-Length": "5"])
+        try pair.server.respond(stream, with: response, endsHere: false, now: .zero)
+        #expect(try pair.server.send(Array("hello".utf8), on: stream, endsHere: false).isComplete)
+        try pair.server.sendTrailers(["x-end": "1"], on: stream)
+        pair.server.close(stream)
+        try pair.exchange(inPiecesOf: size)
+        let answer = pair.client.takeEvents()
+        #expect(answer.count == 5)
+        guard case .interim(stream, let hints) = answer[0], case .response(stream, let final) = answer[1] else {
+            throw MachinePair.NoRoom()
+        }
+        #expect(hints.status == .earlyHints && final.status == .created && final.version == .http20)
+        #expect(answer[2...] == [.readable(stream), .trailers(stream, ["x-end": "1"]), .ended(stream)])
+        #expect(try pair.client.readAll(stream) == (Array("hello".utf8), .ended))
+        pair.client.close(stream)
+        #expect(pair.client.openStreams == 0 && pair.server.openStreams == 0)
+        #expect(pair.client.outputCount == 0 && pair.server.outputCount == 0)
+    }
+
+    @Test func aStreamThatIsNotReadDoesNotStarveAnother() throws {
+        var pair = MachinePair()
+        let (slow, fast) = (try pair.request(), try pair.request())
+        try pair.server.respond(slow, with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
+        try pair.server.respond(fast, with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
+        let total = 20 * 1024 * 1024
+        let chunk = [UInt8](repeating: 7, count: 65_536)
+        var (sentSlow, sentFast, read) = (0, 0, 0)
+        while read < total {
+            if sentSlow < total { sentSlow += try pair.server.send(chunk, on: slow, endsHere: false).count }
+            if sentFast < total { sentFast += try pair.server.send(chunk, on: fast, endsHere: false).count }
+            try pair.exchange()
+            let (bytes, _) = try pair.client.readAll(fast)
+            read += bytes.count
+            try pair.exchange()
+            _ = pair.server.nextWritable()
+            #expect(sentFast <= read + total)
+        }
+        #expect(sentSlow == Int(HTTP2Limits().initialStreamWindow))
+    }
+
+    @Test func connectOpensATunnel() throws {
+        var pair = MachinePair()
+        let head = try HTTPRequest(method: .connect, target: "example.com:443")
+        let stream = try pair.request(HTTP2Request(head, scheme: ""), endsHere: false)
+        let events = pair.server.takeEvents()
+        guard case .request(_, let request) = events[1] else { throw MachinePair.NoRoom() }
+        #expect(request.head.method == .connect && request.head.target == "example.com:443" && request.scheme.isEmpty)
+        try pair.server.respond(stream, with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
+        try pair.exchange()
+        for (side, text) in [("client", "hello"), ("server", "welcome")] {
+            if side == "client" {
+                #expect(try pair.client.send(Array(text.utf8), on: stream, endsHere: false).isComplete)
+                try pair.exchange()
+                #expect(try pair.server.readAll(stream) == (Array(text.utf8), .blocked))
+            } else {
+                #expect(try pair.server.send(Array(text.utf8), on: stream, endsHere: true).isComplete)
+                try pair.exchange()
+                #expect(try pair.client.readAll(stream) == (Array(text.utf8), .ended))
+            }
+        }
+        // The other direction is still open: END_STREAM closes half of a tunnel.
+        #expect(try pair.client.send([1], on: stream, endsHere: true).isComplete)
+        try pair.exchange()
+        #expect(try pair.server.readAll(stream) == ([1], .ended))
+        #expect(pair.client.openStreams == 0)
+    }
+
+    @Test func extendedConnect() throws {
+        var pair = MachinePair(allowsConnectProtocol: true)
+        let head = try MachinePair.head(.get, "/chat", ["Sec-WebSocket-Version": "13"])
+        let request = HTTP2Request(head.head, scheme: "https", connectProtocol: "websocket")
+        #expect(throws: HTTP2Error.self) { try pair.client.request(request, endsHere: false, now: .zero) }
+        try pair.exchange()
+        let stream = try pair.request(request, endsHere: false)
+        guard case .request(_, let received) = pair.server.takeEvents()[1] else { throw MachinePair.NoRoom() }
+        #expect(received.connectProtocol == "websocket" && received.head.method == .get)
+        #expect(received.head.target == "/chat" && received.scheme == "https")
+        try pair.server.respond(stream, with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
+        #expect(try pair.server.send([1, 2], on: stream, endsHere: false).isComplete)
+        try pair.exchange()
+        #expect(try pair.client.readAll(stream) == ([1, 2], .blocked))
+    }
+
+    @Test func dataWaitsForTheServersSettings() throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        let stream = try #require(try client.request(MachinePair.head(.put), endsHere: false, now: .zero))
+        #expect(
+            try client.send([1, 2, 3], on: stream, endsHere: true) == HTTP2SendOutcome(count: 0, isComplete: false))
+        #expect(client.nextWritable() == nil)
+        let before = try client.takeParts()
+        #expect(!before.contains { if case .begin(let start) = $0 { start.header.kind == .data } else { false } })
+        try client.receive(Wire.serverPreface)
+        #expect(client.nextWritable() == stream)
+        #expect(try client.send([1, 2, 3], on: stream, endsHere: true) == HTTP2SendOutcome(count: 3, isComplete: true))
+        #expect(try client.takeParts().first == .settingsAcknowledgment, "the ACK precedes the data")
+    }
+
+    @Test func fieldsOfAConnectionAreLeftOutOrRefused() throws {
+        var pair = MachinePair()
+        let fields: HTTPFields = [
+            "Connection": "keep-alive", "Keep-Alive": "timeout=5", "Proxy-Connection": "close", "TE": "trailers",
+            "Transfer-Encoding": "chunked", "X-Kept": "1",
+        ]
+        _ = try pair.request(MachinePair.head(.get, "/", fields))
+        guard case .request(_, let request) = pair.server.takeEvents()[1] else { throw MachinePair.NoRoom() }
+        #expect(request.head.fields == ["host": "example.org", "te": "trailers", "x-kept": "1"])
+        let refused: [HTTPFields] = [
+            ["Upgrade": "websocket"], ["Connection": "upgrade"], ["Transfer-Encoding": "gzip"], ["TE": "gzip"],
+            ["Content-Length": "x"],
+        ]
+        for fields in refused {
+            let request = try MachinePair.head(.get, "/", fields)
+            let error = #expect(throws: HTTP2Error.self) {
+                try pair.client.request(request, endsHere: true, now: .zero)
+            }
+            #expect(error?.fault == .caller)
+        }
+        #expect(pair.client.outputCount == 0 && pair.client.openStreams == 1)
+    }
+
+    @Test func contentLengthIsCheckedWhenSent() throws {
+        var pair = MachinePair()
+        let stream = try pair.request(MachinePair.head(.put, "/", ["Content-Length": "3"]), endsHere: false)
+        #expect(throws: HTTP2Error.self) { try pair.client.send([1, 2, 3, 4], on: stream, endsHere: true) }
+        #expect(throws: HTTP2Error.self) { try pair.client.send([1, 2], on: stream, endsHere: true) }
+        #expect(try pair.client.send([1, 2, 3], on: stream, endsHere: true).isComplete)
+        let response = try HTTPResponse(status: .ok, fields: ["Content-Length": "3"])
+        #expect(throws: HTTP2Error.self) {
+            try pair.server.respond(stream, with: response, endsHere: true, now: .zero)
+        }
+    }
+
+    @Test func aLargeHeadIsAnsweredWith431AndTheConnectionGoesOn() throws {
+        var limits = HTTP2Limits()
+        limits.head.listSize = 400
+        var pair = MachinePair(server: limits)
+        let value = String(repeating: "v", count: 300)
+        let large = try HTTPFields(["X-Indexed": "1", "X-Large": value])
+        let stream = try pair.request(MachinePair.head(.get, "/", large))
+        #expect(pair.server.takeEvents() == [.settings])
+        guard case .response(stream, let response) = pair.client.takeEvents()[1] else { throw MachinePair.NoRoom() }
+        #expect(response.status.code == 431)
+        pair.client.close(stream)
+        // X-Indexed refers to the dynamic table, which the refused block has filled.
+        _ = try pair.request(MachinePair.head(.get, "/", ["X-Indexed": "1"]))
+        guard case .request(_, let request) = pair.server.takeEvents()[0] else { throw MachinePair.NoRoom() }
+        #expect(request.head.fields["X-Indexed"] == "1")
+        #expect(pair.client.openStreams == 1)
+    }
+
+    @Test func room() throws {
+        var limits = HTTP2Limits()
+        limits.maximumConcurrentStreams = 2
+        var pair = MachinePair(server: limits)
+        #expect(pair.client.room == 100)
+        try pair.exchange()
+        #expect(pair.client.room == 2)
+        let first = try pair.request()
+        _ = try pair.request()
+        #expect(try pair.client.request(MachinePair.head(), endsHere: true, now: .zero) == nil)
+        try pair.server.respond(first, with: HTTPResponse(status: .noContent), endsHere: true, now: .zero)
+        pair.server.close(first)
+        try pair.exchange()
+        #expect(pair.client.takeEvents().contains(.room) && pair.client.room == 1)
+    }
+
+    @Test func priorityOrdersResponses() throws {
+        var pair = MachinePair()
+        var first = try MachinePair.head()
+        first.priority = HTTP2Priority(urgency: 5)
+        var second = try MachinePair.head()
+        second.priority = HTTP2Priority(urgency: 1)
+        let (low, high) = (try pair.request(first), try pair.request(second))
+        let chunk = [UInt8](repeating: 1, count: 200_000)
+        for stream in [low, high] {
+            try pair.server.respond(stream, with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
+            _ = try pair.server.send(chunk, on: stream, endsHere: false)
+        }
+        _ = pair.server.takeOutput()
+        #expect(pair.server.nextWritable() == high)
+        _ = try pair.server.send(chunk, on: high, endsHere: false)
+        _ = pair.server.takeOutput()
+        pair.client.setPriority(HTTP2Priority(urgency: 0), of: low)
+        try pair.server.receive(pair.client.takeOutput())
+        #expect(pair.server.nextWritable() == low)
+    }
+}

@@ -1,0 +1,178 @@
+import HTTPMessage
+import Testing
+
+@testable import HTTP2
+
+/// Floods of valid frames (RFC 9113 §10.5): each ends the connection at its named limit, and memory stays bounded until then.
+struct FloodTests {
+    /// Feeds a server until the connection ends. Returns the error, and how many times it took the frames.
+    private func flood(
+        _ count: Int = 100_000, limits: HTTP2Limits = HTTP2Limits(), start: [UInt8] = [],
+        handler: (inout HTTP2ServerMachine) -> Void = { $0.dropEvents() }, frames: (UInt32) -> [UInt8]
+    ) throws -> (error: HTTP2Error?, count: Int) {
+        var server = HTTP2ServerMachine(limits: limits, now: .zero)
+        try server.receive(Wire.clientPreface + start)
+        for index in 0..<count {
+            do throws(HTTP2Error) {
+                try server.receive(frames(UInt32(index)))
+            } catch {
+                return (error, index)
+            }
+            handler(&server)
+            #expect(server.connection.streams.count <= limits.maximumConcurrentStreams)
+            #expect(server.outputCount <= limits.maximumQueuedAnswers + 64)
+        }
+        return (nil, count)
+    }
+
+    @Test func rapidReset() throws {
+        let result = try flood { Wire.post(1 + 2 * $0) + Wire.reset(1 + 2 * $0) }
+        #expect(result.error?.code == .enhanceYourCalm && result.error?.rule == "resets" && result.count == 200)
+    }
+
+    @Test func rapidResetWithAHandlerThatNeverReturns() throws {
+        // The streams are known to the program, which does not close them: further requests are refused.
+        let result = try flood(handler: { _ = $0.takeEvents() }) { index in
+            Wire.post(1 + 2 * (index / 2)).dropFirst(index % 2 == 0 ? 0 : .max)
+                + (index % 2 == 0 ? [] : Wire.reset(1 + 2 * (index / 2)))
+        }
+        #expect(result.error?.code == .enhanceYourCalm)
+    }
+
+    @Test(arguments: ["window", "overflow", "data", "priority", "malformed", "closed"])
+    func madeYouReset(_ kind: String) throws {
+        let result = try flood { index in
+            let id = 1 + 2 * index
+            switch kind {
+            case "window": return Wire.post(id) + Wire.windowUpdate(id, 0)
+            case "overflow": return Wire.post(id) + Wire.windowUpdate(id, SendWindow.maximum)
+            case "data": return Wire.get(id) + Wire.data(id, "x")
+            case "priority":
+                return Wire.post(id) + Wire.frame(.priority, on: id, [0, 0, UInt8(id >> 8), UInt8(id & 255), 1])
+            case "malformed": return Wire.headers(id, ends: true, [(":method", "GET")])
+            default: return Wire.post(id) + Wire.reset(id) + Wire.data(id, "x")
+            }
+        }
+        #expect(result.error?.code == .enhanceYourCalm && result.error?.rule == "resets" && result.count <= 200)
+    }
+
+    @Test func manyStreamsAreRefused() throws {
+        let result = try flood(handler: { _ in }) { Wire.post(1 + 2 * $0) }
+        #expect(result.error?.rule == "resets" && result.count == 300)
+    }
+
+    @Test(arguments: [
+        ("settingsFrames", Wire.frames { $0.appendSettings([]) }, 99),
+        ("pings", Wire.frames { $0.appendPing(1, isAcknowledgment: false) }, 100),
+        ("emptyFrames", Wire.data(1, ""), 100),
+        ("smallDataFrames", Wire.data(1, "x"), 10_000),
+        ("idleFrames", Wire.frames { $0.appendPing(1, isAcknowledgment: true) }, 10_000),
+        ("idleFrames", Wire.settingsAcknowledgment, 10_000),
+        ("idleFrames", Wire.frame(.priority, on: 9, [0, 0, 0, 0, 1]), 10_000),
+        ("idleFrames", Wire.frame(FrameKind(rawValue: 99), on: 9, [0]), 10_000),
+        ("idleFrames", Wire.goAway(0), 10_000),
+        ("idleFrames", Wire.frames { $0.appendPriorityUpdate(StreamID(1), "u=1") }, 10_000),
+    ])
+    func frames(_ rule: String, _ frame: [UInt8], _ count: Int) throws {
+        let read = { (server: inout HTTP2ServerMachine) in
+            server.dropEvents()
+            _ = try? server.readAll(StreamID(1))
+            server.didWrite(server.outputCount)
+        }
+        let result = try flood(start: Wire.post(1), handler: read) { _ in frame }
+        #expect(result.error?.code == .enhanceYourCalm && result.error?.rule == rule)
+        #expect(result.count == count)
+    }
+
+    @Test func aSlowRateIsFine() throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        try server.receive(Wire.clientPreface)
+        for index in 0..<2000 {
+            let id = UInt32(1 + 2 * index)
+            let frames = Wire.post(id) + Wire.reset(id) + Wire.frames { $0.appendPing(1, isAcknowledgment: false) }
+            try server.receive(frames, now: .milliseconds(110 * index))
+            server.dropEvents()
+            _ = server.takeOutput()
+        }
+    }
+
+    @Test func answersThatAreNotReadAreLimited() throws {
+        var limits = HTTP2Limits()
+        limits.pings = HTTP2Rate(burst: 1_000_000, perSecond: 1)
+        let result = try flood(limits: limits) { _ in Wire.frames { $0.appendPing(1, isAcknowledgment: false) } }
+        #expect(result.error?.code == .enhanceYourCalm && result.error?.rule == "maximumOutput")
+    }
+
+    @Test func continuationsAreLimited() throws {
+        for piece in [[], [0x82]] as [[UInt8]] {
+            let head = Wire.frame(.headers, on: 1, [0x82])
+            let result = try flood(start: head) { _ in Wire.frame(.continuation, on: 1, piece) }
+            #expect(result.error?.code == .enhanceYourCalm && result.count == HTTP2Limits().maximumContinuations)
+        }
+    }
+
+    @Test func clientsAreProtectedAsWell() throws {
+        for (rule, frame) in [
+            ("settingsFrames", Wire.frames { $0.appendSettings([]) }),
+            ("pings", Wire.frames { $0.appendPing(1, isAcknowledgment: false) }),
+            ("idleFrames", Wire.frame(FrameKind(rawValue: 0x0A), on: 0)),
+            ("HTTPLimits.interimResponses", Wire.response(1, "103")),
+        ] {
+            var client = HTTP2ClientMachine(now: .zero)
+            _ = try client.request(MachinePair.head(), endsHere: true, now: .zero)
+            try client.receive(Wire.serverPreface)
+            var error: HTTP2Error?
+            for _ in 0..<20_000 where error == nil {
+                do throws(HTTP2Error) { try client.receive(frame) } catch let thrown { error = thrown }
+                for case .reset(_, let failure) in client.takeEvents() {
+                    if case .violation(let violation) = failure.cause { error = violation }
+                }
+                _ = client.takeOutput()
+            }
+            #expect(error?.rule == rule && error?.code == .enhanceYourCalm)
+        }
+    }
+
+    @Test func memoryIsBounded() throws {
+        // A client opens all streams, fills all windows and the heads; the program reads nothing.
+        let limits = HTTP2Limits()
+        var server = HTTP2ServerMachine(now: .zero)
+        try server.receive(Wire.clientPreface)
+        let value = String(repeating: "v", count: 200_000)
+        let chunk = [UInt8](repeating: 0, count: 16_384)
+        for index in 0..<UInt32(limits.maximumConcurrentStreams) {
+            let id = 1 + 2 * index
+            let block = Wire.block(Wire.request("POST") + [("x", value)])
+            var head: [UInt8] = []
+            for start in stride(from: 0, to: block.count, by: 16_384) {
+                let end = min(block.count, start + 16_384)
+                let flags: FrameFlags = end == block.count ? .endHeaders : []
+                head += Wire.frame(start == 0 ? .headers : .continuation, flags, on: id, Array(block[start..<end]))
+            }
+            try server.receive(head)
+            for _ in 0..<16 { try server.receive(Wire.frame(.data, on: id, chunk)) }
+            #expect(server.connection.streams.place(of: StreamID(id)) != nil)
+        }
+        let streams = server.connection.streams
+        let held = streams.occupied.reduce(0) { $0 + streams[$1].body.capacity }
+        #expect(held == 100 * 256 * 1024)
+        let heads = server.takeEvents().reduce(0) { sum, event in
+            guard case .request(_, let request) = event else { return sum }
+            return sum + request.head.fields.reduce(0) { $0 + $1.rawValue.count + 40 }
+        }
+        #expect(held + heads + server.outputCount <= limits.maximumMemory)
+        #expect(limits.maximumMemory < 100 * 1024 * 1024)
+        // One byte more than a window ends its stream.
+        try server.receive(Wire.data(1, "x"))
+        #expect(server.connection.streams[server.connection.streams.place(of: StreamID(1)) ?? 0].state == .closed)
+    }
+}
+
+extension HTTP2ServerMachine {
+    /// Takes all events, and closes the streams that have ended, as a program does whose handlers return at once.
+    mutating func dropEvents() {
+        while let event = nextEvent() {
+            if case .reset(let stream, _) = event { close(stream) }
+        }
+    }
+}

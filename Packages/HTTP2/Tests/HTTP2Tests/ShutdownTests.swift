@@ -1,0 +1,146 @@
+import HTTPMessage
+import Testing
+
+@testable import HTTP2
+
+/// GOAWAY in both directions, refused streams, and what a request's failure says about repeating it (RFC 9113 §6.8 and §8.7).
+struct ShutdownTests {
+    /// A client that has sent requests on the streams 1, 3 and 5, and what it reports after these bytes.
+    private func client(after bytes: [UInt8]) throws -> [HTTP2Event] {
+        var client = HTTP2ClientMachine(now: .zero)
+        for _ in 0..<3 { _ = try client.request(MachinePair.head(), endsHere: true, now: .zero) }
+        try client.receive(Wire.serverPreface + bytes)
+        return client.takeEvents()
+    }
+
+    private func failures(_ events: [HTTP2Event]) -> [UInt32: HTTP2StreamFailure] {
+        events.reduce(into: [:]) { found, event in
+            if case .reset(let stream, let failure) = event { found[stream.rawValue] = failure }
+        }
+    }
+
+    @Test func requestsAboveTheLastStreamWereNotProcessed() throws {
+        let events = try client(after: Wire.goAway(1) + Wire.response(1, ends: true))
+        let failures = failures(events)
+        #expect(failures.keys.sorted() == [3, 5])
+        #expect(failures.values.allSatisfy { $0.processing == .notProcessed && $0.code == .noError })
+        #expect(events.contains(.ended(StreamID(1))) && events.last == .drained)
+    }
+
+    @Test func aSecondGoAwayMayLowerButNotRaise() throws {
+        let lowered = failures(try client(after: Wire.goAway(0x7FFF_FFFF) + Wire.goAway(3)))
+        #expect(lowered.keys.sorted() == [5])
+        let error = #expect(throws: HTTP2Error.self) { try client(after: Wire.goAway(1) + Wire.goAway(3)) }
+        #expect(error?.code == .protocolError && error?.rule == "RFC 9113 §6.8")
+    }
+
+    @Test func resets() throws {
+        let events = try client(
+            after: Wire.reset(1, .refusedStream) + Wire.reset(3, .http11Required)
+                + Wire.reset(5, ErrorCode(rawValue: 999)))
+        let failures = failures(events)
+        #expect(failures[1]?.processing == .notProcessed && failures[1]?.cause == .peer)
+        #expect(failures[3]?.processing == .unknown && failures[3]?.requiresHTTP11 == true)
+        #expect(failures[5]?.processing == .unknown && failures[5]?.requiresHTTP11 == false)
+        #expect(failures[5]?.code.description == "error code 999")
+    }
+
+    @Test func theEndOfTheConnectionLeavesRequestsUnknown() throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        _ = try client.request(MachinePair.head(), endsHere: true, now: .zero)
+        try client.receive(Wire.serverPreface + Wire.response(1))
+        let error = #expect(throws: HTTP2Error.self) { try client.receiveEnd(now: .zero) }
+        #expect(error?.scope == .connection && error?.fault == .peer)
+        #expect(failures(client.takeEvents())[1]?.processing == .unknown)
+        #expect(client.room == 0 && client.isDraining)
+        #expect(throws: HTTP2Error.self) { try client.receive([0], now: .zero) }
+    }
+
+    @Test func theEndWithoutStreamsIsNoError() throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        try client.receive(Wire.serverPreface)
+        try client.receiveEnd(now: .zero)
+        var early = HTTP2ClientMachine(now: .zero)
+        #expect(throws: HTTP2Error.self) { try early.receiveEnd(now: .zero) }
+        var cut = HTTP2ClientMachine(now: .zero)
+        try cut.receive(Wire.serverPreface + [0, 0])
+        #expect(throws: HTTP2Error.self) { try cut.receiveEnd(now: .zero) }
+    }
+
+    @Test func aServerShutsDownWithTwoGoAways() throws {
+        var pair = MachinePair()
+        let first = try pair.request()
+        pair.server.shutDown(now: .zero)
+        // A request is on its way while the first GOAWAY is.
+        let second = try #require(try pair.client.request(MachinePair.head(), endsHere: true, now: .zero))
+        let announcement = pair.server.takeOutput()
+        try pair.server.receive(pair.client.takeOutput())
+        try pair.client.receive(announcement)
+        #expect(pair.client.isDraining == true)
+        #expect(try pair.client.request(MachinePair.head(), endsHere: true, now: .zero) == nil)
+        try pair.exchange()
+        for stream in [first, second] {
+            try pair.server.respond(stream, with: HTTPResponse(status: .noContent), endsHere: true, now: .zero)
+            pair.server.close(stream)
+        }
+        try pair.exchange()
+        let goAways = pair.client.takeEvents().compactMap { event in
+            if case .goAway(let goAway) = event { goAway.lastStream } else { nil }
+        }
+        #expect(goAways == [.highest, second])
+        #expect(pair.server.takeEvents().last == .drained && pair.client.openStreams == 0)
+    }
+
+    @Test func aRequestAfterTheSecondGoAwayIsIgnored() throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        try server.receive(Wire.clientPreface + Wire.get(1))
+        server.shutDown(now: .zero)
+        try server.receive(Wire.frames { $0.appendPing(1, isAcknowledgment: true) })
+        _ = server.takeEvents()
+        _ = server.takeOutput()
+        try server.receive(Wire.post(3) + Wire.data(3, "body") + Wire.reset(3))
+        #expect(server.takeEvents().isEmpty && server.outputCount == 0 && server.openStreams == 1)
+        #expect(server.connection.receiveWindow.unread == 0)
+    }
+
+    @Test func aWholeAnswerOutlivesTheReset() throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        let stream = try #require(try client.request(MachinePair.head(.put), endsHere: false, now: .zero))
+        try client.receive(Wire.serverPreface + Wire.response(1, "413") + Wire.data(1, "large", ends: true))
+        try client.receive(Wire.reset(1, .noError) + Wire.reset(1, .cancel))
+        #expect(client.takeEvents().suffix(2) == [.ended(stream), .sendingStopped(stream, .noError)])
+        #expect(try client.readAll(stream) == (Array("large".utf8), .ended))
+        let error = #expect(throws: HTTP2Error.self) { try client.send([1], on: stream, endsHere: true) }
+        #expect(error?.code == .streamClosed && error?.fault == .peer)
+    }
+
+    @Test func dataBeforeAResetIsRead() throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        let stream = try #require(try client.request(MachinePair.head(), endsHere: true, now: .zero))
+        try client.receive(Wire.serverPreface + Wire.response(1) + Wire.data(1, "half") + Wire.reset(1, .internalError))
+        let (bytes, outcome) = try client.readAll(stream)
+        #expect(bytes == Array("half".utf8))
+        #expect(outcome == .reset(HTTP2StreamFailure(code: .internalError, cause: .peer, processing: .unknown)))
+    }
+
+    @Test func aRefusedBodyIsResetWithoutError() throws {
+        var pair = MachinePair()
+        let stream = try pair.request(MachinePair.head(.put), endsHere: false)
+        try pair.server.respond(stream, with: HTTPResponse(status: .forbidden), endsHere: true, now: .zero)
+        pair.server.close(stream)
+        #expect(try pair.server.takeParts().last == .resetStream(stream, .noError))
+        // What the client sent meanwhile is given back, and harms nothing.
+        _ = try pair.client.send([UInt8](repeating: 0, count: 50_000), on: stream, endsHere: false)
+        try pair.server.receive(pair.client.takeOutput())
+        #expect(pair.server.connection.receiveWindow.unread == 0 && pair.server.connection.streams.count == 0)
+        #expect(pair.server.connection.recentStreams.wasResetHere(stream))
+    }
+
+    @Test func identifiersRunOut() throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        client.connection.nextStream = StreamID(0x7FFF_FFFD)
+        #expect(try client.request(MachinePair.head(), endsHere: true, now: .zero) == StreamID(0x7FFF_FFFD))
+        #expect(try client.request(MachinePair.head(), endsHere: true, now: .zero) == nil)
+        #expect(client.isDraining && client.room == 0)
+    }
+}

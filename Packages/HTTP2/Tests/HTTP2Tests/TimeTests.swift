@@ -1,0 +1,176 @@
+import HTTPMessage
+import Testing
+
+@testable import HTTP2
+
+/// Deadlines, with a clock that the tests hold.
+struct TimeTests {
+    @Test func settingsMustBeAcknowledged() throws {
+        var client = HTTP2ClientMachine(now: .seconds(5))
+        try client.receive(Wire.frames { $0.appendSettings([]) }, now: .seconds(6))
+        #expect(client.nextDeadline == .seconds(35))
+        try client.tick(now: .seconds(35) - .nanoseconds(1))
+        let error = #expect(throws: HTTP2Error.self) { try client.tick(now: .seconds(35)) }
+        #expect(error?.code == .settingsTimeout)
+        #expect(
+            try client.takeParts().contains {
+                if case .goAway(let end) = $0 { end.code == .settingsTimeout } else { false }
+            })
+        #expect(client.nextDeadline == nil)
+    }
+
+    @Test func aHeaderBlockMustEnd() throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        try server.receive(Wire.clientPreface + Wire.frame(.headers, on: 1, [0x82]), now: .seconds(1))
+        #expect(server.nextDeadline == .seconds(31))
+        let error = #expect(throws: HTTP2Error.self) { try server.tick(now: .seconds(31)) }
+        #expect(error?.code == .enhanceYourCalm && error?.rule == "headTimeout")
+    }
+
+    @Test func pingsFindADeadServer() throws {
+        var limits = HTTP2Limits()
+        limits.pingInterval = .seconds(10)
+        var client = HTTP2ClientMachine(limits: limits, now: .zero)
+        try client.receive(Wire.serverPreface, now: .zero)
+        #expect(client.nextDeadline == nil, "a connection without streams is left alone")
+        _ = try client.request(MachinePair.head(), endsHere: true, now: .zero)
+        #expect(client.nextDeadline == .seconds(10))
+        _ = client.takeOutput()
+        try client.tick(now: .seconds(10))
+        #expect(try client.takeParts() == [.ping(1, isAcknowledgment: false)])
+        try client.receive(Wire.frames { $0.appendPing(1, isAcknowledgment: true) }, now: .seconds(12))
+        #expect(client.roundTrip == .zero && client.nextDeadline == .seconds(22))
+        try client.tick(now: .seconds(22))
+        #expect(client.nextDeadline == .seconds(37))
+        try client.receive(Wire.response(1), now: .seconds(30))
+        let error = #expect(throws: HTTP2Error.self) { try client.tick(now: .seconds(37)) }
+        #expect(error?.rule == "pingTimeout")
+        guard case .reset(_, let failure) = client.takeEvents().last else {
+            Issue.record("the stream has not ended")
+            return
+        }
+        #expect(failure.processing == .unknown)
+    }
+
+    @Test func aBodyThatDoesNotArriveEndsItsStream() throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        try server.receive(Wire.clientPreface + Wire.post(1) + Wire.post(3), now: .zero)
+        _ = server.takeEvents()
+        try server.receive(Wire.data(3, "x"), now: .seconds(40))
+        try Self.tick(&server, until: .seconds(70))
+        guard case .reset(StreamID(1), let failure) = server.takeEvents().last else {
+            Issue.record("stream 1 has not ended")
+            return
+        }
+        #expect(failure.code == .cancel && server.openStreams == 1)
+        try Self.tick(&server, until: .seconds(110))
+        #expect(server.openStreams == 0)
+    }
+
+    @Test func aReaderThatIsSlowDoesNotEndTheStream() throws {
+        var limits = HTTP2Limits()
+        limits.initialStreamWindow = 65_535
+        var server = HTTP2ServerMachine(limits: limits, now: .zero)
+        try server.receive(Wire.clientPreface + Wire.post(1), now: .zero)
+        let piece = [UInt8](repeating: 0, count: 13_107)
+        for _ in 0..<5 { try server.receive(Wire.frame(.data, on: 1, piece), now: .zero) }
+        _ = server.takeEvents()
+        try Self.tick(&server, until: .seconds(500))
+        #expect(server.openStreams == 1, "the client may not send, as its window is used up")
+        _ = try server.readAll(StreamID(1), now: .seconds(500))
+        try Self.tick(&server, until: .seconds(550))
+        #expect(server.openStreams == 1)
+        try Self.tick(&server, until: .seconds(600))
+        #expect(server.openStreams == 0)
+    }
+
+    @Test(arguments: [true, false]) func aResponseWithoutCredit(connectionIsExhausted: Bool) throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        let window = connectionIsExhausted ? UInt32(100_000) : 10
+        let settings = Wire.frames { $0.appendSettings([Setting(.initialWindowSize, window)]) }
+        try server.receive(
+            ConnectionPreface.bytes + settings + Wire.settingsAcknowledgment + Wire.get(1), now: .seconds(100))
+        try server.respond(StreamID(1), with: HTTPResponse(status: .ok), endsHere: false, now: .seconds(100))
+        let body = [UInt8](repeating: 0, count: 80_000)
+        var sent = try server.send(body, on: StreamID(1), endsHere: true, now: .seconds(100)).count
+        server.didWrite(server.outputCount)
+        if connectionIsExhausted {
+            sent += try server.send(Array(body[sent...]), on: StreamID(1), endsHere: true, now: .seconds(100)).count
+        }
+        #expect(sent == (connectionIsExhausted ? 65_535 : 10))
+        _ = server.takeEvents()
+        if connectionIsExhausted {
+            let error = #expect(throws: HTTP2Error.self) { try Self.tick(&server, until: .seconds(140)) }
+            #expect(error?.rule == "creditTimeout")
+        } else {
+            try Self.tick(&server, until: .seconds(140))
+            guard case .reset(_, let failure) = server.takeEvents().last else {
+                Issue.record("the stream has not ended")
+                return
+            }
+            #expect(failure.code == .enhanceYourCalm)
+        }
+    }
+
+    @Test func aSmallRestOfAWindowWaitsForMore() throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        let stream = try #require(try client.request(MachinePair.head(.put), endsHere: false, now: .zero))
+        try client.receive(Wire.serverPreface, now: .zero)
+        _ = client.takeOutput()
+        let body = [UInt8](repeating: 0, count: 70_000)
+        // 65,535 bytes of window: 65,000 leave, and 535 are not worth a frame.
+        #expect(try client.send(Array(body[..<65_000]), on: stream, endsHere: false, now: .zero).count == 65_000)
+        _ = client.takeOutput()
+        #expect(try client.send(Array(body[65_000...]), on: stream, endsHere: true, now: .zero).count == 0)
+        #expect(client.nextWritable() == nil && client.nextDeadline == .milliseconds(50))
+        try client.tick(now: .milliseconds(50))
+        #expect(client.nextWritable() == stream)
+        #expect(
+            try client.send(Array(body[65_000...]), on: stream, endsHere: true, now: .milliseconds(50)).count == 535)
+        try client.receive(Wire.windowUpdate(0, 10_000) + Wire.windowUpdate(1, 10_000), now: .milliseconds(60))
+        #expect(client.nextWritable() == stream)
+        let rest = try client.send(Array(body[65_535...]), on: stream, endsHere: true, now: .milliseconds(60))
+        #expect(rest == HTTP2SendOutcome(count: 4465, isComplete: true))
+    }
+
+    @Test func theEndOfABodyDoesNotWait() throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        let stream = try #require(try client.request(MachinePair.head(.put), endsHere: false, now: .zero))
+        try client.receive(Wire.serverPreface, now: .zero)
+        let body = [UInt8](repeating: 0, count: 65_535)
+        #expect(try client.send(Array(body[..<65_000]), on: stream, endsHere: false, now: .zero).count == 65_000)
+        _ = client.takeOutput()
+        #expect(try client.send(Array(body[65_000...]), on: stream, endsHere: true, now: .zero).isComplete)
+    }
+
+    @Test func windowsGrowWhileTheReaderKeepsUp() throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        let stream = try #require(try client.request(MachinePair.head(), endsHere: true, now: .zero))
+        // A round trip takes 20 ms.
+        try client.receive(Wire.serverPreface + Wire.response(1), now: .milliseconds(20))
+        var now = Duration.milliseconds(20)
+        let frame = Wire.frame(.data, on: 1, [UInt8](repeating: 0, count: 16_384))
+        let place = try #require(client.connection.streams.place(of: stream))
+        for _ in 0..<3000 {
+            now += .microseconds(100)
+            try client.receive(frame, now: now)
+            _ = try client.readAll(stream, now: now)
+        }
+        #expect(client.connection.streams[place].receiveWindow.size > 1 << 20)
+        let grown = client.connection.streams[place].receiveWindow.size
+        for _ in 0..<3000 {
+            now += .milliseconds(10)
+            try client.receive(frame, now: now)
+            _ = try client.readAll(stream, now: now)
+        }
+        #expect(client.connection.streams[place].receiveWindow.size == grown, "a slow transfer needs no larger window")
+        client.connection.checkInvariants("after growing")
+        #expect(grown <= HTTP2Limits().maximumStreamWindow)
+    }
+
+    /// Calls `tick` at each deadline up to a time.
+    private static func tick(_ server: inout HTTP2ServerMachine, until end: Duration) throws {
+        while let deadline = server.nextDeadline, deadline <= end { try server.tick(now: deadline) }
+        try server.tick(now: end)
+    }
+}
