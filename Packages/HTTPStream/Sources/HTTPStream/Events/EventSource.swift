@@ -11,7 +11,7 @@ public import StreamKit
 /// ```
 ///
 /// When a connection ends or cannot be made, the sequence waits, and then continues after the last event by sending its identifier in
-/// `Last-Event-ID`. The pause is the time that the server has sent in `retry:`, or else ``Options/reconnectionTime``. After
+/// `Last-Event-ID`. The pause is the time that the server has sent in `retry:`, up to 10 minutes, or else ``Options/reconnectionTime``. After
 /// connections that received nothing, it grows to ``Options/longestDelay``, with a random part, so that a server that returns is not
 /// overrun. Redirects, logins and cookies are those of the session, at each connection.
 ///

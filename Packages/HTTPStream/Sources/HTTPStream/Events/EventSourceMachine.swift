@@ -41,8 +41,9 @@ struct EventSourceMachine {
 
     /// The shortest pause, whatever the server has sent: a server with `retry: 0` must not make the client spin.
     static let shortestPause: Duration = .milliseconds(100)
-    /// The longest time that the server can request.
-    static let longestReconnectionTime: Duration = .seconds(24 * 3600)
+    /// The longest pause that a server can request with `retry`, unless the options have a longer one: a server could otherwise stop its
+    /// clients for ever.
+    static let maximumReconnectionTime: Duration = .seconds(600)
 
     init(_ options: EventSource.Options) {
         self.options = options
@@ -100,7 +101,8 @@ struct EventSourceMachine {
             return
         }
         if let time = parser.reconnectionTime {
-            reconnectionTime = min(time, EventSourceMachine.longestReconnectionTime)
+            reconnectionTime = min(
+                time, max(EventSourceMachine.maximumReconnectionTime, options.longestDelay, options.reconnectionTime))
         }
         failures = hasReceived ? 0 : failures + 1
         hasReceived = false

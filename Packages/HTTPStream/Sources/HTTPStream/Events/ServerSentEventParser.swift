@@ -12,6 +12,10 @@ public import StreamKit
 /// while let event = try parser.next() { print(event.id ?? "-", event.data) }   // 7 hello
 /// ```
 public struct ServerSentEventParser: Sendable {
+    /// The maximum number of bytes of an identifier, which the client sends back when it reconnects. A longer one is ignored, as
+    /// one with a control character is, which no field can carry: the identifier before it then stays.
+    public static let maximumIDLength = 8192
+
     /// The maximum number of bytes of an event that is being received; a longer one is an error.
     public let limit: Int
 
@@ -106,7 +110,7 @@ public struct ServerSentEventParser: Sendable {
             data += value
             hasData = true
         case "event": type = String(decoding: value, as: UTF8.self)
-        case "id": if !value.contains(0) { id = String(decoding: value, as: UTF8.self) }
+        case "id": if ServerSentEventParser.canBeSentBack(value) { id = String(decoding: value, as: UTF8.self) }
         case "retry":
             guard !value.isEmpty, value.allSatisfy({ (0x30...0x39).contains($0) }) else { break }
             // A number beyond 64 bits is a time that never comes.
@@ -115,6 +119,11 @@ public struct ServerSentEventParser: Sendable {
         default: break  // Other fields are ignored, for later versions of the format.
         }
         return nil
+    }
+
+    /// Whether `Last-Event-ID` can carry an identifier. The specification ignores those with a NUL.
+    private static func canBeSentBack(_ id: ArraySlice<UInt8>) -> Bool {
+        id.count <= maximumIDLength && id.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == UInt8(ascii: "\t") }
     }
 
     /// Ends an event. Without data there is none, but its identifier is kept.

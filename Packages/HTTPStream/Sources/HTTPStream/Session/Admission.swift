@@ -1,15 +1,16 @@
 internal import EventLoops
-internal import StreamKit
+internal import HTTPAuth
 
-/// Limits the number of requests that a session has underway at each origin. Further ones wait, in the order of their calls.
-final class OriginAdmission: Sendable {
-    /// The permission for one request, returned when the request has released its connection.
+/// Limits how many loads of a session do something at once for each origin, proxy or protection space: send requests, ask for a
+/// password. Further ones wait, in the order of their calls.
+final class Admission: Sendable {
+    /// The permission for one load.
     final class Permit: Sendable {
-        private let queue: Locked<OriginQueue?>
-        private let key: Key
-        private let admission: OriginAdmission
+        private let queue: Locked<Queue?>
+        private let key: ProtectionSpace
+        private let admission: Admission
 
-        fileprivate init(_ queue: OriginQueue, _ key: Key, _ admission: OriginAdmission) {
+        fileprivate init(_ queue: Queue, _ key: ProtectionSpace, _ admission: Admission) {
             self.queue = Locked(queue)
             self.key = key
             self.admission = admission
@@ -25,47 +26,34 @@ final class OriginAdmission: Sendable {
         }
     }
 
-    fileprivate struct Key: Hashable {
-        let scheme: String
-        let host: String
-        let port: UInt16
-
-        init(_ origin: HTTPOrigin) {
-            scheme = origin.scheme
-            host = origin.host
-            port = origin.port
-        }
-    }
-
-    fileprivate struct OriginQueue {
+    fileprivate struct Queue {
         let semaphore: AsyncSemaphore
-        /// The number of requests that have a permit or wait for one.
+        /// The number of loads that have a permit or wait for one.
         var users = 0
     }
 
     private let limit: Int
-    private let queues = Locked<[Key: OriginQueue]>([:])
+    private let queues = Locked<[ProtectionSpace: Queue]>([:])
 
-    /// - Parameter limit: the maximum number of requests at once for each origin; at least 1.
+    /// - Parameter limit: the maximum number of loads at once for each space; at least 1.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// The number of origins with requests. For tests.
-    var originCount: Int { queues.withLock { $0.count } }
+    /// The number of spaces with permits. For tests.
+    var spaceCount: Int { queues.withLock { $0.count } }
 
-    /// The number of requests that wait for an origin. For tests.
-    func waiterCount(at origin: HTTPOrigin) -> Int {
-        queues.withLock { $0[Key(origin)].map { max(0, $0.users - limit) } ?? 0 }
+    /// The number of loads that wait for a permit. For tests.
+    func waiterCount(at space: ProtectionSpace) -> Int {
+        queues.withLock { $0[space].map { max(0, $0.users - limit) } ?? 0 }
     }
 
-    /// Waits until a request may begin.
+    /// Waits for a permit.
     ///
     /// - Throws: ``WaitError``.
-    func admit(to origin: HTTPOrigin, until deadline: Moment?) async throws(WaitError) -> Permit {
-        let key = Key(origin)
+    func admit(to key: ProtectionSpace, until deadline: Moment?) async throws(WaitError) -> Permit {
         let queue = queues.withLock { queues in
-            var queue = queues[key] ?? OriginQueue(semaphore: AsyncSemaphore(limit))
+            var queue = queues[key] ?? Queue(semaphore: AsyncSemaphore(limit))
             queue.users += 1
             queues[key] = queue
             return queue
@@ -79,8 +67,8 @@ final class OriginAdmission: Sendable {
         return Permit(queue, key, self)
     }
 
-    /// Removes the queue of an origin without requests.
-    fileprivate func leave(_ key: Key) {
+    /// Removes the queue of a space without loads.
+    fileprivate func leave(_ key: ProtectionSpace) {
         queues.withLock { queues in
             queues[key]?.users -= 1
             if queues[key]?.users == 0 { queues[key] = nil }

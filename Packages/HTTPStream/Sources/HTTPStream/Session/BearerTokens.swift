@@ -15,13 +15,19 @@ public import StreamKit
 ///
 /// A session asks for a token before its first request to the origin, and sends it with all its requests to the origin. After a 401, it
 /// asks again and sends the request once more; if the new token is refused as well, the 401 is the response. Loads that run at the
-/// same time share a token, and cause one renewal. A request with an `Authorization` of its own is sent as it is.
+/// same time share a token, and cause one renewal. A request with an `Authorization` of its own is sent as it is, and one with an empty
+/// `Authorization` is sent without a token.
 ///
 /// A token is sent to its origin only, in loads whose URL has that origin: not after a redirect to another host, port or scheme, and not
 /// after a redirect from another origin. A load over `http` fails if its route leads through a proxy.
 public struct BearerTokens: Sendable {
     /// The origin that receives the tokens.
     public let origin: HTTPOrigin
+
+    /// How long a load waits for the closure. Default 30 seconds; set it to the time that a user needs if the closure asks one.
+    ///
+    /// The load then fails, and the closure continues: the loads that follow use its token.
+    public var timeout: Duration = .seconds(30)
 
     private let token: @Sendable (_ refused: String?) async throws -> String?
 
@@ -33,14 +39,15 @@ public struct BearerTokens: Sendable {
     ///   - token: Returns a token; nil if there is none: the session then sends no token, and treats a 401 as usual. The argument is
     ///     the token that the server has refused; nil for the first request. The closure runs in a task of its own, and is not called
     ///     again before it has returned, except after `HTTPSession.forgetCredentials()`. A load fails with its error, or with a time-out
-    ///     when the load's own time is over; the token is then used by the loads that follow. Requests of the same session within the
-    ///     closure are sent without a token.
+    ///     when the load's own time or ``timeout`` is over; the token is then used by the loads that follow. Requests of the same session
+    ///     within the closure, and within the closures that it waits for, are sent without a token. In a detached task or on a queue
+    ///     they cannot be recognised: give them an empty `Authorization`, or they wait for the closure until ``timeout``.
     /// - Throws: An error of domain `StreamErrorDomain.http` for a URL that is not permitted.
     public init(
         for url: URL, token: @escaping @Sendable (_ refused: String?) async throws -> String?
     ) throws(StreamError) {
         origin = try HTTPOrigin(url)
-        guard origin.isSecure || origin.host == "localhost" || IPAddress(origin.host)?.isLoopback == true else {
+        guard origin.isSecureWithoutProxy else {
             throw .badURL("bearer tokens require https.")
         }
         self.token = token
@@ -80,9 +87,6 @@ public struct BearerTokens: Sendable {
 
 /// The bearer token of a session.
 final class BearerMemory: Sendable {
-    /// The memory whose closure is running in this task.
-    @TaskLocal private static var renewing: ObjectIdentifier?
-
     private enum Token {
         case none
         case known(String)
@@ -108,15 +112,24 @@ final class BearerMemory: Sendable {
     ///
     /// - Throws: the error of the closure; a time-out or a cancellation of this load. The closure continues for the loads that follow.
     func token(for origin: HTTPOrigin, _ options: LoadOptions) async throws(StreamError) -> String? {
-        guard origin == tokens.origin, BearerMemory.renewing != ObjectIdentifier(self) else { return nil }
+        guard origin == tokens.origin, let wait = RunningClosure(tokensOf: self).beginWait() else { return nil }
+        defer { wait.end() }
+        let end = Moment.now + tokens.timeout
+        let deadline = options.deadline.map { min($0, end) } ?? end
         let result: Result<String?, StreamError>
         do throws(WaitError) {
-            try await semaphore.wait(until: options.deadline)
+            try await semaphore.wait(until: deadline)
             defer { semaphore.signal() }
             switch next() {
             case .known(let token): return token
-            case .pending(let renewal): result = try await renewal.value(until: options.deadline)
+            case .pending(let renewal): result = try await renewal.value(until: deadline)
             }
+        } catch .timedOut where deadline == end {
+            throw .noBearerToken(
+                """
+                the closure has not returned within \(tokens.timeout). A request that it makes in a detached task or on a queue \
+                needs an empty Authorization, because it would wait for the closure
+                """)
         } catch .timedOut {
             throw .timedOut("waiting for a bearer token", after: options.timeout)
         } catch {
@@ -144,7 +157,7 @@ final class BearerMemory: Sendable {
         let renewal = Renewal()
         state.withLock { $0.renewal = renewal }
         Task {
-            let result: Result<String?, StreamError> = await BearerMemory.$renewing.withValue(ObjectIdentifier(self)) {
+            let result: Result<String?, StreamError> = await RunningClosure(tokensOf: self).run {
                 do throws(StreamError) {
                     return .success(try await tokens.next(after: refused))
                 } catch {

@@ -55,10 +55,10 @@ public final class HTTPSession: Sendable {
     let bearer: BearerMemory?
     /// What may be sent to a proxy before its challenge.
     let proxyRules: ProxyLogins.Rules
-    /// Admits one load at a time to handle a challenge, so that several loads with the same challenge cause one prompt.
-    let challengeSemaphore = AsyncSemaphore(1)
-    /// Limits the number of connections to each origin.
-    let admission: OriginAdmission?
+    /// Admits one load at a time to find the login for a protection space, so that several loads with the same challenge cause one prompt.
+    let logins = Admission(limit: 1)
+    /// Limits the number of connections to each origin; nil without a limit.
+    let admission: Admission?
     /// The proxy settings of the loads; nil for ``Configuration/Proxies/direct`` and for routes that the application chooses.
     let proxySettings: Result<ProxySettings, StreamError>?
     /// The options that are the same for each load.
@@ -75,7 +75,7 @@ public final class HTTPSession: Sendable {
         loadSettings = configuration.loadSettings
         let limit = configuration.maximumConnectionsPerOrigin
         precondition(limit > 0, "HTTPSession: maximumConnectionsPerOrigin must be positive")
-        admission = limit == .max ? nil : OriginAdmission(limit: limit)
+        admission = limit == .max ? nil : Admission(limit: limit)
     }
 
     /// Loads the resource of a URL with GET and reads the whole response.
@@ -99,6 +99,9 @@ public final class HTTPSession: Sendable {
 
     /// Sends a request and returns the stream of the final response, whose head has arrived: see `StreamProperty.httpResponse`.
     /// Read the stream to its end, or close it.
+    ///
+    /// The session adds `Accept: */*`, which some servers insist on, unless the request has its own. A field of the request with an
+    /// empty value keeps the session from adding that field, and is not sent itself: `Accept`, `Authorization`, `Cookie`, `Expect`.
     ///
     /// - Parameters:
     ///   - request: The request. Its own `Authorization` is sent as it is, and disables authentication with the server; its own
@@ -204,6 +207,9 @@ public final class HTTPSession: Sendable {
 }
 
 extension HTTPSession {
+    /// The fields that the session adds, or another part of it does, unless the request has one with an empty value.
+    static let omissibleFields: [HTTPFieldName] = [.accept, .authorization, .cookie, .expect]
+
     /// Returns the session's login that applies to a request to its origin, claimed for its load.
     ///
     /// - Parameter login: The user, and optionally the password, of the caller's URL: another user's login does not apply.
@@ -354,10 +360,11 @@ extension AuthenticationPrompt {
     ///
     /// - Throws: a time-out or a cancellation of the load. The closure's task is then cancelled.
     func answer(
-        of ask: @escaping @Sendable (AuthenticationPrompt) async -> Answer?, _ options: LoadOptions
+        of ask: @escaping @Sendable (AuthenticationPrompt) async -> Answer?, within closure: RunningClosure,
+        _ options: LoadOptions
     ) async throws(StreamError) -> Answer? {
         let answer = OneShot<Answer?>()
-        let asking = Task { _ = answer.provide(await ask(self)) }
+        let asking = Task { _ = answer.provide(await closure.run { await ask(self) }) }
         do throws(WaitError) {
             return try await answer.value(until: options.deadline)
         } catch {

@@ -25,11 +25,13 @@ extension HTTPSession {
     /// - Parameters:
     ///   - request: The request, without a body. `Connection` and `Upgrade` are added.
     ///   - protocolName: The name of the protocol, such as `websocket`.
+    ///   - followsRedirects: Whether redirects are followed. Without them, or if ``Configuration/followsRedirects`` is false, a redirect is a
+    ///     response that declines. For `websocket`, the schemes `ws` and `wss` of a redirect mean `http` and `https`.
     ///   - timeout: The time limit until the response; nil for ``Configuration/totalTimeout``.
     /// - Throws: The error of the load; an error of domain `StreamErrorDomain.http` if the server switches to a protocol that was
     ///   not offered.
     public func upgrade(
-        _ request: HTTPRequest, to protocolName: String, within timeout: Duration? = nil
+        _ request: HTTPRequest, to protocolName: String, followsRedirects: Bool = true, within timeout: Duration? = nil
     ) async throws(StreamError) -> HTTPUpgrade {
         var request = request
         do throws(HTTPMessageError) {
@@ -37,8 +39,9 @@ extension HTTPSession {
         } catch {
             throw StreamError(error)
         }
-        let options = LoadOptions(
+        var options = LoadOptions(
             timeout: timeout ?? configuration.effectiveTimeout, upgrade: protocolName, time: configuration.time)
+        options.followsRedirects = followsRedirects
         #if Metrics || Tracing
         return try await observing(request, options) { (request, options) throws(StreamError) in
             try await switchProtocols(request, options)

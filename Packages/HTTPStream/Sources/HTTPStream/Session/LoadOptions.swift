@@ -11,6 +11,8 @@ struct LoadOptions: Sendable {
     var permitsDecoding = true
     /// The protocol to which the request offers to switch; nil for none.
     var upgrade: String?
+    /// Whether redirects are followed, if ``HTTPSession/Configuration/followsRedirects`` permits.
+    var followsRedirects = true
 
     #if Metrics || Tracing
     /// The observers of the load.

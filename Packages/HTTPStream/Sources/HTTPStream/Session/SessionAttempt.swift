@@ -15,7 +15,7 @@ struct SessionAttempt {
     }
 
     /// The request as signed for the origin.
-    private(set) var request: HTTPRequest
+    var request: HTTPRequest
     /// Whether this is the first leg of a login, which is refused regardless of the body.
     private(set) var leavesBodyOut = false
     let stream: ReadStream
@@ -125,12 +125,13 @@ struct SessionAttempt {
         return try await settings.resolvedRoutes(for: url)
     }
 
-    /// Checks that no proxy receives a request with a bearer token in clear text.
-    func checkBearerRoute(to origin: HTTPOrigin, at url: URL) async throws(StreamError) {
-        if origin.isSecure || stream[.httpEndpoints]?[origin] != nil { return }
-        if try await routes(to: url).contains(where: { !$0.isDirect }) {
-            throw .noBearerToken("a proxy would receive it in clear text")
-        }
+    /// Whether the route of the request is secure, so that it may carry secure cookies and bearer tokens: it is encrypted, or it leads to
+    /// this machine without a proxy.
+    func isRouteSecure(to origin: HTTPOrigin, at url: URL) async throws(StreamError) -> Bool {
+        if origin.isSecure { return true }
+        guard origin.isSecureWithoutProxy else { return false }
+        if stream[.httpEndpoints]?[origin] != nil { return true }
+        return try await routes(to: url).allSatisfy(\.isDirect)
     }
 
     /// The body, for schemes that sign it.
@@ -150,10 +151,12 @@ struct SessionAttempt {
     /// - Parameter redirects: the responses that led to the request.
     /// - Throws: ``StreamError/timedOut`` if no time is left.
     func prepareStream(to origin: HTTPOrigin, after redirects: [HTTPResponse]) async throws(StreamError) {
-        var permit: OriginAdmission.Permit?
-        if let admission = session.admission {
+        var permit: Admission.Permit?
+        // A load that a closure of the session waits for would otherwise wait for the loads that wait for the closure.
+        if let admission = session.admission, !RunningClosure.encloses(session) {
             do throws(WaitError) {
-                permit = try await admission.admit(to: origin, until: options.deadline)
+                permit = try await admission.admit(
+                    to: ProtectionSpace(.origin, of: origin), until: options.deadline)
             } catch .timedOut {
                 throw .timedOut("waiting for one of the session's connections", after: options.timeout)
             } catch {
@@ -163,19 +166,29 @@ struct SessionAttempt {
         if let left = try options.timeLeft(for: "authenticating or following redirects") {
             try stream.set(.httpTotalTimeout, to: left)
         }
-        var sent = request
-        if let body, !leavesBodyOut, !body.isRepeatable, !sent.fields.contains(.expect) {
-            // A server or proxy that refuses the request then does so before the body has been used.
-            do throws(HTTPMessageError) { try sent.fields.set("100-continue", for: .expect) } catch {
-                throw StreamError(error)
-            }
-        }
-        if leavesBodyOut || request.fields[.expect]?.isEmpty == true { sent.fields.remove(.expect) }
+        let sent = try completed(request)
         exchange.send(
             sent, body: leavesBodyOut ? .bytes([]) : body, after: redirects, pool: pool,
             SessionSettings(
                 logins: logins, needsIdleConnection: needsIdleConnection, upgrade: options.upgrade, permit: permit))
         bound.forEach { $0.begin(stream) }
+    }
+
+    /// The request as it is sent, with the session's own fields.
+    private func completed(_ request: HTTPRequest) throws(StreamError) -> HTTPRequest {
+        var sent = request
+        do throws(HTTPMessageError) {
+            if let body, !leavesBodyOut, !body.isRepeatable, !sent.fields.contains(.expect) {
+                // A server or proxy that refuses the request then does so before the body has been used.
+                try sent.fields.set("100-continue", for: .expect)
+            }
+            if options.upgrade == nil, !sent.fields.contains(.accept) { try sent.fields.append("*/*", for: .accept) }
+        } catch {
+            throw StreamError(error)
+        }
+        if leavesBodyOut { sent.fields.remove(.expect) }
+        for name in HTTPSession.omissibleFields where sent.fields[name]?.isEmpty == true { sent.fields.remove(name) }
+        return sent
     }
 
     /// Passes the connection's channel binding to the logins that continue on it.

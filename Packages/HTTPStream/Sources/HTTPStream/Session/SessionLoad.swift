@@ -29,6 +29,8 @@ struct SessionLoad: ~Copyable {
     private var login: URLLogin?
     /// The bearer token of the load, until a redirect leads to another origin.
     private var bearer: BearerUse
+    /// Whether the route of the current request may carry secure cookies.
+    private var isRouteSecure = false
     /// Claims the logins of this hop that belong to connections.
     private var claim = LoginClaim()
     private var prompts = 0
@@ -67,7 +69,9 @@ struct SessionLoad: ~Copyable {
     mutating func run() async throws(StreamError) -> ReadStream {
         while true {
             let stream = try await authenticate()
-            guard session.configuration.followsRedirects, let response = stream[.httpResponse] else { return stream }
+            guard session.configuration.followsRedirects, options.followsRedirects,
+                let response = stream[.httpResponse]
+            else { return stream }
             let hop: Fetch.Hop?
             do throws(StreamError) {
                 recordSpentBody(stream)
@@ -86,7 +90,11 @@ struct SessionLoad: ~Copyable {
 
     /// Returns the redirect to follow; nil if the response is the result.
     private mutating func hop(after response: HTTPResponse) async throws(StreamError) -> Fetch.Hop? {
-        guard var hop = try fetch.redirect(after: response, session.configuration.crossOrigin) else { return nil }
+        let opensWebSocket = options.upgrade?.utf8.elementsEqual("websocket".utf8) { $0 | 0x20 == $1 } ?? false
+        guard
+            var hop = try fetch.redirect(
+                after: response, session.configuration.crossOrigin, opensWebSocket: opensWebSocket)
+        else { return nil }
         guard let decide = session.configuration.onRedirect else { return hop }
         guard
             let next = await decide(
@@ -150,13 +158,14 @@ struct SessionLoad: ~Copyable {
 
     /// Returns the request with the fields of all known logins; or the one that could not be applied.
     private mutating func sign() async throws(StreamError) -> (SessionAttempt?, SessionAttempt.Failure?) {
-        var request = request
-        if let cookies = session.cookies, !cookies.isEmpty {
-            try await cookies.add(to: &request, at: url, origin, causedBy: namedHost)
-        }
-        if originEntry == nil { try await bearer.sign(&request, to: origin, options) }
         var attempt = try SessionAttempt(
             request, at: url, body, originEntry, session, options, isNamed: fetch.isAtNamedOrigin)
+        do throws(StreamError) {
+            try await addSecrets(to: &attempt)
+        } catch {
+            attempt.stream.close()
+            throw error
+        }
         do throws(SessionAttempt.Failure) {
             try await attempt.sign(proxyEntries, url, wholeBody: sendsWholeBody)
         } catch {
@@ -164,13 +173,28 @@ struct SessionLoad: ~Copyable {
             return (nil, error)
         }
         do throws(StreamError) {
-            if originEntry == nil, bearer.token != nil { try await attempt.checkBearerRoute(to: origin, at: url) }
             try await attempt.prepareStream(to: origin, after: fetch.redirects)
         } catch {
             attempt.stream.close()
             throw error
         }
         return (attempt, nil)
+    }
+
+    /// Adds the session's cookies and the bearer token that the route may carry.
+    private mutating func addSecrets(to attempt: inout SessionAttempt) async throws(StreamError) {
+        if let cookies = session.cookies {
+            isRouteSecure = try await attempt.isRouteSecure(to: origin, at: url)
+            if !cookies.isEmpty {
+                try await cookies.add(
+                    to: &attempt.request, at: url, origin, isSecure: isRouteSecure, causedBy: namedHost)
+            }
+        }
+        guard originEntry == nil else { return }
+        try await bearer.sign(&attempt.request, to: origin, options)
+        if bearer.token != nil, try await !attempt.isRouteSecure(to: origin, at: url) {
+            throw .noBearerToken("a proxy would receive it in clear text")
+        }
     }
 
     /// Opens the stream and waits for the head. Returns whether the response is final; if not, prepares the next round.
@@ -184,7 +208,7 @@ struct SessionLoad: ~Copyable {
             return try await !isMet(response, by: proxy, attempt)
         }
         if let cookies = session.cookies, response.fields.contains(.setCookie) {
-            await cookies.store(response, from: url, origin)
+            await cookies.store(response, from: url, origin, isSecure: isRouteSecure)
         }
         try await accepted(by: stream[.httpAnsweringProxy], response, attempt)
         let isChallenge = response.status == .unauthorized
@@ -382,20 +406,24 @@ extension SessionLoad {
         if let credential = entry.credential { refused.insert(credential) }
     }
 
-    /// Returns a login that is known, stored or prompted for. One load at a time: a login that another load has just made is
-    /// used, and the user is asked only once.
+    /// Returns a login that is known, stored or prompted for. One load at a time for each protection space: a login that another load
+    /// has just made is used, and the user is asked only once. Nil also for a load within the prompt for this space.
     private mutating func entry(
         for authentication: HTTPAuthentication, of challenge: HTTPResponse, after failure: HTTPAuthError?,
         besides old: KnownAuthentication?, from proxy: HTTPProxy?
     ) async throws(StreamError) -> KnownAuthentication? {
+        let prompt = RunningClosure(promptOf: session, for: authentication.space)
+        guard let wait = prompt.beginWait() else { return nil }
+        defer { wait.end() }
+        let permit: Admission.Permit
         do throws(WaitError) {
-            try await session.challengeSemaphore.wait(until: options.deadline)
+            permit = try await session.logins.admit(to: authentication.space, until: options.deadline)
         } catch .timedOut {
             throw .timedOut("waiting for another login of the session", after: options.timeout)
         } catch {
             throw .cancelled
         }
-        defer { session.challengeSemaphore.signal() }
+        defer { permit.end() }
         let wanted = wantedLogin(for: authentication)
         if let known = session.find(like: authentication, of: wanted, besides: old) { return known }
         let policy = session.configuration.policy(for: authentication.peer.role)
@@ -483,7 +511,7 @@ extension SessionLoad {
             space: authentication.space, method: method, requiresAccountDomain: authentication.requiresAccountDomain,
             url: url, user: user, failure: failure?.code == .weakerScheme ? nil : failure,
             downgrade: objection ?? authentication.objection(to: nil)
-        ).answer(of: prompt, options)
+        ).answer(of: prompt, within: RunningClosure(promptOf: session, for: authentication.space), options)
     }
 
     /// Saves a credential that the server or proxy has accepted and that is not stored yet.

@@ -20,5 +20,5 @@ struct MachineTime: SessionTime {
 
     var secondsSinceEpoch: Int64 { Int64(Date().timeIntervalSince1970) }
 
-    func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
+    func sleep(for duration: Duration) async throws { try await EventLoop.shared.sleep(for: duration) }
 }

@@ -42,13 +42,87 @@ enum ContentCoding: String, CaseIterable {
         "Accept-Encoding: \(allCases.filter(\.isAvailable).map(\.rawValue).joined(separator: ", "))\r\n".utf8)
 }
 
-/// Removes the content coding of a body (RFC 9110 §8.4), one bounded piece at a time. A separate object, because a load is moved
+/// Removes the content codings of a body (RFC 9110 §8.4), one bounded piece at a time. A separate object, because a load is moved
 /// and destroyed with each of its fields, and most bodies have no coding.
+///
+/// Theory of operation. A body may have several codings, `gzip, br`, which are removed from the last one on. Each has a stage, whose
+/// output is the input of the next. A stage decodes into a piece of its own when that is empty, so that the memory is bounded
+/// by the number of stages.
 final class ContentDecoder: @unchecked Sendable {
     // Unchecked: only the load refers to it, one step at a time.
 
+    /// The maximum number of codings of one body. A body with more is delivered as it is: each multiplies what a byte can become.
+    static let maximumCodings = 5
+
+    private let stages: [DecodingStage]
+    private let limit: Int64
+    private var total: Int64 = 0
+
+    /// Returns nil for a body without a coding, with one that is unknown, or with too many. It is delivered as it is.
+    init?(for response: HTTPResponse, limit: Int64) {
+        guard response.fields.contains(.contentEncoding) else { return nil }
+        let names = response.fields.contentCodings
+        let codings = names.compactMap { ContentCoding(named: $0) }
+        guard !codings.isEmpty, codings.count == names.count, codings.count <= ContentDecoder.maximumCodings else {
+            return nil
+        }
+        stages = codings.reversed().map { DecodingStage($0) }
+        self.limit = limit
+    }
+
+    /// Whether decoded bytes are available.
+    var hasBytes: Bool { stages[stages.count - 1].hasBytes }
+
+    /// Moves decoded bytes into `target`. Returns their number.
+    func read(into target: inout MutableRawSpan) -> Int { stages[stages.count - 1].read(into: &target) }
+
+    /// Makes one step, while ``hasBytes`` is false: passes bytes from one stage to the next, or decodes from the front of `input`.
+    ///
+    /// - Returns: the number of bytes consumed, which is 0 if a stage had bytes for the next one, and the number of bytes that went into a
+    ///   stage, for the budget of a turn.
+    /// - Throws: an error if the data do not have the declared codings, or exceed the limit.
+    func decode(_ input: RawSpan) throws(StreamError) -> (consumed: Int, cost: Int) {
+        if let cost = try passOn() { return (0, cost) }
+        let consumed = try stages[0].decode(input)
+        try count()
+        return (consumed, consumed)
+    }
+
+    /// Makes one step to the end of the body, whose bytes have all been decoded, while ``hasBytes`` is false.
+    ///
+    /// - Returns: nil at the end, otherwise the number of bytes that went into a stage: read what has been decoded, and call it again.
+    /// - Throws: an error if the coded data are incomplete. A body of no bytes at all counts as an empty one.
+    func finish() throws(StreamError) -> Int? {
+        if let cost = try passOn() { return cost }
+        for stage in stages {
+            try stage.finish()
+            try count()
+            if stage.hasBytes { return 0 }
+        }
+        return nil
+    }
+
+    /// Passes bytes to the last stage that can have some. Returns their number; nil if no stage has any for the next one.
+    private func passOn() throws(StreamError) -> Int? {
+        guard let index = stages.dropLast().lastIndex(where: \.hasBytes) else { return nil }
+        let cost = try stages[index].pass(to: stages[index + 1])
+        try count()
+        return cost
+    }
+
+    /// Counts what the last stage has decoded.
+    private func count() throws(StreamError) {
+        total += Int64(stages[stages.count - 1].takeCount())
+        guard total <= limit else { throw .decodedTooMuch(limit) }
+    }
+}
+
+/// The removal of one content coding.
+private final class DecodingStage: @unchecked Sendable {
+    // Unchecked: it belongs to a decoder.
+
     /// The number of bytes decoded at once, which is also the most that are held.
-    static let pieceSize = 64 * 1024
+    private static let pieceSize = 64 * 1024
 
     /// A decompression that has begun.
     private enum Engine: Sendable {
@@ -76,23 +150,24 @@ final class ContentDecoder: @unchecked Sendable {
     }
 
     private let coding: ContentCoding
-    private let limit: Int64
     private var engine: Engine?
     private var piece: [UInt8] = []
     private var position = 0
     private var end = 0
-    private var total: Int64 = 0
+    /// The number of decoded bytes that have not been counted.
+    private var uncounted = 0
     private var hasEnded = false
 
-    /// Returns nil for a body without a coding or with an unknown one, which is delivered as it is.
-    init?(for response: HTTPResponse, limit: Int64) {
-        guard let coding = response.fields[.contentEncoding].flatMap(ContentCoding.init(named:)) else { return nil }
-        self.coding = coding
-        self.limit = limit
-    }
+    init(_ coding: ContentCoding) { self.coding = coding }
 
     /// Whether decoded bytes are available.
     var hasBytes: Bool { position < end }
+
+    /// Returns the number of bytes decoded since the last call.
+    func takeCount() -> Int {
+        defer { uncounted = 0 }
+        return uncounted
+    }
 
     /// Moves decoded bytes into `target`. Returns their number.
     func read(into target: inout MutableRawSpan) -> Int {
@@ -106,9 +181,15 @@ final class ContentDecoder: @unchecked Sendable {
         return count
     }
 
+    /// Lets the next stage decode some of the decoded bytes. Returns their number.
+    func pass(to next: DecodingStage) throws(StreamError) -> Int {
+        let piece = piece
+        let count = try next.decode(piece.span.bytes.extracting(position..<end))
+        position += count
+        return count
+    }
+
     /// Decodes from the front of `input` into the empty piece. Returns the number of bytes consumed.
-    ///
-    /// - Throws: an error if the data do not have the declared coding, or exceed the limit.
     func decode(_ input: RawSpan) throws(StreamError) -> Int {
         let engine = try engine(for: input)
         if hasEnded {
@@ -116,21 +197,18 @@ final class ContentDecoder: @unchecked Sendable {
             guard engine.continues(with: input.unsafeLoad(as: UInt8.self)) else { return input.byteCount }
             hasEnded = false
         }
-        if piece.isEmpty { piece = [UInt8](repeating: 0, count: ContentDecoder.pieceSize) }
+        if piece.isEmpty { piece = [UInt8](repeating: 0, count: DecodingStage.pieceSize) }
         guard let step = piece.withUnsafeMutableBytes({ engine.decode(input, into: $0) }) else {
             throw .badContentCoding(coding.rawValue)
         }
         position = 0
         end = step.produced
+        uncounted += step.produced
         hasEnded = step.hasEnded
-        total += Int64(step.produced)
-        guard total <= limit else { throw .decodedTooMuch(limit) }
         return step.consumed
     }
 
-    /// Ends the coded body. Decodes what the engine still holds, so check ``hasBytes`` afterwards.
-    ///
-    /// - Throws: an error if the coded data are incomplete. A body of no bytes at all counts as an empty one.
+    /// Ends the coded data. Decodes what the engine still holds.
     func finish() throws(StreamError) {
         guard !hasEnded, engine != nil else { return }
         let nothing: [UInt8] = []

@@ -10,7 +10,7 @@ struct DeferredActions: Sendable {
         /// Closes the stream of the request's body.
         case closeBody(ReadStream)
         /// Permits another request of the session.
-        case endPermit(OriginAdmission.Permit)
+        case endPermit(Admission.Permit)
         /// Cancels the timer.
         case cancelTimer(LoopTimer?)
         /// Cancels the wait for the proxy script.

@@ -92,13 +92,14 @@ struct Fetch: ~Copyable, Sendable {
     ///
     /// - Throws: as ``RedirectPolicy``; an error for a body that is needed again and can be read only once.
     mutating func redirect(
-        after head: HTTPResponse, _ crossOrigin: CrossOriginPolicy
+        after head: HTTPResponse, _ crossOrigin: CrossOriginPolicy, opensWebSocket: Bool = false
     ) throws(StreamError) -> Hop? {
         guard head.redirectLocation != nil, let url else { return nil }
         let origin = try ensureOrigin()
         guard
             var hop = try pastHops().policy.next(
-                after: head, to: request, at: url, of: origin, hasBody: hasBody, crossOrigin)
+                after: head, to: request, at: url, of: origin, hasBody: hasBody, crossOrigin,
+                opensWebSocket: opensWebSocket)
         else { return nil }
         if hop.keepsBody { try checkBody(head.status) }
         hop.redirect = head

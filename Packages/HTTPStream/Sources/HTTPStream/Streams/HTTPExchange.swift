@@ -463,6 +463,7 @@ extension HTTPExchange {
             case StreamProperty<HTTPRequest>.httpFinalRequest.name: load.finalRequest ?? load.fetch.request
             case StreamProperty<Int64>.httpBodyBytesSent.name: load.bodyBytesSent
             case StreamProperty<Int64>.httpBodyLength.name: load.bodyLength
+            case StreamProperty<String>.httpRemainingContentCoding.name: load.remainingContentCoding
             case StreamProperty<ConnectionReport>.report.name: load.log.report(load.response, load.fetch)
             case StreamProperty<TLSInformation>.tlsInformation.name: load.tlsInformation
             case StreamProperty<Bool>.urlDemandsTLS.name: load.fetch.url?.scheme?.lowercased() == "https"

@@ -154,6 +154,13 @@ struct HTTPLoad: ~Copyable, Sendable {
         finalResponse == nil ? nil : responseBody.length
     }
 
+    /// The content codings that the body has as it is read; nil if it has none.
+    var remainingContentCoding: String? {
+        guard let response = finalResponse, !responseBody.isCoded else { return nil }
+        let codings = response.fields.contentCodings
+        return codings.isEmpty ? nil : codings.joined(separator: ", ")
+    }
+
     /// The current activity, for messages.
     private var step: String {
         mutating get {
@@ -592,10 +599,13 @@ extension HTTPLoad {
         while true {
             if responseBody.hasDecodedBytes { return .moved(1) }
             guard let connection, !responseBody.isComplete else {
-                try responseBody.finishDecoding()
-                if responseBody.hasDecodedBytes { continue }
-                releaseConnection()
-                return .ended
+                if budget <= 0 { return .wouldBlock(waiting(.turn)) }
+                guard let cost = try responseBody.finishDecoding() else {
+                    releaseConnection()
+                    return .ended
+                }
+                budget -= cost
+                continue
             }
             // The framing's own bytes first, then all buffered payload at once.
             _ = try responseBody.next(connection, upTo: 0)

@@ -19,6 +19,11 @@ public struct HTTPOrigin: Hashable, Sendable {
     /// Whether the scheme is `https`.
     public let isSecure: Bool
 
+    /// Whether requests are encrypted, or do not leave this machine unless they go through a proxy.
+    var isSecureWithoutProxy: Bool {
+        isSecure || host == "localhost" || host.hasSuffix(".localhost") || IPAddress(host)?.isLoopback == true
+    }
+
     /// Whether the URL is an `ftp` URL, which an HTTP proxy loads.
     let isFTP: Bool
 

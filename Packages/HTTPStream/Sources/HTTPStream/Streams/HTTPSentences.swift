@@ -55,11 +55,6 @@ extension StreamError {
             posix: number, Sentence("file.read", "%1 cannot be read: %2", path, "\(StreamError(posix: number))"))
     }
 
-    static func unwritableFile(_ path: String, _ number: CInt) -> StreamError {
-        StreamError(
-            posix: number, Sentence("file.write", "%1 cannot be written: %2", path, "\(StreamError(posix: number))"))
-    }
-
     static func notARegularFile(_ path: String) -> StreamError {
         StreamError(
             posix: 22,  // EINVAL
@@ -106,10 +101,6 @@ extension StreamError {
 
     static let negativeLength = http(
         .badURL, Sentence("http.negativeLength", "The length of the request's body must not be negative."))
-
-    static func redirectLoop(_ url: String) -> StreamError {
-        http(.redirectionLoop, Sentence("http.redirectLoop", "The redirects lead back to %1.", url))
-    }
 
     static func tooManyRedirects(_ count: Int) -> StreamError {
         http(

@@ -23,8 +23,8 @@ extension StreamProperty where Value == Bool {
 
     /// Whether coded bodies are requested and decoded (RFC 9110 §8.4). Default false: the body is as the server encoded it.
     ///
-    /// The codings are gzip and deflate, and br (RFC 7932) and zstd (RFC 8878) if libbrotlidec and libzstd are installed. A body with
-    /// another coding is not decoded.
+    /// The codings are gzip and deflate, and br (RFC 7932) and zstd (RFC 8878) if libbrotlidec and libzstd are installed. A body may have
+    /// up to five of them. One with another coding is not decoded: see ``StreamProperty/httpRemainingContentCoding``.
     public static var httpDecodesContent: Self {
         .init(setting: "HTTPStream.decodesContent", access: .beforeOpen, default: false)
     }
@@ -46,6 +46,14 @@ extension StreamProperty where Value == String {
     /// TLS and credentials still use the URL; `TLSConfiguration.peerName` names the host of the certificate. A redirect to another
     /// origin sends that origin's own `Host`. Setting anything but a host with an optional port throws `EINVAL`.
     public static var httpHost: Self { .init(setting: "HTTPStream.host", access: .beforeOpen) }
+
+    /// The content codings that the body has as it is read, such as `compress`; nil if it has none, or they are removed
+    /// (``StreamProperty/httpDecodesContent``).
+    ///
+    /// The value is in lower case, without `identity`, in the order in which the codings were applied.
+    public static var httpRemainingContentCoding: Self {
+        .init(setting: "HTTPStream.remainingContentCoding", access: .readOnly)
+    }
 }
 
 extension StreamProperty where Value == CrossOriginPolicy {
@@ -192,6 +200,7 @@ extension StreamKind {
             .telling(.httpInterimResponses)
             .telling(.httpProxyResponse)
             .telling(.httpRedirects)
+            .telling(.httpRemainingContentCoding)
             .telling(.httpResponse)
             .telling(.httpTrailers)
             .telling(.serverEndPointBinding)

@@ -10,9 +10,9 @@ final class SessionSettings: Sendable {
     /// The protocol to which the request offers to switch; nil for none.
     let upgrade: String?
     /// The permission for the request, which ends when the connection is released; nil if there is no limit.
-    let permit: OriginAdmission.Permit?
+    let permit: Admission.Permit?
 
-    init(logins: ProxyLogins, needsIdleConnection: Bool, upgrade: String?, permit: OriginAdmission.Permit?) {
+    init(logins: ProxyLogins, needsIdleConnection: Bool, upgrade: String?, permit: Admission.Permit?) {
         self.logins = logins
         self.needsIdleConnection = needsIdleConnection
         self.upgrade = upgrade

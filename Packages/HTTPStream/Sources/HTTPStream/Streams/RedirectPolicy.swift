@@ -7,24 +7,26 @@ public struct RedirectPolicy: Sendable {
     /// The maximum number of redirects that one load follows.
     public static let limit = 20
 
-    private var seen: Set<String> = []
     private var count = 0
 
     init() {}
 
     /// Returns the next request, or nil if the response is not a redirect that can be followed.
     ///
+    /// A server may lead to the same URL again, such as after it has set a cookie: only the number of redirects is limited.
+    ///
     /// - Parameters:
     ///   - hasBody: whether the request has a body, apart from `request`.
     ///   - crossOrigin: determines what is sent to another origin.
-    /// - Throws: an error for a loop, for too many redirects, for a redirect from https to http that the policy does not allow, for a body that must not be sent
+    ///   - opensWebSocket: whether `ws` and `wss` stand for `http` and `https` (RFC 6455 §3).
+    /// - Throws: an error for too many redirects, for a redirect from https to http that the policy does not allow, for a body that must not be sent
     ///   to another origin, and for an invalid URL.
     mutating func next(
         after response: HTTPResponse, to request: HTTPRequest, at url: URL, of old: HTTPOrigin, hasBody: Bool,
-        _ crossOrigin: CrossOriginPolicy
+        _ crossOrigin: CrossOriginPolicy, opensWebSocket: Bool = false
     ) throws(StreamError) -> Fetch.Hop? {
         guard let location = response.redirectLocation else { return nil }
-        guard let target = resolve(location, against: url) else {
+        guard let target = resolve(location, against: url, opensWebSocket) else {
             throw .badURL("the redirect's Location is not a URL.")
         }
         guard ["http", "https"].contains(target.scheme?.lowercased()) else {
@@ -34,10 +36,6 @@ public struct RedirectPolicy: Sendable {
         if old.isSecure, !new.isSecure, !crossOrigin.insecureAllowsHTTP { throw .insecureRedirect(target.publicText) }
 
         let method = RedirectPolicy.method(after: response.status.code, request.method)
-        seen.insert(RedirectPolicy.key(request.method, url))
-        guard seen.insert(RedirectPolicy.key(method, target)).inserted else {
-            throw .redirectLoop(target.publicText)
-        }
         count += 1
         guard count <= RedirectPolicy.limit else { throw .tooManyRedirects(RedirectPolicy.limit) }
 
@@ -47,7 +45,7 @@ public struct RedirectPolicy: Sendable {
             var next = try HTTPRequest(method: method, url: target, version: request.version)
             next.fields = new == old ? request.fields : try crossOrigin.fields(of: request.fields)
             if !keepsBody {
-                for name in [HTTPFieldName.contentLength, .contentType, .contentEncoding, .transferEncoding, .expect] {
+                for name in Set(next.fields.map(\.name)) where RedirectPolicy.describesBody(name) {
                     next.fields.remove(name)
                 }
             }
@@ -66,15 +64,49 @@ public struct RedirectPolicy: Sendable {
         }
     }
 
-    /// Resolves a reference. One without a fragment inherits the fragment of `url` (RFC 9110 §10.2.2).
-    private func resolve(_ location: String, against url: URL) -> URL? {
-        guard let target = URL(string: location, relativeTo: url)?.absoluteURL else { return nil }
-        guard target.fragment == nil, let fragment = url.fragment else { return target }
-        return URL(string: "\(target.absoluteString)#\(fragment)") ?? target
+    /// Whether a field belongs to the body, and is dropped with it (RFC 9110 §15.4).
+    private static func describesBody(_ name: HTTPFieldName) -> Bool {
+        let others: [HTTPFieldName] = [.transferEncoding, .expect, .lastModified, "Trailer", "Digest", "Repr-Digest"]
+        return others.contains(name) || name.canonicalName.lowercased().utf8.starts(with: "content-".utf8)
     }
 
-    private static func key(_ method: HTTPMethod, _ url: URL) -> String {
-        "\(method) \(url.absoluteString.prefix { $0 != "#" })"
+    /// Resolves a reference, and removes dot segments (RFC 3986 §5.2). One without a fragment inherits that of `url` (RFC 9110 §10.2.2).
+    private func resolve(_ location: String, against url: URL, _ opensWebSocket: Bool) -> URL? {
+        guard let resolved = URL(string: location, relativeTo: url)?.absoluteURL else { return nil }
+        var text = RedirectPolicy.withoutDotSegments(resolved.absoluteString)
+        switch resolved.scheme?.lowercased() {
+        case "ws" where opensWebSocket: text = "http" + text.dropFirst(2)
+        case "wss" where opensWebSocket: text = "https" + text.dropFirst(3)
+        default: break
+        }
+        if resolved.fragment == nil, let fragment = url.fragment(percentEncoded: true) { text += "#\(fragment)" }
+        return URL(string: text)
+    }
+
+    /// Removes the segments `.` and `..` from the path of an absolute URL (RFC 3986 §5.2.4).
+    private static func withoutDotSegments(_ url: String) -> String {
+        let bytes = url.utf8
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {
+            return url
+        }
+        let authority = bytes.index(colon, offsetBy: 3)
+        let end =
+            bytes[authority...].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.endIndex
+        guard let slash = bytes[authority..<end].firstIndex(of: UInt8(ascii: "/")) else { return url }
+        var kept: [Substring.UTF8View] = []
+        let segments = bytes[slash..<end].dropFirst().split(
+            separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        for (index, segment) in segments.enumerated() {
+            let isLast = index == segments.count - 1
+            switch segment.count {
+            case 1 where segment.elementsEqual(".".utf8): if isLast { kept.append("".utf8[...]) }
+            case 2 where segment.elementsEqual("..".utf8):
+                _ = kept.popLast()
+                if isLast { kept.append("".utf8[...]) }
+            default: kept.append(segment)
+            }
+        }
+        return url[..<slash] + kept.map { "/" + String(Substring($0)) }.joined() + url[end...]
     }
 }
 

@@ -98,20 +98,20 @@ struct ResponseBody: ~Copyable, Sendable {
 
     /// Decodes some of the buffered payload. Returns its cost in the turn's budget.
     mutating func decode(_ available: Int, of connection: HTTPConnection) throws(StreamError) -> Int {
-        let used = try connection.buffer.withBytes { (bytes) throws(StreamError) in
-            try content?.decode(bytes.extracting(..<available)) ?? 0
+        let step: (consumed: Int, cost: Int) = try connection.buffer.withBytes { (bytes) throws(StreamError) in
+            try content?.decode(bytes.extracting(..<available)) ?? (0, 0)
         }
-        connection.buffer.remove(used)
-        try advance(used)
-        return used + ResponseBody.decodeCost
+        connection.buffer.remove(step.consumed)
+        try advance(step.consumed)
+        return step.cost + ResponseBody.decodeCost
     }
 
     /// Moves decoded bytes into `target`. Returns their number.
     mutating func readDecoded(into target: inout MutableRawSpan) -> Int { content?.read(into: &target) ?? 0 }
 
-    /// Ends the coded data; see ``ContentDecoder/finish()``.
-    mutating func finishDecoding() throws(StreamError) {
-        try content?.finish()
+    /// Makes one step to the end of the coded data; see ``ContentDecoder/finish()``. Returns its cost in the turn's budget; nil at the end.
+    mutating func finishDecoding() throws(StreamError) -> Int? {
+        try content?.finish().map { $0 + ResponseBody.decodeCost }
     }
 }
 

@@ -50,6 +50,36 @@ import Testing
         #expect(machine.next() == .connect(lastEventID: nil))
     }
 
+    @Test(
+        "an identifier that cannot be sent back is ignored, and the one before it stays",
+        arguments: [
+            "a\u{1}b", "\u{1b}[2J", "\u{7f}", "a\0b", String(repeating: "x", count: 8193),
+            String(repeating: "x", count: 900_000),
+        ])
+    func identifiers(_ id: String) {
+        var machine = machine()
+        _ = machine.next()
+        machine.connected(Self.events)
+        machine.received(Array("id: 7\ndata: a\n\nid: \(id)\ndata: b\n\n".utf8), random: 0)
+        #expect(machine.next() == .deliver(ServerSentEvent("a", id: "7")))
+        #expect(machine.next() == .deliver(ServerSentEvent("b", id: "7")))
+        _ = machine.next()
+        machine.received([], random: 0)
+        _ = machine.next()
+        #expect(machine.next() == .connect(lastEventID: "7"))
+    }
+
+    @Test(
+        "whatever identifier is sent back, a field can carry it",
+        arguments: ["\t", "naïve ☃", String(repeating: "x", count: 8192)])
+    func usableIdentifiers(_ id: String) throws {
+        var parser = ServerSentEventParser()
+        parser.append(Array("id:x\(id)\ndata: a\n\n".utf8))
+        #expect(try parser.next()?.id == (id.utf8.count < 8192 ? "x\(id)" : nil))
+        var fields = HTTPFields()
+        try fields.set(parser.lastEventID, for: "Last-Event-ID")
+    }
+
     @Test func aProgramCanBeginAfterAnEventThatItKnows() {
         var machine = machine { $0.lastEventID = "41" }
         #expect(machine.next() == .connect(lastEventID: "41"))
@@ -62,7 +92,8 @@ import Testing
         "the server's time replaces the option, within limits",
         arguments: [
             ("250", Duration.milliseconds(250)), ("5000", .seconds(5)), ("600000", .seconds(600)),
-            ("0", .milliseconds(100)), ("99999999999999999999", .seconds(24 * 3600)), ("1.5", .seconds(3)),
+            ("0", .milliseconds(100)), ("86400000", .seconds(600)), ("99999999999999999999", .seconds(600)),
+            ("1.5", .seconds(3)),
         ])
     func retryField(_ text: String, _ pause: Duration) {
         var machine = machine()

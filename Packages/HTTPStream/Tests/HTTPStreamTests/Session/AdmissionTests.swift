@@ -1,46 +1,47 @@
 import EventLoops
 import FoundationEssentials
+import HTTPAuth
 import HTTPMessage
 import StreamKit
 import Testing
 
 @testable import HTTPStream
 
-@Suite(.timeLimit(.minutes(1))) struct OriginAdmissionTests {
-    private func origin(_ port: Int) throws -> HTTPOrigin {
-        try HTTPOrigin(#require(URL(string: "http://a.example:\(port)/")))
+@Suite(.timeLimit(.minutes(1))) struct AdmissionTests {
+    private func space(_ port: Int) -> ProtectionSpace {
+        ProtectionSpace(.origin, scheme: "http", host: "a.example", port: port)
     }
 
-    @Test func requestsWaitInOrderForEachOrigin() async throws {
-        let admission = OriginAdmission(limit: 1)
-        let first = try await admission.admit(to: origin(1), until: nil)
-        _ = try await admission.admit(to: origin(2), until: nil)
-        #expect(admission.originCount == 1)
+    @Test func loadsWaitInOrderForEachSpace() async throws {
+        let admission = Admission(limit: 1)
+        let first = try await admission.admit(to: space(1), until: nil)
+        _ = try await admission.admit(to: space(2), until: nil)
+        #expect(admission.spaceCount == 1)
         await #expect(throws: WaitError.timedOut) {
-            try await admission.admit(to: origin(1), until: .now + .milliseconds(1))
+            try await admission.admit(to: space(1), until: .now + .milliseconds(1))
         }
         let order = Locked<[Int]>([])
         var tasks: [Task<Void, any Error>] = []
         for number in 0..<3 {
-            let origin = try origin(1)
+            let space = space(1)
             tasks.append(
                 Task { @Sendable in
-                    let permit = try await admission.admit(to: origin, until: nil)
+                    let permit = try await admission.admit(to: space, until: nil)
                     order.withLock { $0.append(number) }
                     permit.end()
                     permit.end()
                 })
-            while admission.waiterCount(at: origin) < number + 1 { await Task.yield() }
+            while admission.waiterCount(at: space) < number + 1 { await Task.yield() }
         }
         first.end()
         for task in tasks { try await task.value }
-        #expect(order.withLock { $0 } == [0, 1, 2] && admission.originCount == 0)
+        #expect(order.withLock { $0 } == [0, 1, 2] && admission.spaceCount == 0)
     }
 
     @Test func aReleasedPermitIsReturned() async throws {
-        let admission = OriginAdmission(limit: 1)
-        for _ in 0..<3 { _ = try await admission.admit(to: origin(1), until: nil) }
-        #expect(admission.originCount == 0)
+        let admission = Admission(limit: 1)
+        for _ in 0..<3 { _ = try await admission.admit(to: space(1), until: nil) }
+        #expect(admission.spaceCount == 0)
     }
 
     private func session(_ limit: Int) -> HTTPSession {
@@ -62,7 +63,7 @@ import Testing
             try await group.waitForAll()
         }
         #expect(server.requests.count == 60 && (1...3).contains(server.connections))
-        #expect(session.admission?.originCount == 0)
+        #expect(session.admission?.spaceCount == 0)
     }
 
     @Test("each end of a load permits the next one", arguments: ["read", "closed", "released", "failed"])
@@ -78,6 +79,6 @@ import Testing
             default: break
             }
         }
-        #expect(server.requests.count == 5 && session.admission?.originCount == 0)
+        #expect(server.requests.count == 5 && session.admission?.spaceCount == 0)
     }
 }

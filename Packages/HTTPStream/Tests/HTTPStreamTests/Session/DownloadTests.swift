@@ -218,15 +218,60 @@ import Testing
         }
     }
 
-    @Test func aLinkInPlaceOfThePartIsNotFollowed() async throws {
+    /// A server may send less than the rest, or begin earlier; the parts are requested until the file has its length.
+    @Test(
+        "several parts",
+        arguments: [
+            [("3-3/6", "d"), ("4-5/6", "ef")], [("1-4/6", "bcde"), ("5-5/6", "f")], [("3-5/*", "def"), ("*/6", "")],
+        ])
+    func severalParts(_ parts: [(String, String)]) async throws {
+        let folder = try Folder()
+        let answers = parts.map { range, body in
+            "HTTP/1.1 \(body.isEmpty ? 416 : 206) X\r\n\(Self.date)Content-Range: bytes \(range)\r\n"
+                + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        }
+        try await serve(String(Self.whole.dropLast(3)), answers[0], answers[1]) { url, requests in
+            await #expect(throws: StreamError.self) { try await session().download(url, to: folder.file) }
+            let response = try await session().download(url, to: folder.file, resuming: true)
+            #expect(response.isFileComplete && folder.names == ["file"] && folder.text("file") == "abcdef")
+            #expect(requests.count == 3 && requests[2].contains("If-Range: Sun, 22 Nov 2026 08:00:00 GMT\r\n"))
+        }
+    }
+
+    @Test func aShortPartWithoutMoreStaysPartial() async throws {
+        let folder = try Folder()
+        let part = "HTTP/1.1 206 X\r\n\(Self.date)Content-Range: bytes 3-3/6\r\nContent-Length: 1\r\n\r\nd"
+        try await serve(String(Self.whole.dropLast(3)), part, "") { url, _ in
+            await #expect(throws: StreamError.self) { try await session().download(url, to: folder.file) }
+            await #expect(throws: StreamError.self) {
+                try await session().download(url, to: folder.file, resuming: true)
+            }
+            #expect(folder.names == ["file.part"] && folder.text("file.part") == "abcd")
+        }
+    }
+
+    @Test("the file keeps the mode of its own user's file, without set-id bits", arguments: [0o600, 0o640, 0o4755])
+    func modes(_ mode: Int) async throws {
+        let folder = try Folder()
+        #expect(FileManager.default.createFile(atPath: folder.file, contents: Data("old".utf8)))
+        #expect(chmod(folder.file, mode_t(mode)) == 0)
+        try await serve(Self.whole) { url, _ in _ = try await session().download(url, to: folder.file) }
+        var status = stat()
+        #expect(stat(folder.file, &status) == 0 && Int(status.st_mode & 0o7777) == mode & 0o777)
+    }
+
+    @Test func aLinkInPlaceOfThePartIsRefused() async throws {
         let folder = try Folder()
         let target = folder.path + "/target"
         #expect(FileManager.default.createFile(atPath: target, contents: Data("keep".utf8)))
         try FileManager.default.createSymbolicLink(atPath: folder.file + ".part", withDestinationPath: target)
         try await serve(Self.whole) { url, _ in
-            _ = try await session().download(url, to: folder.file)
+            let error = await #expect(throws: StreamError.self) {
+                try await session().download(url, to: folder.file)
+            }
+            #expect(error?.description.contains("file.part cannot be written: it is a symbolic link") == true)
         }
-        #expect(folder.text("target") == "keep" && folder.text("file") == "abcdef")
+        #expect(folder.text("target") == "keep" && folder.names == ["file.part", "target"])
     }
 
     @Test func aLinkIsNoEarlierDownload() async throws {
@@ -234,7 +279,7 @@ import Testing
         #expect(FileManager.default.createFile(atPath: folder.path + "/target", contents: Data("abcdef".utf8)))
         try FileManager.default.createSymbolicLink(
             atPath: folder.file + ".part", withDestinationPath: folder.path + "/target")
-        #expect(PartialFile(folder.file, resuming: true).kept == nil)
+        #expect(DownloadFile.earlier(folder.file, resuming: true).kept == nil)
     }
 
     @Test func aFolderThatDoesNotExistIsAnError() async throws {
@@ -288,22 +333,52 @@ import Testing
         "responses to a request for the rest",
         arguments: [
             ("206 X\r\nContent-Range: bytes 4-8/9\r\nETag: \"a\"", .write),
-            ("206 X\r\nContent-Range: bytes 4-8/9\r\nETag: \"b\"", nil),
-            ("206 X\r\nContent-Range: bytes 3-8/9\r\nETag: \"a\"", nil), ("206 X", nil),
-            ("206 X\r\nContent-Range: bytes 4-7/9\r\nETag: \"a\"", nil),
-            ("206 X\r\nContent-Range: bytes 4-8/*\r\nETag: \"a\"", nil),
-            ("206 X\r\nContent-Range: bytes 4/9-8\r\nETag: \"a\"", nil),
-            ("206 X\r\nContent-Range: bytes 4-8/-9223372036854775808", nil),
-            ("206 X\r\nContent-Range: bytes 4-9223372036854775807/9223372036854775807", nil),
+            ("206 X\r\nContent-Range: Bytes 4-8/9", .write), ("206 X\r\nContent-Range: 4-8/9", .write),
+            ("206 X\r\nContent-Range: bytes 4-8/9\r\nETag: \"b\"", .again),
+            ("206 X\r\nContent-Range: bytes 4-8/9\r\nETag: W/\"a\"", .again),
+            ("206 X\r\nContent-Range: bytes 3-8/9\r\nETag: \"a\"", .write), ("206 X", .again),
+            ("206 X\r\nContent-Range: bytes 0-3/9\r\nETag: \"a\"", .again),
+            ("206 X\r\nContent-Range: bytes 5-8/9\r\nETag: \"a\"", .again),
+            ("206 X\r\nContent-Range: bytes 4-7/9\r\nETag: \"a\"", .write),
+            ("206 X\r\nContent-Range: bytes 4-8/*\r\nETag: \"a\"", .write),
+            ("206 X\r\nContent-Range: bytes 4/9-8\r\nETag: \"a\"", .again),
+            ("206 X\r\nContent-Range: lines 4-8/9", .again), ("206 X\r\nContent-Type: multipart/byteranges", .again),
+            ("206 X\r\nContent-Range: bytes 4-8/-9223372036854775808", .again),
+            ("206 X\r\nContent-Range: bytes 4-9223372036854775807/9223372036854775807", .again),
             ("416 X\r\nContent-Range: bytes */4", .complete), ("416 X\r\nContent-Range: bytes */3", .again),
+            ("416 X\r\nContent-Range: bytes 0-3/4", .again),
             ("416 X", .again), ("404 X", .leaveFile), ("200 X", .write),
-        ] as [(String, DownloadState.Action?)])
-    func parts(_ head: String, _ expected: DownloadState.Action?) throws {
+        ] as [(String, DownloadState.Action)])
+    func parts(_ head: String, _ expected: DownloadState.Action) throws {
         var download = DownloadState(nil)
         _ = try download.begin(response("200 OK\r\nContent-Length: 9\r\nETag: \"a\""))
         download.offset = 4
-        #expect((try? download.begin(response(head))) == expected)
+        #expect(try download.begin(response(head)) == expected)
         if head.hasPrefix("200") { #expect(download.offset == 0) }
-        if expected == .again { #expect(!download.isResumable) }
+        if head.contains("3-8") { #expect(download.offset == 3) }
+        if expected == .again {
+            #expect(!download.isResumable)
+            // The second request is for everything: a part would then be one that was not requested.
+            #expect(throws: StreamError.wrongPart) {
+                try download.begin(response("206 X\r\nContent-Range: bytes 4-8/9"))
+            }
+        }
+    }
+
+    @Test(
+        "a part is the whole file only if its end is that of the resource",
+        arguments: [
+            ("4-8/9", 9, true), ("4-6/9", 7, false), ("4-8/*", 9, false), ("4-8/9", 8, nil), ("4-8/9", 10, nil),
+        ] as [(String, Int64, Bool?)])
+    func ends(_ range: String, _ offset: Int64, _ isComplete: Bool?) throws {
+        var download = DownloadState(nil)
+        _ = try download.begin(response("200 OK\r\nContent-Length: 9\r\nETag: \"a\""))
+        download.offset = 4
+        _ = try download.begin(response("206 X\r\nContent-Range: bytes \(range)"))
+        download.offset = offset
+        #expect((try? download.end()) == isComplete)
+        guard isComplete == false else { return }
+        let next = try download.request(for: HTTPRequest(method: .get, target: "/"))
+        #expect(next.fields[.ifRange] == "\"a\"" && next.fields[.range] == "bytes=\(offset)-")
     }
 }

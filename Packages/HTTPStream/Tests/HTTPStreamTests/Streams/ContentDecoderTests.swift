@@ -2,7 +2,7 @@ import HTTPMessage
 import StreamKit
 import Testing
 
-@testable import HTTPStream
+@_spi(Compression) @testable import HTTPStream
 
 @Suite struct ContentDecoderTests {
     /// "hello, hello, hello!" as Python's gzip, zlib and raw deflate make it.
@@ -40,15 +40,12 @@ import Testing
         for start in stride(from: 0, to: bytes.count, by: piece) {
             var rest = bytes[start..<min(start + piece, bytes.count)]
             while !rest.isEmpty {
-                rest = try rest.dropFirst(decoder.decode(rest.span.bytes))
+                rest = try rest.dropFirst(decoder.decode(rest.span.bytes).consumed)
                 drain()
             }
         }
-        while true {
-            try decoder.finish()
-            guard decoder.hasBytes else { return output }
-            drain()
-        }
+        while try decoder.finish() != nil { drain() }
+        return output
     }
 
     /// Whole and split at every position, with one member and several.
@@ -64,8 +61,67 @@ import Testing
         }
     }
 
+    /// A gzip member without compression.
+    private static func stored(_ bytes: [UInt8]) throws -> [UInt8] {
+        let zlib = try Zlib(deflating: .gzip, level: 0)
+        var output = [UInt8](repeating: 0, count: bytes.count + bytes.count / 1000 + 100)
+        let step = try #require(
+            output.withUnsafeMutableBytes { zlib.deflate(bytes.span.bytes, into: $0, flush: .finish) })
+        return Array(output[..<step.produced])
+    }
+
+    @Test(
+        "a list of codings is removed from its end; identity and empty elements have no effect",
+        arguments: [
+            ("gzip, identity", 1), ("identity,gzip", 1), ("gzip,", 1), (",, GZIP ,", 1), ("gzip, gzip", 2),
+            ("x-gzip,gzip, identity ,gzip", 3), ("gzip,gzip,gzip,gzip,gzip", 5),
+        ])
+    func lists(_ coding: String, _ times: Int) throws {
+        var bytes = Self.text
+        for _ in 0..<times { bytes = try Self.stored(bytes) }
+        for piece in [1, 7, 1000] { #expect(try decode(bytes, coding, piece: piece) == Self.text) }
+        for count in 1..<bytes.count {
+            #expect(throws: StreamError.badContentCoding("gzip")) {
+                _ = try decode(Array(bytes[..<count]), coding, piece: 9)
+            }
+        }
+    }
+
+    @Test func differentCodings() throws {
+        let outer = try Self.stored(Self.brotli)
+        #expect(try decode(outer, "br, gzip", piece: 3) == Self.text)
+        #expect(throws: StreamError.badContentCoding("br")) { _ = try decode(outer, "gzip, br", piece: 3) }
+    }
+
+    @Test("each step of several codings is bounded, and the limit applies to what comes out") func bombs() throws {
+        let size = 8 << 20
+        var bytes = try Self.stored([UInt8](repeating: 0, count: size))
+        bytes = try Self.stored(bytes)
+        let decoder = try #require(try decoder("gzip, gzip", limit: 1 << 20))
+        var rest = bytes[...]
+        var read: Int64 = 0
+        var memory = [UInt8](repeating: 0, count: 128 * 1024)
+        #expect(throws: StreamError.decodedTooMuch(1 << 20)) {
+            while true {
+                let step = try decoder.decode(rest.span.bytes)
+                #expect(step.cost <= 65 * 1024)
+                rest = rest.dropFirst(step.consumed)
+                while decoder.hasBytes {
+                    var span = memory.mutableSpan
+                    var target = span.mutableBytes
+                    read += Int64(decoder.read(into: &target))
+                }
+            }
+        }
+        #expect(read <= 1 << 20)
+    }
+
     @Test func bodiesThatAreNotDecoded() throws {
-        for coding in ["", "identity", "compress", "gzip, gzip"] { #expect(try decoder(coding) == nil) }
+        let tooMany = Array(repeating: "gzip", count: ContentDecoder.maximumCodings + 1).joined(separator: ",")
+        for coding in ["", "identity", "identity, ,", "compress", "gzip, compress", "compress, gzip", "utf-8", tooMany]
+        {
+            #expect(try decoder(coding) == nil, "\(coding)")
+        }
     }
 
     @Test(arguments: [("gzip", gzip), ("br", brotli), ("zstd", zstandard)])

@@ -233,3 +233,43 @@ import Testing
         #expect(try Self.key("http://example.org/", properties) == Self.key())
     }
 }
+
+@Suite(.timeLimit(.minutes(1))) struct DescriptorTests {
+    /// Loads while the process has no free descriptor. Nothing suspends meanwhile: the runtime needs descriptors, too.
+    static func loadWithoutDescriptors(_ url: URL, _ pool: HTTPConnectionPool) throws -> StreamError? {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        limit.rlim_cur = 256
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        var taken: [CInt] = []
+        while case let copy = dup(0), copy >= 0 { taken.append(copy) }
+        defer { taken.forEach { close($0) } }
+        let stream = ReadStream(request: try HTTPRequest(method: .get, url: url), pool: pool)
+        defer { stream.close() }
+        do throws(StreamError) {
+            try stream.open()
+            _ = try stream.readAll(limit: 100)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// In a process of its own, because its table of descriptors is used up.
+    @Test("without a free descriptor, a load is an error, and a later one succeeds") func noDescriptors() async {
+        await #expect(processExitsWith: .success) {
+            let server = try TurnServer(Array(repeating: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", count: 2))
+            let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
+            var configuration = HTTPSession.Configuration()
+            configuration.pool = HTTPConnectionPool()
+            configuration.proxies = .direct
+            let session = HTTPSession(configuration)
+            guard try await session.get(url).status == .ok else { exit(1) }
+            configuration.pool.drain()
+            guard try DescriptorTests.loadWithoutDescriptors(url, configuration.pool)?.isPOSIX(EMFILE) == true else {
+                exit(2)
+            }
+            guard try await session.get(url).status == .ok else { exit(3) }
+        }
+    }
+}

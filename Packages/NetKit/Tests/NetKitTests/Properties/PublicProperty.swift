@@ -245,6 +245,7 @@ extension PublicProperty {
         .of("httpHost", .httpHost, "example.org:77"),
         .returned("httpInterimResponses", .httpInterimResponses),
         .returned("httpRedirects", .httpRedirects),
+        .returned("httpRemainingContentCoding", .httpRemainingContentCoding),
         .of("httpKeepsConnection", .httpKeepsConnection, true),
         .of(
             "httpLimits", .httpLimits,

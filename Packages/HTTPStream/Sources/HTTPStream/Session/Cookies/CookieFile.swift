@@ -1,5 +1,5 @@
+internal import HTTPAuth
 internal import HTTPMessage
-internal import StreamKit
 
 /// Cookie files in Netscape's format: a line per cookie with seven parts between tabs.
 ///
@@ -9,29 +9,44 @@ internal import StreamKit
 enum CookieFile {
     private static let mark = Array("#HttpOnly_".utf8)
 
-    /// - Throws: `EINVAL` for a line that is neither empty nor a comment nor a cookie.
-    static func cookies(in file: [UInt8]) throws(StreamError) -> [HTTPCookie] {
+    /// The cookies of a file, and the lines that are neither empty nor a comment nor a cookie.
+    static func cookies(in file: [UInt8]) -> (cookies: [HTTPCookie], skipped: [SkippedLine]) {
         var cookies: [HTTPCookie] = []
-        var number = 0
-        for line in file.split(separator: 0x0a, omittingEmptySubsequences: false) {
-            number += 1
+        var skipped: [SkippedLine] = []
+        // Editors of other systems begin a file with a byte order mark.
+        let text = file.starts(with: [0xef, 0xbb, 0xbf]) ? file[3...] : file[...]
+        for (index, line) in text.split(separator: 0x0a, omittingEmptySubsequences: false).enumerated() {
             let line = line.last == 0x0d ? line.dropLast() : line
-            if line.isEmpty || (line.first == UInt8(ascii: "#") && !line.starts(with: mark)) { continue }
-            guard let cookie = cookie(line) else { throw .invalidCookieLine(number) }
-            cookies.append(cookie)
+            if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { continue }
+            if line.first == UInt8(ascii: "#") && !line.starts(with: mark) { continue }
+            do throws(LineError) {
+                cookies.append(try cookie(line))
+            } catch {
+                skipped.append(SkippedLine(line: index + 1, reason: error.rawValue))
+            }
         }
-        return cookies
+        return (cookies, skipped)
     }
 
-    private static func cookie(_ line: ArraySlice<UInt8>) -> HTTPCookie? {
+    /// The reason why a line is not a cookie.
+    private enum LineError: String, Error {
+        case parts = "a cookie has seven parts between tabs"
+        case truth = "the second and the fourth part must be TRUE or FALSE"
+        case expiry = "the fifth part must be a time in seconds"
+        case text = "the domain, path, name or value cannot be sent"
+    }
+
+    private static func cookie(_ line: ArraySlice<UInt8>) throws(LineError) -> HTTPCookie {
         let isHTTPOnly = line.starts(with: mark)
-        var parts = line.dropFirst(isHTTPOnly ? mark.count : 0)
-            .split(separator: 0x09, maxSplits: 6, omittingEmptySubsequences: false)
+        let line = line.dropFirst(isHTTPOnly ? mark.count : 0)
+        var parts = line.split(separator: 0x09, maxSplits: 6, omittingEmptySubsequences: false)
+        // Editors and web pages turn tabs into blanks.
+        if parts.count == 1 { parts = line.split(separator: 0x20) }
         // An empty value may lack its tab.
         if parts.count == 6 { parts.append([]) }
-        guard parts.count == 7, let includesSubdomains = truth(parts[1]), let isSecure = truth(parts[3]),
-            let seconds = Int64(String(decoding: parts[4], as: UTF8.self)), seconds >= 0
-        else { return nil }
+        guard parts.count == 7 else { throw .parts }
+        guard let includesSubdomains = truth(parts[1]), let isSecure = truth(parts[3]) else { throw .truth }
+        guard let seconds = seconds(parts[4]) else { throw .expiry }
         let domain = parts[0].first == UInt8(ascii: ".") ? parts[0].dropFirst() : parts[0]
         let cookie = HTTPCookie(
             rawName: Array(parts[5]), rawValue: Array(parts[6]),
@@ -39,7 +54,22 @@ enum CookieFile {
             path: String(decoding: parts[2], as: UTF8.self),
             expiry: seconds == 0 ? nil : HTTPDate(secondsSinceEpoch: seconds), isSecure: isSecure,
             isHTTPOnly: isHTTPOnly, sameSite: nil)
-        return cookie.isValid ? cookie : nil
+        guard cookie.isValid else { throw .text }
+        return cookie
+    }
+
+    /// A time in seconds since 1970, whose fraction is cut off; 0, as no time at all, for the end of the session. A negative time has
+    /// passed. Exporters of browsers write all of these.
+    private static func seconds(_ text: ArraySlice<UInt8>) -> Int64? {
+        let isNegative = text.first == UInt8(ascii: "-")
+        let parts = text.dropFirst(isNegative ? 1 : 0)
+            .split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+        if parts.count == 1, parts[0].isEmpty, !isNegative { return 0 }
+        guard let whole = parts.first, !whole.isEmpty,
+            parts.joined().allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        let number = Int64(String(decoding: whole, as: UTF8.self)) ?? .max
+        return isNegative ? min(-number, -1) : number
     }
 
     private static func truth(_ text: ArraySlice<UInt8>) -> Bool? {

@@ -8,21 +8,19 @@ struct CookieURL {
     /// The host in lower-case ASCII.
     let host: String
     let path: String
-    /// Whether `Secure` cookies may be set and sent: `https`, or a host of this machine.
+    /// Whether `Secure` cookies may be set and sent: a property of the route, which is encrypted or does not leave this machine.
     let isSecure: Bool
     let isAddress: Bool
 
-    init(_ url: URL, _ origin: HTTPOrigin) {
-        self.init(host: origin.host, path: url.path(percentEncoded: true), isSecure: origin.isSecure)
+    init(_ url: URL, _ origin: HTTPOrigin, isSecure: Bool) {
+        self.init(host: origin.host, path: url.path(percentEncoded: true), isSecure: isSecure)
     }
 
     init(host: String, path: String, isSecure: Bool) {
-        let address = IPAddress(host)
         self.host = host
         self.path = path.utf8.first == UInt8(ascii: "/") ? path : "/"
-        isAddress = address != nil
-        self.isSecure =
-            isSecure || address?.isLoopback == true || host == "localhost" || host.hasSuffix(".localhost")
+        self.isSecure = isSecure
+        isAddress = IPAddress(host) != nil
     }
 
     /// The path of a cookie without the attribute (RFC 6265bis §5.1.4).
@@ -103,13 +101,15 @@ struct CookieStore: Sendable {
         if parsed.isSecure, !url.isSecure { return nil }
         if parsed.sameSite == HTTPCookie.SameSite.none, !parsed.isSecure { return nil }
         // A cookie without a name is sent as its value, which must not look like a name with a prefix.
-        let start = String(decoding: (parsed.name.isEmpty ? parsed.value : parsed.name).prefix(9), as: UTF8.self)
+        let start = String(decoding: (parsed.name.isEmpty ? parsed.value : parsed.name).prefix(12), as: UTF8.self)
             .lowercased().utf8
-        let isForSecure = start.starts(with: "__secure-".utf8)
         let isForHost = start.starts(with: "__host-".utf8)
-        if parsed.name.isEmpty, isForSecure || isForHost { return nil }
+        let isForHTTP = start.starts(with: "__http-".utf8) || start.starts(with: "__host-http-".utf8)
+        let isForSecure = isForHost || isForHTTP || start.starts(with: "__secure-".utf8)
+        if parsed.name.isEmpty, isForSecure { return nil }
         if isForSecure, !parsed.isSecure { return nil }
-        if isForHost, !(parsed.isSecure && isHostOnly && parsed.domain.isEmpty && parsed.path == "/") { return nil }
+        if isForHTTP, !parsed.isHTTPOnly { return nil }
+        if isForHost, !(isHostOnly && parsed.domain.isEmpty && parsed.path == "/") { return nil }
         let cookie = HTTPCookie(
             rawName: parsed.name, rawValue: parsed.value, domain: isHostOnly ? url.host : parsed.domain,
             isHostOnly: isHostOnly, path: parsed.path ?? url.defaultPath, expiry: expiry(of: parsed, at: now),

@@ -1,5 +1,6 @@
 internal import EventLoops
 public import FoundationEssentials
+public import HTTPAuth
 public import HTTPMessage
 public import StreamKit
 
@@ -15,8 +16,8 @@ public import StreamKit
 /// ```
 ///
 /// A cookie belongs to the host that set it, or to a domain of the host that the cookie names. It cannot belong to a public
-/// suffix such as `co.uk`, by the system's list (`/usr/share/publicsuffix`, Debian's package `publicsuffix`). Without the list,
-/// names of one label and the usual second levels of country domains are refused.
+/// suffix such as `co.uk`, by the system's list (`/usr/share/publicsuffix`, Debian's package `publicsuffix`). Without the list, any
+/// domain may be one, and cookies that name a domain are refused unless it is the host itself: see ``knowsPublicSuffixes``.
 ///
 /// Replaces `NSHTTPCookieStorage`.
 public final class HTTPCookies: Sendable {
@@ -44,6 +45,10 @@ public final class HTTPCookies: Sendable {
     public convenience init(limits: Limits = Limits()) {
         self.init(limits: limits, suffixes: nil)
     }
+
+    /// Whether this system has a list of public suffixes, without which no cookie belongs to a whole domain. Reads the list, which takes
+    /// milliseconds, unless it has been read.
+    public static var knowsPublicSuffixes: Bool { PublicSuffixes.system.areKnown }
 
     /// - Parameter suffixes: the public suffixes; nil for the system's list.
     init(limits: Limits, suffixes: PublicSuffixes?, time: any SessionTime = MachineTime()) {
@@ -90,11 +95,13 @@ public final class HTTPCookies: Sendable {
     ///
     /// - Parameters:
     ///   - fields: The fields of the response.
-    ///   - url: The URL of the request.
+    ///   - url: The URL of the request. One of this machine counts as secure; leave it out if a proxy has carried the request.
     public func store(_ fields: HTTPFields, from url: URL) {
         guard let origin = try? HTTPOrigin(url) else { return }
         let parsed = SetCookie.all(in: fields)
-        if !parsed.isEmpty { store(parsed, from: CookieURL(url, origin), at: now) }
+        if !parsed.isEmpty {
+            store(parsed, from: CookieURL(url, origin, isSecure: origin.isSecureWithoutProxy), at: now)
+        }
     }
 
     /// The value of the `Cookie` field of a request that the application itself makes; nil if there are no cookies.
@@ -102,7 +109,7 @@ public final class HTTPCookies: Sendable {
     /// - Parameter url: The URL of the request.
     public func field(for url: URL) -> String? {
         guard let origin = try? HTTPOrigin(url) else { return nil }
-        let value = field(for: CookieURL(url, origin), at: now)
+        let value = field(for: CookieURL(url, origin, isSecure: origin.isSecureWithoutProxy), at: now)
         return value.map { String(decoding: $0, as: UTF8.self) }
     }
 
@@ -110,13 +117,23 @@ public final class HTTPCookies: Sendable {
 
     /// Makes an object with the cookies of a file in Netscape's format, which curl and browsers' exports use.
     ///
+    /// ```swift
+    /// let cookies = try HTTPCookies(netscapeFile: bytes) { print("cookies.txt, \($0)") }     // cookies.txt, line 3: …
+    /// ```
+    ///
     /// - Parameters:
     ///   - file: The contents of the file. Cookies that have expired are left out.
     ///   - limits: The maximum numbers of cookies and bytes.
-    /// - Throws: `EINVAL` with the number of a line that is not a cookie.
-    public convenience init(netscapeFile file: [UInt8], limits: Limits = Limits()) throws(StreamError) {
+    ///   - skipped: Called for each line that is not a cookie. The others are used.
+    /// - Throws: `EINVAL` with the number of a line if no line is a cookie, although there are lines: the file is another one.
+    public convenience init(
+        netscapeFile file: [UInt8], limits: Limits = Limits(), skipped: (SkippedLine) -> Void = { _ in }
+    ) throws(StreamError) {
         self.init(limits: limits)
-        for cookie in try CookieFile.cookies(in: file) { set(cookie) }
+        let (cookies, lines) = CookieFile.cookies(in: file)
+        if cookies.isEmpty, let line = lines.first { throw .invalidCookieLine(line.line) }
+        for cookie in cookies { set(cookie) }
+        lines.forEach(skipped)
     }
 
     /// The cookies as a file in Netscape's format, including those that end with the session.
@@ -141,7 +158,7 @@ extension HTTPCookies {
 
     /// - Parameter now: the time in seconds since 1970.
     func store(_ parsed: [SetCookie], from url: CookieURL, at now: Int64) {
-        let suffixes = parsed.contains { !$0.domain.isEmpty } ? knownSuffixes : .fallback
+        let suffixes = parsed.contains { !$0.domain.isEmpty } ? knownSuffixes : .unknown
         store.withLock { store in
             for cookie in parsed { store.store(cookie, from: url, at: now, suffixes) }
         }
@@ -158,10 +175,12 @@ extension HTTPCookies {
 extension HTTPCookies {
     /// Adds the cookies that belong to the URL of a session's request, unless the request has cookies of the caller.
     ///
-    /// - Parameter namedHost: the host that the application named; another site causes a request if redirects of this host's site
-    ///   lead to it.
+    /// - Parameters:
+    ///   - isSecure: whether the route of the request is secure: see `SessionAttempt.isRouteSecure`.
+    ///   - namedHost: the host that the application named; another site causes a request if redirects of this host's site
+    ///     lead to it.
     func add(
-        to request: inout HTTPRequest, at url: URL, _ origin: HTTPOrigin, causedBy namedHost: String
+        to request: inout HTTPRequest, at url: URL, _ origin: HTTPOrigin, isSecure: Bool, causedBy namedHost: String
     ) async throws(StreamError) {
         if request.fields.contains(.cookie) { return }
         var cause = CookieStore.Cause.ownSite
@@ -172,7 +191,7 @@ extension HTTPCookies {
                 cause = request.method.isSafe ? .otherSiteSafe : .otherSiteUnsafe
             }
         }
-        guard let value = field(for: CookieURL(url, origin), at: now, cause) else { return }
+        guard let value = field(for: CookieURL(url, origin, isSecure: isSecure), at: now, cause) else { return }
         do throws(HTTPMessageError) {
             try request.fields.set(rawValue: value, for: .cookie)
         } catch {
@@ -181,9 +200,11 @@ extension HTTPCookies {
     }
 
     /// Stores the cookies of a session's response, which must come from the origin.
-    func store(_ response: HTTPResponse, from url: URL, _ origin: HTTPOrigin) async {
+    ///
+    /// - Parameter isSecure: whether its route is secure.
+    func store(_ response: HTTPResponse, from url: URL, _ origin: HTTPOrigin, isSecure: Bool) async {
         let parsed = SetCookie.all(in: response.fields)
         if parsed.contains(where: { !$0.domain.isEmpty }) { await readSuffixes() }
-        store(parsed, from: CookieURL(url, origin), at: now)
+        store(parsed, from: CookieURL(url, origin, isSecure: isSecure), at: now)
     }
 }

@@ -4,32 +4,26 @@ internal import HostResolver
 
 /// The domains under which anyone can register a name, such as `com` and `co.uk`. No cookie may belong to one.
 ///
-/// The rules are those of the system's public suffix list (Debian's package `publicsuffix`). Without the list, all names of one
-/// label are public suffixes, and so are the usual names of two labels in country domains, such as `co.uk`: see
-/// ``secondLevels``. A suffix that these rules do not contain, such as `github.io`, then counts as an ordinary domain.
+/// The rules are those of the system's public suffix list (Debian's package `publicsuffix`). Without the list, every domain may be a
+/// public suffix, as `github.io` is one: cookies then belong to single hosts only.
 struct PublicSuffixes: Sendable {
-    /// The rules as in the list: `com`, `*.ck`, `!www.ck`; names in ASCII.
-    private let rules: Set<String>
-    private let usesSecondLevels: Bool
-
-    /// The first labels of public suffixes in domains of two letters, for systems without a list.
-    static let secondLevels: Set<String> = [
-        "ac", "co", "com", "ed", "edu", "gen", "go", "gob", "gouv", "gov", "gv", "id", "info", "ltd", "me", "mil", "ne",
-        "net",
-        "nom", "or", "org", "plc", "sch",
-    ]
+    /// The rules as in the list: `com`, `*.ck`, `!www.ck`; names in ASCII. Nil without a list.
+    private let rules: Set<String>?
 
     /// The rules for a system without a list.
-    static let fallback = PublicSuffixes(rules: [], usesSecondLevels: true)
+    static let unknown = PublicSuffixes(rules: nil)
 
-    /// The system's list, or the fallback. Read once, on first use; see ``readSystemList()``.
+    /// Whether there is a list.
+    var areKnown: Bool { rules != nil }
+
+    /// The system's list, or ``unknown``. Read once, on first use; see ``readSystemList()``.
     static let system: PublicSuffixes = {
         for name in ["public_suffix_list.dat", "effective_tld_names.dat"] {
             guard let text = FileManager.default.contents(atPath: "/usr/share/publicsuffix/\(name)") else { continue }
             let suffixes = PublicSuffixes(list: Array(text))
-            if !suffixes.rules.isEmpty { return suffixes }
+            if suffixes.rules?.isEmpty == false { return suffixes }
         }
-        return .fallback
+        return .unknown
     }()
 
     private static let threads = BlockingThreads(limit: 1)
@@ -40,10 +34,7 @@ struct PublicSuffixes: Sendable {
         try? await threads.value { _ = PublicSuffixes.system }
     }
 
-    private init(rules: Set<String>, usesSecondLevels: Bool) {
-        self.rules = rules
-        self.usesSecondLevels = usesSecondLevels
-    }
+    private init(rules: Set<String>?) { self.rules = rules }
 
     /// Parses a list in the format of publicsuffix.org: a rule per line, comments after `//`.
     init(list: [UInt8]) {
@@ -61,23 +52,21 @@ struct PublicSuffixes: Sendable {
             // A rule for a name that cannot be looked up is of no use.
             if let name = try? HostName(String(text.dropFirst(mark.count))) { rules.insert(mark + name.ascii) }
         }
-        self.init(rules: rules, usesSecondLevels: false)
+        self.init(rules: rules)
     }
 
-    /// Whether a domain in lower-case ASCII is a public suffix.
+    /// Whether a domain in lower-case ASCII is a public suffix, or may be one.
     func contains(_ domain: some StringProtocol) -> Bool {
+        guard let rules else { return true }
         if rules.contains("!\(domain)") { return false }
         guard let dot = domain.utf8.firstIndex(of: UInt8(ascii: ".")) else { return true }
-        if rules.contains(String(domain)) { return true }
-        let parent = domain[domain.utf8.index(after: dot)...]
-        if rules.contains("*.\(parent)") { return true }
-        return usesSecondLevels && parent.utf8.count == 2
-            && PublicSuffixes.secondLevels.contains(String(domain[..<dot]))
+        return rules.contains(String(domain)) || rules.contains("*.\(domain[domain.utf8.index(after: dot)...])")
     }
 
-    /// The site of a host: the domain that its owner has registered, or the host itself if it is an address or a public suffix.
+    /// The site of a host: the domain that its owner has registered, or the host itself if it is an address or a public suffix, and
+    /// without a list.
     func site(of host: String) -> String {
-        if IPAddress(host) != nil { return host }
+        guard let rules, IPAddress(host) == nil else { return host }
         var site = host[...]
         while !contains(site), !rules.contains("!\(site)"), let dot = site.utf8.firstIndex(of: UInt8(ascii: ".")) {
             let parent = site[site.utf8.index(after: dot)...]

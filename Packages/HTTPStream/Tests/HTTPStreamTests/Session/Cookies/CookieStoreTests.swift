@@ -27,7 +27,8 @@ import Testing
 
         static func url(_ text: String) -> CookieURL {
             let url = URL(string: text)!
-            return CookieURL(url, try! HTTPOrigin(url))
+            let origin = try! HTTPOrigin(url)
+            return CookieURL(url, origin, isSecure: origin.isSecureWithoutProxy)
         }
     }
 
@@ -96,6 +97,17 @@ import Testing
         ("__host-a=b; Secure; Path=/x", "https://example.com/", "https://example.com/x", false),
         ("__Host-a=b; Secure; Path=/; Domain=example.com", "https://example.com/", "https://example.com/", false),
         ("=__Host-a=b; Secure; Path=/", "https://example.com/", "https://example.com/", false),
+        ("__Http-a=b; Secure; HttpOnly", "https://example.com/x", "https://example.com/", true),
+        ("__http-a=b; Secure", "https://example.com/", "https://example.com/", false),
+        ("__Http-a=b; HttpOnly", "https://example.com/", "https://example.com/", false),
+        ("__Host-Http-a=b; Secure; HttpOnly; Path=/", "https://example.com/", "https://example.com/", true),
+        ("__HOST-HTTP-a=b; Secure; Path=/", "https://example.com/", "https://example.com/", false),
+        ("__Host-Http-a=b; Secure; HttpOnly", "https://example.com/x/y", "https://example.com/x/y", false),
+        (
+            "__Host-Http-a=b; Secure; HttpOnly; Path=/; Domain=example.com", "https://example.com/",
+            "https://example.com/", false
+        ),
+        ("=__Http-a=b; Secure; HttpOnly", "https://example.com/", "https://example.com/", false),
         ("__Secure-a; Secure", "https://example.com/", "https://example.com/", false),
         // U+0301 forms one character with the hyphen.
         ("__Host-\u{301}=b", "http://example.com/", "http://example.com/", false),
@@ -183,7 +195,7 @@ import Testing
         jar.set("alone", "http://example.com/")
         #expect(jar.sent("http://example.com/") == "alone")
         let parsed = try #require(SetCookie([UInt8(ascii: "x"), UInt8(ascii: "="), 0xe4]))
-        jar.store.store(parsed, from: Jar.url("http://other.com/"), at: Self.now, .fallback)
+        jar.store.store(parsed, from: Jar.url("http://other.com/"), at: Self.now, .unknown)
         #expect(jar.store.field(for: Jar.url("http://other.com/"), at: Self.now) == [0x78, 0x3d, 0xe4])
     }
 

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPAuth
 import HTTPMessage
 import StreamKit
 import Testing
@@ -76,18 +77,48 @@ import Testing
         #expect(cookies.all.map(\.name) == ["a"] && cookies.all.map(\.value) == [""])
     }
 
+    private static let good = "h.com\tFALSE\t/\tFALSE\t0\tgood\tx"
+
     @Test(
-        "a line that is not a cookie is refused",
+        "a line that is not a cookie is skipped, and the others are used",
         arguments: [
             "h.com\tFALSE\t/\tFALSE\t0", "h.com\tMAYBE\t/\tFALSE\t0\ta\tb", "h.com\tFALSE\t/\tFALSE\tx\ta\tb",
-            "h.com\tFALSE\t/\tFALSE\t-1\ta\tb", "h.com\tFALSE\tx\tFALSE\t0\ta\tb", "\tFALSE\t/\tFALSE\t0\ta\tb",
-            "h.com\tFALSE\t/\tFALSE\t0\ta\tb;c", "h.com\tFALSE\t/\tFALSE\t0\ta\tb\u{1}", "h.com FALSE / FALSE 0 a b",
+            "h.com\tFALSE\t/\tFALSE\t1e9\ta\tb", "h.com\tFALSE\t/\tFALSE\t1.5.5\ta\tb",
+            "h.com\tFALSE\t/\tFALSE\t-\ta\tb",
+            "h.com\tFALSE\tx\tFALSE\t0\ta\tb", "\tFALSE\t/\tFALSE\t0\ta\tb", "h.com\tFALSE\t/\tFALSE\t0\ta\tb;c",
+            "h.com\tFALSE\t/\tFALSE\t0\ta\tb\u{1}", "h.com FALSE / FALSE 0 a secret c", "secret",
         ])
-    func badLines(_ line: String) {
-        let error = #expect(throws: StreamError.self) {
-            try HTTPCookies(netscapeFile: Array("# x\n\(line)\n".utf8))
+    func badLines(_ line: String) throws {
+        var skipped: [SkippedLine] = []
+        let file = "\u{feff}# a comment\n\(line)\n\n\(Self.good)\n"
+        let cookies = try HTTPCookies(netscapeFile: Array(file.utf8)) { skipped.append($0) }
+        #expect(cookies.all.map(\.name) == ["good"])
+        #expect(skipped.map(\.line) == [2] && !"\(skipped)".contains("secret"))
+        // A file without any cookie is another kind of file.
+        let error = #expect(throws: StreamError.self) { try HTTPCookies(netscapeFile: Array(line.utf8)) }
+        #expect(error?.description.contains("1") == true)
+    }
+
+    @Test(
+        "expiries of exporters, and blanks in place of tabs",
+        arguments: [
+            ("h.com\tFALSE\t/\tFALSE\t4102444800.742\ta\tb", 4_102_444_800), ("h.com\tFALSE\t/\tFALSE\t\ta\tb", nil),
+            ("h.com\tFALSE\t/\tFALSE\t99999999999999999999\ta\tb", 253_402_300_799),
+            ("h.com FALSE / FALSE 4102444800 a b", 4_102_444_800), ("h.com   FALSE / FALSE  0 a b", nil),
+            ("#HttpOnly_h.com FALSE / FALSE 0 a b", nil), ("h.com\tFALSE\t/\tFALSE\t0.0\ta\tb", nil),
+        ] as [(String, Int64?)])
+    func tolerated(_ line: String, _ expiry: Int64?) throws {
+        let cookies = try HTTPCookies(netscapeFile: Array(line.utf8)) { Issue.record("skipped \($0)") }
+        #expect(cookies.all.map(\.name) == ["a"] && cookies.all.first?.expiry?.secondsSinceEpoch == expiry)
+    }
+
+    @Test("a negative expiry has passed", arguments: ["-1", "-0.5", "-99999999999999999999"])
+    func negativeExpiry(_ expiry: String) throws {
+        let line = "h.com\tFALSE\t/\tFALSE\t\(expiry)\ta\tb"
+        let cookies = try HTTPCookies(netscapeFile: Array("\(line)\n\(Self.good)".utf8)) {
+            Issue.record("skipped \($0)")
         }
-        #expect(error.map { "\($0)".contains("Line 2") } == true)
+        #expect(cookies.all.map(\.name) == ["good"])
     }
 
     @Test("a name with a tab has no place in a file") func tabs() throws {

@@ -1,3 +1,5 @@
+import FoundationEssentials
+import HTTPMessage
 import Testing
 
 @testable import HTTPStream
@@ -29,17 +31,24 @@ import Testing
         #expect(Self.list.site(of: host) == site)
     }
 
-    @Test(
-        "without a list: one label, and the usual second levels of countries",
-        arguments: [
-            ("com", true), ("co.uk", true), ("com.au", true), ("example.com", false), ("example.de", false),
-            ("co.example", false), ("a.co.uk", false),
+    @Test("without a list, any domain may be a public suffix, and each host is a site of its own")
+    func withoutAList() throws {
+        for domain in ["com", "co.uk", "example.com", "github.io", "a.b.example.com"] {
+            #expect(PublicSuffixes.unknown.contains(domain))
+            #expect(PublicSuffixes.unknown.site(of: domain) == domain)
+        }
+        let url = try #require(URL(string: "https://user.github.io/"))
+        let fields = try HTTPFields([
+            ("Set-Cookie", "a=1; Domain=github.io"), ("Set-Cookie", "b=1; Domain=user.github.io"),
+            ("Set-Cookie", "c=1"),
         ])
-    func fallback(_ domain: String, _ isSuffix: Bool) {
-        #expect(PublicSuffixes.fallback.contains(domain) == isSuffix)
+        let cookies = HTTPCookies(limits: HTTPCookies.Limits(), suffixes: .unknown)
+        cookies.store(fields, from: url)
+        #expect(cookies.all.map(\.name) == ["b", "c"] && cookies.all.allSatisfy(\.isHostOnly))
+        #expect(!PublicSuffixes.unknown.areKnown && Self.list.areKnown)
     }
 
-    @Test("the system's list, or the fallback, knows co.uk") func system() async {
+    @Test("the system's list knows co.uk") func system() async {
         await PublicSuffixes.readSystemList()
         #expect(PublicSuffixes.system.contains("co.uk") && !PublicSuffixes.system.contains("example.co.uk"))
     }

@@ -39,6 +39,30 @@ import Testing
         }
     }
 
+    @Test("a page may set a cookie and lead to itself") func redirectToItself() async throws {
+        let server = try TurnServer([
+            Self.answer("302 Found", "Location: /shop", "Set-Cookie: seen=1"),
+            Self.answer("302 Found", "Location: /shop"), Self.ok,
+        ])
+        #expect(try await Self.load(Self.session(), "http://127.0.0.1:\(server.port)/shop") == .ok)
+        #expect(Self.cookies(server) == [nil, "seen=1", "seen=1"])
+    }
+
+    @Test("a proxy neither receives nor sets secure cookies of this machine", arguments: [true, false])
+    func secureCookiesAndProxies(_ usesProxy: Bool) async throws {
+        let set = Self.answer("200 OK", "Set-Cookie: new=1; Secure", "Set-Cookie: plain=1")
+        let server = try TurnServer([set, Self.ok])
+        let session = Self.session { configuration in
+            if usesProxy {
+                configuration.proxies = .route(ProxyRoute(HTTPProxy(host: "127.0.0.1", port: server.port)))
+            }
+        }
+        session.cookies?.set(try HTTPCookie(name: "old", value: "1", domain: "localhost", isSecure: true))
+        let url = "http://localhost:\(server.port)/"
+        for _ in 0..<2 { #expect(try await Self.load(session, url) == .ok) }
+        #expect(Self.cookies(server) == (usesProxy ? [nil, "plain=1"] : ["old=1", "old=1; new=1; plain=1"]))
+    }
+
     @Test("a login that sets its cookie on a redirect works") func login() async throws {
         let server = try HTTPServer(port: 0, isLocal: true)
         let run = Task {

@@ -1,0 +1,91 @@
+internal import EventLoops
+internal import Glibc
+internal import HTTPMessage
+internal import StreamKit
+
+/// The file of a download. All calls of the system are made on the threads for files, since a disk may be slow.
+struct DownloadFile: Sendable {
+    /// The number of bytes that are written at once.
+    static let pieceSize = 256 * 1024
+
+    private let path: String
+    private var replacement: ReplacementFile?
+    /// The bytes of an earlier download and the date of their resource.
+    let kept: (count: Int64, date: HTTPDate)?
+    /// Whether these are the file itself, since there is no partial one.
+    let isWhole: Bool
+
+    /// - Parameter resuming: whether to keep the bytes of an earlier download.
+    init(_ path: String, resuming: Bool) async throws(StreamError) {
+        self.path = path
+        (kept, isWhole) = try await DownloadFile.onThread(path) { DownloadFile.earlier(path, resuming: resuming) }
+    }
+
+    /// What an earlier download has left.
+    static func earlier(_ path: String, resuming: Bool) -> (kept: (count: Int64, date: HTTPDate)?, isWhole: Bool) {
+        var status = stat()
+        let hasPart = lstat(path + ReplacementFile.partialSuffix, &status) == 0
+        let isWhole = !hasPart && stat(path, &status) == 0
+        // A date with a fraction is that of the last write, not one set by ``setDate(_:)``.
+        guard resuming, hasPart || isWhole, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+            status.st_size > 0, status.st_mtim.tv_nsec == 0
+        else { return (nil, isWhole) }
+        let date = HTTPDate(secondsSinceEpoch: Int64(status.st_mtim.tv_sec))
+        return ((Int64(status.st_size), date), isWhole)
+    }
+
+    /// Prepares to write at an offset, and cuts off everything after it.
+    mutating func begin(at offset: Int64) async throws(StreamError) {
+        let (path, opened) = (path, replacement)
+        replacement = try await DownloadFile.onThread(path + ReplacementFile.partialSuffix) {
+            () throws(WritableFile.Failure) in
+            let replacement =
+                if let opened { opened } else { try ReplacementFile(of: path, keepsPartial: offset > 0) }
+            try replacement.file.truncate(to: offset)
+            return replacement
+        }
+    }
+
+    /// Writes bytes at an offset.
+    func write(_ bytes: [UInt8], at offset: Int64) async throws(StreamError) {
+        guard let replacement else { throw .closed }
+        try await DownloadFile.onThread(replacement.partialPath) { () throws(WritableFile.Failure) in
+            try replacement.file.write(bytes.span.bytes, at: offset)
+        }
+    }
+
+    /// Sets the modification time to the date of the resource, so that the rest can be requested later.
+    func setDate(_ date: HTTPDate) async {
+        guard let replacement else { return }
+        // Without the date, a later download begins again.
+        _ = try? await BlockingThreads.files.value { replacement.file.setDate(date.secondsSinceEpoch) }
+    }
+
+    /// Gives the complete file its name. A file that an earlier download has completed keeps it.
+    func finish() async throws(StreamError) {
+        let (path, replacement, isWhole) = (path, replacement, isWhole)
+        try await DownloadFile.onThread(path) { () throws(WritableFile.Failure) in
+            if let replacement { return try replacement.finish() }
+            // The partial file of an earlier download has everything.
+            if !isWhole { try ReplacementFile(of: path, keepsPartial: true).finish() }
+        }
+    }
+
+    /// - Parameter shownPath: the path for the error message.
+    private static func onThread<Value: Sendable>(
+        _ shownPath: String, _ call: @escaping @Sendable () throws(WritableFile.Failure) -> Value
+    ) async throws(StreamError) -> Value {
+        let result: Result<Value, WritableFile.Failure>
+        do throws(WaitError) {
+            result = try await BlockingThreads.files.value { Result(catching: call) }
+        } catch {
+            throw error == .cancelled
+                ? .cancelled : StreamError(posix: EBUSY, WritableFile.Failure.busy.sentence(shownPath))
+        }
+        do throws(WritableFile.Failure) {
+            return try result.get()
+        } catch {
+            throw StreamError(posix: error.number, error.sentence(shownPath))
+        }
+    }
+}

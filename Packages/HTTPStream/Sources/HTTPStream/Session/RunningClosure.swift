@@ -1,0 +1,82 @@
+internal import EventLoops
+internal import HTTPAuth
+
+/// A closure of the application for whose result the loads of a session wait: that of the bearer tokens, or the prompt for a protection
+/// space.
+///
+/// Theory of operation. The closure may itself load. If that load waited for the closure, neither would ever end. Therefore the load goes on
+/// without the token or the password. A load is within a closure if its task is one of the closure's, by a task-local value, which
+/// detached tasks and queues do not have. Two closures, perhaps of two sessions, may also wait for each other: before a load
+/// waits, the waits between closures are searched for a way back.
+struct RunningClosure: Hashable, Sendable {
+    /// The object that calls the closure, which exists as long as the closure runs.
+    private let owner: ObjectIdentifier
+    private let space: ProtectionSpace?
+
+    /// The closures within which the task runs.
+    @TaskLocal private static var enclosing: Set<RunningClosure> = []
+    /// For each closure, those that its loads wait for.
+    private static let waits = Locked<[RunningClosure: [RunningClosure]]>([:])
+
+    init(tokensOf memory: BearerMemory) {
+        owner = ObjectIdentifier(memory)
+        space = nil
+    }
+
+    init(promptOf session: HTTPSession, for space: ProtectionSpace) {
+        owner = ObjectIdentifier(session)
+        self.space = space
+    }
+
+    /// Whether the task runs within a closure of a session.
+    static func encloses(_ session: HTTPSession) -> Bool {
+        let owners = [ObjectIdentifier(session)] + (session.bearer.map { [ObjectIdentifier($0)] } ?? [])
+        return enclosing.contains { owners.contains($0.owner) }
+    }
+
+    /// Calls the closure.
+    func run<Value: Sendable>(_ closure: () async -> Value) async -> Value {
+        await RunningClosure.$enclosing.withValue(RunningClosure.enclosing.union([self]), operation: closure)
+    }
+
+    /// Records that a load of this task waits for the closure. Returns nil if it must not, because the closure waits for the load.
+    func beginWait() -> Wait? {
+        let enclosing = RunningClosure.enclosing
+        let isPermitted =
+            enclosing.isEmpty
+            || RunningClosure.waits.withLock { waits in
+                var reached: Set<RunningClosure> = [self]
+                var unseen = [self]
+                while let closure = unseen.popLast() {
+                    if enclosing.contains(closure) { return false }
+                    unseen += (waits[closure] ?? []).filter { reached.insert($0).inserted }
+                }
+                for closure in enclosing { waits[closure, default: []].append(self) }
+                return true
+            }
+        return isPermitted ? Wait(from: enclosing, for: self) : nil
+    }
+
+    /// A wait that has been recorded.
+    struct Wait: Sendable {
+        private let enclosing: Set<RunningClosure>
+        private let closure: RunningClosure
+
+        fileprivate init(from enclosing: Set<RunningClosure>, for closure: RunningClosure) {
+            self.enclosing = enclosing
+            self.closure = closure
+        }
+
+        /// Records that the load does not wait any more.
+        func end() {
+            if enclosing.isEmpty { return }
+            RunningClosure.waits.withLock { waits in
+                for from in enclosing {
+                    guard let index = waits[from]?.firstIndex(of: closure) else { continue }
+                    waits[from]?.remove(at: index)
+                    if waits[from]?.isEmpty == true { waits[from] = nil }
+                }
+            }
+        }
+    }
+}

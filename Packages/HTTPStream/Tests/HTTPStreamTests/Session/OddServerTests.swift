@@ -1,0 +1,55 @@
+import FoundationEssentials
+import HTTPMessage
+import StreamKit
+import Testing
+
+@testable import HTTPStream
+
+/// Responses of servers that people meet, which are not quite right, and what a session makes of them.
+@Suite(.timeLimit(.minutes(1))) struct OddServerTests {
+    private func load(_ response: String) async throws -> (body: String, remaining: String?) {
+        let server = try TurnServer([response])
+        var configuration = HTTPSession.Configuration()
+        configuration.pool = HTTPConnectionPool()
+        configuration.proxies = .direct
+        let request = try HTTPRequest(
+            method: .get, url: #require(URL(string: "http://127.0.0.1:\(server.port)/")))
+        let stream = try await HTTPSession(configuration).open(request)
+        defer { stream.close() }
+        let body = try await stream.readAll(limit: 1000)
+        return (String(decoding: body, as: UTF8.self), stream[.httpRemainingContentCoding])
+    }
+
+    @Test("chunk sizes padded to four columns") func paddedChunkSizes() async throws {
+        let response = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5   \r\nhello\r\n0   \r\n\r\n"
+        #expect(try await load(response).body == "hello")
+    }
+
+    @Test("a radio stream begins with ICY and ends with the connection") func shoutcast() async throws {
+        let server = try TurnServer(["ICY 200 OK\r\nicy-name: x\r\nContent-Length: 5\r\n\r\nmusic"])
+        let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
+        let stream = ReadStream(request: try HTTPRequest(method: .get, url: url))
+        defer { stream.close() }
+        try stream.open()
+        #expect(try await stream.readAll(limit: 1000) == Array("music".utf8))
+        #expect(stream[.httpResponse]?.status == .ok && stream[.httpResponse]?.fields["icy-name"] == "x")
+        #expect(stream[.httpResponse]?.version == .http10)
+    }
+
+    @Test("the same length in other digits is refused") func octalLength() async throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 05\r\n\r\nhello"
+        await #expect(throws: StreamError.self) { try await load(head) }
+    }
+
+    @Test(
+        "codings that cannot be removed are named, and the body is delivered as it is",
+        arguments: [
+            ("identity", nil), (", ,", nil), ("utf-8", "utf-8"), ("Compress, identity", "compress"),
+            ("gzip, compress", "gzip, compress"),
+        ] as [(String, String?)])
+    func codings(_ coding: String, _ remaining: String?) async throws {
+        let result = try await load(
+            "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\nContent-Length: 5\r\n\r\nhello")
+        #expect(result.body == "hello" && result.remaining == remaining)
+    }
+}
