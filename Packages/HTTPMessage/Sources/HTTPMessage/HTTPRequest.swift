@@ -116,6 +116,17 @@ public struct HTTPRequest: Hashable, Sendable {
     /// The request target.
     public var target: RequestTarget { RequestTarget(unchecked: head.bytes(head.startLine.second)) }
 
+    /// The host and port that the request is for: those of a target in absolute or authority form, which take precedence (RFC 9112
+    /// §3.2.2, §3.3), otherwise the value of `Host`. Nil if the request has neither.
+    ///
+    /// Use it, rather than the field, wherever the host decides: for virtual hosts, routes, permissions and links.
+    ///
+    /// ```swift
+    /// let request = try HTTPRequest(method: .get, target: "http://example.org/index.html")
+    /// request.authority           // "example.org"
+    /// ```
+    public var authority: String? { target.authority ?? fields[.host] }
+
     /// The protocol version. Replaces `CFHTTPMessageCopyVersion`.
     public var version: HTTPVersion { head.startLine.version }
 

@@ -39,7 +39,7 @@ public struct HTTPLeniency: OptionSet, Hashable, Sendable {
     /// Accepts request targets that contain bytes above 0x7F.
     public static let nonASCIITarget = HTTPLeniency(rawValue: 1 << 6)
 
-    /// Accepts request targets in any form: `*` and `host:port` with any method, and relative paths.
+    /// Accepts request targets in any form: `*` and `host:port` with any method, relative paths, and targets with a fragment or a user.
     public static let anyTargetForm = HTTPLeniency(rawValue: 1 << 7)
 
     /// Accepts control characters other than NUL, CR and LF in field values and reason phrases (RFC 9110 §5.5).

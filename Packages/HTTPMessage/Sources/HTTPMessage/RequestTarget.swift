@@ -27,10 +27,12 @@ public struct RequestTarget: Hashable, Sendable {
     /// The target `*`: the server as a whole.
     public static let asterisk = RequestTarget(unchecked: [UInt8(ascii: "*")])
 
-    /// Creates a target, or nil if the text has none of the four forms or contains an invalid character.
+    /// Creates a target, or nil if the text has none of the four forms, or contains an invalid character, a fragment (`#`) or a user.
     public init?(_ text: String) {
         let bytes = Array(text.utf8)
-        guard bytes.allSatisfy(HTTPGrammar.isTargetByte), Self.form(of: bytes) != nil else { return nil }
+        guard bytes.allSatisfy(HTTPGrammar.isTargetByte), Self.isUnambiguous(bytes), Self.form(of: bytes) != nil else {
+            return nil
+        }
         self.bytes = bytes
     }
 
@@ -90,6 +92,7 @@ public struct RequestTarget: Hashable, Sendable {
     public var query: String? { components?.query.map { HTTPGrammar.text($0) } }
 
     /// The host and port of a target in absolute or authority form, as written. Nil for the other forms.
+    /// ``HTTPRequest/authority`` is that of any request.
     public var authority: String? {
         switch form {
         case .authority: return HTTPGrammar.text(bytes)
@@ -137,6 +140,14 @@ extension RequestTarget {
         if first == UInt8(ascii: "*") { return bytes.count == 1 ? .asterisk : nil }
         if isAuthority(bytes, requiresPort: true) { return .authority }
         return isAbsolute(bytes) ? .absolute : nil
+    }
+
+    /// Returns whether the target has neither a fragment nor a user. Neither is ever part of a target (RFC 9112 §3.2.1, RFC 9110
+    /// §4.2.4), and programs disagree on where the path or the host of such a target ends.
+    static func isUnambiguous(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
+        if bytes.contains(UInt8(ascii: "#")) { return false }
+        guard bytes.first != UInt8(ascii: "/"), let start = authorityStart(bytes) else { return true }
+        return !bytes[start...].prefix { !endsAuthority($0) }.contains(UInt8(ascii: "@"))
     }
 
     /// Returns whether a method allows a form: `host:port` is for `CONNECT` only, `*` for `OPTIONS` only (RFC 9112 §3.2).
@@ -210,11 +221,11 @@ extension RequestTarget {
         byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
     }
 
-    private static func authorityStart(_ bytes: [UInt8]) -> Int? {
-        guard let colon = bytes.firstIndex(of: HTTPGrammar.colon), bytes.count >= colon + 3,
-            bytes[colon + 1] == UInt8(ascii: "/"), bytes[colon + 2] == UInt8(ascii: "/")
+    /// The index behind `scheme://`; nil if the target does not begin with it.
+    private static func authorityStart<Bytes: RandomAccessCollection<UInt8>>(_ bytes: Bytes) -> Bytes.Index? {
+        guard let colon = bytes.firstIndex(of: HTTPGrammar.colon), bytes[colon...].dropFirst().starts(with: "//".utf8)
         else { return nil }
-        return colon + 3
+        return bytes.index(colon, offsetBy: 3)
     }
 
     /// The path and query of a target in origin or absolute form, without the fragment.

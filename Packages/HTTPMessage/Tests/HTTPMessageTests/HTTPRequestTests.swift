@@ -122,11 +122,22 @@ import Testing
 }
 
 @Suite struct RequestTargetTests {
+    @Test(arguments: [
+        ("GET / HTTP/1.1\r\nHost: a:81\r\n\r\n", "a:81"), ("GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n", "b"),
+        ("GET / HTTP/1.0\r\n\r\n", nil), ("CONNECT c:443 HTTP/1.1\r\nHost: a\r\n\r\n", "c:443"),
+    ])
+    func theTargetPrecedesTheHostField(_ text: String, _ authority: String?) throws {
+        let bytes = Array(text.utf8)
+        var parser = HeadParser(.request)
+        _ = try parser.parse(bytes.span.bytes)
+        #expect(try parser.makeRequest(from: bytes.span.bytes).authority == authority)
+    }
+
     @Test(
         arguments: [
-            ("/", RequestTarget.Form.origin, "/", nil, nil), ("/a?b?c#d", .origin, "/a", "b?c", nil),
+            ("/", RequestTarget.Form.origin, "/", nil, nil), ("/a?b?c", .origin, "/a", "b?c", nil),
             ("http://a.example", .absolute, "", nil, "a.example"),
-            ("http://u:p@a.example:80/x?y", .absolute, "/x", "y", "a.example:80"),
+            ("http://a.example:80/x?y@z", .absolute, "/x", "y@z", "a.example:80"),
             ("urn://[::1]?q", .absolute, "", "q", "[::1]"), ("a.example:80", .authority, nil, nil, "a.example:80"),
             ("[fe80::1]:443", .authority, nil, nil, "[fe80::1]:443"), ("*", .asterisk, nil, nil, nil),
             ("http://[fe80::1%25eth-0]/", .absolute, "/", nil, "[fe80::1%25eth-0]"),
@@ -142,7 +153,8 @@ import Testing
 
     @Test(arguments: [
         "", " ", "/a b", "/é", "a", "?x", "**", "http:", "http:///x", "http://a:b", "/\u{7f}", "/\r\n",
-        "http://a@b@c/", "http://[]/", "http://[::1%]/", "http://[::1%a$b]/", "[::1%]:443",
+        "http://a@b@c/", "http://a@b/", "http://@b", "/a#b", "/#", "http://a#b", "#", "http://[]/", "http://[::1%]/",
+        "http://[::1%a$b]/", "[::1%]:443",
     ])
     func rejectsInvalidTargets(text: String) {
         #expect(RequestTarget(text) == nil)

@@ -60,6 +60,9 @@ import Testing
             ("GET http:/a HTTP/1.1\r\n", .invalidTarget, 4),
             ("GET http:///a HTTP/1.1\r\n", .invalidTarget, 4),
             ("GET http://u@:80/ HTTP/1.1\r\n", .invalidTarget, 4),
+            ("GET http://u@a/ HTTP/1.1\r\n", .invalidTarget, 4),
+            ("GET /a#b HTTP/1.1\r\n", .invalidTarget, 4),
+            ("GET http://a/#b HTTP/1.1\r\n", .invalidTarget, 4),
             ("GET http://a:x/ HTTP/1.1\r\n", .invalidTarget, 4),
             ("CONNECT / HTTP/1.1\r\n", .invalidTarget, 8),
             ("CONNECT a.example HTTP/1.1\r\n", .invalidTarget, 8),
@@ -149,6 +152,8 @@ import Testing
             (.request, "GET /\u{e9}/\u{e9} HTTP/1.0\r\n\r\n", .nonASCIITarget, []),
             (.request, "NOTIFY * HTTP/1.0\r\n\r\n", .anyTargetForm, []),
             (.request, "GET a/b HTTP/1.0\r\n\r\n", .anyTargetForm, []),
+            (.request, "GET /a#b HTTP/1.0\r\n\r\n", .anyTargetForm, []),
+            (.request, "GET http://u:p@a/b HTTP/1.0\r\n\r\n", .anyTargetForm, []),
             (
                 .response, "HTTP/1.1 200 O\u{1}K\r\nA: a\u{1}b\u{7f}\r\n\r\n", .controlCharactersInValues,
                 ["A: a\u{1}b\u{7f}"]

@@ -296,10 +296,12 @@ extension HeadParser.Scan {
     private func checkTarget(
         _ startLine: StartLine, line: Int, recording toleratedDeviations: inout HTTPLeniency
     ) throws(HTTPMessageError) {
-        if byte(Int(startLine.second.start)) == UInt8(ascii: "/"), startLine.first.range.count != 7 { return }
         let method = UnsafeRawBufferPointer(rebasing: buffer[startLine.first.range])
         let target = UnsafeRawBufferPointer(rebasing: buffer[startLine.second.range])
-        if let form = RequestTarget.form(of: target), RequestTarget.isForm(form, allowedFor: method) { return }
+        if RequestTarget.isUnambiguous(target) {
+            if target.first == UInt8(ascii: "/"), method.count != 7 { return }
+            if let form = RequestTarget.form(of: target), RequestTarget.isForm(form, allowedFor: method) { return }
+        }
         guard leniency.contains(.anyTargetForm) else {
             throw failure(.invalidTarget, at: Int(startLine.second.start), line: line)
         }
