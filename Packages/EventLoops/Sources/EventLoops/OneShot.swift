@@ -38,6 +38,11 @@ public final class OneShot<Value: Sendable>: Sendable {
     @inlinable
     public var value: Value? { state.withLock { $0.value } }
 
+    /// The number of tasks and threads that wait for the value, for tests: it is out of date when it is returned.
+    public var waiterCount: Int {
+        state.withLock { $0.others.count { $0.point.reader.isParked } } + (point.reader.isParked ? 1 : 0)
+    }
+
     /// Provides the value. May be called from any thread.
     ///
     /// - Returns: false if there was a value already; this one is dropped.

@@ -114,7 +114,7 @@ import Testing
     /// A body of unknown length ends at the limit.
     @Test func chunkedBodyTooLong() async throws {
         let found = try await exchange(
-            "POST /notes HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+            "POST /notes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
                 + "78\r\n\(String(repeating: " ", count: 0x78))\r\n0\r\n\r\n")
         #expect(found.hasPrefix("HTTP/1.1 413 "))
     }
@@ -122,11 +122,11 @@ import Testing
     /// An error of a handler is a 500 without its text, and a problem after the begin of a response cuts it off.
     @Test func errors() async throws {
         let errors = LockedStrings()
-        let broken = try await exchange("GET /broken HTTP/1.1\r\nHost: a\r\n\r\n") { configuration in
+        let broken = try await exchange("GET /broken HTTP/1.1\r\nHost: localhost\r\n\r\n") { configuration in
             configuration.onError = { errors.append("\($0)") }
         }
         #expect(broken.hasPrefix("HTTP/1.1 500 ") && errors.all == ["\(StreamError(posix: 5))"])
-        let late = try await exchange("GET /late HTTP/1.1\r\nHost: a\r\n\r\n")
+        let late = try await exchange("GET /late HTTP/1.1\r\nHost: localhost\r\n\r\n")
         #expect(late.hasPrefix("HTTP/1.1 200 OK\r\n") && !late.hasSuffix("0\r\n\r\n") && !late.contains("404"))
     }
 
@@ -154,10 +154,10 @@ import Testing
         let lines = LockedStrings()
         let log = AccessLog { lines.append($0) }
         _ = try await exchange(
-            "GET /notes/1?secret HTTP/1.1\r\nHost: a\r\n\r\nHEAD /long HTTP/1.1\r\nHost: a\r\n\r\n"
-                + "GET /broken HTTP/1.1\r\nHost: a\r\n\r\n"
+            "GET /notes/1?secret HTTP/1.1\r\nHost: localhost\r\n\r\nHEAD /long HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                + "GET /broken HTTP/1.1\r\nHost: localhost\r\n\r\n"
         ) { $0.onResponse = log.record }
-        _ = try await exchange("GET /late HTTP/1.1\r\nHost: a\r\n\r\n") { $0.onResponse = log.record }
+        _ = try await exchange("GET /late HTTP/1.1\r\nHost: localhost\r\n\r\n") { $0.onResponse = log.record }
         _ = try await exchange("GET /\r\n\r\n") { $0.onResponse = log.record }
         let expected = [
             "\"GET /notes/1 HTTP/1.1\" 200 22", "\"HEAD /long HTTP/1.1\" 200 -", "\"GET /broken HTTP/1.1\" 500 26",
@@ -179,7 +179,7 @@ import Testing
                 }
             }
         }
-        let found = try await exchange("GET /events HTTP/1.1\r\nHost: a\r\nLast-Event-ID: 7\r\n\r\n", router)
+        let found = try await exchange("GET /events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 7\r\n\r\n", router)
         #expect(found.contains("Content-Type: text/event-stream\r\n") && found.contains("Cache-Control: no-store\r\n"))
         #expect(found.contains("data: after 7\n\n") && found.hasSuffix("0\r\n\r\n"))
         #expect(found.components(separatedBy: "event: tick\ndata: x\n\n").count == 51)
@@ -235,7 +235,7 @@ import Testing
         let running = Task { try await server.run(router) }
         let pair = StreamPair(host: "localhost", port: try #require(server.port))
         try pair.open()
-        try await pair.output.writeAll("GET /events HTTP/1.1\r\nHost: a\r\n\r\n")
+        try await pair.output.writeAll("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         var text = ""
         while !isEnough(text) { text += String(decoding: try await pair.input.read(upTo: 1), as: UTF8.self) }
         try await body(server, pair, text)

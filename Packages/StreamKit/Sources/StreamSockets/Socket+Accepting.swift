@@ -161,18 +161,26 @@ extension Socket {
         package let peer: SocketAddress?
     }
 
-    /// Waits for a slot and then for a connection, which owns the slot. Nil once the slots are closed or the task is
-    /// cancelled.
+    /// Waits for a connection and for a slot, which the connection then owns. Nil once the slots are closed or the task is cancelled.
     ///
+    /// - Parameter makeRoom: called when a connection is waiting and no slot is free.
     /// - Throws: as ``accept(until:)``; the slot has been returned.
-    package nonisolated(nonsending) func accept(into slots: AsyncSemaphore) async throws(StreamError) -> Accepted? {
+    package nonisolated(nonsending) func accept(
+        into slots: AsyncSemaphore, makingRoom makeRoom: () -> Void
+    ) async throws(StreamError) -> Accepted? {
         try enter(.reader)
         defer { leave(.reader) }
         while true {
-            do throws(WaitError) {
-                try await slots.wait()
-            } catch {
-                return nil
+            if !slots.tryWait() {
+                while Syscalls.poll(point.descriptor, POLLIN) == 0 {
+                    try await wait(.reader, for: .readable, until: nil)
+                }
+                makeRoom()
+                do throws(WaitError) {
+                    try await slots.wait()
+                } catch {
+                    return nil
+                }
             }
             do throws(StreamError) {
                 if hasTurn(.reader, for: .readable), let accepted = try acceptNext() { return accepted }

@@ -18,6 +18,20 @@ extension Sentence {
     static let descriptorsExhausted = Sentence(
         "socket.descriptors",
         "The process or the system has no file descriptors left: close some, or raise the limit (ulimit -n).")
+    package static let descriptorsReserved = Sentence(
+        "socket.descriptorsReserved",
+        "The process has few file descriptors left, which the server does not use: close some, or raise the limit (ulimit -n)."
+    )
+    package static let clientFull = Sentence(
+        "listener.clientFull", "The client has the maximum number of connections (maximumConnectionsPerAddress).")
+
+    package static func listenerFull(_ count: Int) -> Sentence {
+        Sentence(
+            "listener.full",
+            "The listener has its maximum of %1 connections (maximumConnections, ulimit -n): further clients wait.",
+            String(count))
+    }
+
     static let oneArrival = Sentence(
         "socket.oneArrival", "Choose one of .read, .accept and .data: they report the same condition in three ways.")
     package static let notAStream = Sentence(

@@ -54,7 +54,7 @@ import Testing
         while server.descriptors > 64 { await Task.yield() }
     }
 
-    private static let request = Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+    private static let request = Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
 
     private static func converse(with address: SocketAddress) async throws {
         let pair = StreamPair(address: address)

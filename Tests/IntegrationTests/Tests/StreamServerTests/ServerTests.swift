@@ -84,7 +84,7 @@ import Testing
             try pair.open()
             return pair
         }
-        let request = Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+        let request = Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
         for pair in pairs { try await pair.output.writeAll(request) }
         #expect(await server.program.shows("no file descriptors left"))
         #expect(server.descriptors <= 48)
@@ -111,13 +111,13 @@ import Testing
         let busy = StreamPair(address: .ip(.v4(.loopback), port: server.port))
         try idle.open()
         try busy.open()
-        let head = "PUT /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc"
+        let head = "PUT /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n\r\nabc"
         try await busy.output.writeAll(Array(head.utf8))
         var answer = ""
         while !answer.contains("abc") {
             answer += String(decoding: try await busy.input.read(upTo: 1000), as: UTF8.self)
         }
-        try await idle.output.writeAll(Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
+        try await idle.output.writeAll(Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
         #expect(try await !idle.input.read(upTo: 1000).isEmpty)
         kill(server.pid, SIGTERM)
         // Idle connections end at once.

@@ -42,7 +42,7 @@ public final class EventStream: Sendable {
     /// Sends a comment after each period without an event, until the task is cancelled or the client has disconnected.
     func keepAlive(each period: Duration) async {
         var seen = 0
-        while (try? await Task.sleep(for: period)) != nil {
+        while (try? await exchange.loop.sleep(for: period)) != nil {
             let sent = count.load(ordering: .relaxed)
             defer { seen = sent }
             if sent != seen { continue }

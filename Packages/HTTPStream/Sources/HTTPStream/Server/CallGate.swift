@@ -24,6 +24,9 @@ struct CallGate: ~Copyable, Sendable {
         state.bitwiseAnd(~CallGate.isInside, ordering: .acquiringAndReleasing)
     }
 
+    /// Whether a call is in progress. For tests.
+    var isEntered: Bool { state.load(ordering: .acquiring) & CallGate.isInside != 0 }
+
     /// Admits no more calls. Returns false if a call is in progress.
     borrowing func close() -> Bool {
         state.bitwiseOr(CallGate.isClosed, ordering: .acquiringAndReleasing).oldValue & CallGate.isInside == 0

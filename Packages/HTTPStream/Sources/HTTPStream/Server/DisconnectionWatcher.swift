@@ -92,6 +92,9 @@ final class DisconnectionWatcher: Watcher, @unchecked Sendable {
         try? await closed?.value()
     }
 
+    /// The number of tasks that wait in ``waitUntilClosed()``. For tests.
+    var waiterCount: Int { lock.withLock { closed }?.waiterCount ?? 0 }
+
     /// Checks the connection, and arranges the next check.
     override func fire() {
         let task = lock.withLock { () -> UnsafeCurrentTask? in

@@ -27,13 +27,13 @@ public final class HTTPServer: Sendable {
     /// Responds to a request. If it throws, the response is a 500, or is cut short if it has begun.
     public typealias Handler = @Sendable (HTTPServerExchange) async throws -> Void
 
-    /// The configuration of the server.
+    /// The configuration of the server, with the value of ``Configuration/hosts`` that is in effect.
     public let configuration: Configuration
 
     /// The listener that accepts the connections.
     public let listener: StreamListener
 
-    private let connections = ServerConnections()
+    private let stopping = ServerStopping()
     private let date = DateLine()
 
     /// Listens at a port, on IPv6 and IPv4. Clients are served once ``run(_:)`` is called.
@@ -63,7 +63,16 @@ public final class HTTPServer: Sendable {
 
     private init(_ listener: StreamListener, _ configuration: Configuration) {
         self.listener = listener
+        var configuration = configuration
+        configuration.hosts = configuration.hosts ?? (HTTPServer.isLocal(listener) ? .local : .any)
         self.configuration = configuration
+    }
+
+    /// Whether only this machine can connect to the server.
+    private static func isLocal(_ listener: StreamListener) -> Bool {
+        let addresses = listener.addresses
+        return !addresses.isEmpty
+            && addresses.allSatisfy { if case .ip(let address, _) = $0 { address.isLoopback } else { false } }
     }
 
     private static func listening(
@@ -123,22 +132,23 @@ public final class HTTPServer: Sendable {
         #if Tracing
         let handler = RequestSpan.around(handler, configuration.tracer)
         #endif
-        try await listener.run { [configuration, connections, date] pair in
-            await ServerConnection(pair, configuration, connections, date).serve(handler)
+        try await listener.serve { [configuration, stopping, date] client in
+            await ServerConnection(client, configuration, stopping, date).serve(handler)
         }
     }
 
     /// Serves one connection, for tests without sockets.
     package static func serve(_ pair: StreamPair, _ configuration: Configuration, _ handler: @escaping Handler) async {
-        await ServerConnection(pair, configuration, ServerConnections(), DateLine()).serve(handler)
+        await ServerConnection(ServedConnection(pair), configuration, ServerStopping(), DateLine()).serve(handler)
     }
 
-    /// Accepts no more connections, closes idle ones, and lets all others end with the current response.
+    /// Accepts no more connections, closes idle ones, and lets all others end with the current response. A connection is not idle once
+    /// the first byte of a request has arrived.
     ///
     /// - Parameter grace: the time for which handlers may continue; then they are cancelled and their connections closed. Nil for
     ///   no limit.
     public func stop(within grace: Duration? = nil) {
-        connections.stop()
+        stopping.begin()
         listener.stop(within: grace)
     }
 }
@@ -155,11 +165,23 @@ extension HTTPServer {
         /// 431 or 413, and the connection is closed.
         public var limits: HTTPLimits
 
-        /// The time limit from a connection's or request's first byte to the end of the head. Default 10 s; then the response is
-        /// 408.
+        /// The hosts for which the server responds (`HTTPRequest.authority`); requests for others get a 421. Default nil:
+        /// ``Hosts/local`` for a server that listens on loopback addresses of the network only, and ``Hosts/any`` for others.
+        ///
+        /// A local server has no other protection from the pages that a browser on the same machine shows: the owner of a page's name
+        /// can let it resolve to 127.0.0.1, and the page may then read what the server responds (DNS rebinding). Give a local server
+        /// behind a proxy the names by which the proxy is reached, or ``Hosts/any``.
+        public var hosts: Hosts?
+
+        /// The time limit of a request's head: for the first request of a connection, from the beginning of the connection (after the TLS
+        /// handshake) to the end of the head; for later ones, from their first byte. Default 10 s; then the response is 408. A client
+        /// that has sent nothing gets no response.
         public var headTimeout: Duration = .seconds(10)
 
-        /// The time for which a connection may be idle before a request. Default 60 s; then it is closed without a response.
+        /// The time for which a connection may be idle between two requests. Default 60 s; then it is closed without a response.
+        ///
+        /// While `connections.maximumConnections` is reached, the connection that has waited longest for its client is closed earlier,
+        /// for the sake of another client (`StreamListener.Configuration.minimumWait`).
         public var idleTimeout: Duration = .seconds(60)
 
         /// The time limit of the wait for each piece of a request's body. Default 30 s; then the response is 408.
@@ -251,70 +273,32 @@ extension HTTPServer {
     }
 }
 
-/// The connections of a server, so that stopping it can close the idle ones.
-final class ServerConnections: Sendable {
-    /// One connection.
-    final class Entry: Sendable {
-        fileprivate let pair: StreamPair
-        fileprivate let isIdle = Locked(false)
-
-        fileprivate init(_ pair: StreamPair) {
-            self.pair = pair
-        }
-    }
-
+/// Whether a server has been told to stop, and the exchanges that wait for that.
+final class ServerStopping: Sendable {
     private struct State {
-        var entries: [ObjectIdentifier: Entry] = [:]
-        var isStopping = false
-        /// The exchanges that wait for the server to stop.
+        var hasBegun = false
         var waiters: [ObjectIdentifier: OneShot<Void>] = [:]
     }
 
     private let state = Locked(State())
 
-    /// Whether the server is stopping: no connection is kept any more.
-    var isStopping: Bool { state.withLock { $0.isStopping } }
-
-    func add(_ pair: StreamPair) -> Entry {
-        let entry = Entry(pair)
-        state.withLock { $0.entries[ObjectIdentifier(entry)] = entry }
-        return entry
-    }
-
-    func remove(_ entry: Entry) {
-        state.withLock { $0.entries[ObjectIdentifier(entry)] = nil }
-    }
-
-    /// Marks a connection as waiting for a request. Returns false if it must not wait, because the server is stopping.
-    func becomeIdle(_ entry: Entry) -> Bool {
-        // In this order: `stop()` sets `isStopping` before it reads the entries.
-        entry.isIdle.withLock { $0 = true }
-        return !isStopping
-    }
-
-    func becomeBusy(_ entry: Entry) {
-        entry.isIdle.withLock { $0 = false }
-    }
-
-    /// Closes the idle connections, and prevents others from becoming idle.
-    func stop() {
-        let (entries, waiters) = state.withLock { state in
-            state.isStopping = true
+    func begin() {
+        let waiters = state.withLock { state in
+            state.hasBegun = true
             defer { state.waiters = [:] }
-            return (Array(state.entries.values), state.waiters)
+            return state.waiters
         }
         for waiter in waiters.values { waiter.provide(()) }
-        for entry in entries where entry.isIdle.withLock({ $0 }) { entry.pair.close() }
     }
 
-    /// Waits until ``stop()`` is called or the task is cancelled.
-    func waitUntilStopping() async {
+    /// Waits until ``begin()`` is called or the task is cancelled.
+    func wait() async {
         let waiter = OneShot<Void>()
-        let isStopping = state.withLock { state in
-            if !state.isStopping { state.waiters[ObjectIdentifier(waiter)] = waiter }
-            return state.isStopping
+        let hasBegun = state.withLock { state in
+            if !state.hasBegun { state.waiters[ObjectIdentifier(waiter)] = waiter }
+            return state.hasBegun
         }
-        if isStopping { return }
+        if hasBegun { return }
         try? await waiter.value()
         _ = state.withLock { $0.waiters.removeValue(forKey: ObjectIdentifier(waiter)) }
     }

@@ -1,4 +1,4 @@
-internal import EventLoops
+package import EventLoops
 public import HTTPMessage
 public import HostResolver
 public import StreamKit
@@ -38,6 +38,15 @@ public final class HTTPServerExchange: @unchecked Sendable {
         case switched
     }
 
+    /// The part of the response that has been passed to the connection. In a lock, unlike the rest: the observer of the server is told
+    /// about it also if a call is still in progress when the handler has ended.
+    private struct Progress {
+        /// The status, once the response has begun.
+        var status: HTTPStatus?
+        /// The number of bytes of the body.
+        var bodyLength: Int64 = 0
+    }
+
     /// The head of the request; its body is read with ``readBody(upTo:)``.
     public var request: HTTPRequest { incoming.request }
 
@@ -63,10 +72,7 @@ public final class HTTPServerExchange: @unchecked Sendable {
     private var isClientGone = false
     /// Whether the client has received the last response on the connection, and may still send.
     private var lingers = false
-    /// The status of the response, once it has begun.
-    private(set) var status: HTTPStatus?
-    /// The number of bytes of the response's body that were passed to the connection.
-    private var sentLength: Int64 = 0
+    private let progress = Locked(Progress())
     /// The time at which the exchange began, if ``HTTPServer/Configuration/onResponse`` needs it.
     private let start: Moment?
 
@@ -88,6 +94,9 @@ public final class HTTPServerExchange: @unchecked Sendable {
     /// The result of the TLS handshake, including the client's certificates; nil without TLS.
     public var tlsInformation: TLSInformation? { connection.pair[.tlsInformation] }
 
+    /// The loop of the connection.
+    package var loop: EventLoop { connection.loop }
+
     /// Waits until the client has disconnected, the handler has ended, or the calling task is cancelled.
     ///
     /// For a task that the handler's end does not cancel, such as one that feeds a stream of events.
@@ -97,7 +106,7 @@ public final class HTTPServerExchange: @unchecked Sendable {
     ///
     /// For a response that would not end otherwise, such as a stream of events, and would use up the whole time within which the
     /// server lets its requests end.
-    public func serverStopping() async { await connection.connections.waitUntilStopping() }
+    public func serverStopping() async { await connection.stopping.wait() }
 }
 
 // MARK: - The request's body
@@ -119,7 +128,7 @@ extension HTTPServerExchange {
     private func nextPiece(upTo limit: Int = 65536) async throws(StreamError) -> [UInt8] {
         if let refusal { throw .requestRefused(refusal.status, underlying: refusal.error) }
         while true {
-            if connection.isTurnSpent() { await Task.yield() }
+            if connection.isShareSpent() { await Task.yield() }
             if let piece = try takePiece(upTo: max(1, limit)) { return piece }
             if exchange.needsContinue {
                 exchange.permitBody()
@@ -192,7 +201,7 @@ extension HTTPServerExchange {
     /// Whether the connection can be kept after the rest of the body has been read.
     private var mayKeepConnection: Bool {
         let configuration = connection.configuration
-        guard configuration.keepsConnections, refusal == nil, !connection.connections.isStopping else { return false }
+        guard configuration.keepsConnections, refusal == nil, connection.client.mayBecomeIdle else { return false }
         if decoder.isComplete { return true }
         guard exchange.request != .held else { return false }
         if case .length(let count) = incoming.framing {
@@ -239,12 +248,12 @@ extension HTTPServerExchange {
         if plan.body == .length(Int64(body.count)), body.count <= HTTPServerExchange.smallBody {
             connection.output += body
             plan = plan.withoutBody
-            sentLength = Int64(body.count)
+            noteSent(body.count)
         }
         try await sendOutput()
         if plan.body != .none {
             try await sendBody(body)
-            sentLength = Int64(body.count)
+            noteSent(body.count)
         }
         try endResponse()
     }
@@ -284,8 +293,10 @@ extension HTTPServerExchange {
             try await sendBody(connection.output)
         case .untilClose: try await sendBody(piece)
         }
-        sentLength += Int64(piece.count)
+        noteSent(piece.count)
     }
+
+    private func noteSent(_ count: Int) { progress.withLock { $0.bodyLength += Int64(count) } }
 
     /// Whether the handler has begun a response.
     package var hasResponse: Bool {
@@ -337,7 +348,7 @@ extension HTTPServerExchange {
             throw StreamError(error)
         }
         answer = .begun(plan.body)
-        status = response.status
+        progress.withLock { $0.status = response.status }
         return plan
     }
 
@@ -415,7 +426,7 @@ extension HTTPServerExchange {
             throw StreamError(error)
         }
         answer = .switched
-        status = .switchingProtocols
+        progress.withLock { $0.status = .switchingProtocols }
         try await sendOutput()
         watcher.stop()
         let received = connection.buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } }
@@ -431,43 +442,47 @@ extension HTTPServerExchange {
 extension HTTPServerExchange {
     /// Runs the handler, or responds in its place. Returns true if the connection is kept.
     func run(_ handler: HTTPServer.Handler) async -> Bool {
-        let isKept = await runHandler(handler)
-        report()
+        watcher.begin()
+        var failure: (any Error)?
+        do { try await handler(self) } catch { failure = error }
+        let isDisconnected = await watcher.end()
+        // A call that another task has begun, and the handler has not awaited, still uses the connection and the exchange.
+        guard use.close() else {
+            connection.pair.close()
+            report(isComplete: false)
+            return false
+        }
+        if isDisconnected { isClientGone = true }
+        let isKept = await end(after: failure)
+        let isComplete =
+            switch answer {
+            case .whole, .switched: !isClientGone
+            case .begun, .none: false
+            }
+        report(isComplete: isComplete)
         // After the report: the client may still send for a while.
         if !isKept, lingers { await connection.linger() }
         return isKept
     }
 
     /// Passes the facts of the exchange to the observer of the server.
-    private func report() {
+    private func report(isComplete: Bool) {
         guard let onResponse = connection.configuration.onResponse, let start else { return }
-        let isComplete =
-            switch answer {
-            case .whole, .switched: !isClientGone
-            case .begun, .none: false
-            }
+        let progress = progress.withLock { $0 }
         onResponse(
             HTTPServer.Record(
-                request: request, status: status, bodyLength: sentLength, isComplete: isComplete,
+                request: request, status: progress.status, bodyLength: progress.bodyLength, isComplete: isComplete,
                 remoteAddress: connection.observedAddress, duration: start.duration(to: .now)))
     }
 
-    private func runHandler(_ handler: HTTPServer.Handler) async -> Bool {
-        watcher.begin()
-        var failure: (any Error)?
-        do { try await handler(self) } catch { failure = error }
-        let isDisconnected = await watcher.end()
-        // A call that another task has begun, and the handler has not awaited, still uses the connection.
-        guard use.close() else {
-            connection.pair.close()
-            return false
-        }
-        if isDisconnected { isClientGone = true }
+    /// Ends the response, or responds in place of the handler. Returns true if the connection is kept.
+    private func end(after handlerFailure: (any Error)?) async -> Bool {
+        var failure = handlerFailure
         if failure == nil, case .begun = answer {
             do throws(StreamError) { try await finishBody() } catch { failure = error }
         }
         if case .switched = answer {
-            if let failure, !isDisconnected { connection.configuration.onError?(failure) }
+            if let failure, !isClientGone { connection.configuration.onError?(failure) }
             return false
         }
         if let failure {
@@ -480,11 +495,11 @@ extension HTTPServerExchange {
         if isClientGone { return false }
         if case .none = answer {
             let refusal = refusal ?? RequestRefusal(500)
-            status = refusal.status
+            progress.withLock { $0.status = refusal.status }
             lingers = await connection.send(refusal)
             if lingers {
                 answer = .whole
-                sentLength = refusal.bodyLength
+                progress.withLock { $0.bodyLength = refusal.bodyLength }
             }
             return false
         }

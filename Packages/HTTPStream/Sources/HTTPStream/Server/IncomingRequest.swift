@@ -10,9 +10,13 @@ struct IncomingRequest {
     /// The states of the request and its response.
     let exchange: ExchangeMachine
 
-    /// - Throws: a refusal: 400 for ambiguous framing, 413 for a body whose declared length is too large, 417 for an unknown
-    ///   expectation, 501 for an unknown transfer coding and for `CONNECT`.
-    init(_ request: HTTPRequest, bodyLimit: Int64) throws(RequestRefusal) {
+    /// - Throws: a refusal: 400 for ambiguous framing and for an absolute target that contradicts `Host`, 413 for a body whose declared length is too large, 417 for an unknown
+    ///   expectation, 421 for a host that is not the server's, 501 for an unknown transfer coding and for `CONNECT`.
+    init(
+        _ received: HTTPRequest, bodyLimit: Int64, hosts: HTTPServer.Configuration.Hosts = .any
+    ) throws(RequestRefusal) {
+        let request = try IncomingRequest.withHostOfTarget(received)
+        guard hosts.accepts(request.authority) else { throw RequestRefusal(421) }
         self.request = request
         do throws(HTTPMessageError) {
             framing = try BodyFraming.of(request)
@@ -44,6 +48,37 @@ struct IncomingRequest {
             throw RequestRefusal(error)
         }
         self.exchange = exchange
+    }
+
+    /// Replaces `Host` by the host of an absolute target (RFC 9112 §3.2.2), so that both are the same for the handler.
+    ///
+    /// - Throws: a 400 if they differ in more than the case of letters and the default port: another program could obey the other one.
+    private static func withHostOfTarget(_ request: HTTPRequest) throws(RequestRefusal) -> HTTPRequest {
+        let target = request.target
+        guard target.form == .absolute, let authority = target.authority else { return request }
+        let scheme = target.bytes.prefix { $0 != UInt8(ascii: ":") }
+        let defaultPort = lowercased(scheme).elementsEqual("https".utf8) ? ":443" : ":80"
+        func comparable(_ text: String) -> [UInt8] {
+            let bytes = lowercased(text.utf8)
+            for suffix in [defaultPort, ":"] where bytes.reversed().starts(with: suffix.utf8.reversed()) {
+                return bytes.dropLast(suffix.utf8.count)
+            }
+            return bytes
+        }
+        if let host = request.fields[.host], comparable(host) != comparable(authority) {
+            throw RequestRefusal(HTTPMessageError(.invalidHost))
+        }
+        var request = request
+        do throws(HTTPMessageError) {
+            try request.fields.set(authority, for: .host)
+        } catch {
+            throw RequestRefusal(error)
+        }
+        return request
+    }
+
+    private static func lowercased(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+        bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
     }
 
     /// Whether the request offers to switch to another protocol (RFC 9110 §7.8).

@@ -17,15 +17,17 @@ final class ServerConnection {
         case ended
     }
 
-    let pair: StreamPair
+    let client: ServedConnection
     let configuration: HTTPServer.Configuration
-    let connections: ServerConnections
+    let stopping: ServerStopping
     let date: DateLine
     var buffer = ReceiveBuffer(capacity: ServerConnection.bufferSize)
     /// Memory for heads and pieces to be sent.
     var output: [UInt8] = []
 
     private static let bufferSize = 8 * 1024
+    /// The number of reads or pieces after which the clock is read.
+    private static let stepsPerCheck: UInt8 = 8
     /// The maximum number of bytes that are read after the last response: closing at once would reset the connection and destroy
     /// the response (RFC 9112 §9.6).
     private static let lingerBytes = 512 * 1024
@@ -36,30 +38,32 @@ final class ServerConnection {
     /// Observes the client while a handler runs.
     private(set) lazy var watcher = DisconnectionWatcher(pair.input.waitPoint, limit: configuration.halfClosedTimeout)
 
-    private let entry: ServerConnections.Entry
+    let loop: EventLoop
+    /// Whether the wait is for the first request.
+    private var isNew = true
     private var parser: HeadParser
     private var readTimeout = Duration.zero
     private var writeTimeout: Duration
-    /// Counts ``isTurnSpent()``; wraps around.
+    /// Counts the calls of ``isShareSpent()``; wraps around.
     private var steps: UInt8 = 0
 
     init(
-        _ pair: StreamPair, _ configuration: HTTPServer.Configuration, _ connections: ServerConnections,
+        _ client: ServedConnection, _ configuration: HTTPServer.Configuration, _ stopping: ServerStopping,
         _ date: DateLine
     ) {
-        self.pair = pair
+        self.client = client
         self.configuration = configuration
-        self.connections = connections
+        self.stopping = stopping
         self.date = date
-        entry = connections.add(pair)
+        let pair = client.pair
+        loop = pair.input.waitPoint.loop
         observedAddress = configuration.onResponse == nil ? nil : pair[.remoteAddress]
         writeTimeout = configuration.writeTimeout
         parser = HeadParser(.request, limits: configuration.limits)
     }
 
-    deinit {
-        connections.remove(entry)
-    }
+    /// The streams of the connection.
+    var pair: StreamPair { client.pair }
 
     /// Serves the client until the connection ends.
     func serve(_ handler: HTTPServer.Handler) async {
@@ -85,28 +89,37 @@ final class ServerConnection {
     // MARK: Requests
 
     private func next() async -> Next {
-        guard connections.becomeIdle(entry) || !buffer.isEmpty else { return .ended }
-        if buffer.isEmpty { buffer.shrink() }
-        var headDeadline: Moment?
+        // The time limit of the first head starts with the connection, that of others with their first bytes, including empty lines.
+        var headDeadline = isNew ? .now + configuration.headTimeout : nil as Moment?
+        if buffer.isEmpty {
+            buffer.shrink()
+            guard isNew || client.changes(to: .idle) else { return .ended }
+        } else if loop.isShareSpent {
+            await Task.yield()
+        }
+        isNew = false
+        var isReceiving = false
         do throws(StreamError) {
             while true {
                 if !buffer.isEmpty {
-                    connections.becomeBusy(entry)
                     do throws(RequestRefusal) {
-                        if let incoming = try findRequest() { return .request(incoming) }
+                        if let incoming = try findRequest() {
+                            return client.changes(to: .busy) ? .request(incoming) : .ended
+                        }
                     } catch {
                         return .refused(error)
                     }
-                    // The time limit starts with the first bytes of a head, including empty lines.
+                    if !isReceiving, !client.changes(to: .receiving) { return .ended }
+                    isReceiving = true
                     headDeadline = headDeadline ?? .now + configuration.headTimeout
                 }
                 // A read that finds bytes does not check the clock, so the limit of the wait is not enough.
-                if let headDeadline, .now >= headDeadline { return .refused(RequestRefusal(408)) }
+                if isReceiving, let headDeadline, .now >= headDeadline { return .refused(RequestRefusal(408)) }
                 let limit = headDeadline.map(time(until:)) ?? configuration.idleTimeout
                 if try await fill(within: limit) == 0 { return .ended }
             }
         } catch {
-            return error == .timedOut && headDeadline != nil ? .refused(RequestRefusal(408)) : .ended
+            return error == .timedOut && isReceiving ? .refused(RequestRefusal(408)) : .ended
         }
     }
 
@@ -121,14 +134,15 @@ final class ServerConnection {
         } catch {
             throw RequestRefusal(error, isInStartLine: !buffer.hasLine(within: configuration.limits.lineLength))
         }
-        return try IncomingRequest(request, bodyLimit: configuration.limits.bodyLength)
+        return try IncomingRequest(
+            request, bodyLimit: configuration.limits.bodyLength, hosts: configuration.hosts ?? .any)
     }
 
     /// Reads into the buffer, waiting for bytes. Returns their number, 0 at the end.
     ///
     /// - Throws: the error of the stream; ``StreamError/timedOut``.
     func fill(within limit: Duration) async throws(StreamError) -> Int {
-        if isTurnSpent() { await Task.yield() }
+        if isShareSpent() { await Task.yield() }
         if limit != readTimeout {
             readTimeout = limit
             try pair.set(.readTimeout, to: limit)
@@ -160,11 +174,11 @@ final class ServerConnection {
         try pair.set(.writeTimeout, to: limit)
     }
 
-    /// Counts a read, or a piece of a body. Returns true once per 256 calls: the caller then yields to the loop. A client that
-    /// sends small pieces at full speed must not keep the loop from its other work.
-    func isTurnSpent() -> Bool {
+    /// Counts a read, or a piece of a body. Returns true if the caller must now yield to the loop: a client that sends small pieces at
+    /// full speed must not keep the loop from its other work.
+    func isShareSpent() -> Bool {
         steps &+= 1
-        return steps == 0
+        return steps % ServerConnection.stepsPerCheck == 0 && loop.isShareSpent
     }
 
     /// The time left, at least 1 ms: zero would mean no limit.

@@ -44,10 +44,28 @@ import Testing
         ("PUT / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
         ("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n", 501),
         ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nExpect: a-miracle\r\n\r\n", 417),
+        ("GET http://a/ HTTP/1.1\r\nHost: b\r\n\r\n", 400), ("GET http://a/ HTTP/1.1\r\nHost: a:81\r\n\r\n", 400),
+        ("GET http://a:443/ HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET https://a:80/ HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        ("GET http://a/ HTTP/1.1\r\nHost:\r\n\r\n", 400),
     ])
     func refused(_ head: String, _ status: Int) {
         let refusal = #expect(throws: RequestRefusal.self) { try incoming(head) }
         #expect(refusal?.status.code == status)
+    }
+
+    /// RFC 9112 §3.2.2.
+    @Test(arguments: [
+        ("http://a/x", "a", "a"), ("http://A/x", "a", "A"), ("http://a:80/x", "a", "a:80"), ("http://a/x", "a:80", "a"),
+        ("HTTPS://a:443/x", "a", "a:443"), ("http://a:/x", "a", "a:"), ("http://[::1]:81/x", "[::1]:81", "[::1]:81"),
+        ("/x", "a:82", "a:82"),
+    ])
+    func theHostOfTheTargetReplacesTheField(_ target: String, _ host: String, _ authority: String) throws {
+        let found = try incoming("GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n").request
+        #expect(found.fields.values(for: .host) == [authority] && found.authority == authority)
+    }
+
+    @Test func anOldRequestGetsTheHostOfItsTarget() throws {
+        #expect(try incoming("GET http://a/x HTTP/1.0\r\n\r\n").request.fields[.host] == "a")
     }
 
     @Test(arguments: [

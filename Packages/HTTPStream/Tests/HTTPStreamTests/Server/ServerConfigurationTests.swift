@@ -30,6 +30,7 @@ import Testing
     func changesTheOutcome(_ row: Row) async throws {
         for (isChanged, expected) in [(false, row.usual), (true, row.changed)] {
             var configuration = HTTPServer.Configuration()
+            configuration.hosts = .any
             row.both(&configuration)
             if isChanged { row.change(&configuration) }
             let server = try HTTPServer(port: 0, isLocal: true, configuration: configuration)
@@ -107,6 +108,9 @@ import Testing
 
     static let rows: [Row] = [
         Row(
+            field: "hosts", client: sending(last), usual: "200", changed: "421",
+            change: { $0.hosts = .names(["b"]) }),
+        Row(
             field: "connections", client: sending(last), usual: "404", changed: "200",
             change: { $0.connections.loops = [otherLoop] },
             handler: { try await $0.respond(otherLoop.isCurrent ? .ok : .notFound) }),
@@ -114,9 +118,9 @@ import Testing
             field: "limits", client: sending(last), usual: "200", changed: "431", change: { $0.limits.fieldCount = 1 }),
         Row(
             field: "headTimeout", client: sending("GET / HTTP/1.1\r\n", then: "Host: a\r\nConnection: close\r\n\r\n"),
-            usual: "200", changed: "408", change: { $0.headTimeout = .milliseconds(50) }),
+            usual: "200", changed: "408", change: { $0.headTimeout = .seconds(1) }),
         Row(
-            field: "idleTimeout", client: sending("", then: last), usual: "200", changed: "",
+            field: "idleTimeout", client: sending(get, then: last), usual: "200 200", changed: "200",
             change: { $0.idleTimeout = .milliseconds(50) }),
         Row(
             field: "bodyTimeout",

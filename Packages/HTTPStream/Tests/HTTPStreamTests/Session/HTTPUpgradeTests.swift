@@ -97,7 +97,7 @@ import Testing
             let pair = StreamPair(host: "127.0.0.1", port: UInt16(try #require(url.port)))
             defer { pair.close() }
             try pair.open()
-            let head = "GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: other, echo\r\n\r\n"
+            let head = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: other, echo\r\n\r\n"
             try await pair.output.writeAll(Array("\(head)hello".utf8))
             try await pair.output.finish()
             let text = String(decoding: try await pair.input.readAll(limit: 1000), as: UTF8.self)
@@ -117,7 +117,7 @@ import Testing
             let pair = StreamPair(host: "127.0.0.1", port: UInt16(try #require(url.port)))
             defer { pair.close() }
             try pair.open()
-            let head = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close, Upgrade\r\nUpgrade: \(offer)\r\n\r\n"
+            let head = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close, Upgrade\r\nUpgrade: \(offer)\r\n\r\n"
             try await pair.output.writeAll(Array(head.utf8))
             let text = String(decoding: try await pair.input.readAll(limit: 1000), as: UTF8.self)
             #expect(text.hasPrefix("HTTP/1.1 101 ") == isOffered && text.hasPrefix("HTTP/1.1 200 ") != isOffered)

@@ -26,6 +26,8 @@ public final class StreamListener: Sendable {
         var graceTimer: LoopTimer?
         /// The TLS of the next connections.
         var tls: TLSConfiguration?
+        /// Whether a shortage has been reported since the listener last had half of its places free.
+        var hasReportedShortage = false
     }
 
     /// The configuration in effect.
@@ -34,6 +36,7 @@ public final class StreamListener: Sendable {
     private let sockets: [Socket]
     /// A permit for each connection.
     private let slots: AsyncSemaphore
+    private let connections: ServedConnections
     private let state: Locked<State>
     private let graceIsOver = OneShot<Void>()
 
@@ -78,6 +81,7 @@ public final class StreamListener: Sendable {
         self.sockets = sockets
         state = Locked(State(tls: configuration.tls))
         slots = AsyncSemaphore(configuration.maximumConnections)
+        connections = ServedConnections(configuration)
     }
 
     deinit {
@@ -166,6 +170,17 @@ extension StreamListener {
     public func run(
         _ handler: @escaping @Sendable (StreamPair) async throws -> Void
     ) async throws(StreamError) {
+        try await serve { connection in
+            if connection.changes(to: .busy) { try await handler(connection.pair) }
+        }
+    }
+
+    /// As ``run(_:)``, for a handler that tells the listener when its connection may be closed for the sake of other clients.
+    ///
+    /// - Throws: as ``run(_:)``.
+    public func serve(
+        _ handler: @escaping @Sendable (ServedConnection) async throws -> Void
+    ) async throws(StreamError) {
         let problem = state.withLock { state -> StreamError? in
             if state.isStopping { return .closed }
             if state.isRunning { return .busy }
@@ -181,7 +196,8 @@ extension StreamListener {
         if let error { throw error }
     }
 
-    /// Stops accepting connections; ``run(_:)`` returns when the handlers have returned. Idempotent.
+    /// Stops accepting connections, and closes those that are idle (``ServedConnection``) or in their TLS handshake; ``run(_:)``
+    /// returns when the handlers have returned. Idempotent.
     ///
     /// A handler whose streams were closed at the end of the grace finds `Task.isCancelled` true; that of a handler that has closed
     /// its own streams is false. The error of both is ``StreamError/closed``.
@@ -203,6 +219,7 @@ extension StreamListener {
         old?.cancel()
         slots.close()
         for socket in sockets { socket.invalidate() }
+        connections.stop()
     }
 
     private enum Outcome: Sendable {
@@ -213,7 +230,9 @@ extension StreamListener {
         case prepared(StreamError?)
     }
 
-    private func acceptFromAll(_ handler: @escaping @Sendable (StreamPair) async throws -> Void) async -> StreamError? {
+    private func acceptFromAll(_ handler: @escaping @Sendable (ServedConnection) async throws -> Void) async
+        -> StreamError?
+    {
         let error = await withTaskGroup(of: Outcome.self) { group in
             for socket in sockets {
                 group.addTask(executorPreference: configuration.loops[0]) {
@@ -257,24 +276,30 @@ extension StreamListener {
 
     /// Accepts from one socket until it is closed, then waits for the handlers.
     private func acceptAll(
-        from socket: Socket, _ handler: @escaping @Sendable (StreamPair) async throws -> Void
+        from socket: Socket, _ handler: @escaping @Sendable (ServedConnection) async throws -> Void
     ) async -> StreamError? {
         await withDiscardingTaskGroup { group in
             while true {
                 do throws(StreamError) {
-                    guard let accepted = try await socket.accept(into: slots) else { return nil }
+                    guard let accepted = try await socket.accept(into: slots, makingRoom: noRoom) else { return nil }
                     let loop = nextLoop()
                     var properties = configuration.properties
                     if configuration.tls != nil { properties[.tls] = state.withLock { $0.tls } }
                     properties[.openTimeout] = configuration.handshakeTimeout
                     let pair = StreamPair(accepted, properties, loop: loop)
-                    group.addTask(executorPreference: loop) { await self.serve(pair, accepted.peer, handler) }
+                    guard let number = connections.add(pair, from: accepted.peer) else {
+                        refuse(pair, accepted.peer)
+                        continue
+                    }
+                    let connection = ServedConnection(pair, number, of: connections)
+                    group.addTask(executorPreference: loop) { await self.serve(connection, accepted.peer, handler) }
+                    if DescriptorReserve.contains(accepted.descriptor) {
+                        await waitForDescriptors(StreamError(posix: EMFILE, .descriptorsReserved), socket)
+                    }
                 } catch  where error == .closed || error == .cancelled {
                     return nil
                 } catch  where AcceptFailure(Int32(truncatingIfNeeded: error.code)) == .scarcity {
-                    configuration.onFailure?(error, nil)
-                    // The clients wait in the kernel's queue; an immediate retry would spin.
-                    await AcceptedSockets.pause(on: socket.point.loop)
+                    await waitForDescriptors(error, socket)
                 } catch {
                     return error
                 }
@@ -282,14 +307,48 @@ extension StreamListener {
         }
     }
 
+    /// Makes room for a client that is waiting, because the maximum of connections is reached.
+    private func noRoom() {
+        reportShortage(StreamError(posix: EAGAIN, .listenerFull(configuration.maximumConnections)))
+        connections.makeRoom()
+    }
+
+    /// Closes connections that wait for their clients, and pauses until descriptors are free: the clients wait in the kernel's queue
+    /// meanwhile, and an immediate retry would spin.
+    private func waitForDescriptors(_ error: StreamError, _ socket: Socket) async {
+        reportShortage(error)
+        repeat {
+            connections.makeRoom()
+            await AcceptedSockets.pause(on: socket.point.loop)
+        } while DescriptorReserve.isTouched && !isStopping && !Task.isCancelled
+    }
+
+    /// Reports that clients must wait, once until half of the places are free.
+    private func reportShortage(_ error: StreamError) {
+        let isReported = state.withLock { state in
+            defer { state.hasReportedShortage = true }
+            return state.hasReportedShortage
+        }
+        if !isReported { configuration.onFailure?(error, nil) }
+    }
+
+    /// Closes a connection that exceeds the maximum of its client.
+    private func refuse(_ pair: StreamPair, _ peer: SocketAddress?) {
+        pair.close()
+        slots.signal()
+        if !isStopping { configuration.onFailure?(StreamError(posix: EAGAIN, .clientFull), peer) }
+    }
+
     private func serve(
-        _ pair: StreamPair, _ peer: SocketAddress?, _ handler: @Sendable (StreamPair) async throws -> Void
+        _ connection: ServedConnection, _ peer: SocketAddress?,
+        _ handler: @Sendable (ServedConnection) async throws -> Void
     ) async {
+        let pair = connection.pair
         await withTaskCancellationHandler {
             do {
                 try pair.open()
                 if configuration.tls != nil { try await pair.output.opened() }
-                try await handler(pair)
+                try await handler(connection)
             } catch let error as StreamError {
                 if error != .cancelled, error != .closed { configuration.onFailure?(error, peer) }
             } catch {}  // an error of the program's own, which its handler can report itself
@@ -297,7 +356,11 @@ extension StreamListener {
             pair.close()
         }
         pair.close()
+        connection.remove()
         slots.signal()
+        if slots.available > configuration.maximumConnections / 2 {
+            state.withLock { $0.hasReportedShortage = false }
+        }
     }
 
     private func nextLoop() -> EventLoop {
@@ -323,9 +386,20 @@ extension StreamListener {
         /// The most connections at once, including those whose handshake is in progress. Default 4096; a number below 1
         /// counts as 1.
         ///
-        /// Further clients wait in the kernel's queue until a connection ends. They also wait there while the process
-        /// has no descriptors left.
+        /// A listener never has more connections than the process has descriptors (`ulimit -n`) outside of the `DescriptorReserve`
+        /// when the listener is made; ``StreamListener/configuration`` then has the smaller number. Further clients wait in the
+        /// kernel's queue until a connection ends. They also wait there while the process has no descriptors left. In both cases
+        /// the connection that has waited longest for its client is closed (``ServedConnection``), and ``onFailure`` is told.
         public var maximumConnections = 4096
+
+        /// The most connections of one client at once: of an IPv4 address, or of the IPv6 addresses that share their first 64 bits.
+        /// Further ones are closed as soon as they are accepted. Default nil: no limit, since many users may share the address of
+        /// a proxy or a router.
+        public var maximumConnectionsPerAddress: Int?
+
+        /// The time for which a connection may wait for its client before it can be closed for another one, if
+        /// ``maximumConnections`` is reached. Default 1 s.
+        public var minimumWait: Duration = .seconds(1)
 
         /// The most clients that wait in the kernel's queue; further clients are refused or must retry. Default: that
         /// of ``Socket``.
@@ -343,9 +417,10 @@ extension StreamListener {
         /// One thread serves thousands of clients. Further threads help handlers that compute, as TLS does.
         public var loops: [EventLoop] = [.shared]
 
-        /// Called for each connection that fails, during the handshake or because its handler throws a ``StreamError``, with
-        /// the peer's address; not when the connection was closed here. Also called, with a nil address, when the process
-        /// runs out of descriptors. Runs on a loop's thread.
+        /// Called for each connection that fails, during the handshake, because its handler throws a ``StreamError``, or because
+        /// its client has too many, with the peer's address; not when the connection was closed here. Also called, with a nil
+        /// address, when clients must wait because the maximum of connections is reached or no descriptors are left: once until
+        /// half of the connections have ended. Runs on a loop's thread.
         public var onFailure: (@Sendable (StreamError, SocketAddress?) -> Void)?
 
         /// Makes a configuration with the defaults stated at each property.
@@ -360,7 +435,7 @@ extension StreamListener.Configuration {
         settled.tls = tls ?? properties[.tls]
         let limit = properties.value(named: StreamProperty<Duration>.openTimeout.name) as? Duration
         settled.handshakeTimeout = limit ?? handshakeTimeout
-        settled.maximumConnections = max(1, maximumConnections)
+        settled.maximumConnections = max(1, min(maximumConnections, DescriptorReserve.unreservedCount()))
         return settled
     }
 }

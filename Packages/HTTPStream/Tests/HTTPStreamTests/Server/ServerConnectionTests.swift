@@ -1,0 +1,235 @@
+import EventLoops
+import Glibc
+import HTTPMessage
+import HostResolver
+import StreamKit
+import Testing
+
+@testable import HTTPStream
+
+/// The life of a connection to a server: its first request, its place among others, the stop of the server, and what remains when a
+/// handler ends.
+@Suite(.timeLimit(.minutes(1))) struct ServerConnectionTests {
+    private static let request = Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+
+    /// Runs a server while `body` communicates with it.
+    private func serving<Result: Sendable>(
+        loop: EventLoop = .shared, _ change: (inout HTTPServer.Configuration) -> Void = { _ in },
+        answering handler: @escaping HTTPServer.Handler = { try await $0.respond(.ok) },
+        during body: (HTTPServer) async throws -> Result
+    ) async throws -> Result {
+        var configuration = HTTPServer.Configuration()
+        configuration.connections.loops = [loop]
+        change(&configuration)
+        let server = try HTTPServer(port: 0, isLocal: true, configuration: configuration)
+        let running = Task { try await server.run(handler) }
+        let result: Result
+        do {
+            result = try await body(server)
+        } catch {
+            server.stop(within: .zero)
+            throw error
+        }
+        server.stop(within: .zero)
+        try await running.value
+        return result
+    }
+
+    private func open(_ server: HTTPServer) async throws -> StreamPair {
+        let pair = StreamPair(address: .ip(.v4(.loopback), port: try #require(server.port)))
+        try pair.open()
+        try await pair.output.opened()
+        return pair
+    }
+
+    private func rest(_ pair: StreamPair) async throws -> String {
+        var bytes: [UInt8] = []
+        while case let more = try await pair.input.read(upTo: 65536), !more.isEmpty { bytes += more }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    // MARK: The first request
+
+    /// The limit of the head holds from the beginning of the connection, not from the first byte.
+    @Test(arguments: [("", ""), ("GET / HT", "HTTP/1.1 408"), ("\r\n", "HTTP/1.1 408")])
+    func aConnectionWithoutARequestEnds(_ sent: String, _ beginning: String) async throws {
+        let answer = try await serving {
+            $0.headTimeout = .seconds(1)
+            $0.idleTimeout = .seconds(3600)
+        } during: { server in
+            let pair = try await open(server)
+            defer { pair.close() }
+            if !sent.isEmpty { try await pair.output.writeAll(sent) }
+            return try await rest(pair)
+        }
+        #expect(sent.isEmpty ? answer.isEmpty : answer.hasPrefix(beginning))
+    }
+
+    @Test func aConnectionBetweenRequestsHasTheIdleTime() async throws {
+        try await serving {
+            $0.headTimeout = .seconds(1)
+            $0.idleTimeout = .seconds(3600)
+        } during: { server in
+            let (patient, silent) = (try await open(server), try await open(server))
+            try await patient.output.writeAll(Self.request)
+            _ = try await patient.input.read(upTo: 65536)
+            // The limit of a head has passed once it has ended a connection that began later.
+            #expect(try await rest(silent) == "")
+            try await patient.output.writeAll(Self.request)
+            let answer = try await patient.input.read(upTo: 65536)
+            #expect(answer.starts(with: Array("HTTP/1.1 200".utf8)))
+            for pair in [patient, silent] { pair.close() }
+        }
+    }
+
+    // MARK: At the maximum
+
+    /// Silent clients, and those that send a part of a head, do not shut others out.
+    @Test func theLongestWaitEndsForAnotherClient() async throws {
+        let reports = Locked<[StreamError]>([])
+        try await serving {
+            $0.connections.maximumConnections = 3
+            $0.connections.minimumWait = .zero
+            $0.connections.onFailure = { error, peer in
+                #expect(peer == nil)
+                reports.withLock { $0.append(error) }
+            }
+        } during: { server in
+            let kept = try await open(server)
+            try await kept.output.writeAll(Self.request)
+            _ = try await kept.input.read(upTo: 65536)
+            let (silent, slow) = (try await open(server), try await open(server))
+            try await slow.output.writeAll("GET / HT")
+            while server.listener.connectionCount < 3 { await Task.yield() }
+            // Whoever comes is served; the connections that wait end one after the other.
+            var clients: [StreamPair] = []
+            for _ in 0..<6 {
+                let client = try await open(server)
+                try await client.output.writeAll(Self.request)
+                #expect(try await client.input.read(upTo: 65536).starts(with: Array("HTTP/1.1 200".utf8)))
+                clients.append(client)
+            }
+            for pair in [kept, silent, slow] + clients { pair.close() }
+        }
+        #expect(reports.withLock { $0.count } == 1, "said once")
+        #expect(reports.withLock { $0.first }?.isPOSIX(EAGAIN) == true)
+    }
+
+    @Test func aClientHasAMaximumOfConnections() async throws {
+        try await serving {
+            $0.connections.maximumConnectionsPerAddress = 1
+        } during: { server in
+            let first = try await open(server)
+            try await first.output.writeAll(Self.request)
+            _ = try await first.input.read(upTo: 65536)
+            let second = try await open(server)
+            let end = try? await second.input.read(upTo: 1)
+            #expect(end == nil || end == [])
+            try await first.output.writeAll(Self.request)
+            #expect(try await first.input.read(upTo: 65536).starts(with: Array("HTTP/1.1 200".utf8)))
+            for pair in [first, second] { pair.close() }
+        }
+    }
+
+    /// The connections leave descriptors for everything else in the process.
+    @Test func theMaximumFollowsTheLimitOfDescriptors() async {
+        await #expect(processExitsWith: .success) {
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            limit.rlim_cur = 256
+            #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+            let server = try HTTPServer(port: 0, isLocal: true)
+            #expect(server.listener.configuration.maximumConnections == 192)
+            #expect(HTTPServer.Configuration().connections.maximumConnections == 4096)
+        }
+    }
+
+    // MARK: The stop of a server
+
+    /// The request is in the kernel's buffer when the server is told to stop, and its task has not run.
+    @Test(arguments: ["GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET / HT"])
+    func aRequestThatHasBegunIsServed(_ beginning: String) async throws {
+        let loop = EventLoop(name: "stop")
+        defer { loop.shutdown() }
+        let answer = try await serving(loop: loop) { _ in
+        } during: { server in
+            let pair = try await open(server)
+            // A first request, so that the connection is idle afterwards.
+            try await pair.output.writeAll(Self.request)
+            _ = try await pair.input.read(upTo: 65536)
+            let descriptor = try #require(pair.output.descriptor)
+            await withCheckedContinuation { continuation in
+                loop.execute {
+                    let bytes = Array(beginning.utf8)
+                    #expect(send(descriptor, bytes, bytes.count, 0) == bytes.count)
+                    server.stop()
+                    continuation.resume()
+                }
+            }
+            try await pair.output.writeAll(Array(Self.request.dropFirst(beginning.utf8.count)))
+            defer { pair.close() }
+            return try await rest(pair)
+        }
+        #expect(answer.hasPrefix("HTTP/1.1 200") && answer.contains("Connection: close"))
+    }
+
+    // MARK: Ends of handlers
+
+    /// Each of several tasks waits until the client is gone, and none returns earlier.
+    @Test func severalTasksWaitUntilTheClientIsGone() async throws {
+        let begun = OneShot<Void>()
+        let ends = (0..<3).map { _ in OneShot<Void>() }
+        try await serving {
+            $0.halfClosedTimeout = .milliseconds(20)
+        } answering: { exchange in
+            let tasks = ends.map { end in
+                Task {
+                    await exchange.closed()
+                    end.provide(())
+                }
+            }
+            // Ends when all of them wait, or when one has returned too early.
+            while exchange.watcher.waiterCount < ends.count, !ends.contains(where: { $0.value != nil }) {
+                await Task.yield()
+            }
+            begun.provide(())
+            for task in tasks { await task.value }
+        } during: { server in
+            let pair = try await open(server)
+            try await pair.output.writeAll(Self.request)
+            try await begun.value()
+            #expect(ends.allSatisfy { $0.value == nil })
+            pair.close()
+            for end in ends { try await end.value() }
+        }
+    }
+
+    /// A handler that leaves a call running: the observer is told what has been sent, and the rest of the state is left to the call.
+    @Test func aCallThatOutlivesItsHandlerIsReported() async throws {
+        let records = Locked<[HTTPServer.Record]>([])
+        let failure = OneShot<Bool>()
+        try await serving {
+            $0.onResponse = { record in records.withLock { $0.append(record) } }
+        } answering: { exchange in
+            try await exchange.begin(HTTPResponse(status: .accepted))
+            try await exchange.write([1, 2, 3])
+            Task {
+                do {
+                    // More than the kernel takes from a server whose client does not read.
+                    while true { try await exchange.write([UInt8](repeating: 0, count: 1 << 20)) }
+                } catch {
+                    failure.provide(true)
+                }
+            }
+            while !exchange.use.isEntered { await Task.yield() }
+        } during: { server in
+            let pair = try await open(server)
+            try await pair.output.writeAll(Self.request)
+            #expect(try await failure.value())
+            while records.withLock({ $0.isEmpty }) { await Task.yield() }
+            pair.close()
+        }
+        let record = try #require(records.withLock { $0.first })
+        #expect(record.status == .accepted && !record.isComplete && record.bodyLength >= 3)
+    }
+}

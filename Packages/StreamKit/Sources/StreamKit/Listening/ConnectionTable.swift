@@ -1,0 +1,151 @@
+internal import EventLoops
+internal import HostResolver
+
+/// The connections of a listener: how many each client has, and since when each has waited for its client.
+///
+/// Without I/O. Waits are numbered in the order of their beginnings, so the longest one is found without a search.
+struct ConnectionTable<Connection> {
+    /// The number of a connection.
+    typealias Number = UInt64
+
+    private struct Row {
+        var connection: Connection
+        var client: ClientPrefix?
+        var activity = ServedConnection.Activity.idle
+        /// The number of the present wait for the client; nil while the connection works for it.
+        var wait: UInt64?
+    }
+
+    private let maximumPerClient: Int?
+    private let minimumWait: Duration
+    private var rows: [Number: Row] = [:]
+    private var counts: [ClientPrefix: Int] = [:]
+    private struct Wait {
+        var connection: Number
+        var start: Moment
+    }
+
+    /// The way to make room for another client.
+    enum Room {
+        /// Close this connection, which has waited longest for its client. The table has forgotten it.
+        case close(Connection)
+        /// Try again at this moment: no connection has waited long enough.
+        case wait(until: Moment)
+        /// No connection waits: the next one that would become idle ends.
+        case none
+    }
+
+    /// The connections that wait for their clients, by the numbers of the waits.
+    private var waits: [UInt64: Wait] = [:]
+    /// No wait has a lower number.
+    private var firstWait: UInt64 = 0
+    private var lastNumber: UInt64 = 0
+    /// Whether a client waits for room, and no connection could be closed for it.
+    private(set) var isCrowded = false
+    private(set) var isStopping = false
+
+    /// - Parameters:
+    ///   - maximumPerClient: the maximum number of connections of one client; nil for no limit.
+    ///   - minimumWait: the time for which a connection may wait for its client before it can be closed for another one.
+    init(maximumPerClient: Int?, minimumWait: Duration) {
+        self.maximumPerClient = maximumPerClient
+        self.minimumWait = minimumWait
+    }
+
+    var count: Int { rows.count }
+
+    /// Adds a connection, which is idle.
+    ///
+    /// - Returns: its number; nil if the client has its maximum of connections, or the listener is stopping.
+    mutating func add(_ connection: Connection, from address: SocketAddress?, now: Moment) -> Number? {
+        if isStopping { return nil }
+        let client = maximumPerClient == nil ? nil : ClientPrefix(address)
+        if let maximumPerClient, let client {
+            guard counts[client, default: 0] < maximumPerClient else { return nil }
+            counts[client, default: 0] += 1
+        }
+        lastNumber += 1
+        rows[lastNumber] = Row(connection: connection, client: client)
+        let number = lastNumber
+        beginWait(number, now)
+        isCrowded = false
+        return number
+    }
+
+    mutating func remove(_ number: Number) {
+        guard let row = rows.removeValue(forKey: number) else { return }
+        if let wait = row.wait { waits[wait] = nil }
+        guard let client = row.client, let count = counts[client] else { return }
+        counts[client] = count > 1 ? count - 1 : nil
+    }
+
+    /// Records what a connection does next. Returns false if it must end instead: it is being closed, or must not become idle,
+    /// because the listener is stopping or another client waits for its place.
+    mutating func change(_ number: Number, to activity: ServedConnection.Activity, now: Moment) -> Bool {
+        guard let row = rows[number] else { return false }
+        if activity == .idle, isStopping || isCrowded {
+            isCrowded = false
+            return false
+        }
+        if let wait = row.wait { waits[wait] = nil }
+        rows[number]?.activity = activity
+        rows[number]?.wait = nil
+        if activity != .busy { beginWait(number, now) }
+        return true
+    }
+
+    /// Chooses the connection that has waited longest for its client, and forgets it.
+    mutating func makeRoom(now: Moment) -> Room {
+        while firstWait <= lastNumber {
+            if let wait = waits[firstWait], let row = rows[wait.connection] {
+                let end = wait.start + minimumWait
+                if end > now {
+                    isCrowded = true
+                    return .wait(until: end)
+                }
+                remove(wait.connection)
+                return .close(row.connection)
+            }
+            firstWait += 1
+        }
+        isCrowded = true
+        return .none
+    }
+
+    /// Lets no connection become idle any more.
+    ///
+    /// - Returns: the connections that are idle.
+    mutating func stop() -> [(number: Number, connection: Connection)] {
+        isStopping = true
+        return rows.filter { $0.value.activity == .idle }.map { ($0.key, $0.value.connection) }
+    }
+
+    /// Forgets a connection if it is still idle. Returns whether it was.
+    mutating func removeIdle(_ number: Number) -> Bool {
+        guard rows[number]?.activity == .idle else { return false }
+        remove(number)
+        return true
+    }
+
+    private mutating func beginWait(_ number: Number, _ now: Moment) {
+        lastNumber += 1
+        waits[lastNumber] = Wait(connection: number, start: now)
+        rows[number]?.wait = lastNumber
+    }
+}
+
+/// The part of an address that identifies a client: an IPv4 address, or the first 64 bits of an IPv6 address, since a client can use
+/// all addresses with them.
+struct ClientPrefix: Hashable {
+    private let octets: [UInt8]
+
+    /// Nil for an address that is not an IP address.
+    init?(_ address: SocketAddress?) {
+        guard case .ip(let address, _)? = address else { return nil }
+        octets =
+            switch address {
+            case .v4(let address): address.octets
+            case .v6(let address): address.mappedIPv4?.octets ?? Array(address.octets.prefix(8))
+            }
+    }
+}

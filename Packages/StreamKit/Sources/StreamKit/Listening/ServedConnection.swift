@@ -1,0 +1,121 @@
+internal import EventLoops
+internal import Glibc
+internal import HostResolver
+
+/// A connection of a ``StreamListener``. Its handler tells the listener when the connection waits for its client, and may be closed
+/// for the sake of others.
+///
+/// ```swift
+/// try await listener.serve { connection in
+///     var lines = connection.pair.input.lines(limit: 1000).makeAsyncIterator()
+///     while let line = try await lines.next(), connection.changes(to: .busy) {
+///         try await connection.pair.output.writeAll(line + "\n")
+///         guard connection.changes(to: .idle) else { break }
+///     }
+/// }
+/// ```
+///
+/// Once ``StreamListener/Configuration/maximumConnections`` is reached and another client waits, the connection that has waited
+/// longest for its own client is closed, whether it is ``Activity/idle`` or ``Activity/receiving``, if it has waited for at least
+/// ``StreamListener/Configuration/minimumWait``. A new connection is idle, also
+/// during its TLS handshake. ``StreamListener/stop(within:)`` closes the idle connections to which nothing has been sent.
+public struct ServedConnection: Sendable {
+    /// What a connection does.
+    public enum Activity: Hashable, Sendable {
+        /// It waits for a request of which nothing has arrived.
+        case idle
+        /// It waits for the rest of a request.
+        case receiving
+        /// It works for its client, and is never closed for the sake of others.
+        case busy
+    }
+
+    /// The streams of the connection.
+    public let pair: StreamPair
+    private let number: ConnectionTable<StreamPair>.Number
+    private let connections: ServedConnections
+
+    init(_ pair: StreamPair, _ number: ConnectionTable<StreamPair>.Number, of connections: ServedConnections) {
+        self.pair = pair
+        self.number = number
+        self.connections = connections
+    }
+
+    /// Makes a connection without a listener, for tests of handlers.
+    public init(_ pair: StreamPair) {
+        let connections = ServedConnections(StreamListener.Configuration())
+        self.init(pair, connections.add(pair, from: nil) ?? 0, of: connections)
+    }
+
+    /// Tells the listener what the connection does next.
+    ///
+    /// - Returns: false if the handler must end instead: the connection is being closed, or the connection must not become idle,
+    ///   because the listener is stopping or another client needs the place.
+    public func changes(to activity: Activity) -> Bool { connections.change(number, to: activity) }
+
+    /// Whether the connection may become idle at present.
+    public var mayBecomeIdle: Bool { connections.mayBecomeIdle }
+
+    func remove() { connections.remove(number) }
+}
+
+/// The connections of a listener, and the closing of those that wait.
+final class ServedConnections: Sendable {
+    private let table: Locked<ConnectionTable<StreamPair>>
+    private let loop: EventLoop
+
+    /// The time between two looks at an idle connection whose descriptor is readable, while the listener stops.
+    private static let recheckInterval = Duration.milliseconds(10)
+
+    init(_ configuration: StreamListener.Configuration) {
+        table = Locked(
+            ConnectionTable(
+                maximumPerClient: configuration.maximumConnectionsPerAddress, minimumWait: configuration.minimumWait))
+        loop = configuration.loops[0]
+    }
+
+    /// Adds a connection; nil if its client has the maximum of connections, or the listener is stopping.
+    func add(_ pair: StreamPair, from address: SocketAddress?) -> ConnectionTable<StreamPair>.Number? {
+        table.withLock { $0.add(pair, from: address, now: .now) }
+    }
+
+    func remove(_ number: ConnectionTable<StreamPair>.Number) { table.withLock { $0.remove(number) } }
+
+    func change(_ number: ConnectionTable<StreamPair>.Number, to activity: ServedConnection.Activity) -> Bool {
+        table.withLock { $0.change(number, to: activity, now: .now) }
+    }
+
+    var mayBecomeIdle: Bool { table.withLock { !$0.isStopping && !$0.isCrowded } }
+
+    /// Closes the connection that has waited longest for its client, as soon as one has waited long enough.
+    func makeRoom() {
+        switch table.withLock({ $0.makeRoom(now: .now) }) {
+        case .close(let pair): pair.close()
+        case .wait(let moment):
+            loop.schedule(at: moment) { [weak self] in
+                if let self, table.withLock(\.isCrowded) { makeRoom() }
+            }
+        case .none: break
+        }
+    }
+
+    /// Closes the idle connections, and lets no other become idle.
+    func stop() {
+        for (number, pair) in table.withLock({ $0.stop() }) { closeIfIdle(number, pair) }
+    }
+
+    /// Closes a connection if it is idle and its client has sent nothing: the first bytes of a request may have arrived, and its
+    /// task may not have run since.
+    private func closeIfIdle(_ number: ConnectionTable<StreamPair>.Number, _ pair: StreamPair) {
+        let point = pair.input.waitPoint
+        // On the thread of the loop, where the task of the connection runs, it cannot be between reading bytes and telling so.
+        point.loop.execute { [self] in
+            if point.withDescriptor({ Syscalls.poll($0, POLLIN) & POLLIN != 0 }) ?? false {
+                // The task reads these bytes in this turn or the next. They need not be a request: a TLS record has other uses.
+                point.loop.schedule(at: .now + Self.recheckInterval) { [self] in closeIfIdle(number, pair) }
+            } else if table.withLock({ $0.removeIdle(number) }) {
+                pair.close()
+            }
+        }
+    }
+}

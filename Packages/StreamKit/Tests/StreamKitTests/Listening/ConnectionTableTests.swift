@@ -1,0 +1,105 @@
+import EventLoops
+import HostResolver
+import Testing
+
+@testable import StreamKit
+
+/// Who is closed for whom, with the time passed in.
+@Suite struct ConnectionTableTests {
+    private let start = Moment.now
+
+    private func table(_ maximumPerClient: Int? = nil) -> ConnectionTable<String> {
+        ConnectionTable(maximumPerClient: maximumPerClient, minimumWait: .seconds(1))
+    }
+
+    private func address(_ text: String) throws -> SocketAddress {
+        .ip(try #require(IPAddress(text)), port: 7)
+    }
+
+    /// Adds connections; the numbers of those that are refused are nil.
+    private func add(_ names: [String], to table: inout ConnectionTable<String>) -> [UInt64] {
+        names.enumerated().map { index, name in table.add(name, from: nil, now: start + .seconds(index)) ?? 0 }
+    }
+
+    private func text(_ room: ConnectionTable<String>.Room) -> String {
+        switch room {
+        case .close(let connection): "close \(connection)"
+        case .wait(let moment): "wait \(start.duration(to: moment))"
+        case .none: "none"
+        }
+    }
+
+    @Test func theLongestWaitEndsFirst() {
+        var table = table()
+        let numbers = add(["a", "b", "c", "d"], to: &table)
+        let changes = [
+            table.change(numbers[0], to: .busy, now: start + .seconds(4)),
+            table.change(numbers[0], to: .idle, now: start + .seconds(5)),
+            table.change(numbers[1], to: .receiving, now: start + .seconds(6)),
+            table.change(numbers[2], to: .busy, now: start + .seconds(7)),
+        ]
+        #expect(changes == [true, true, true, true])
+        let rooms = (0..<4).map { _ in text(table.makeRoom(now: start + .seconds(60))) }
+        #expect(rooms == ["close d", "close a", "close b", "none"])
+        #expect(table.count == 1)
+    }
+
+    @Test func aConnectionHasTimeToBegin() {
+        var table = table()
+        _ = table.add("a", from: nil, now: start)
+        let rooms = [0, 999, 1000].map { text(table.makeRoom(now: start + .milliseconds($0))) }
+        #expect(rooms == ["wait 1.0 seconds", "wait 1.0 seconds", "close a"])
+    }
+
+    @Test func aConnectionThatIsBeingClosedCannotBegin() {
+        var table = table()
+        let numbers = add(["a"], to: &table)
+        let room = text(table.makeRoom(now: start + .seconds(1)))
+        let mayBegin = table.change(numbers[0], to: .busy, now: start + .seconds(1))
+        #expect(room == "close a" && !mayBegin)
+        table.remove(numbers[0])
+        #expect(table.count == 0)
+    }
+
+    @Test func inACrowdTheNextIdleConnectionEnds() {
+        var table = table()
+        let numbers = add(["a", "b"], to: &table)
+        for number in numbers { _ = table.change(number, to: .busy, now: start) }
+        let room = text(table.makeRoom(now: start))
+        #expect(room == "none" && table.isCrowded)
+        let mayBecomeIdle = numbers.map { table.change($0, to: .idle, now: start) }
+        #expect(mayBecomeIdle == [false, true], "one of them makes enough room")
+    }
+
+    @Test func stoppingEndsIdleConnectionsOnly() {
+        var table = table()
+        let numbers = add(["a", "b", "c"], to: &table)
+        _ = table.change(numbers[1], to: .receiving, now: start)
+        _ = table.change(numbers[2], to: .busy, now: start)
+        let stopped = table.stop().map(\.connection)
+        #expect(stopped == ["a"])
+        let isIdle = numbers.map { table.removeIdle($0) }
+        #expect(isIdle == [true, false, false])
+        let changes = [
+            table.change(numbers[1], to: .busy, now: start), table.change(numbers[2], to: .idle, now: start),
+        ]
+        #expect(changes == [true, false])
+        let late = table.add("d", from: nil, now: start)
+        #expect(late == nil)
+    }
+
+    @Test func aClientHasAMaximum() throws {
+        var table = table(2)
+        let texts = [
+            "192.0.2.1", "192.0.2.1", "192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2:1",
+            "2001:db8::3", "2001:db8:0:1::1",
+        ]
+        let numbers = try texts.map { table.add($0, from: try address($0), now: start) }
+        #expect(numbers.map { $0 != nil } == [true, true, false, false, true, true, true, false, true])
+        table.remove(try #require(numbers[0]))
+        let later = [
+            table.add("again", from: try address("192.0.2.1"), now: start), table.add("unix", from: nil, now: start),
+        ]
+        #expect(!later.contains(nil))
+    }
+}
