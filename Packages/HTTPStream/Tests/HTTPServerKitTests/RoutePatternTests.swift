@@ -36,6 +36,25 @@ import Testing
 }
 
 @Suite struct RouteTableTests {
+    /// An escaped `/` in a parameter needs a route that permits it.
+    @Test(arguments: [
+        ("/strict/a%2Fb", RouteTable.Choice.badPath), ("/strict/%2e%2e%2Fa", .badPath), ("/strict/..%2Fa", .badPath),
+        ("/rest/a/b%2Fc", .badPath), ("/key/a%2Fb", .route(2, parameters: ["key": "a/b"])),
+        ("/key/..%2F..%2Fa", .route(2, parameters: ["key": "../../a"])), ("/key/%2e%2e", .badPath),
+        ("/none/a%2Fb", .notFound), ("/both/a%2Fb", .route(4, parameters: ["all": "a/b"])),
+        ("/both/a", .route(3, parameters: ["name": "a"])),
+    ])
+    func escapedSlashes(_ path: String, _ choice: RouteTable.Choice) throws {
+        var table = RouteTable()
+        let (key, all): (RoutePattern, RoutePattern) = ("/key/:key", "/both/*all")
+        table.add(.get, "/strict/:name")
+        table.add(.get, "/rest/*path")
+        table.add(.get, key.permittingSlashes)
+        table.add(.get, "/both/:name")
+        table.add(.get, all.permittingSlashes)
+        #expect(table.choose(.get, try #require(RequestTarget(path))) == choice)
+    }
+
     private static let table: RouteTable = {
         var table = RouteTable()
         table.add(.get, "/users/:id")  // 0

@@ -44,23 +44,30 @@ public struct ResponseCompression: Sendable, Hashable {
 
     /// Responds with a compressed body.
     func send(_ body: [UInt8], _ response: HTTPResponse, on exchange: HTTPServerExchange) async throws {
-        // A longer body is sent while it is compressed, so that it is not in memory twice.
-        guard body.count > 256 * 1024 else {
-            let encoder = try GzipEncoder(level: level)
-            let bytes = try encoder.encode(body.span.bytes, isLast: true)
-            return try await exchange.respond(response.status, fields: response.fields, body: bytes)
-        }
-        try await exchange.begin(response)
-        if exchange.request.method == .head { return }
         let encoder = try GzipEncoder(level: level)
+        // A longer body is sent while it is compressed, so that it is not in memory twice.
+        let isSentWhole = body.count <= 256 * 1024
+        if !isSentWhole {
+            try await exchange.begin(response)
+            if exchange.request.method == .head { return }
+        }
+        var output: [UInt8] = []
         var position = 0
         while position < body.count {
-            let end = min(body.count, position + 65536)
-            let piece = try encoder.encode(body.span.bytes.extracting(position..<end), isLast: end == body.count)
-            try await exchange.write(piece)
+            let end = min(body.count, position + ResponseCompression.portion)
+            output += try encoder.encode(body.span.bytes.extracting(position..<end), isLast: end == body.count)
             position = end
+            if !isSentWhole, output.count >= 65536 || end == body.count {
+                try await exchange.write(output)
+                output.removeAll(keepingCapacity: true)
+            }
+            if exchange.loop.isShareSpent { await Task.yield() }
         }
+        if isSentWhole { try await exchange.respond(response.status, fields: response.fields, body: output) }
     }
+
+    /// The number of bytes that are compressed at once: their compression takes less than a job's share of the loop's turn.
+    private static let portion = 16 * 1024
 }
 
 /// One body in gzip.

@@ -1,7 +1,10 @@
+internal import EventLoops
 internal import Glibc
 internal import HTTPStream
 
 /// A file below a folder, opened for reading. Owns the descriptor.
+///
+/// The calls on files block, for as long as a disk or a network file system likes, so they run on ``BlockingThreads/files``.
 final class OpenedFile: Sendable {
     /// The result of opening a path.
     enum Result {
@@ -26,12 +29,22 @@ final class OpenedFile: Sendable {
         tag = EntityTag(parts.map { String($0, radix: 16) }.joined(separator: "-"))
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // Closing can block, too. Without a thread for it, it must happen here.
+        let descriptor = descriptor
+        BlockingThreads.files.run(
+            BlockingThreads.Work {
+                close(descriptor)
+            } refuse: { _ in
+                close(descriptor)
+            })
+    }
 
     /// Opens a path below a folder. Each component is opened in its folder and no symbolic link is followed, so a path cannot
     /// leave the folder, whatever changes meanwhile.
     ///
-    /// - Throws: the error of the system, other than those for a missing file.
+    /// - Throws: the error of the system, other than those for a missing file; `EMFILE` also if no descriptor is free but those of
+    ///   the `DescriptorReserve`.
     static func open(_ components: [String], below root: CInt) throws(StreamError) -> Result {
         var folder = root
         defer { if folder != root { close(folder) } }
@@ -46,6 +59,10 @@ final class OpenedFile: Sendable {
                 case ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, EACCES, EPERM, ENXIO: return .missing
                 case let number: throw StreamError(posix: number)
                 }
+            }
+            if DescriptorReserve.contains(next) {
+                close(next)
+                throw StreamError(posix: EMFILE)
             }
             if isLast { return result(next) }
             if folder != root { close(folder) }

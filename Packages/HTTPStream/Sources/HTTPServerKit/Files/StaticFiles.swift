@@ -1,3 +1,4 @@
+internal import EventLoops
 internal import Glibc
 public import HTTPStream
 
@@ -14,12 +15,18 @@ public import HTTPStream
 ///
 /// Not served, as if missing: symbolic links, and files below them; names that begin with a dot, except `.well-known` (RFC 8615);
 /// everything but regular files; paths with `..`. The folder itself may be a symbolic link.
+///
+/// Files are opened, read and compressed on threads of their own (`BlockingThreads.files`), so a slow disk delays only the clients that
+/// want its files. A request for which no thread or no descriptor is free gets a 503.
 public struct StaticFiles: Sendable {
     /// The names that are tried for a folder, in order. Default `index.html`.
     public var indexNames = ["index.html"]
 
     /// The value of `Cache-Control`; nil, the default, for none.
     public var cacheControl: String?
+
+    /// The time limit of each access to the disk. Default 30 s; then the response is 503, or is cut short if it has begun.
+    public var diskTimeout: Duration = .seconds(30)
 
     private let root: Root
 
@@ -53,7 +60,7 @@ public struct StaticFiles: Sendable {
     /// - Throws: a 404 for a missing file; an ``HTTPProblem`` for failed conditions and ranges; the error of the connection.
     public func respond(to call: RoutedExchange, path: String) async throws {
         guard let path = FilePath(path) else { throw HTTPProblem(.notFound) }
-        switch try OpenedFile.open(path.components, below: root.descriptor) {
+        switch try await opened(path.components) {
         case .missing: throw HTTPProblem(.notFound)
         case .file(let file):
             if path.isFolder { throw HTTPProblem(.notFound) }
@@ -61,11 +68,38 @@ public struct StaticFiles: Sendable {
         case .folder:
             guard path.isFolder else { return try await redirectToFolder(call) }
             for name in indexNames {
-                guard case .file(let file) = try OpenedFile.open(path.components + [name], below: root.descriptor)
-                else { continue }
+                guard case .file(let file) = try await opened(path.components + [name]) else { continue }
                 return try await send(file, MediaType.ofFile(name), to: call)
             }
             throw HTTPProblem(.notFound)
+        }
+    }
+
+    /// Opens a path below the folder.
+    ///
+    /// - Throws: a 503 if no thread or descriptor is free, or the disk is too slow.
+    private func opened(_ components: [String]) async throws -> OpenedFile.Result {
+        let result = try await onThread { [root] in
+            Result { () throws(StreamError) in try OpenedFile.open(components, below: root.descriptor) }
+        }
+        switch result {
+        case .success(let opened): return opened
+        case .failure(let error) where error.isPOSIX(EMFILE) || error.isPOSIX(ENFILE):
+            throw HTTPProblem(.serviceUnavailable)
+        case .failure(let error): throw error
+        }
+    }
+
+    /// Runs a call on a thread for files.
+    ///
+    /// - Throws: a 503 if there is no thread, or the call takes too long; `CancellationError`.
+    private func onThread<Value: Sendable>(_ call: @escaping @Sendable () -> Value) async throws -> Value {
+        do throws(WaitError) {
+            return try await BlockingThreads.files.value(until: .now + diskTimeout, of: call)
+        } catch .cancelled {
+            throw CancellationError()
+        } catch {
+            throw HTTPProblem(.serviceUnavailable)
         }
     }
 
@@ -150,17 +184,8 @@ public struct StaticFiles: Sendable {
         _ file: OpenedFile, _ range: Range<Int64>, to exchange: HTTPServerExchange,
         _ compression: ResponseCompression? = nil
     ) async throws {
-        let encoder = try compression.map { compression throws(StreamError) in try GzipEncoder(level: compression.level)
-        }
-        var position = range.lowerBound
-        while position < range.upperBound {
-            var piece = try file.read(at: position, upTo: Int(min(65536, range.upperBound - position)))
-            position += Int64(piece.count)
-            if let encoder {
-                piece = try encoder.encode(piece.span.bytes, isLast: position == range.upperBound)
-            }
-            try await exchange.write(piece)
-        }
+        let pieces = try FilePieces(file, range, level: compression?.level)
+        while let piece = try await onThread({ pieces.next() })?.get() { try await exchange.write(piece) }
     }
 }
 

@@ -7,6 +7,10 @@
 /// `/users/7/files/a/b` matches with `id` = `7` and `path` = `a/b`. A parameter matches one segment that is not empty; `*path`
 /// matches one or more, or a path that ends with its `/`. A `/` at the end is significant: `/users` and `/users/` are different
 /// paths. Segments are compared after their percent-escapes are decoded.
+///
+/// A segment that contains `%2F`, the escape of `/`, is refused with a 400: as a parameter it would have several segments, such as
+/// `a/../b`, for which the part of a path or of a URL that a handler makes of it is not prepared. A route for names that contain `/`
+/// allows it: ``permittingSlashes``.
 public struct RoutePattern: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
     enum Segment: Sendable, Hashable {
         case literal(String)
@@ -15,9 +19,27 @@ public struct RoutePattern: Sendable, Hashable, CustomStringConvertible, Express
     }
 
     let segments: [Segment]
+    /// Whether the parameters may contain `/`.
+    private(set) var permitsSlashes = false
 
     /// The pattern as text.
     public let description: String
+
+    /// The same pattern, whose parameters may contain `/`, also in parts such as `../`, from the escape `%2F`.
+    ///
+    /// ```swift
+    /// let key: RoutePattern = "/objects/:key"
+    /// router.get(key.permittingSlashes) { call in             // /objects/photos%2F2026%2F1.jpeg
+    ///     try await call.respond(text: call.path["key"] ?? "")
+    /// }
+    /// ```
+    ///
+    /// Never make the path of a file of such a parameter.
+    public var permittingSlashes: RoutePattern {
+        var pattern = self
+        pattern.permitsSlashes = true
+        return pattern
+    }
 
     /// Makes a pattern, or returns nil if the text does not begin with `/`, has an empty segment in its middle, repeats a name,
     /// has a parameter without a name, or has `*` before its last segment.
@@ -97,6 +119,8 @@ public struct RoutePattern: Sendable, Hashable, CustomStringConvertible, Express
 /// The path of a request, split into decoded segments.
 struct RoutePath: Hashable, Sendable {
     let segments: [String]
+    /// Whether a segment contains a `/`, which was escaped.
+    let hasSlashes: Bool
 
     /// Returns nil for a path with an invalid escape, a NUL, or a `.` or `..` segment, decoded or not: clients remove those (RFC
     /// 3986 §5.2.4), so they serve only to confuse a server.
@@ -110,6 +134,7 @@ struct RoutePath: Hashable, Sendable {
             segments.append(text)
         }
         self.segments = segments
+        hasSlashes = segments.contains { $0.utf8.contains(UInt8(ascii: "/")) }
     }
 }
 

@@ -11,7 +11,7 @@ struct RouteTable: Sendable {
         /// The path exists with other methods only.
         case methodNotAllowed(allow: [String])
         case notFound
-        /// The path has an invalid escape, or a `.` or `..` segment.
+        /// The path has an invalid escape, a `.` or `..` segment, or an escaped `/` that the route does not permit.
         case badPath
     }
 
@@ -43,15 +43,20 @@ struct RouteTable: Sendable {
         if target.form == .asterisk { return .options(allow: allow(routes)) }
         guard let path = target.path.flatMap({ RoutePath($0.isEmpty ? "/" : $0) }) else { return .badPath }
         var matches: [Route] = []
+        var isBad = false
         var fallback: (Route, [String: String])?
         for route in routes {
             guard let parameters = route.pattern.match(path) else { continue }
+            if path.hasSlashes, !route.pattern.permitsSlashes {
+                isBad = true
+                continue
+            }
             if route.method == method { return .route(route.number, parameters: parameters) }
             if method == .head, route.method == .get, fallback == nil { fallback = (route, parameters) }
             matches.append(route)
         }
         if let (route, parameters) = fallback { return .route(route.number, parameters: parameters) }
-        if matches.isEmpty { return .notFound }
+        if matches.isEmpty { return isBad ? .badPath : .notFound }
         return method == .options ? .options(allow: allow(matches)) : .methodNotAllowed(allow: allow(matches))
     }
 
