@@ -1,6 +1,7 @@
 public import FoundationEssentials
 internal import Glibc
 public import HTTPMessage
+internal import StreamKit
 
 /// Finds out why a connection fails: for a URL, for a failed stream, or for this machine's network.
 ///
@@ -256,7 +257,7 @@ extension NetDiagnostic {
                 case .wait(let time) where timer.map { $0 > time } ?? true:
                     timer = time
                     group.addTask {
-                        try? await Task.sleep(until: time, clock: .continuous)
+                        try? await EventLoop.shared.sleep(until: Moment(time))
                         continuation.yield(.timerFired)
                     }
                 case .wait, .waitForCheck: break

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import StreamKit
 
 /// Drives a ``LadderMachine`` for each route to the target, all within one time limit.
 ///
@@ -73,7 +74,7 @@ struct LadderDriver: Sendable {
                 if let wake = machine.wake(now: .now), timer == nil {
                     timer = wake
                     group.addTask {
-                        try? await Task.sleep(until: wake, clock: .continuous)
+                        try? await EventLoop.shared.sleep(until: Moment(wake))
                         return nil
                     }
                 }

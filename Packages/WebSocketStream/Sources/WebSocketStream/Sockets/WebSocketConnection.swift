@@ -44,6 +44,8 @@ final class WebSocketConnection: Sendable {
     /// The most bytes that are dropped then.
     private static let lingerBytes = 1 << 20
     private static let smallBuffer = 4 * 1024
+    /// The number of received bytes that the machine gets at once.
+    private static let stepLength = 4 * 1024
 
     private let pair: StreamPair
     private let role: WebSocketMachine.Role
@@ -112,7 +114,6 @@ extension WebSocketConnection {
     private func receiveAll(_ received: [UInt8]) async throws(WebSocketError) -> WebSocketClosure {
         if let closure = try await process(received[...]) { return closure }
         var buffer = [UInt8](repeating: 0, count: WebSocketConnection.smallBuffer)
-        var turns: UInt8 = 0
         while true {
             let count = try await read(into: &buffer)
             if count == 0 {
@@ -120,12 +121,10 @@ extension WebSocketConnection {
                 throw .lost
             }
             if let closure = try await process(buffer[..<count]) { return closure }
-            // A fast peer gets a larger buffer; it must not keep the loop from its other work.
+            // A fast peer gets a larger buffer.
             if count == buffer.count, count < ReadStream.chunkSize {
                 buffer = [UInt8](repeating: 0, count: min(count * 4, ReadStream.chunkSize))
             }
-            turns &+= 1
-            if turns % 32 == 0 { await Task.yield() }
         }
     }
 
@@ -154,16 +153,26 @@ extension WebSocketConnection {
     }
 
     /// Passes bytes to the machine, and its events to those that wait for them.
+    ///
+    /// In portions of ``stepLength``, between which the loop can do its other work: a peer can send many frames in few bytes, also
+    /// frames that are no events.
     private func process(_ bytes: ArraySlice<UInt8>) async throws(WebSocketError) -> WebSocketClosure? {
-        state.withLock { $0.machine.receive(bytes) }
-        while true {
-            switch try step() {
-            case .again: continue
-            case .wait(let room): try? await room.value()
-            case .needsBytes: return nil
-            case .closed(let closure): return closure
+        var rest = bytes
+        repeat {
+            state.withLock { $0.machine.receive(rest.prefix(WebSocketConnection.stepLength)) }
+            rest = rest.dropFirst(WebSocketConnection.stepLength)
+            steps: while true {
+                switch try step() {
+                case .again: break
+                case .wait(let room): try? await room.value()
+                case .needsBytes: break steps
+                case .closed(let closure): return closure
+                }
+                if loop.isShareSpent { await Task.yield() }
             }
-        }
+            if loop.isShareSpent { await Task.yield() }
+        } while !rest.isEmpty
+        return nil
     }
 
     private func step() throws(WebSocketError) -> Step {
@@ -276,6 +285,8 @@ extension WebSocketConnection {
 
     /// Returns the next message; nil after the closing handshake, and after ``close(_:)``.
     func nextMessage() async throws(WebSocketError) -> WebSocketMessage? {
+        // A queue of small messages can be long, and its reader need not wait between them.
+        if loop.isShareSpent { await Task.yield() }
         while true {
             switch try takeMessage() {
             case .message(let message, let room):
