@@ -99,6 +99,28 @@ extension ListingEntry {
         return storageSize(count)
     }
 
+    /// Bytes from a server as text that is safe to print: without control and format characters, such as terminal commands and
+    /// changes of text direction.
+    package static func shownText(of bytes: [UInt8]) -> String {
+        if bytes.allSatisfy({ (0x20..<0x7F).contains($0) }) { return String(decoding: bytes, as: UTF8.self) }
+        var shown = ""
+        for scalar in text(bytes[...]).unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: break
+            default: shown.unicodeScalars.append(scalar)
+            }
+        }
+        return shown
+    }
+
+    /// At most `limit` bytes from the front of a line, not cut within a UTF-8 sequence.
+    package static func prefix(of line: [UInt8], upTo limit: Int) -> [UInt8] {
+        guard line.count > limit else { return line }
+        var end = limit
+        while end > max(0, limit - 3), line[end] & 0xC0 == 0x80 { end -= 1 }
+        return Array(line[..<end])
+    }
+
     static func text(_ bytes: ArraySlice<UInt8>) -> String {
         if let text = try? UTF8Span(validating: bytes.span) { return String(copying: text) }
         var text = ""

@@ -12,7 +12,7 @@
 /// ```
 ///
 /// The format of each line is detected separately, so that listings with mixed formats can be parsed. The parser does no I/O. The
-/// input is not trusted: any bytes result in entries, skipped lines or a ``ListingError``.
+/// input is not trusted: any bytes result in entries, headings, ``unread`` lines or a ``ListingError``.
 ///
 /// Replaces `CFFTPCreateParsedResourceListing`, which loses a last line without a line end; ``finish(_:)`` parses it.
 public struct ListingParser: Sendable {
@@ -21,19 +21,27 @@ public struct ListingParser: Sendable {
         /// The number of bytes used: those of one line and its end. 0 if there is no complete line.
         public let consumed: Int
 
-        /// The entry; nil if the line is a heading, a total, blank, or in an unknown format.
+        /// The entry; nil if the line is a heading, a total or blank, if its entry continues on the next line, or if it could not be
+        /// read (``ListingParser/unread``).
         public let entry: ListingEntry?
     }
 
     /// The options of the parser.
     public let options: ListingOptions
 
-    private let years: YearInference
+    /// The lines that could not be read so far; complete after ``finish(_:)``.
+    ///
+    /// The listing may have an entry for each of them. Compare a folder with the listing only if there are none.
+    public private(set) var unread = UnreadLines()
+
+    private var years: YearInference
     private var line = ListingLine()
     /// A long name in a VMS listing, which is alone on its line; the next line has the other fields.
     private var pendingName: [UInt8] = []
     /// Whether a line had facts, so that a line may also consist of a name alone.
     private var hasFacts = false
+    /// Whether a line was the heading or an entry of a list of z/OS members, so that a line may also consist of a member's name alone.
+    private var hasMembers = false
 
     /// Creates a parser for one listing.
     public init(_ options: ListingOptions) {
@@ -62,10 +70,11 @@ public struct ListingParser: Sendable {
     /// - Returns: The entry; nil if there is no line, or it is not an entry.
     /// - Throws: ``ListingError/lineTooLong(limit:)``.
     public mutating func finish(_ rest: RawSpan) throws(ListingError) -> ListingEntry? {
-        rest.byteCount == 0 ? nil : try read(rest)
+        defer { giveUpPendingName() }
+        return rest.byteCount == 0 ? nil : try read(rest)
     }
 
-    /// Returns the entries of a complete listing.
+    /// Returns the entries of a complete listing. To learn of lines that could not be read, use a parser.
     ///
     /// - Throws: ``ListingError/lineTooLong(limit:)``.
     public static func entries(
@@ -90,8 +99,25 @@ public struct ListingParser: Sendable {
         if line.count > options.lineLimit { throw .lineTooLong(limit: options.lineLimit) }
         if options.format == .names { return line.count == 0 ? nil : ListingEntry(nameBytes: line.bytes) }
         line.split()
-        defer { pendingName = VMSFormat.loneName(line) ?? [] }
-        if line.fields.isEmpty { return nil }
+        let entry = line.fields.isEmpty ? nil : readEntry()
+        let isContinuation = entry?.format == .vms && VMSFormat.continues(line, pendingName)
+        if isContinuation { pendingName = [] } else { giveUpPendingName() }
+        if entry != nil || line.fields.isEmpty { return entry }
+        if let name = VMSFormat.loneName(line) {
+            pendingName = name
+        } else if !ListingHeading.matches(line) {
+            unread.add(line.bytes)
+        }
+        return nil
+    }
+
+    /// Counts a name that is alone on its line as unread, since the line after it does not continue it.
+    private mutating func giveUpPendingName() {
+        if !pendingName.isEmpty { unread.add(pendingName) }
+        pendingName = []
+    }
+
+    private mutating func readEntry() -> ListingEntry? {
         if let format = options.format { return parse(as: format) }
         // The first field identifies MLSD and EPLF; the other formats are tried in turn.
         let first = line.bytes[line.fields[0].lowerBound]
@@ -101,29 +127,36 @@ public struct ListingParser: Sendable {
         }
         if first == UInt8(ascii: "+"), let entry = parse(as: .eplf) { return entry }
         for format in ListingParser.guessedFormats {
-            if let entry = parse(as: format) { return entry }
+            if let entry = parse(as: format) {
+                hasMembers = hasMembers || format == .mvsMembers
+                return entry
+            }
         }
+        hasMembers = hasMembers || ListingHeading.announcesMembers(line)
+        if hasMembers, let member = MVSFormat.parseMemberName(line) { return member }
         return hasFacts ? FactsFormat.parseName(line) : nil
     }
 
     private static let guessedFormats: [ListingFormat] = [
-        .unix, .netware, .windows, .vms, .os400, .os2, .mvs, .mvsMembers, .nonStop, .zvm, .vshell,
+        .unix, .netware, .windows, .vms, .os400, .os2, .mvs, .mvsMembers, .nonStop, .zvm, .vshell, .vxWorks,
     ]
 
-    private func parse(as format: ListingFormat) -> ListingEntry? {
+    private mutating func parse(as format: ListingFormat) -> ListingEntry? {
         switch format {
         case .facts: return FactsFormat.parse(line) ?? FactsFormat.parseName(line)
-        case .unix: return UnixFormat.parse(line, years)
-        case .netware: return NetWareFormat.parse(line, years)
+        case .unix: return UnixFormat.parse(line, &years)
+        case .netware: return NetWareFormat.parse(line, &years)
         case .windows: return WindowsFormat.parse(line)
         case .vms: return VMSFormat.parse(line, after: pendingName)
         case .os400: return OS400Format.parse(line)
         case .mvs: return MVSFormat.parse(line)
-        case .mvsMembers: return MVSFormat.parseMember(line)
+        case .mvsMembers:
+            return MVSFormat.parseMember(line) ?? (options.format == nil ? nil : MVSFormat.parseMemberName(line))
         case .os2: return OS2Format.parse(line)
         case .nonStop: return NonStopFormat.parse(line)
         case .zvm: return ZVMFormat.parse(line)
         case .vshell: return VShellFormat.parse(line)
+        case .vxWorks: return VxWorksFormat.parse(line)
         case .eplf: return EPLFFormat.parse(line)
         case .names: return line.count == 0 ? nil : ListingEntry(nameBytes: line.bytes)
         }
@@ -181,13 +214,15 @@ public enum ListingFormat: String, Sendable, Hashable, CaseIterable {
     case zvm
     /// VShell: the size, then the date.
     case vshell
+    /// VxWorks: the size, then the date with the name of the month.
+    case vxWorks
     /// Easily Parsed LIST Format (publicfile, anonftpd).
     case eplf
     /// Names only, as from NLST. Never detected, because it matches any line; set ``ListingOptions/format``.
     case names
 }
 
-/// An error that ends the parsing of a listing. A line in an unknown format is not an error; it is skipped.
+/// An error that ends the parsing of a listing. A line in an unknown format is not an error; see ``ListingParser/unread``.
 public enum ListingError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A line is longer than ``ListingOptions/lineLimit``, in bytes.
     case lineTooLong(limit: Int)

@@ -202,6 +202,19 @@ struct FormatTests {
             line: "WORK     DIR      -          -          - 2001-08-27 13:02:11 -", name: "WORK", kind: .directory,
             size: nil, date: "2001-08-27 13:02:11", format: .zvm),
         .init(
+            line: "     512    JAN-01-1980   00:00:00   A DIR             <DIR>", name: "A DIR", kind: .directory,
+            size: nil,
+            date: "1980-01-01 00:00:00", format: .vxWorks),
+        .init(
+            line: "    1234    MAR-14-2006   09:05:07   a b.txt           ", name: "a b.txt", kind: .file, size: 1234,
+            date: "2006-03-14 09:05:07", format: .vxWorks),
+        .init(
+            line: "-rw-r--r-- 1 a b 5 2024年 8月 15日 year first", name: "year first", kind: .file, size: 5,
+            date: "2024-08-15", owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "-rw-r--r-- 1 a b 5 2024년 8월 15일 korean", name: "korean", kind: .file, size: 5,
+            date: "2024-08-15", owner: "a", group: "b", mode: 0o644),
+        .init(
             line: "  206876  Apr 04, 2000 21:06 a b", name: "a b", kind: .file, size: 206_876, date: "2000-04-04 21:06",
             format: .vshell),
         .init(
@@ -286,29 +299,144 @@ struct FormatTests {
         #expect(try ListingParser.entries(of: Array(line.line.utf8), options) == entries)
     }
 
+    /// Each of these lines may stand for a file, so it is counted.
     @Test(arguments: [
-        "total 12", "ftpd: .: Permission denied", "-rw-r--r--   1 14  staff  80284 Aug 22  no year",
+        "ftpd: .: Permission denied", "-rw-r--r--   1 14  staff  80284 Aug 22  no year",
         "drwxr-xr-x    3 110      1002            3 Dec 02  209 short year",
-        "Zrwxrwxrwx   1 root other 7 Jan 25 2000 x",
-        "-rw-r--r-- 1 a b 5 Feb 30 2020 no such day", "-rw-r--r-- 1 a b 5 May 21 30:00 no such hour",
+        "Zrwxrwxrwx   1 root other 7 Jan 25 2000 x", "-rw-r--r-- 1 a b 5 May 21 30:00 no such hour",
+        "-rw-r--r-- 1 a b 5 Feb 32 2020 no day of any month",
         "-rw-r--r-- 1 a b 5 May 21 2020", "-rw-r--r-- 1 a b 5 May 21 2020  ", "dxrwr-xr-x 2 a b 4096 Aug 24 2001 x",
-        "Type=dir missing-semicolon", "Type=dir;Size; no equals", "Modify=2014; short", "Size=x; x", "Type=file; ",
+        "Type=dir missing-semicolon", "Type=file; ", "Type=file;size=1;name", "type=file;size=5: colon",
         "120196.TXT;1           118/126        14-APR-1997 12:45:27 PM  [G,O]    (RWED,,RWED,RE)",
-        "AA.;2      152/153        13-FED-1997 08:13:43  [G,O]    (RWED,RWED,RWED,RE)", "Directory DISK$A:[ANONYM]",
-        "Total of 11 files, 12/100 blocks.", "PEP  422 04/03/24 30:06:29 *STMF  x", "PEP  422 04/03/24 14:06:29 *STMF",
-        "                 DIR   12-30-97   12:32  x", "13-13-97  10:57AM  1 x", "05-26-95  13:57PM  1 x",
+        "AA.;2      152/153        13-FED-1997 08:13:43  [G,O]    (RWED,RWED,RWED,RE)",
+        "PEP  422 04/03/24 30:06:29 *STMF  x", "PEP  422 04/03/24 14:06:29 *STMF",
+        "                 DIR   12-30-97   12:32  x", "05-26-95  13:57PM  1 x",
         "+m1,/,no tab",
         " a name without facts, in a listing without facts", "README   763  Information about this server",
         "pub/     =  Public area", "1 Dec 12 2002 02:13 no comma", "1 Dec 32, 2002 02:13 no such day",
         "A B C 80 25 1 2001-08-27 13:02:11 no such record format", "05-26-99  x", "05-26-055  10:57  1 x",
-        "Volume Unit    Referred Ext Used Recfm Lrecl BlkSz Dsorg Dsname",
-        "Name      Size   TTR     Alias-of AC --------- Attributes --------- Amode Rmode", "Scotch Tape roll",
-        "-rw-r--r-- 1 a b x5k Oct 5 2024 no size", "-rw-r--r-- 1 a b 5 13-21 2024 no such month",
+        "Scotch Tape roll", "-rw-r--r-- 1 a b x5k Oct 5 2024 no size", "-rw-r--r-- 1 a b 5 13-21 2024 no such month",
         "01-14-22  03:24PM  1,23 groups of two digits", "01-14-22  03:24xm  234 no such time",
-        "A.DIR;1   No such file",
+        "A.DIR;1   No such file", "LONELY.TXT;1", "MEMBER", "512  FOO-01-1980  00:00:00  no such month",
+        "512  JAN-01-1980  00:00:00",
     ])
-    func linesThatAreNotEntries(_ line: String) throws {
-        #expect(try ListingParser.entries(of: Array(line.utf8), ListingParserTests.options) == [])
+    func unreadLinesAreCounted(_ line: String) throws {
+        for ending in ["", "\r\n"] {
+            let (entries, unread) = try parse(line + ending)
+            #expect(entries.isEmpty)
+            #expect(unread.count == 1 && unread.texts == [line])
+        }
+    }
+
+    /// Nothing is missing without these lines.
+    @Test(arguments: [
+        "total 12", "total 12K", "insgesamt 4", "итого 8", "合計 4", "", "   ", "Directory DISK$A:[ANONYM]",
+        "Directory of C:\\pub",
+        "Total of 11 files, 12/100 blocks.", "Grand total of 2 files, 3 blocks.",
+        "Volume Unit    Referred Ext Used Recfm Lrecl BlkSz Dsorg Dsname",
+        " Name     VV.MM   Created       Changed      Size  Init   Mod   Id",
+        "Name      Size   TTR     Alias-of AC --------- Attributes --------- Amode Rmode",
+        "File         Code             EOF  Last Modification    Owner  RWEP",
+        "  size          date       time       name", "--------       ------     ------    --------",
+        " Volume in drive C is SYSTEM", "       3 File(s)   1,234 bytes",
+    ])
+    func headingsAreNotEntries(_ line: String) throws {
+        let (entries, unread) = try parse(line)
+        #expect(entries.isEmpty && unread.isEmpty)
+    }
+
+    private func parse(_ listing: String) throws -> (entries: [ListingEntry], unread: UnreadLines) {
+        var parser = ListingParser(ListingParserTests.options)
+        let bytes = Array(listing.utf8)
+        var entries: [ListingEntry] = []
+        var offset = 0
+        while true {
+            let step = try parser.parse(bytes.span.bytes.extracting(droppingFirst: offset))
+            if step.consumed == 0 { break }
+            if let entry = step.entry { entries.append(entry) }
+            offset += step.consumed
+        }
+        if let last = try parser.finish(bytes.span.bytes.extracting(droppingFirst: offset)) { entries.append(last) }
+        return (entries, parser.unread)
+    }
+
+    /// A date that does not exist costs the date, not the entry.
+    @Test(
+        arguments: [
+            ("-rw-r--r-- 1 a b 5 Feb 30 2019 gone.txt", "gone.txt", 5), ("-rw-r--r-- 1 a b 5 Feb 30 12:00 x", "x", 5),
+            ("-rw-r--r-- 1 a b 5 2019-02-30 12:00 x", "x", 5), ("-rw-r--r-- 1 a b 5 2019-02-30 x", "x", 5),
+            ("-rw-r--r-- 1 a b 5 02-30 12:00 x", "x", 5), ("-[RWCEAFMS] 0  5 Feb 30 2020 x", "x", 5),
+            ("13-13-97  10:57AM  5 x", "x", 5), ("5  A  02-30-97  16:44  x", "x", 5),
+            ("5 Feb 30, 2002 02:13 x", "x", 5),
+            ("PEP  5 13/32/04 14:06:29 *STMF  x", "x", 5), ("5  FEB-30-1980  00:00:00  x", "x", 5),
+            ("A  TEXT  F  1  5  1 2001-02-30 13:02:11 ANN", "A.TEXT", 5),
+            ("MEMBER 01.03 2002/09/12 2002/02/30 09:37 11 11 0 ANN", "MEMBER", nil),
+            ("SAVE00 3390 2004/02/30 1 1 FB 128 6144 PS A.B", "A.B", nil),
+        ] as [(String, String, UInt64?)])
+    func aDateThatDoesNotExist(_ line: String, _ name: String, _ size: UInt64?) throws {
+        let (entries, unread) = try parse(line)
+        #expect(entries.map(\.name) == [name] && entries.first?.size == size && unread.isEmpty)
+        #expect(entries.first?.date == nil)
+    }
+
+    /// A fact that cannot be read costs the fact (RFC 3659 §7: facts are independent of each other).
+    @Test(
+        arguments: [
+            ("type=file;modify=20191202065119:size=1627082;UNIX.mode=0644; photo.jpg", nil, nil, 0o644),
+            ("type=file;size=5;modify=; x", 5, nil, nil), ("type=file;size=5;modify=201912020651; x", 5, nil, nil),
+            ("type=file;size=-5;modify=20191202065119; x", nil, "2019-12-02 06:51:19 Z", nil),
+            ("type=file;size=99999999999999999999;UNIX.mode=644x; x", nil, nil, nil),
+            ("type=file;Size;=7;;modify=20191302065119;size=5; x", 5, nil, nil),
+        ] as [(String, UInt64?, String?, UInt16?)])
+    func aFactThatCannotBeRead(_ line: String, _ size: UInt64?, _ date: String?, _ mode: UInt16?) throws {
+        let (entries, unread) = try parse(line)
+        let entry = try #require(entries.first)
+        #expect(unread.isEmpty && entry.kind == .file)
+        #expect(entry.size == size && entry.date.map(Self.text) == date && entry.mode == mode)
+    }
+
+    /// The other lines show whether a number after a time is the year or belongs to the name.
+    @Test(arguments: [
+        ("May 28 19:50 2023 a", ["a 2023"]), ("Nov 20 19:50 2026 a", ["2026 a 2026"]),
+        ("Apr 20 19:50 2026 a", ["a 2026"]),
+        ("May 28 19:50 2023 a|Nov 20 19:50 2026 b", ["a 2023", "b 2026"]),
+        ("Nov 20 19:50 notes|May 28 19:50 2023 a", ["notes 2026", "2023 a 2026"]),
+        ("May 20 19:50 2031 a", ["2031 a 2026"]), ("May 20 19:50 2023", ["2023 2026"]),
+        ("May 20 19:50:10 2023 a", ["a 2023"]),
+    ])
+    func aYearAfterTheTime(_ dates: String, _ expected: [String]) throws {
+        let listing = dates.split(separator: "|").map { "-rw-r--r-- 1 a b 5 \($0)\n" }.joined()
+        let (entries, unread) = try parse(listing)
+        #expect(entries.map { "\($0.name) \($0.date?.year ?? 0)" } == expected && unread.isEmpty)
+    }
+
+    /// Members without statistics are names alone, which need the heading or another member to be recognised.
+    @Test func membersWithoutStatistics() throws {
+        let members =
+            "ALONE\r\nMEMBER    01.03 2002/09/12 2002/10/11 09:37    11    11     0 ANN\r\n$X@1\r\nnot one\r\n"
+        let (entries, unread) = try parse(members)
+        #expect(entries.map(\.name) == ["MEMBER", "$X@1"] && entries.allSatisfy { $0.format == .mvsMembers })
+        #expect(unread.texts == ["ALONE", "not one"])
+        let announced = try parse(" Name     VV.MM   Created       Changed      Size  Init   Mod   Id\r\nALONE\r\n")
+        #expect(announced.entries.map(\.name) == ["ALONE"] && announced.unread.isEmpty)
+        var options = ListingParserTests.options
+        options.format = .mvsMembers
+        #expect(try ListingParser.entries(of: Array("ALONE".utf8), options).map(\.kind) == [.file])
+    }
+
+    /// The name of a VMS file is not lost because another line follows than that of its attributes.
+    @Test func aLongNameWithoutAttributes() throws {
+        let (entries, unread) = try parse(
+            "LONG_NAME.TXT;3\r\nOTHER_NAME.TXT;1\r\n   2/4   1-JUN-2020 08:00:00\r\nLAST.TXT;9\r\n")
+        #expect(entries.map(\.name) == ["OTHER_NAME.TXT"])
+        #expect(unread.texts == ["LONG_NAME.TXT;3", "LAST.TXT;9"])
+    }
+
+    @Test func unreadLinesAreBounded() throws {
+        let long = String(repeating: "é", count: 1000)
+        let (_, unread) = try parse(String(repeating: "\u{1B}[2J\(long)\n", count: 100))
+        #expect(unread.count == 100 && unread.texts.count == UnreadLines.textLimit)
+        #expect(unread.texts.allSatisfy { $0.hasPrefix("[2Jé") && $0.utf8.count <= UnreadLines.lineLimit })
     }
 
     /// RFC 3659 §7.2 allows a line without facts. Only the other lines show that the listing has facts.

@@ -30,6 +30,10 @@ struct ListingScorer: Scorer {
     private func line(_ row: CaseRow, _ found: [ListingEntry]) -> Outcome {
         guard row.verdict == "accept" else {
             if found.isEmpty || row.verdict == "reject-or-no-date" && found[0].date == nil { return .agreed }
+            if found[0].format == .facts {
+                return .notComparable(
+                    reason: "facts are independent (RFC 3659 §7): an invalid one is left out, the entry remains")
+            }
             return row.text("ftpparse_comparison") == "both-reject"
                 ? .laxer(detail: "an entry named \(found[0].name)")
                 : .notComparable(reason: "a parser of this format rejects it, but a parser of all formats accepts it")

@@ -86,69 +86,82 @@ enum DateReader {
 extension DateReader {
     /// A date in the fields of a line.
     struct Found {
-        var date: ListingDate
+        /// Nil if the fields have the form of a date that does not exist, such as the 30th of February.
+        var date: ListingDate?
         /// The index of its last field.
         var lastField: Int
+        /// Whether the fields include a time of day.
+        var hasTime: Bool
     }
 
     /// The date that begins at a field, in any form that `ls` prints.
-    static func listDate(_ line: ListingLine, at field: Int, _ years: YearInference) -> Found? {
+    static func listDate(_ line: ListingLine, at field: Int, _ years: inout YearInference) -> Found? {
         let (first, second) = (line[field], line[field + 1])
         if second.isEmpty { return nil }
         // Numbers are checked first, because the search for a month's name is slow.
         if let day = day(second), let month = MonthNames.month(first) {
-            return timeOrYear(line, at: field + 2, month: month, day: day, years)
+            return timeOrYear(line, at: field + 2, month: month, day: day, &years)
         }
         if let day = day(first), let month = MonthNames.month(second) {
-            return timeOrYear(line, at: field + 2, month: month, day: day, years)
+            return timeOrYear(line, at: field + 2, month: month, day: day, &years)
         }
         guard let clock = time(second) else { return dateWithoutTime(line, at: field) }
         if let triple = triple(first) {
-            guard var date = date(triple, time: clock) else { return nil }
+            var date = date(triple, time: clock)
             guard clock.second != nil, let offset = offset(line[field + 2]) else {
-                return Found(date: date, lastField: field + 1)
+                return Found(date: date, lastField: field + 1, hasTime: true)
             }
-            date.zone = .offset(offset)
-            return Found(date: date, lastField: field + 2)
+            date?.zone = .offset(offset)
+            return Found(date: date, lastField: field + 2, hasTime: true)
         }
         // The ISO style of `ls` omits the year: 05-21 12:00.
         var scan = FieldScanner(first)
         guard let month = scan.number(digits: 2...2), scan.take("-"), let day = scan.number(digits: 2...2),
-            scan.isAtEnd, let date = years.date(month: month, day: day, hour: clock.hour, minute: clock.minute)
+            scan.isAtEnd, (1...12).contains(month), (1...31).contains(day)
         else { return nil }
-        return Found(date: date, lastField: field + 1)
+        let date = years.date(month: month, day: day, hour: clock.hour, minute: clock.minute)
+        return Found(date: date, lastField: field + 1, hasTime: true)
     }
 
-    /// Older files in the ISO style of `ls`: `2024-05-21`. Some servers write `05-21 2024`.
+    /// Older files in the ISO style of `ls`: `2024-05-21`. Some servers write `05-21 2024`. With its unit, the year may be first:
+    /// `2024年 8月 15日`.
     private static func dateWithoutTime(_ line: ListingLine, at field: Int) -> Found? {
         if let triple = triple(line[field]) {
-            guard triple.beginsWithYear, let date = date(triple, time: nil) else { return nil }
-            return Found(date: date, lastField: field)
+            guard triple.beginsWithYear else { return nil }
+            return Found(date: date(triple, time: nil), lastField: field, hasTime: false)
+        }
+        if let last = line[field].last, last >= 0x80, let year = year(line[field]),
+            let month = MonthNames.month(line[field + 1]), let day = day(line[field + 2])
+        {
+            return Found(date: date(year, month, day, nil), lastField: field + 2, hasTime: false)
         }
         var scan = FieldScanner(line[field])
         guard let month = scan.number(digits: 2...2), scan.take("-"), let day = scan.number(digits: 2...2),
-            scan.isAtEnd, let year = year(line[field + 1]), let date = date(year, month, day, nil)
+            scan.isAtEnd, (1...12).contains(month), (1...31).contains(day), let year = year(line[field + 1])
         else { return nil }
-        return Found(date: date, lastField: field + 1)
+        return Found(date: date(year, month, day, nil), lastField: field + 1, hasTime: false)
     }
 
     private static func timeOrYear(
-        _ line: ListingLine, at field: Int, month: Int, day: Int, _ years: YearInference
+        _ line: ListingLine, at field: Int, month: Int, day: Int, _ years: inout YearInference
     ) -> Found? {
         let value = line[field]
         if let clock = time(value) {
-            if clock.second != nil, let year = year(line[field + 1]) {
-                return date(year, month, day, clock).map { Found(date: $0, lastField: field + 1) }
+            let inferred = years.date(month: month, day: day, hour: clock.hour, minute: clock.minute)
+            // A name follows the year.
+            let year = line.fields.count > field + 2 ? year(line[field + 1]) : nil
+            if let year, clock.second != nil || years.takesYear(year, after: inferred) {
+                return Found(date: date(year, month, day, clock), lastField: field + 1, hasTime: true)
             }
-            return years.date(month: month, day: day, hour: clock.hour, minute: clock.minute)
-                .map { Found(date: $0, lastField: field) }
+            if year == nil { years.noteTimeWithoutYear() }
+            return Found(date: inferred, lastField: field, hasTime: true)
         }
         guard let year = year(value) else { return nil }
         // VShell: Oct 08, 2002 09:47
         if line[field - 1].last == UInt8(ascii: ","), let clock = time(line[field + 1]) {
-            return date(year, month, day, clock).map { Found(date: $0, lastField: field + 1) }
+            return Found(date: date(year, month, day, clock), lastField: field + 1, hasTime: true)
         }
-        return date(year, month, day, nil).map { Found(date: $0, lastField: field) }
+        return Found(date: date(year, month, day, nil), lastField: field, hasTime: false)
     }
 
     /// `8-JUN-2009`, `18-Mar-02`.

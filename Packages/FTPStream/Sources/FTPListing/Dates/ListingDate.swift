@@ -128,15 +128,28 @@ public struct ListingDate: Sendable, Hashable {
 }
 
 /// Infers the year of a date without one, which `ls` prints for dates in the last twelve months.
+///
+/// A number of four digits after such a date is either its year (`May 28 19:50 2023 notes`, which few servers print) or the beginning
+/// of the name (`2026 report`). The lines before decide: after a time without a year, all numbers belong to names. Otherwise a number
+/// is the year if it is before the inferred one, since files of this half-year are seldom called after an earlier year, or if the
+/// inferred date is older than half a year, since `ls` would not have printed its time; and so are all numbers after it.
 struct YearInference: Sendable {
     private let latest: Int64
+    private let now: Int64
     private let thisYear: Int?
+    /// Whether years follow the times in this listing; nil if no line has shown it yet.
+    private var yearsFollowTimes: Bool?
+
+    /// The greatest age of a date whose time `ls` and the servers that imitate it print, in seconds: half a year, and some days for
+    /// the server's clock.
+    private static let longestAge: Int64 = 190 * 86_400
 
     init(_ options: ListingOptions) {
         // Clamped so that the sums below cannot overflow.
         let bound: Int64 = 1 << 40
         let now = min(max(options.now, -bound), bound) + min(max(options.serverOffset, -bound), bound)
         latest = now + min(max(options.futureTolerance, 0), bound)
+        self.now = now
         thisYear = ListingDate(secondsSince1970: now)?.year
     }
 
@@ -154,4 +167,20 @@ struct YearInference: Sendable {
         }
         return nil
     }
+
+    /// Whether a number after a time is the year of the date and not the beginning of the name.
+    ///
+    /// - Parameter date: the date without that number.
+    mutating func takesYear(_ year: Int, after date: ListingDate?) -> Bool {
+        guard let thisYear, year <= thisYear else { return false }
+        if yearsFollowTimes == nil, let date,
+            year < date.year || date.secondsSince1970() < now - Self.longestAge
+        {
+            yearsFollowTimes = true
+        }
+        return yearsFollowTimes == true
+    }
+
+    /// Records that the listing has a time that no year follows.
+    mutating func noteTimeWithoutYear() { yearsFollowTimes = false }
 }

@@ -18,11 +18,14 @@ enum FactsFormat {
         entry.factBytes = Array(bytes[..<end])
         var owner = FirstFact(of: ["unix.ownername", "unix.owner", "unix.uid"])
         var group = FirstFact(of: ["unix.groupname", "unix.group", "unix.gid"])
-        for fact in Facts(bytes[..<end]) {
-            guard !fact.name.isEmpty, take(fact, into: &entry) else { return nil }
+        var hasFact = false
+        for fact in Facts(bytes[..<end]) where !fact.name.isEmpty {
+            hasFact = true
+            take(fact, into: &entry)
             owner.take(fact)
             group.take(fact)
         }
+        if !hasFact { return nil }
         entry.owner = owner.value.map(ListingEntry.text)
         entry.group = group.value.map(ListingEntry.text)
         return entry
@@ -44,26 +47,22 @@ enum FactsFormat {
         }
     }
 
-    /// Sets the property of a fact.
-    ///
-    /// - Returns: Whether the value is valid.
-    private static func take(_ fact: Facts.Fact, into entry: inout ListingEntry) -> Bool {
+    /// Sets the property of a fact. Facts are independent of each other (RFC 3659 §7), so an invalid value leaves the property
+    /// unknown, and the entry remains.
+    private static func take(_ fact: Facts.Fact, into entry: inout ListingEntry) {
         let (name, value) = (fact.name, fact.value)
         if name.isWord("type") {
             setKind(of: &entry, value)
-        } else if name.isWord("size") || name.isWord("sizd") {
-            guard let size = value.number else { return false }
-            if name.isWord("size") { entry.size = size }
+        } else if name.isWord("size") {
+            entry.size = value.number
         } else if name.isWord("modify") {
-            guard let date = ListingDate(timestamp: value) else { return false }
-            entry.date = date
+            entry.date = ListingDate(timestamp: value)
         } else if name.isWord("unix.mode") {
             entry.mode = mode(value)
         }
-        return true
     }
 
-    /// An octal mode; pyftpdlib sends it in Python's form, `0o644`. An invalid mode is ignored; the entry remains valid.
+    /// An octal mode; pyftpdlib sends it in Python's form, `0o644`.
     private static func mode(_ value: ArraySlice<UInt8>) -> UInt16? {
         let digits = value.starts(with: "0o".utf8) ? value.dropFirst(2) : value
         guard (1...7).contains(digits.count) else { return nil }
@@ -111,7 +110,7 @@ enum FactsFormat {
 
 /// The facts of a line in order, `name=value` separated by semicolons (RFC 3659 §7.2).
 struct Facts: Sequence, IteratorProtocol {
-    /// A fact. It is invalid if the name is empty.
+    /// A fact. Without a name it has no meaning.
     struct Fact {
         let name: ArraySlice<UInt8>
         let value: ArraySlice<UInt8>

@@ -8,10 +8,14 @@ enum VMSFormat {
         line.fields.count == 1 && baseName(line[0]) != nil ? Array(line[0]) : nil
     }
 
-    static func parse(_ line: ListingLine, after pendingName: [UInt8]) -> ListingEntry? {
-        let isContinued =
-            !pendingName.isEmpty
+    /// Whether the line has the other fields of an entry whose name is alone on the line before; false without such a name.
+    static func continues(_ line: ListingLine, _ pendingName: [UInt8]) -> Bool {
+        !pendingName.isEmpty
             && (line[0].first.map { (0x30...0x39).contains($0) } == true || isRefusal(line, from: 0))
+    }
+
+    static func parse(_ line: ListingLine, after pendingName: [UInt8]) -> ListingEntry? {
+        let isContinued = continues(line, pendingName)
         let field = isContinued ? 0 : 1
         guard let name = baseName(isContinued ? pendingName[...] : line[0]) else { return nil }
         let isDirectory = name.count > 4 && name.suffix(4).isWord(".dir")

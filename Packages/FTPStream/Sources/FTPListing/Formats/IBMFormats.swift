@@ -15,10 +15,8 @@ enum MVSFormat {
         guard line.fields.count == 10 || isJoined, line[0].count <= 6, line[1].number != nil else { return nil }
         var date: ListingDate?
         if !line[2].isText("**NONE**") {
-            guard let triple = DateReader.triple(line[2]), triple.beginsWithYear,
-                let found = DateReader.date(triple, time: nil)
-            else { return nil }
-            date = found
+            guard let triple = DateReader.triple(line[2]), triple.beginsWithYear else { return nil }
+            date = DateReader.date(triple, time: nil)
         }
         let organization = line[next + 3]
         guard line[3].number != nil, isJoined || line[4].number != nil || line[4].isText("????"),
@@ -59,6 +57,14 @@ enum MVSFormat {
 
     static func parseMember(_ line: ListingLine) -> ListingEntry? { memberOfText(line) ?? memberOfModules(line) }
 
+    /// A member without statistics: its name alone. Any word may look like that, so the list must be known to be one of members.
+    static func parseMemberName(_ line: ListingLine) -> ListingEntry? {
+        guard line.fields.count == 1, (1...8).contains(line[0].count),
+            line[0].allSatisfy({ (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) || "@#$".utf8.contains($0) })
+        else { return nil }
+        return ListingEntry(nameBytes: Array(line[0]), kind: .file, format: .mvsMembers)
+    }
+
     /// A load module: `IEFBR14   000008 00010C  00 RN RU            31    ANY`. The size is hexadecimal.
     private static func memberOfModules(_ line: ListingLine) -> ListingEntry? {
         func hexadecimal(_ field: ArraySlice<UInt8>) -> UInt64? {
@@ -80,11 +86,11 @@ enum MVSFormat {
             let version = line[1].firstIndex(of: UInt8(ascii: ".")), line[1][..<version].number != nil,
             let created = DateReader.triple(line[2]), created.beginsWithYear,
             let changed = DateReader.triple(line[3]), changed.beginsWithYear, let time = DateReader.time(line[4]),
-            let date = DateReader.date(changed, time: time), line[5].number != nil, line[6].number != nil,
+            line[5].number != nil, line[6].number != nil,
             line[7].number != nil
         else { return nil }
         var entry = ListingEntry(nameBytes: Array(line[0]), kind: .file, format: .mvsMembers)
-        entry.date = date
+        entry.date = DateReader.date(changed, time: time)
         entry.owner = line.text(8)
         return entry
     }
@@ -116,10 +122,10 @@ enum OS400Format {
         entry.owner = line.text(0)
         if mark == 4 {
             guard !isMember, let size = line[1].number, let triple = DateReader.triple(line[2]),
-                let time = DateReader.time(line[3]), let date = date(triple, time)
+                let time = DateReader.time(line[3])
             else { return nil }
             entry.size = kind == .file ? size : nil
-            entry.date = date
+            entry.date = date(triple, time)
         } else if !isMember {
             return nil
         }
@@ -152,11 +158,11 @@ enum ZVMFormat {
         let isFixed = line[2].isText("F")
         guard line.fields.count == 8 || line.fields.count == 9, isWord(line[0]), isWord(line[1]),
             isFixed || line[2].isText("V"), let length = line[3].number, let records = line[4].number,
-            line[5].number != nil, let date = date(line, at: 6)
+            line[5].number != nil, let moment = moment(line, at: 6)
         else { return nil }
         var entry = ListingEntry(
             nameBytes: Array(line[0]) + [UInt8(ascii: ".")] + Array(line[1]), kind: .file, format: .zvm)
-        entry.date = date
+        entry.date = DateReader.date(moment.triple, time: moment.time)
         let (size, overflows) = length.multipliedReportingOverflow(by: records)
         if isFixed, !overflows {
             entry.size = size
@@ -168,10 +174,10 @@ enum ZVMFormat {
 
     private static func parseDirectory(_ line: ListingLine) -> ListingEntry? {
         guard line.fields.count == 7 || line.fields.count == 8, isWord(line[0]), line[1].isText("DIR"),
-            (2...4).allSatisfy({ line[$0].isText("-") }), let date = date(line, at: 5)
+            (2...4).allSatisfy({ line[$0].isText("-") }), let moment = moment(line, at: 5)
         else { return nil }
         var entry = ListingEntry(nameBytes: Array(line[0]), kind: .directory, format: .zvm)
-        entry.date = date
+        entry.date = DateReader.date(moment.triple, time: moment.time)
         entry.owner = owner(line, at: 7)
         return entry
     }
@@ -179,11 +185,13 @@ enum ZVMFormat {
     /// Names and types have at most eight characters.
     private static func isWord(_ field: ArraySlice<UInt8>) -> Bool { (1...8).contains(field.count) }
 
-    private static func date(_ line: ListingLine, at field: Int) -> ListingDate? {
+    private static func moment(
+        _ line: ListingLine, at field: Int
+    ) -> (triple: DateReader.Triple, time: DateReader.Clock)? {
         guard let triple = DateReader.triple(line[field]), let time = DateReader.time(line[field + 1]) else {
             return nil
         }
-        return DateReader.date(triple, time: time)
+        return (triple, time)
     }
 
     private static func owner(_ line: ListingLine, at field: Int) -> String? {

@@ -8,7 +8,7 @@ enum WindowsFormat {
             clock = clock + line[2]
             field = 3
         }
-        guard let time = DateReader.time(clock), let date = DateReader.date(triple, time: time) else { return nil }
+        guard let time = DateReader.time(clock) else { return nil }
         let mark = line[field]
         let name: ArraySlice<UInt8>
         var kind = ListingKind.file
@@ -26,7 +26,7 @@ enum WindowsFormat {
         guard !name.isBlank else { return nil }
         var entry = ListingEntry(nameBytes: Array(name), kind: kind, format: .windows)
         entry.size = kind == .file ? size : nil
-        entry.date = date
+        entry.date = DateReader.date(triple, time: time)
         if kind == .link { splitLink(&entry) }
         return entry
     }
@@ -57,8 +57,7 @@ enum OS2Format {
     static func parse(_ line: ListingLine) -> ListingEntry? {
         guard let size = line[0].number,
             let dateField = (1...3).first(where: { DateReader.triple(line[$0]) != nil }),
-            let triple = DateReader.triple(line[dateField]), let time = DateReader.time(line[dateField + 1]),
-            let date = DateReader.date(triple, time: time)
+            let triple = DateReader.triple(line[dateField]), let time = DateReader.time(line[dateField + 1])
         else { return nil }
         var isDirectory = false
         for field in 1..<dateField {
@@ -72,7 +71,7 @@ enum OS2Format {
         guard !name.isBlank else { return nil }
         var entry = ListingEntry(nameBytes: Array(name), kind: isDirectory ? .directory : .file, format: .os2)
         entry.size = isDirectory ? nil : size
-        entry.date = date
+        entry.date = DateReader.date(triple, time: time)
         return entry
     }
 }
@@ -82,8 +81,7 @@ enum VShellFormat {
     static func parse(_ line: ListingLine) -> ListingEntry? {
         guard line.fields.count >= 6, let size = line[0].number, line[2].last == UInt8(ascii: ","),
             let day = line[2].dropLast().number, day <= 31, let month = MonthNames.month(line[1]),
-            line[3].count == 4, let year = line[3].number, let time = DateReader.time(line[4]),
-            let date = DateReader.date(Int(year), month, Int(day), time)
+            line[3].count == 4, let year = line[3].number, let time = DateReader.time(line[4])
         else { return nil }
         let name = line.rest(after: 4)
         let isDirectory = name.count > 1 && name.last == UInt8(ascii: "/")
@@ -91,14 +89,14 @@ enum VShellFormat {
             nameBytes: Array(isDirectory ? name.dropLast() : name), kind: isDirectory ? .directory : .file,
             format: .vshell)
         entry.size = isDirectory ? nil : size
-        entry.date = date
+        entry.date = DateReader.date(Int(year), month, Int(day), time)
         return entry
     }
 }
 
 /// The format of NetWare: `d [RWCEAFMS] owner          512 Jun 25 2007 name`
 enum NetWareFormat {
-    static func parse(_ line: ListingLine, _ years: YearInference) -> ListingEntry? {
+    static func parse(_ line: ListingLine, _ years: inout YearInference) -> ListingEntry? {
         guard let letter = line[0].first, letter == UInt8(ascii: "d") || letter == UInt8(ascii: "-") else { return nil }
         // A space may separate the rights from the letter.
         let isSeparate = line[0].count == 1
@@ -107,7 +105,7 @@ enum NetWareFormat {
             rights.dropFirst().dropLast().allSatisfy({ $0 == UInt8(ascii: "-") || (0x41...0x5A).contains($0) })
         else { return nil }
         let kind = letter == UInt8(ascii: "d") ? ListingKind.directory : .file
-        guard var entry = UnixFormat.parse(line, columns: isSeparate ? 2 : 1, kind, years) else { return nil }
+        guard var entry = UnixFormat.parse(line, columns: isSeparate ? 2 : 1, kind, &years) else { return nil }
         entry.format = .netware
         let owner = line[isSeparate ? 2 : 1]
         if owner.number != nil { entry.owner = ListingEntry.text(owner) }  // here a number is not the number of links

@@ -7,9 +7,9 @@
 /// The number of columns before the size varies, and owners may contain spaces. Therefore the date is searched first: it is the
 /// first one that follows a number, which is the size.
 enum UnixFormat {
-    static func parse(_ line: ListingLine, _ years: YearInference) -> ListingEntry? {
+    static func parse(_ line: ListingLine, _ years: inout YearInference) -> ListingEntry? {
         guard line.fields.count >= 5, let permissions = UnixPermissions(line[0]) else { return nil }
-        guard var entry = parse(line, columns: 1, permissions.kind, years) else { return nil }
+        guard var entry = parse(line, columns: 1, permissions.kind, &years) else { return nil }
         entry.mode = permissions.mode
         entry.format = .unix
         if permissions.isEnterprise {
@@ -21,9 +21,9 @@ enum UnixFormat {
 
     /// Parses the line from the columns after the permissions.
     static func parse(
-        _ line: ListingLine, columns first: Int, _ kind: ListingKind, _ years: YearInference
+        _ line: ListingLine, columns first: Int, _ kind: ListingKind, _ years: inout YearInference
     ) -> ListingEntry? {
-        guard let (sizeField, found) = findDate(line, from: first, years), let name = name(line, after: found)
+        guard let (sizeField, found) = findDate(line, from: first, &years), let name = name(line, after: found)
         else { return nil }
         var entry = ListingEntry(nameBytes: Array(name), kind: kind, format: .unix)
         entry.date = found.date
@@ -47,14 +47,15 @@ enum UnixFormat {
     }
 
     private static func findDate(
-        _ line: ListingLine, from first: Int, _ years: YearInference
+        _ line: ListingLine, from first: Int, _ years: inout YearInference
     ) -> (Int, DateReader.Found)? {
-        // A size without a space after the group ("ftpadmin153198592") is the second choice; the size is then unknown.
-        for isStrict in [true, false] {
+        // A size without a space after the group ("ftpadmin153198592") is the second choice; the size is then unknown. A date that
+        // does not exist is the last.
+        for (isStrict, exists) in [(true, true), (false, true), (true, false)] {
             for field in first..<max(first, line.fields.count - 2) {
                 let size = line[field]
                 guard let last = size.last, isStrict ? size.number != nil : isDigit(last) || size.roundedSize != nil,
-                    let found = DateReader.listDate(line, at: field + 1, years)
+                    let found = DateReader.listDate(line, at: field + 1, &years), !exists || found.date != nil
                 else { continue }
                 return (field, found)
             }
@@ -70,7 +71,7 @@ enum UnixFormat {
         var start = date.upperBound + 1
         // The column of the time is five characters wide. A year that is aligned left in it ("Mar  1 2003  x") has one more
         // blank.
-        if found.date.precision == .day, date.lowerBound - line.fields[found.lastField - 1].upperBound == 1,
+        if !found.hasTime, date.lowerBound - line.fields[found.lastField - 1].upperBound == 1,
             start < line.count, ListingLine.isBlank(line.bytes[start])
         {
             start += 1

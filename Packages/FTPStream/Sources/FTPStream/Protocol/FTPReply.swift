@@ -31,7 +31,7 @@ public struct FTPReply: Sendable, Hashable, CustomStringConvertible {
     /// At most 512 bytes of the line are shown, without control and format characters, such as terminal commands and changes of
     /// text direction.
     public var description: String {
-        let text = lastLine(upTo: FTPReply.shownLimit).lines.last.map { FTPReply.shownText(of: $0) } ?? ""
+        let text = lastLine(upTo: FTPReply.shownLimit).lines.last.map { ListingEntry.shownText(of: $0) } ?? ""
         return text.isEmpty ? "\(code)" : "\(code) \(text)"
     }
 
@@ -39,26 +39,10 @@ public struct FTPReply: Sendable, Hashable, CustomStringConvertible {
     /// limit a server could make the client spend its time on long lines.
     static let shownLimit = 512
 
-    /// Bytes from a server as text that is safe to print.
-    static func shownText(of bytes: [UInt8]) -> String {
-        if bytes.allSatisfy({ (0x20..<0x7F).contains($0) }) { return String(decoding: bytes, as: UTF8.self) }
-        var text = ""
-        for scalar in ListingEntry(nameBytes: bytes).name.unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator: break
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
-
     /// The reply with only its last line, cut to at most `limit` bytes, and not within a UTF-8 sequence.
     func lastLine(upTo limit: Int) -> FTPReply {
         guard let line = lines.last else { return self }
-        guard line.count > limit else { return FTPReply(code: code, lines: [line]) }
-        var end = limit
-        while end > max(0, limit - 3), line[end] & 0xC0 == 0x80 { end -= 1 }
-        return FTPReply(code: code, lines: [Array(line[..<end])])
+        return FTPReply(code: code, lines: [ListingEntry.prefix(of: line, upTo: limit)])
     }
 }
 

@@ -28,6 +28,8 @@ public struct FTPError: Error, Sendable, CustomStringConvertible {
         case badArgument
         /// The server did not reply within the time limit.
         case timedOut
+        /// The server sent or has fewer bytes than it said, or than the offset, so the file is not complete.
+        case incomplete
     }
 
     /// The kind of error.
@@ -59,7 +61,7 @@ extension StreamError {
             // A lost connection without a reply is a POSIX error, as with CFNetwork.
             domain = error.reply == nil && error.code == .connectionLost ? .posix : .ftp
             code = error.reply?.code ?? (error.code == .connectionLost ? 107 : 200)  // ENOTCONN
-        case .notAReply, .replyTooLong: (domain, code) = (.ftp, 200)  // kCFFTPErrorUnexpectedStatusCode
+        case .notAReply, .replyTooLong, .incomplete: (domain, code) = (.ftp, 200)  // kCFFTPErrorUnexpectedStatusCode
         case .badURL, .badArgument: (domain, code) = (.posix, 22)  // EINVAL
         case .timedOut: (domain, code) = (.posix, 110)  // ETIMEDOUT
         }
@@ -107,7 +109,7 @@ extension FTPError {
     }
 
     static func notAReply(_ line: [UInt8]) -> FTPError {
-        let text = FTPReply.shownText(of: Array(line.prefix(60)))
+        let text = ListingEntry.shownText(of: Array(line.prefix(60)))
         return FTPError(
             .notAReply,
             Sentence("ftp.notAReply", "The server does not speak FTP: it sent \"%1\". Check the port.", text))
@@ -181,6 +183,27 @@ extension FTPError {
             Sentence(
                 "ftp.cannotResume", "The server cannot start in the middle of the file: %1 Transfer the whole file.",
                 reply.description))
+    }
+
+    static func incomplete(_ count: UInt64, of expected: UInt64) -> FTPError {
+        FTPError(
+            .incomplete,
+            Sentence(
+                "ftp.incomplete", "The server sent %1 bytes instead of %2; the file is not complete.", "\(count)",
+                "\(expected)"))
+    }
+
+    static func offset(_ offset: UInt64, beyond size: UInt64) -> FTPError {
+        FTPError(
+            .incomplete,
+            Sentence(
+                "ftp.offset", "The file on the server has %1 bytes, so the transfer cannot begin at %2.", "\(size)",
+                "\(offset)"))
+    }
+
+    /// - Parameter limit: the time limit of opening the data connection.
+    static func dataTimedOut(after limit: Duration) -> FTPError {
+        FTPError(.timedOut, Sentence("ftp.dataTimedOut", "No data connection within %1.", limit.text))
     }
 
     static let contradictorySecurity = FTPError(
