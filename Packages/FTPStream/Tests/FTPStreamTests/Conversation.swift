@@ -54,7 +54,11 @@ struct Conversation {
                     throw Difference("the machine has no action, the file has: \(line)")
                 }
                 // The file determines the listening address.
-                guard next == line || (next == "= listen" && line.hasPrefix(next)) else {
+                guard
+                    next == line
+                        || (["= listen", "= transfer"].contains(next) || next.hasPrefix("= connect"))
+                            && line.hasPrefix(next + " ")
+                else {
                     throw Difference("the machine has: \(next)\nthe file has: \(line)")
                 }
                 observed.confirm(words, &machine)
@@ -133,10 +137,14 @@ struct Conversation {
                 return
             }
             switch done {
+            case .connect where words.last == "fails": add { () throws(FTPError) in try machine?.didFailToConnect() }
             case .connect: add { () throws(FTPError) in try machine?.didConnect() }
             case .startTLS: add { () throws(FTPError) in try machine?.didStartTLS() }
             case .endTLS: add { () throws(FTPError) in machine?.didEndTLS() }
-            case .transfer: add { () throws(FTPError) in machine?.didTransfer() }
+            case .transfer:
+                // "= transfer 5" has transferred 5 bytes.
+                let count = words.count > 2 ? UInt64(words[2]) : nil
+                add { () throws(FTPError) in try machine?.didTransfer(count) }
             case .listen:
                 guard let ip = IPAddress(words[2]), let port = UInt16(words[3]) else { return }
                 add { () throws(FTPError) in try machine?.didListen(at: .ip(ip, port: port)) }

@@ -54,7 +54,7 @@ struct FTPMachineTests {
         _ = try transfer.didConnect()
         _ = try transfer.receive(reply(150))
         var settling = transfer
-        _ = transfer.didTransfer()
+        _ = try transfer.didTransfer(nil)
         _ = try settling.abort()
         return [
             ("greeting", greeted), ("command", command), ("raw", raw), ("final", transfer), ("settle", settling),
@@ -181,6 +181,48 @@ struct FTPMachineTests {
         }
     }
 
+    /// While data is transferred, a refusal decides, and a confirmation does not: data may still be under way.
+    @Test func repliesDuringATransfer() throws {
+        func transferring() throws -> FTPMachine {
+            var machine = FTPMachine(FTPLogin(user: [0x61], password: []))
+            _ = machine.begin()
+            for code in [220, 230, 500] { _ = try machine.receive(Self.reply(code)) }
+            _ = try machine.begin(.list([], .names), isIPv6: false)
+            _ = try machine.receive(Self.reply(200))
+            _ = try machine.receive(FTPReply(code: 229, lines: [Array("(|||1|)".utf8)]))
+            _ = try machine.didConnect()
+            _ = try machine.receive(Self.reply(150))
+            return machine
+        }
+        var confirmed = try transferring()
+        #expect(try confirmed.receiveDuringTransfer(Self.reply(226)) == nil && confirmed.hasConfirmed)
+        #expect(try confirmed.didTransfer(0) == .ready && confirmed.isUsable)
+        var refused = try transferring()
+        let error = #expect(throws: FTPError.self) { try refused.receiveDuringTransfer(Self.reply(425)) }
+        #expect(error?.code == .refused && refused.isUsable)
+        var ended = try transferring()
+        let end = #expect(throws: FTPError.self) { try ended.receiveDuringTransfer(Self.reply(421)) }
+        #expect(end?.code == .connectionLost && !ended.isUsable)
+        var empty = try transferring()
+        #expect(try empty.receiveDuringTransfer(Self.reply(450)) == .ready && empty.isUsable)
+        var alive = try transferring()
+        _ = try alive.keepAlive()
+        #expect(try alive.receiveDuringTransfer(Self.reply(200)) == nil && !alive.hasConfirmed)
+    }
+
+    /// A server that speaks while the client connects is not in step with it.
+    @Test(arguments: [425, 226, 150])
+    func aReplyWhileConnecting(_ code: Int) throws {
+        var machine = FTPMachine(FTPLogin(user: [0x61], password: []))
+        _ = machine.begin()
+        for code in [220, 230, 500] { _ = try machine.receive(Self.reply(code)) }
+        _ = try machine.begin(.list([], .names), isIPv6: false)
+        _ = try machine.receive(Self.reply(200))
+        _ = try machine.receive(FTPReply(code: 229, lines: [Array("(|||1|)".utf8)]))
+        let error = #expect(throws: FTPError.self) { try machine.receive(Self.reply(code)) }
+        #expect(error?.code == (code == 425 ? .refused : .unexpectedReply) && !machine.isUsable)
+    }
+
     /// For any replies in any order, the machine continues or throws, and never traps. If TLS is required, nothing that
     /// identifies a user is sent before it.
     @Test func everyReplyAtEveryStep() throws {
@@ -222,10 +264,16 @@ struct FTPMachineTests {
                         isEncrypted = true
                         action = try machine.didStartTLS()
                     case .endTLS: action = machine.didEndTLS()
+                    case .connect where random(3) == 0:
+                        guard let next = try machine.didFailToConnect() else { break }
+                        action = next
                     case .connect: action = try machine.didConnect()
                     case .listen:
                         action = try machine.didListen(at: .ip(isIPv6 ? .v6(.loopback) : .v4(.loopback), port: 1))
-                    case .transfer: action = machine.didTransfer()
+                    case .transfer where random(2) == 0:
+                        let code = codes[random(codes.count)]
+                        action = try machine.receiveDuringTransfer(FTPReply(code: code, lines: [[]])) ?? .transfer
+                    case .transfer: action = try machine.didTransfer(random(2) == 0 ? UInt64(random(9)) : nil)
                     case .ready:
                         guard machine.isUsable else { break }
                         let path = Array("x".utf8)

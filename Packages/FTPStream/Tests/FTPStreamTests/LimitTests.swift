@@ -53,16 +53,16 @@ struct LimitTests {
         let server = try CommandServer(content: Self.facts)
         let client = try client(server)
         let count = Self.facts.count
-        let entries = try await client.list("", memory: 1 << 20, bytes: count)
+        let entries = try await client.listing("", memory: 1 << 20, bytes: count).entries
         #expect(entries.count == 100)
         let memory = entries.reduce(0) { $0 + $1.memorySize + MemoryLayout<ListingEntry>.stride }
-        #expect(try await client.list("", memory: memory, bytes: count) == entries)
+        #expect(try await client.listing("", memory: memory, bytes: count).entries == entries)
         let many = await #expect(throws: StreamError.self) {
-            _ = try await client.list("", memory: memory - 1, bytes: count)
+            _ = try await client.listing("", memory: memory - 1, bytes: count)
         }
         #expect(many?.sentence.key == "ftp.entries")
         let long = await #expect(throws: StreamError.self) {
-            _ = try await client.list("", memory: memory, bytes: count - 1)
+            _ = try await client.listing("", memory: memory, bytes: count - 1)
         }
         #expect(long?.sentence.key == "ftp.listingLength")
         var found: [ListingEntry] = []
@@ -86,13 +86,13 @@ struct LimitTests {
     @Test func linesWithoutEntriesCountTowardsTheLimit() async throws {
         let server = try CommandServer(content: Array(String(repeating: "total 0\r\n", count: 1000).utf8))
         let client = try client(server)
-        let error = await #expect(throws: StreamError.self) { try await client.list("", memory: 10, bytes: 1000) }
+        let error = await #expect(throws: StreamError.self) { try await client.listing("", memory: 10, bytes: 1000) }
         #expect(error?.sentence.key == "ftp.listingLength")
     }
 
     @Test func pendingDirectoriesAreBoundedInMemory() {
-        let root = TreeDirectory(remote: "", local: "/tmp/x", depth: 0)
-        let one = TreeDirectory(remote: "a", local: "/tmp/x/a", depth: 1)
+        let root = TreeDirectory(remote: "", local: [], depth: 0)
+        let one = root.child("a", Array("a".utf8))
         var pending = PendingDirectories(root, limit: 3 * one.size)
         let first = pending.take()
         let added = [pending.add(one), pending.add(one), pending.add(one)]
@@ -151,20 +151,6 @@ struct LimitTests {
         let error = await #expect(throws: StreamError.self) { try await client.list() }
         #expect(error?.isPOSIX(ETIMEDOUT) == true)
         release.finish()
-    }
-
-    // MARK: Trees
-
-    /// A link in the place of a folder would lead out of the tree.
-    @Test func aLinkToAFolderIsNoFolderOfATree() throws {
-        let base = FileManager.default.temporaryDirectory.appendingPathComponent("tree-\(UUID())").path
-        defer { try? FileManager.default.removeItem(atPath: base) }
-        for path in [base, base + "/folder"] { try LocalFolder.make(path, isRoot: false) }
-        try FileManager.default.createSymbolicLink(atPath: base + "/link", withDestinationPath: "folder")
-        try LocalFolder.make(base + "/folder", isRoot: false)
-        try LocalFolder.make(base + "/link", isRoot: true)
-        let error = #expect(throws: StreamError.self) { try LocalFolder.make(base + "/link", isRoot: false) }
-        #expect(error?.domain == .posix && error?.code == 20)
     }
 
     // MARK: IPv6
@@ -234,43 +220,31 @@ struct LimitTests {
         }
     }
 
-    /// The client of one stream must not block the wait point of the stream that gets the session next.
-    @Test func nothingIsParkedAtASessionThatIsKept() async throws {
+    /// A session that is kept has no waiter of the stream before, and neither does a stream that has ended.
+    @Test func nothingIsRegisteredAtASessionThatIsKept() async throws {
         let (held, release) = AsyncStream<Void>.makeStream()
-        let server = try CommandServer { line in
-            guard line == "STAT" else { return nil }
-            for await _ in held { break }
-            return "211 Fine."
-        }
-        let pool = FTPSessionPool()
+        let server = try CommandServer(maySend: { for await _ in held { break } })
+        let location = try FTPLocation(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/x")))
         var settings = FTPSettings()
+        let pool = FTPSessionPool()
         settings.pool = pool
-        let location = try FTPLocation(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
-        var conversation = try FTPConversation(location, .raw(FTPCommand("STAT")), settings, loop: .shared) {}
-        while server.commands.last != "STAT" {
-            _ = try conversation.advance()
-            await Task.yield()
-        }
-        let waitPoint = conversation.waitPoint
-        let (first, second) = (EdgeCounter(), EdgeCounter())
-        while let wake = waitPoint.watch(.reader, for: .readable, with: first) { try #require(wake == .ready) }
-        release.yield()
-        while first.count == 0 { await Task.yield() }
-        // The reply has arrived, its edge is reported, and the client waits for the next edge when the conversation ends.
-        while let wake = waitPoint.watch(.reader, for: .readable, with: first) { try #require(wake == .ready) }
-        while !conversation.isDone {
-            _ = try conversation.advance()
-            await Task.yield()
-        }
-        // First the waiters are signalled, then the session is returned to the pool; neither happens under the lock of a stream.
-        #expect(pool.idleCount == 0 && conversation.waitPoint !== waitPoint)
-        conversation.deferred.take().forEach { action in
-            if case .keep = action { #expect(first.count >= 2) }
-            action.perform()
-        }
+        let exchange = FTPExchange.reading(location.path, at: location, settings, loop: .shared)
+        let stream = ReadStream(transport: exchange)
+        try stream.open()
+        try await stream.opened()
+        let reading = Task { try await stream.read(upTo: 4096) }
+        // The data, and the server's confirmation or refusal.
+        while exchange.watchedPoints.isEmpty { await Task.yield() }
+        let points = exchange.watchedPoints
+        #expect(points.allSatisfy { $0.isRegistered(.reader, exchange) })
+        release.finish()
+        #expect(try await reading.value == Array("hello".utf8))
+        #expect(try await stream.read(upTo: 4096).isEmpty)
         #expect(pool.idleCount == 1)
-        #expect(waitPoint.watch(.reader, for: .readable, with: second) != .busy)
-        waitPoint.unwatch(.reader, second)
+        // A waiter that comes late is signalled at once.
+        exchange.isAwaited(by: nil)
+        #expect(exchange.watchedPoints.isEmpty && !points.contains { $0.isRegistered(.reader, exchange) })
+        stream.close()
         pool.drain()
     }
 
@@ -304,7 +278,7 @@ struct LimitTests {
             let control = try #require(conversation.control)
             let interest = try conversation.accept(control, rejecting: 2)
             #expect(interest == .readable)
-            let waitPoint = conversation.waitPoint
+            let waitPoint = try #require(conversation.block.first).point
             let watcher = EdgeCounter()
             defer { waitPoint.unwatch(.reader, watcher) }
             return waitPoint.watch(.reader, for: .readable, with: watcher)

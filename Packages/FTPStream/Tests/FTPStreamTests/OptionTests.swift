@@ -48,6 +48,7 @@ struct OptionTests {
             lines.append("error \(error.domain) \(error.code)")
         }
         lines.append("idle \(client.pool.idleCount)")
+        lines.append("first \(server.commands.first { $0.hasPrefix("TYPE") } ?? "no TYPE")")
         return lines + server.peers.map { "from \($0)" } + server.commands
     }
 
@@ -62,6 +63,7 @@ struct OptionTests {
             "passiveModeDefault": Row("error ftp 502", .ftpPassiveModeDefault, false),
             "fetchesInfo": Row("SIZE x", .ftpFetchesResourceInfo, true),
             "keepsConnection": Row("idle 0", .ftpKeepsConnection, false),
+            "transfersText": Row("first TYPE A", .ftpTransfersText, true),
             "appends": Row("APPE y", .ftpAppends, true),
             "offset": Row("REST 3", .ftpTransferOffset, 3),
             "security": Row("AUTH TLS", .ftpSecurity, .preferred),
@@ -202,10 +204,10 @@ struct OptionTests {
         options.deletes = true
         (report, retrieves, date) = try await outcome(options)
         #expect(report.deleted == 1)
-        // severalSessionsTransferATree() is about `connections`.
+        // severalSessionsTransferATree() is about `connections`, and TreeTests about `permitsHiddenNames`.
         #expect(
             Mirror(reflecting: options).children.compactMap(\.label).sorted() == [
-                "connections", "deletes", "keepsDates", "onlyNewer", "progress", "resumes",
+                "connections", "deletes", "keepsDates", "onlyNewer", "permitsHiddenNames", "progress", "resumes",
             ])
     }
 

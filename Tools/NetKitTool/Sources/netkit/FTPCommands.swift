@@ -41,7 +41,7 @@ struct RemoveCommand: AsyncParsableCommand {
               netkit rm -r ftp://ann@ftp.example.org/folder
               netkit rm 'ftp://ann@ftp.example.org/logs/*.gz'
 
-            In the URL, * and ? are wildcards. With -r, links are removed and not followed.
+            In the URL, * and ? are wildcards. With -r, links are removed and not followed. If lines of a listing cannot be read, the exit code is 18 for wildcards.
             """)
 
     @Argument(help: "The URL to delete.")
@@ -60,7 +60,8 @@ struct RemoveCommand: AsyncParsableCommand {
                 return ["removed": path.description]
             }
             var removed: [String] = []
-            for match in try await FTPWildcards.matches(pattern, of: url, client) {
+            let unread = UnreadReport()
+            for match in try await FTPWildcards.matches(pattern, of: url, client, unread) {
                 if match.entry?.kind == .directory, !recursive, !isDirectory {
                     Terminal.say("netkit: skipped \(match.path): it is a directory; add -r.")
                     continue
@@ -68,7 +69,7 @@ struct RemoveCommand: AsyncParsableCommand {
                 try await remove(client, match.path, isDirectory: isDirectory)
                 removed.append(match.path.description)
             }
-            return ["removed": removed]
+            return try unread.checked(["removed": removed])
         }
     }
 
@@ -78,7 +79,11 @@ struct RemoveCommand: AsyncParsableCommand {
                 throw ValidationError("rm -r does not delete the root directory; use 'URL/*' for all that is in it.")
             }
             let report = try await client.removeTree(path)
-            if let refused = report.skipped.first {
+            for skipped in report.skipped where skipped.isUnreadLine {
+                Terminal.say("netkit: \(skipped.path): \(skipped.sentence)")
+            }
+            // A directory with entries that were not read is not empty, and the server has refused to remove it.
+            if let refused = report.skipped.first(where: { !$0.isUnreadLine }) {
                 throw StreamError(
                     domain: .ftp, code: 550,
                     sentence: Sentence("tool.notRemoved", "%1 could not be removed: %2", refused.path, refused.sentence)
@@ -251,7 +256,7 @@ struct ListCommand: AsyncParsableCommand {
               netkit ls -l --tls required -u ann ftp://ftp.example.org/
               netkit ls -lh 'ftp://ftp.example.org/pub/*.iso'
 
-            With -l, ? after a date marks a guessed year, and Z a time in UTC; other times are in the server's time zone.
+            With -l, ? after a date marks a guessed year, and Z a time in UTC; other times are in the server's time zone. Lines of the listing that cannot be read are printed as warnings, and the exit code is 18.
             """, helpNames: .long)
 
     @Argument(help: "The URL of the directory or file.")
@@ -272,16 +277,19 @@ struct ListCommand: AsyncParsableCommand {
     func run() async throws {
         try await target.run(url, allowsWildcards: true) { [url, long, human, target] client, path in
             var entries: [(name: String, entry: ListingEntry)]
+            let unread = UnreadReport()
             if let pattern = FTPWildcards.pattern(of: url) {
-                entries = try await FTPWildcards.matches(pattern, of: url, client).compactMap { match in
+                entries = try await FTPWildcards.matches(pattern, of: url, client, unread).compactMap { match in
                     match.entry.map { (match.path.description, $0) }
                 }
             } else {
-                entries = try await ListCommand.list(path, client, isDirectory: url.hasSuffix("/"))
-                    .map { ($0.name, $0) }.sorted { $0.0 < $1.0 }
+                let listing = try await ListCommand.list(path, client, isDirectory: url.hasSuffix("/"))
+                entries = listing.entries.map { ($0.name, $0) }.sorted { $0.0 < $1.0 }
+                unread.add(path, listing.unread)
             }
             if target.json {
-                return ["entries": entries.map { ListCommand.facts($0.entry).merging(["name": $0.name]) { $1 } }]
+                return try unread.checked(
+                    ["entries": entries.map { ListCommand.facts($0.entry).merging(["name": $0.name]) { $1 } }])
             }
             func size(_ entry: ListingEntry) -> String {
                 entry.size.map { human ? ProgressBar.size(Double($0)) : String($0) } ?? "-"
@@ -299,27 +307,26 @@ struct ListCommand: AsyncParsableCommand {
                     "\(mode(entry)) \(owner.isEmpty ? "-" : owner) \(padding)\(size(entry)) \(date(entry.date)) \(name)\(link)"
                 )
             }
-            return [:]
+            return try unread.checked([:])
         }
     }
 
     /// The entries of a directory, or the entry of a file, which many servers refuse to list: it is then found in its directory.
     private static func list(
         _ path: FTPPath, _ client: FTPClient, isDirectory: Bool
-    ) async throws(StreamError) -> [ListingEntry] {
+    ) async throws(StreamError) -> FTPDirectoryListing {
         do throws(StreamError) {
-            return try await client.list(path)
+            return try await client.listing(path)
         } catch {
             let parts = path.bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             guard !isDirectory, error.domain == .ftp, [501, 550].contains(error.code), let name = parts.last,
                 !name.isEmpty
             else { throw error }
             let parent = FTPPath(bytes: Array(path.bytes.dropLast(name.count)))
-            let found = (try? await client.list(parent))?.filter {
-                $0.nameBytes == Array(name) && $0.kind != .directory
-            }
-            guard let found, !found.isEmpty else { throw error }
-            return found
+            guard var listing = try? await client.listing(parent) else { throw error }
+            listing.entries.removeAll { $0.nameBytes != Array(name) || $0.kind == .directory }
+            guard !listing.entries.isEmpty else { throw error }
+            return listing
         }
     }
 

@@ -192,7 +192,7 @@ struct FTPTarget: ParsableArguments {
     /// Reports a failure and exits with its status.
     static func end(_ error: any Error, _ facts: JSONOutput.Facts?) throws -> Never {
         if let incomplete = error as? TreeProgress.Incomplete {
-            let error = JSONOutput.error(OutputFile.Failure(description: "Not everything was transferred."))
+            let error = JSONOutput.error(OutputFile.Failure(description: incomplete.description))
             if let facts { JSONOutput.show(facts.merging(incomplete.facts) { $1 }.merging(["error": error]) { $1 }) }
             throw ExitStatus.cutShort.exitCode
         }

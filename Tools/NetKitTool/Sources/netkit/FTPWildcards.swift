@@ -47,9 +47,9 @@ enum FTPWildcards {
     ///
     /// - Throws: The code 550, as for a missing file, if nothing matches.
     static func matches(
-        _ pattern: FTPPattern, of url: String, _ client: FTPClient
+        _ pattern: FTPPattern, of url: String, _ client: FTPClient, _ unread: UnreadReport
     ) async throws(StreamError) -> [FTPMatch] {
-        let found = try await client.matches(pattern)
+        let found = try await client.matches(pattern, onUnread: unread.add)
         guard !found.isEmpty else {
             throw StreamError(
                 domain: .ftp, code: 550,
@@ -69,6 +69,9 @@ struct FTPTreeFlags: ParsableArguments {
     @Flag(help: "With -r: delete what the source does not have, in each folder of the tree.")
     var delete = false
 
+    @Flag(help: "With get -r: also create files in FOLDER whose names begin with a dot, such as .bashrc.")
+    var hidden = false
+
     @Option(
         help: ArgumentHelp("With -r: transfer NUMBER files at the same time, at most 64.", valueName: "NUMBER"))
     var sessions: Int?
@@ -81,7 +84,9 @@ struct FTPTreeFlags: ParsableArguments {
 
     /// Throws if an option was given; for transfers that are not of trees.
     func requireNone() throws {
-        let names = [("--newer", onlyNewer), ("--delete", delete), ("--sessions", sessions != nil)].filter(\.1).map(\.0)
+        let names = [
+            ("--newer", onlyNewer), ("--delete", delete), ("--hidden", hidden), ("--sessions", sessions != nil),
+        ].filter(\.1).map(\.0)
         guard let name = names.first else { return }
         let hint = onlyNewer ? " For -N of curl, omit it: netkit does not buffer its output." : ""
         throw ValidationError("\(name) requires -r.\(hint)")
@@ -93,6 +98,7 @@ struct FTPTreeFlags: ParsableArguments {
         options.resumes = resumes
         options.onlyNewer = onlyNewer
         options.deletes = delete
+        options.permitsHiddenNames = hidden
         options.connections = sessions ?? 1
         options.keepsDates = true
         return options

@@ -84,8 +84,15 @@ extension GetCommand {
     ) async throws -> JSONOutput.Facts {
         let folder = self.output.remoteName ? "." : output ?? "."
         var files: [JSONOutput.Facts] = []
-        for match in try await FTPWildcards.matches(pattern, of: url, client) {
+        var isWhole = true
+        let unread = UnreadReport()
+        for match in try await FTPWildcards.matches(pattern, of: url, client, unread) {
             guard let entry = match.entry else { continue }
+            if let refusal = LocalFileName.refusal(of: entry.name.utf8, permitsHidden: tree.hidden) {
+                Terminal.say("netkit: skipped \(match.path): \(refusal); use -o FILE.")
+                isWhole = false
+                continue
+            }
             let target = "\(folder)/\(entry.name)"
             if entry.kind != .directory {
                 let facts = try await fetchFile(client, match.path, target, isDirectory: false)
@@ -96,6 +103,8 @@ extension GetCommand {
                 Terminal.say("netkit: skipped \(match.path): it is a folder; add -r.")
             }
         }
-        return ["files": files]
+        let facts = try unread.checked(["files": files])
+        if !isWhole { throw TreeProgress.Incomplete(facts: facts) }
+        return facts
     }
 }

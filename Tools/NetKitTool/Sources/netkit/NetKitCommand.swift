@@ -155,6 +155,7 @@ enum ExitStatus: Int32 {
             case .connectionLost: self = response == nil ? .noAnswer : .cutShort
             default: self = .connectionLost
             }
+        case .ftp where (error.underlying as? FTPError)?.code == .incomplete: self = .cutShort
         case .ftp: self = .serverError
         case .posix
         where ["file.", "ftp.file", "ftp.folder", "ftp.unremoved"].contains(where: error.sentence.key.hasPrefix):

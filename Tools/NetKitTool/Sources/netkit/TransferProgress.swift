@@ -100,6 +100,7 @@ final class TreeProgress: Sendable {
     /// Entries were skipped for another reason than their kind. The rest was transferred, and the summary printed.
     struct Incomplete: Error {
         let facts: JSONOutput.Facts
+        var description = "Not everything was transferred."
     }
 
     private struct State {
@@ -184,8 +185,8 @@ final class TreeProgress: Sendable {
     private func finish(_ report: FTPTreeReport, isUpload: Bool) throws(Incomplete) -> JSONOutput.Facts {
         clear()
         for skipped in report.skipped {
-            let reason = skipped.sentence
-            Terminal.say("netkit: skipped \(skipped.path): \(reason)")
+            let path = skipped.path.isEmpty ? "the login directory" : skipped.path
+            Terminal.say("netkit: \(skipped.isUnreadLine ? "" : "skipped ")\(path): \(skipped.sentence)")
         }
         if report.skippedCount > report.skipped.count {
             Terminal.say("netkit: and \(report.skippedCount - report.skipped.count) more")
@@ -203,7 +204,8 @@ final class TreeProgress: Sendable {
             "deleted": report.deleted, "datesLost": report.datesLost, "skippedCount": report.skippedCount,
             "skipped": report.skipped.map { ["path": $0.path, "reason": $0.sentence] },
         ]
-        if report.skipped.contains(where: { isUpload || $0.reason != .notAFile }) { throw Incomplete(facts: facts) }
+        let isWhole = report.skipped.allSatisfy { !isUpload && $0.reason == .notAFile }
+        if !isWhole || report.skippedCount > report.skipped.count { throw Incomplete(facts: facts) }
         return facts
     }
 
@@ -211,14 +213,18 @@ final class TreeProgress: Sendable {
 }
 
 extension FTPTreeReport.Skipped {
+    var isUnreadLine: Bool { if case .unreadLine = reason { true } else { false } }
+
     /// The reason in words.
     var sentence: String {
         switch reason {
-        case .unsafeName: "invalid file name"
+        case .unsafeName: "unsafe file name"
         case .notAFile: "symbolic link or special file"
         case .tooDeep: "too deeply nested"
         case .tooMany: "too many folders are queued"
         case .refused(let reply): "the server refused it: \(reply.description)"
+        case .failed(let reason): reason
+        case .unreadLine(let line): "a line of its listing could not be read: \(line)"
         }
     }
 }

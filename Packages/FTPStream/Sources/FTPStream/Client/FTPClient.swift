@@ -24,7 +24,9 @@ public final class FTPClient: Sendable {
     ///
     /// - Throws: As `ReadStream.init(ftpURL:loop:)`.
     public init(_ url: URL, loop: EventLoop = .shared) throws(StreamError) {
-        location = try StreamError.converting { () throws(FTPError) in try FTPLocation(url) }
+        var location = try StreamError.converting { () throws(FTPError) in try FTPLocation(url) }
+        location.type = nil  // belongs to the path
+        self.location = location
         self.loop = loop
         var settings = FTPSettings()
         settings.pool = FTPSessionPool()
@@ -41,6 +43,13 @@ public final class FTPClient: Sendable {
         settings.withLock { $0.set(value, named: property.name) }
     }
 
+    /// Ends the idle sessions of the client's pool (QUIT), and waits until the servers have confirmed it, at most
+    /// ``FTPTimeLimits/farewell``.
+    ///
+    /// Running transfers continue, and the client remains usable: its next call logs in again. Without this call, the sessions are
+    /// closed when they have been idle for long enough, or with the client.
+    public nonisolated(nonsending) func close() async { await pool.logOut() }
+
     /// The pool of the client's idle sessions: a separate one, unless `ftpPool` is set.
     public var pool: FTPSessionPool { settings.withLock { $0.pool } ?? .shared }
 
@@ -54,7 +63,7 @@ public final class FTPClient: Sendable {
     public func reader(_ path: FTPPath, offset: UInt64? = nil) -> ReadStream {
         var settings = settings.withLock { $0 }
         if let offset { settings.set(offset, named: StreamProperty<UInt64>.ftpTransferOffset.name) }
-        return read(.reading(path.bytes, at: location, isASCII: false, settings, loop: loop))
+        return read(.reading(path.bytes, at: location, settings, loop: loop))
     }
 
     /// A stream that writes a file. To complete the upload, call `finish()`; see `WriteStream.init(ftpURL:loop:)`.
@@ -69,7 +78,7 @@ public final class FTPClient: Sendable {
             settings.set(offset, named: StreamProperty<UInt64>.ftpTransferOffset.name)
             settings.set(nil, named: StreamProperty<Bool>.ftpAppends.name)
         }
-        return write(.writing(path.bytes, at: location, isASCII: false, settings, loop: loop))
+        return write(.writing(path.bytes, at: location, settings, loop: loop))
     }
 
     /// A stream that appends to a file (APPE).
@@ -77,7 +86,7 @@ public final class FTPClient: Sendable {
         var settings = settings.withLock { $0 }
         settings.set(true, named: StreamProperty<Bool>.ftpAppends.name)
         settings.set(nil, named: StreamProperty<UInt64>.ftpTransferOffset.name)
-        return write(.writing(path.bytes, at: location, isASCII: false, settings, loop: loop))
+        return write(.writing(path.bytes, at: location, settings, loop: loop))
     }
 
     /// A stream of a directory listing in the server's format.
@@ -94,15 +103,28 @@ public final class FTPClient: Sendable {
     /// - Throws: The server's refusal; an error if a line is longer than `ListingOptions.lineLimit`, the listing has more than
     ///   ``listingLimit`` bytes, or the entries take more than ``listMemoryLimit``.
     public nonisolated(nonsending) func list(_ path: FTPPath = "") async throws(StreamError) -> [ListingEntry] {
-        try await list(path, memory: FTPClient.listMemoryLimit, bytes: FTPClient.listingLimit)
+        try await listing(path).entries
     }
 
-    nonisolated(nonsending) func list(
+    /// Returns the entries of a directory, and the lines of its listing that could not be read.
+    ///
+    /// ```swift
+    /// let listing = try await client.listing("pub")
+    /// for line in listing.unread.texts { print("not read:", line) }
+    /// ```
+    ///
+    /// - Throws: As ``list(_:)``.
+    public nonisolated(nonsending) func listing(_ path: FTPPath = "") async throws(StreamError) -> FTPDirectoryListing {
+        try await listing(path, memory: FTPClient.listMemoryLimit, bytes: FTPClient.listingLimit)
+    }
+
+    nonisolated(nonsending) func listing(
         _ path: FTPPath, memory memoryLimit: Int, bytes listingLimit: Int
-    ) async throws(StreamError) -> [ListingEntry] {
+    ) async throws(StreamError) -> FTPDirectoryListing {
         var entries: [ListingEntry] = []
         var used = 0
-        for try await entry in FTPEntries(client: self, path: path, byteLimit: listingLimit) {
+        var iterator = FTPEntries(client: self, path: path, byteLimit: listingLimit).makeAsyncIterator()
+        while let entry = try await iterator.next() {
             // While the array grows, two copies of it exist.
             used += entry.memorySize + MemoryLayout<ListingEntry>.stride
             guard used <= memoryLimit else {
@@ -110,7 +132,7 @@ public final class FTPClient: Sendable {
             }
             entries.append(entry)
         }
-        return entries
+        return FTPDirectoryListing(entries: entries, unread: iterator.unread)
     }
 
     /// The entries of a directory as a sequence, for directories of any size.
@@ -307,6 +329,13 @@ public struct FTPPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
 }
 
 extension FTPPath {
+    /// Whether an FTP URL selects text mode (`;type=a`). ``FTPClient`` reads it from ``StreamProperty/ftpTransfersText``.
+    ///
+    /// - Throws: As `ReadStream.init(ftpURL:loop:)`.
+    public static func isText(_ url: URL) throws(StreamError) -> Bool {
+        try StreamError.converting { () throws(FTPError) in try FTPLocation(url).type == "a" }
+    }
+
     /// Creates the path of an FTP URL: relative to the login directory, unless it begins with `%2F`.
     ///
     /// - Throws: As `ReadStream.init(ftpURL:loop:)`.

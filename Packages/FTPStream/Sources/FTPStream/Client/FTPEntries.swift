@@ -38,6 +38,9 @@ public struct FTPEntries: AsyncSequence, Sendable {
         private var received = 0
         private let byteLimit: Int?
 
+        /// The lines that could not be read so far; each may stand for a further entry.
+        public var unread: UnreadLines { parser.unread }
+
         init(_ stream: ReadStream, _ options: ListingOptions, _ byteLimit: Int?) {
             self.stream = stream
             self.byteLimit = byteLimit

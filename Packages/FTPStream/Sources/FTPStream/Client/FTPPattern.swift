@@ -111,8 +111,13 @@ extension FTPClient {
     /// A pattern without wildcards is returned as it is, whether or not the path exists. Directories that a wildcard finds and the
     /// server refuses to list have no matches.
     ///
+    /// - Parameters:
+    ///   - pattern: the pattern.
+    ///   - onUnread: called for a directory whose listing has lines that could not be read, each of which may stand for a match.
     /// - Throws: The server's refusal of a directory that the pattern names; an error for more than ``matchLimit`` paths.
-    public nonisolated(nonsending) func matches(_ pattern: FTPPattern) async throws(StreamError) -> [FTPMatch] {
+    public nonisolated(nonsending) func matches(
+        _ pattern: FTPPattern, onUnread: (FTPPath, UnreadLines) -> Void = { _, _ in }
+    ) async throws(StreamError) -> [FTPMatch] {
         var found = [FTPMatch(path: pattern.root)]
         for (depth, component) in pattern.components.enumerated() {
             // Behind a wildcard, only existing names match.
@@ -125,7 +130,9 @@ extension FTPClient {
             for parent in found {
                 let entries: [ListingEntry]
                 do throws(StreamError) {
-                    entries = try await list(parent.path)
+                    let listing = try await listing(parent.path)
+                    if !listing.unread.isEmpty { onUnread(parent.path, listing.unread) }
+                    entries = listing.entries
                 } catch  where parent.entry != nil && TreeTransfer.isRefusal(error) {
                     continue
                 }

@@ -44,11 +44,12 @@ struct FTPMachine: Sendable {
         case startTLS
         /// End TLS on the control connection, then call ``FTPMachine/didEndTLS()``.
         case endTLS
-        /// Begin to connect to this port of the control connection's peer, then call ``FTPMachine/didConnect()``.
+        /// Begin to connect to this port of the control connection's peer, then call ``FTPMachine/didConnect()`` when the connection
+        /// is open, or ``FTPMachine/didFailToConnect()``.
         case connect(UInt16)
         /// Listen at the control connection's local address, then call ``FTPMachine/didListen(at:)``.
         case listen
-        /// Transfer the data, then call ``FTPMachine/didTransfer()``.
+        /// Transfer the data, then call ``FTPMachine/didTransfer(_:)``.
         case transfer
         /// The login or the job is complete.
         case ready
@@ -58,7 +59,7 @@ struct FTPMachine: Sendable {
     private enum Step: Sendable, Hashable {
         case type(UInt8), home, enter([UInt8]), size([UInt8])
         /// The data connection: EPSV or PASV, then a connection to the server; or a listening socket, then EPRT or PORT.
-        case extendedPassive, passive, connect
+        case extendedPassive, passive, connect(hasSecondWay: Bool)
         case listen, extendedActive, active
         case restart(UInt64)
         case transfer(FTPCommand), confirmation
@@ -81,7 +82,9 @@ struct FTPMachine: Sendable {
     private var job: FTPJob?
 
     private var type: UInt8?
-    private var lacksExtendedPassive = false
+    /// Whether PASV is used instead of EPSV: the server lacks EPSV, or its port could not be reached, as behind a firewall that
+    /// understands only PASV.
+    private var prefersPassive = false
     private var lacksExtendedActive = false
     /// Whether the control connection runs over IPv6, where PASV and PORT cannot be used (RFC 2428 §1).
     private var isIPv6 = false
@@ -90,6 +93,8 @@ struct FTPMachine: Sendable {
     private var hasLeftHome = false
     private var listeningAddress: SocketAddress?
     private var finalReply: FTPReply?
+    /// The number of bytes of a transfer that ended without an error on this side.
+    private var transferred: UInt64?
     /// A command of the caller may have changed what the next job relies on: user, directory, type, protection, offset.
     private var isAltered = false
 
@@ -141,6 +146,7 @@ struct FTPMachine: Sendable {
         self.isIPv6 = isIPv6
         isAtRest = false
         finalReply = nil
+        transferred = nil
         resourceSize = nil
         lastReply = nil
         do throws(FTPError) {
@@ -176,6 +182,22 @@ struct FTPMachine: Sendable {
 
     mutating func didConnect() throws(FTPError) -> Action { try advance() }
 
+    /// Whether there is a second way if the data connection that is being opened fails.
+    var hasSecondWay: Bool { phase == .job(.connect(hasSecondWay: true)) }
+
+    /// The data connection could not be opened. The transfer has not been requested.
+    ///
+    /// - Returns: The second way: after the port of EPSV, that of PASV, which is used for the rest of the session. Nil if there is
+    ///   none; the job is over, and the session is at rest.
+    mutating func didFailToConnect() throws(FTPError) -> Action? {
+        guard hasSecondWay else {
+            isAtRest = true
+            return nil
+        }
+        prefersPassive = true
+        return try sendPassive()
+    }
+
     mutating func didListen(at address: SocketAddress) throws(FTPError) -> Action {
         guard let ip = address.ipAddress?.unmapped, let port = address.port else {
             throw .badArgument("there is no address to listen on.")
@@ -189,11 +211,33 @@ struct FTPMachine: Sendable {
         return .send(try FTPCommand("EPRT", argument: "|\(family)|\(text)|\(port)|"))
     }
 
-    /// All data was transferred, or the data connection failed. The server's final reply comes next.
-    mutating func didTransfer() -> Action {
-        if finalReply != nil { return finishJob() }
+    /// All data was transferred, or the data connection failed. The server's final reply comes next, unless it came before.
+    ///
+    /// - Parameter count: the number of bytes; nil if the data connection failed.
+    /// - Throws: ``FTPError/Code/incomplete`` if the file has more bytes, although the server has confirmed the transfer.
+    mutating func didTransfer(_ count: UInt64?) throws(FTPError) -> Action {
+        transferred = count
+        if finalReply != nil { return try finishTransfer() }
         phase = .job(.confirmation)
         return .awaitReply
+    }
+
+    /// Whether the server has confirmed a transfer whose data may still be under way.
+    var hasConfirmed: Bool { finalReply != nil }
+
+    /// Handles a reply that arrives while data is transferred, or while the server's data connection is awaited.
+    ///
+    /// - Returns: `.ready` if the job is over without data, since the directory is empty; nil if the data decides.
+    /// - Throws: The server's refusal, which decides: no more data will come.
+    mutating func receiveDuringTransfer(_ reply: FTPReply) throws(FTPError) -> Action? {
+        if takeKeepAliveReply(reply) { return nil }
+        guard reply.isPositive else {
+            let action = try receive(reply)
+            return action == .awaitReply ? nil : action
+        }
+        lastReply = reply
+        finalReply = reply
+        return nil
     }
 
     /// Forgets the last reply of the login, which is not a reply of the job.
@@ -249,8 +293,10 @@ struct FTPMachine: Sendable {
         do throws(FTPError) {
             return try reply.isPreliminary ? handlePreliminary(reply) : handle(reply)
         } catch {
-            // After a refusal the dialogue is still in step; after any other error, or during the login, it is not.
-            if phase != .login, error.code == .refused { isAtRest = true }
+            // After a refusal the dialogue is still in step; after any other error, during the login, and if the server speaks while
+            // the client connects, it is not.
+            let isInStep = if case .job(.connect) = phase { false } else { phase != .login }
+            if isInStep, error.code == .refused { isAtRest = true }
             throw error
         }
     }
@@ -319,11 +365,12 @@ struct FTPMachine: Sendable {
         case .confirmation:
             guard reply.isPositive else { return try refuseTransfer("the transfer", reply) }
             finalReply = reply
-            return finishJob()
+            return try finishTransfer()
         case .command(let command, let isLast):
             guard reply.isPositive || (reply.isIntermediate && !isLast) else { throw .refused(command.verb, reply) }
             return try advance()
         case .raw: return finishJob()
+        case .connect where reply.isNegative: throw .refused("the data connection", reply)
         case .connect, .listen: throw .unexpected(awaitedReply, reply)
         }
     }
@@ -340,9 +387,28 @@ struct FTPMachine: Sendable {
         return .ready
     }
 
+    /// The number of bytes that a download must have at least; nil if the server has not stated the size, and in text mode, where
+    /// line ends are converted.
+    private var expectedCount: UInt64? {
+        guard case .retrieve(_, let offset, _, false) = job, let resourceSize else { return nil }
+        return resourceSize - min(offset, resourceSize)
+    }
+
+    /// Ends a transfer that the server has confirmed.
+    private mutating func finishTransfer() throws(FTPError) -> Action {
+        let expected = expectedCount
+        let action = finishJob()
+        if let transferred, let expected, transferred < expected { throw .incomplete(transferred, of: expected) }
+        return action
+    }
+
     private mutating func receiveSize(_ reply: FTPReply) throws(FTPError) -> Action {
         if reply.code == 213, let size = reply.lines.last.map({ $0[...].trimmed.number }) ?? nil { resourceSize = size }
         if case .size = job, resourceSize == nil { throw .refused("SIZE", reply) }
+        if case .retrieve(_, let offset, _, _) = job, let resourceSize, offset > resourceSize {
+            isAtRest = true
+            throw .offset(offset, beyond: resourceSize)
+        }
         return try advance()
     }
 
@@ -374,14 +440,14 @@ struct FTPMachine: Sendable {
             guard let port = reply.extendedPassivePort ?? reply.passivePort else {
                 throw .unexpected("reply to the request for a data connection", reply)
             }
-            phase = .job(.connect)
+            phase = .job(.connect(hasSecondWay: step == .extendedPassive && !isIPv6))
             return .connect(port)
         }
         // Over IPv6, only EPSV can be used.
         guard step == .extendedPassive, !isIPv6, reply.code >= 500 else {
             throw .refused(step == .passive ? "PASV" : "EPSV", reply)
         }
-        lacksExtendedPassive = true
+        prefersPassive = true
         return try sendPassive()
     }
 
@@ -474,7 +540,7 @@ struct FTPMachine: Sendable {
         case .home: return .send(try FTPCommand("PWD"))
         case .enter(let path): return .send(try FTPCommand("CWD", bytes: path))
         case .size(let path): return .send(try FTPCommand("SIZE", bytes: path))
-        case .extendedPassive where lacksExtendedPassive && !isIPv6: return try sendPassive()
+        case .extendedPassive where prefersPassive && !isIPv6: return try sendPassive()
         case .extendedPassive: return .send(try FTPCommand("EPSV"))
         case .listen: return .listen
         case .restart(let offset): return .send(try FTPCommand("REST", argument: "\(offset)"))

@@ -66,6 +66,9 @@ final class FTPControl: IdleConnection, @unchecked Sendable {
     /// Whether the server has sent nothing that was not taken.
     var isSilent: Bool { isFullyRead && !pair.input.hasBytesAvailable }
 
+    /// Where and for what to wait for a reply, or for the end of the connection.
+    var replyReadiness: WaitPoint.Readiness { .init(pair.input.waitPoint, .reader, for: .readable) }
+
     /// Whether all received bytes were returned as replies.
     private var isFullyRead: Bool { parser.isEmpty && received.isEmpty }
 
@@ -197,12 +200,13 @@ final class FTPControl: IdleConnection, @unchecked Sendable {
 
     var isProxied: Bool { proxiedRoute != nil }
 
-    /// A data connection to the peer of the control connection, whatever address the server's reply contains.
+    /// A data connection to the peer of the control connection, whatever address the server's reply contains. TLS follows when it is
+    /// open (``secured(_:)``), because the server may begin its handshake only after the command of the transfer.
     func dataPair(
         to port: UInt16, _ properties: StreamProperties, loop: EventLoop
     ) throws(StreamError) -> StreamPair {
         var properties = properties
-        properties[.tls] = dataConfiguration
+        properties[.tls] = nil
         if let local = properties[.localAddress]?.ipAddress { properties[.localAddress] = .ip(local, port: 0) }
         if let route = proxiedRoute {
             // The peer is the proxy. The proxy finds the server by the name with which the control connection was opened.
@@ -212,6 +216,16 @@ final class FTPControl: IdleConnection, @unchecked Sendable {
         }
         guard let peer else { throw StreamError(.connectionLost(before: "reply to the setup of the transfer")) }
         return StreamPair(addresses: [.ip(peer, port: port)], name: key.host, properties: properties, loop: loop)
+    }
+}
+
+extension FTPControl {
+    /// Begins TLS on a data connection, if data is encrypted. The handshake is in progress when this returns.
+    func secured(_ pair: StreamPair) throws(StreamError) -> StreamPair {
+        guard let configuration = dataConfiguration else { return pair }
+        let secured = try StreamPair(securing: pair, with: configuration, peerName: configuration.peerName)
+        try secured.open()
+        return secured
     }
 }
 

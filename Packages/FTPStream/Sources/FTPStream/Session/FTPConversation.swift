@@ -2,13 +2,26 @@ internal import StreamKit
 
 /// One job over a session, from connecting to the final reply.
 ///
-/// Theory of operation. Every member takes one or more steps and never waits; a returned `Interest` says what to wait for, at
-/// ``waitPoint``. ``FTPMachine`` decides; the conversation performs its actions on the control and data connections. A failure
-/// of the data connection is reported only after the server's reply was awaited, because the reply usually names the cause.
+/// Theory of operation. Every member takes one or more steps and never waits; a returned `Interest` means that ``block`` says where to
+/// wait, until one of these is ready or the conversation calls `wake`. ``FTPMachine`` decides; the conversation performs its actions on
+/// the control and data connections. A failure of the data connection is reported only after the server had the time to state the
+/// cause.
+///
+/// Every wait ends with the first fact that decides it:
+///
+/// | the wait for | is ended by |
+/// |---|---|
+/// | the control connection | its opening, its failure, `ftpReplyTimeout`; on `ftps`, silence begins TLS |
+/// | a reply | the reply, the end of the control connection, `ftpReplyTimeout` |
+/// | the reply to the command of a transfer | the same, and a failed TLS handshake of the data connection |
+/// | a data connection to the server | its opening, its failure, a reply or the end of the control connection, `ftpReplyTimeout`; earlier if PASV is left to try |
+/// | a data connection from the server | the connection, a refusal or the end of the control connection, `ftpReplyTimeout` |
+/// | data, or room for data | the bytes, the end or failure of the data connection, a refusal or the end of the control connection |
+/// | the cause of a failed data connection | a reply, the end of the control connection, ``FTPTimeLimits/cause`` |
 struct FTPConversation: Sendable {
     /// The result of ``advance()``.
     enum Progress: Sendable {
-        /// Wait for this at ``FTPConversation/waitPoint``.
+        /// Wait at ``FTPConversation/block``.
         case blocked(Interest)
         /// The data connection is open or opening: transfer the data, then call ``FTPConversation/finishTransfer(_:)``.
         case transferring
@@ -20,9 +33,13 @@ struct FTPConversation: Sendable {
         case idle
         /// The action of the machine to perform next.
         case performing(FTPMachine.Action)
+        /// The data connection to the server is being opened.
+        case connecting(StreamPair)
         case transferring
         /// The data connection failed with this error, and the server's reply is awaited.
         case failing(StreamError)
+        /// The server has refused the transfer while data was awaited, or has ended the session.
+        case refused(StreamError)
         case done
     }
 
@@ -39,15 +56,17 @@ struct FTPConversation: Sendable {
     /// When silence means that the server expects TLS from the first byte; nil if it cannot mean that, or TLS has begun.
     private var silenceEnd: (instant: Moment, timer: LoopTimer)?
 
-    /// Where to wait.
-    private(set) var waitPoint: WaitPoint {
-        didSet { timerTarget.waitPoint.withLock { $0 = waitPoint } }
-    }
-    private let timerTarget: FTPTimerTarget
+    /// Where to wait, if the last step was blocked. None of these points is waited at when the conversation gives up a connection: see
+    /// ``FTPExchange``.
+    private(set) var block: [WaitPoint.Readiness] = []
+    /// Ends every wait; called by timers.
+    private let wake: @Sendable () -> Void
     private(set) var control: FTPControl?
     private(set) var data: StreamPair?
     /// The bytes of a download that a check for bytes has received.
     var ahead = ReadAhead()
+    /// The number of bytes that a download has received.
+    var receivedCount: UInt64 = 0
     /// The data connection of an upload over TLS after its close_notify was sent.
     private var lingering: FTPLingeringClose?
     private(set) var listener: Socket?
@@ -73,10 +92,12 @@ struct FTPConversation: Sendable {
 
     /// - Parameters:
     ///   - silence: the silence that means that the server expects TLS from the first byte.
+    ///   - wake: called when a time limit has passed, without a lock.
     ///   - onKeepAlive: called when ``sendKeepAlive()`` is due; released by ``close()``.
     init(
         _ location: FTPLocation, _ job: FTPJob, _ settings: FTPSettings, loop: EventLoop,
-        silence: Duration = FTPTimeLimits.silence, onKeepAlive: @escaping @Sendable () -> Void
+        silence: Duration = FTPTimeLimits.silence, wake: @escaping @Sendable () -> Void = {},
+        onKeepAlive: @escaping @Sendable () -> Void
     ) throws(StreamError) {
         self.location = location
         self.job = job
@@ -86,8 +107,7 @@ struct FTPConversation: Sendable {
         self.settings = settings
         self.loop = loop
         self.silence = silence
-        waitPoint = WaitPoint(loop: loop)
-        timerTarget = FTPTimerTarget(waitPoint)
+        self.wake = wake
         self.onKeepAlive = onKeepAlive
         key = try StreamError.converting { () throws(FTPError) in try settings.key(for: location, loop: loop) }
     }
@@ -116,22 +136,21 @@ struct FTPConversation: Sendable {
         while true {
             do throws(StreamError) {
                 try endSilence()
-                if hasTimedOut {
-                    if case .failing(let error) = phase { throw error }
-                    // If the data connection failed to open, that is why the server does not reply.
-                    throw data?.input.error
-                        ?? StreamError(.timedOut(awaiting: awaitedReply, after: settings.replyLimit))
-                }
                 switch phase {
                 case .idle: try beginSession()
                 case .performing(let action):
+                    if hasTimedOut { throw StreamError(.timedOut(awaiting: awaitedReply, after: settings.replyLimit)) }
                     guard let progress = try perform(action) else { continue }
-                    // The timer may have signalled the previous wait point.
+                    // A timer may have called `wake` before there was anything to wait for.
                     if case .blocked = progress, hasTimedOut { continue }
                     return progress
+                case .connecting(let pair):
+                    if let interest = try connect(pair), !hasTimedOut { return .blocked(interest) }
                 case .transferring: return .transferring
                 case .failing(let error):
+                    if hasTimedOut { throw error }
                     if let interest = try awaitCause(of: error), !hasTimedOut { return .blocked(interest) }
+                case .refused(let error): throw error
                 case .done: return .done
                 }
             } catch {
@@ -143,7 +162,7 @@ struct FTPConversation: Sendable {
 
     /// Ends the transfer: all data was transferred, or the data connection failed with `error`.
     mutating func finishTransfer(_ error: StreamError? = nil) throws(StreamError) {
-        guard case .transferring = phase, let control else { return }
+        guard case .transferring = phase, control != nil else { return }
         dataTLSInformation = data?[.tlsInformation]
         if error == nil, case .store = job, dataTLSInformation != nil {
             lingering = data.map { FTPLingeringClose($0, loop: loop) }
@@ -152,11 +171,47 @@ struct FTPConversation: Sendable {
             closeData()
         }
         stopKeepAlive()
-        let action = control.machine.didTransfer()
-        phase = error.map { .failing($0) } ?? .performing(action)
-        if error != nil, action == .ready { throw error ?? .closed }
-        startReplyTimer()
+        let count = isDownload ? receivedCount : nil
+        try advanceMachine { (machine) throws(FTPError) in try machine.didTransfer(error == nil ? count : nil) }
+        guard let error else { return startReplyTimer() }
+        if case .performing(.ready) = phase { throw error }
+        beginFailing(error)
     }
+
+    private var isDownload: Bool { if case .retrieve = job { true } else { false } }
+
+    /// Waits for the reason why the data connection failed.
+    private mutating func beginFailing(_ error: StreamError) {
+        phase = .failing(error)
+        startReplyTimer(FTPTimeLimits.cause)
+    }
+
+    /// Handles what the server says while data is awaited, but nothing can be transferred now.
+    ///
+    /// - Returns: Whether that decides: ``advance()`` then throws the server's refusal, or an error if the control connection has ended
+    ///   before the server confirmed the transfer; or the job is over without data.
+    mutating func heedControl() -> Bool {
+        guard let control else { return false }
+        do throws(StreamError) {
+            while !control.machine.hasConfirmed, !control.isSilent, let reply = try control.tryReceive() {
+                lastReply = reply
+                let action = try StreamError.converting { () throws(FTPError) in
+                    try control.machine.receiveDuringTransfer(reply)
+                }
+                if let action {
+                    phase = .performing(action)
+                    return true
+                }
+            }
+            return false
+        } catch {
+            phase = .refused(error)
+            return true
+        }
+    }
+
+    /// Whether the server has said nothing that ``heedControl()`` must handle.
+    var isControlSilent: Bool { control.map { $0.machine.hasConfirmed || $0.isSilent } ?? true }
 
     /// Ends the conversation. A transfer that is running is aborted in the background, and its session is kept.
     mutating func close() {
@@ -166,7 +221,7 @@ struct FTPConversation: Sendable {
         let wasTransferring: Bool = if case .transferring = phase { true } else { false }
         closeData()
         updateInformation()
-        detachWaiters()
+        block = []
         guard let control = control.take() else { return }
         phase = .done
         guard wasTransferring, settings.keepsConnection else { return deferred.add(.end(control)) }
@@ -180,9 +235,14 @@ struct FTPConversation: Sendable {
         if let data = data.take() { deferred.add(.close(data)) }
     }
 
-    /// Waits at the data connection.
+    /// Waits at the data connection, and for what the server says meanwhile.
     mutating func waitForData(_ half: WaitPoint.Half) {
-        if let data { waitPoint = half == .reader ? data.input.waitPoint : data.output.waitPoint }
+        guard let data, let control else { return }
+        block =
+            half == .reader
+            ? [.init(data.input.waitPoint, .reader, for: .readable)]
+            : [.init(data.output.waitPoint, .reader, for: .writable)]
+        if !control.machine.hasConfirmed { block.append(control.replyReadiness) }
     }
 
     // MARK: Sessions
@@ -257,7 +317,7 @@ struct FTPConversation: Sendable {
         stopKeepAlive()
         closeData()
         phase = .done
-        detachWaiters()
+        block = []
         guard let control = control.take() else { return }
         if settings.keepsConnection, control.isIdle {
             deferred.add(.keep(control, pool))
@@ -266,17 +326,6 @@ struct FTPConversation: Sendable {
         } else {
             deferred.add(.end(control))
         }
-    }
-
-    /// Moves all waiters of this conversation to a new wait point: they are signalled, check again, and wait there.
-    ///
-    /// Invariant: when the control connection goes to the pool or to ``FTPRecovery``, no watcher of this conversation is parked
-    /// at its wait point. There is room for one; one that stayed would prevent the next job's from being parked.
-    private mutating func detachWaiters() {
-        let (old, control) = (waitPoint, control)
-        waitPoint = WaitPoint(loop: loop)
-        let points = [old, control?.pair.input.waitPoint, control?.pair.output.waitPoint, waitPoint]
-        deferred.add(.signal(points.compactMap(\.self)))
     }
 
     private mutating func updateInformation() {
@@ -306,15 +355,16 @@ struct FTPConversation: Sendable {
             try advanceMachine { (machine) throws(FTPError) in try machine.didStartTLS() }
         case .endTLS:
             if let interest = try control.tryEndTLS() {
-                waitPoint = control.pair.input.waitPoint
+                block = [.init(control.pair.input.waitPoint, .reader, for: interest)]
                 return .blocked(interest)
             }
             try advanceMachine { (machine) throws(FTPError) in machine.didEndTLS() }
         case .connect(let port):
             let pair = try control.dataPair(to: port, settings.properties, loop: loop)
             data = pair
-            try pair.open()
-            try advanceMachine { (machine) throws(FTPError) in try machine.didConnect() }
+            phase = .connecting(pair)
+            startReplyTimer(control.machine.hasSecondWay ? extendedPassiveLimit : nil)
+            do throws(StreamError) { try pair.open() } catch { try failToConnect(error) }
         case .listen:
             guard !control.isProxied else { throw StreamError(.activeThroughProxy) }
             guard let ip = control.localAddress else {
@@ -326,7 +376,11 @@ struct FTPConversation: Sendable {
             try advanceMachine { (machine) throws(FTPError) in try machine.didListen(at: address) }
         case .transfer:
             updateInformation()
-            if data == nil, let interest = try accept(control) { return .blocked(interest) }
+            if data == nil, let interest = try accept(control) {
+                if heedControl() { return nil }
+                if !control.machine.hasConfirmed { block.append(control.replyReadiness) }
+                return .blocked(interest)
+            }
             stopReplyTimer()
             startKeepAlive()
             phase = .transferring
@@ -342,6 +396,51 @@ struct FTPConversation: Sendable {
         return nil
     }
 
+    /// Continues when the data connection to the server is open.
+    ///
+    /// - Returns: What to wait for; nil to continue.
+    private mutating func connect(_ pair: StreamPair) throws(StreamError) -> Interest? {
+        guard let control else { throw .closed }
+        switch pair.input.status {
+        case .opening, .notOpen:
+            if hasTimedOut {
+                let limit = control.machine.hasSecondWay ? extendedPassiveLimit : settings.replyLimit
+                try failToConnect(StreamError(.dataTimedOut(after: limit)))
+            } else if let reply = try control.tryReceive() {
+                lastReply = reply
+                try advanceMachine { (machine) throws(FTPError) in try machine.receive(reply) }
+                // The reply to a NOOP of the transfer before.
+                if case .performing(.awaitReply) = phase { phase = .connecting(pair) }
+            } else {
+                block = [.init(pair.input.waitPoint, .reader, for: [.readable, .writable]), control.replyReadiness]
+                return [.readable, .writable]
+            }
+        case .error, .closed: try failToConnect(pair.input.error ?? .closed)
+        case .open, .reading, .writing, .atEnd:
+            data = try control.secured(pair)
+            try advanceMachine { (machine) throws(FTPError) in try machine.didConnect() }
+        }
+        return nil
+    }
+
+    /// Takes the second way to a data connection.
+    ///
+    /// - Throws: `error` if there is none.
+    private mutating func failToConnect(_ error: StreamError) throws(StreamError) {
+        guard let control else { throw error }
+        closeData()
+        stopReplyTimer()
+        let action = try StreamError.converting { () throws(FTPError) in try control.machine.didFailToConnect() }
+        guard let action else { throw error }
+        phase = .performing(action)
+    }
+
+    /// The time for the port of EPSV.
+    private var extendedPassiveLimit: Duration {
+        settings.replyLimit > .zero
+            ? min(FTPTimeLimits.extendedPassive, settings.replyLimit / 4) : FTPTimeLimits.extendedPassive
+    }
+
     /// Reports an event to the machine; its action is performed next.
     private mutating func advanceMachine(
         _ event: (inout FTPMachine) throws(FTPError) -> FTPMachine.Action
@@ -355,12 +454,20 @@ struct FTPConversation: Sendable {
     /// - Returns: What to wait for; nil if a reply was received.
     private mutating func receiveReply(_ control: FTPControl) throws(StreamError) -> Interest? {
         guard try control.trySend() else {
-            waitPoint = control.pair.output.waitPoint
+            block = [.init(control.pair.output.waitPoint, .reader, for: [.readable, .writable])]
             return [.readable, .writable]
         }
         guard let reply = try control.tryReceive() else {
-            waitPoint = control.pair.input.waitPoint
-            return .readable
+            block = [control.replyReadiness]
+            guard let data, data.input.status == .opening || data.input.status == .error else { return .readable }
+            // The handshake of the data connection.
+            if let error = data.input.error {
+                closeData()
+                beginFailing(error)
+                return nil
+            }
+            block.append(.init(data.input.waitPoint, .reader, for: [.readable, .writable]))
+            return [.readable, .writable]
         }
         lastReply = reply
         try advanceMachine { (machine) throws(FTPError) in try machine.receive(reply) }
@@ -395,7 +502,7 @@ struct FTPConversation: Sendable {
         let peer = control.peer
         for _ in 0..<limit {
             guard let socket = try listener.tryAccept() else {
-                waitPoint = listener.waitPoint
+                block = [.init(listener.waitPoint, .reader, for: .readable)]
                 return .readable
             }
             guard let other = socket.peerAddress?.ipAddress, other == peer else {
@@ -410,8 +517,8 @@ struct FTPConversation: Sendable {
             self.listener = nil
             return nil
         }
-        waitPoint = listener.waitPoint
-        waitPoint.signalNextTurn(.readable)  // more may be pending, and no edge would report them
+        block = [.init(listener.waitPoint, .reader, for: .readable)]
+        listener.waitPoint.signalNextTurn(.readable)  // more may be pending, and no edge would report them
         return .readable
     }
 
@@ -421,16 +528,19 @@ struct FTPConversation: Sendable {
     // MARK: Timers
 
     /// Starts the time limit of one command: until its last reply, regardless of preliminary replies and received bytes.
-    private mutating func startReplyTimer() {
+    ///
+    /// - Parameter shorter: a limit that applies in addition.
+    private mutating func startReplyTimer(_ shorter: Duration? = nil) {
         stopReplyTimer()
-        guard settings.replyLimit > .zero else { return }
-        let instant = Moment.now + settings.replyLimit
-        deadline = (instant, loop.schedule(at: instant) { [timerTarget] in timerTarget.endWait() })
+        let limits = [settings.replyLimit > .zero ? settings.replyLimit : nil, shorter].compactMap(\.self)
+        guard let limit = limits.min() else { return }
+        let instant = Moment.now + limit
+        deadline = (instant, loop.schedule(at: instant, wake))
     }
 
     private mutating func startSilenceTimer() {
         let instant = Moment.now + silence
-        silenceEnd = (instant, loop.schedule(at: instant) { [timerTarget] in timerTarget.endWait() })
+        silenceEnd = (instant, loop.schedule(at: instant, wake))
     }
 
     private var hasTimedOut: Bool { deadline.map { Moment.now >= $0.instant } ?? false }
@@ -456,19 +566,5 @@ struct FTPConversation: Sendable {
         startKeepAlive()
         guard let command = try? control.machine.keepAlive() else { return }
         control.sendAvailable(command)
-    }
-}
-
-/// What the timers of a conversation act on: the conversation itself is a value and cannot be referenced.
-private final class FTPTimerTarget: Sendable {
-    let waitPoint: Locked<WaitPoint>
-
-    init(_ waitPoint: WaitPoint) {
-        self.waitPoint = Locked(waitPoint)
-    }
-
-    /// Ends a wait at the current wait point; the waiter then checks the time limit.
-    func endWait() {
-        waitPoint.withLock { $0 }.signal([.readable, .writable])
     }
 }

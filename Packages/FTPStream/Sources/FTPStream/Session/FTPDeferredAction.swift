@@ -1,10 +1,8 @@
 internal import StreamKit
 
-/// What a conversation closes, returns to a pool and signals. The ``FTPExchange`` performs these actions after it has released
+/// What a conversation closes and returns to a pool. The ``FTPExchange`` performs these actions after it has released
 /// its lock, because each may run code that takes the lock.
 enum FTPDeferredAction: Sendable {
-    /// Signals these wait points, so that their waiters check again.
-    case signal([WaitPoint])
     /// Closes a data connection.
     case close(StreamPair)
     /// Closes a socket that listens for the data connection, or a data connection from another host.
@@ -20,7 +18,6 @@ enum FTPDeferredAction: Sendable {
 
     func perform() {
         switch self {
-        case .signal(let points): for point in points { point.signal([.readable, .writable]) }
         case .close(let pair): pair.close()
         case .invalidate(let socket): socket.invalidate()
         case .stopLingering(let lingering): lingering.stop()
@@ -98,5 +95,23 @@ enum FTPRecovery {
         }
         let action = try StreamError.converting { () throws(FTPError) in try control.machine.receive(reply) }
         try await send(action, on: control)
+    }
+}
+
+/// The end of an idle session: QUIT (RFC 959 §4.1.1), whose reply comes before the server closes the connection.
+enum FTPFarewell {
+    static func run(_ control: FTPControl) async {
+        let timer = control.pair.input.waitPoint.loop.schedule(at: .now + FTPTimeLimits.farewell) {
+            [pair = control.pair] in
+            pair.close()
+        }
+        defer {
+            timer.cancel()
+            control.close()
+        }
+        guard let quit = try? FTPCommand("QUIT"), (try? await control.pair.output.writeAll(quit.bytes)) != nil else {
+            return
+        }
+        _ = try? await control.pair.input.read(upTo: 512)
     }
 }

@@ -44,6 +44,13 @@ public final class FTPSessionPool: Sendable {
         for control in idle.removeAll() { control.close() }
     }
 
+    /// Ends all idle sessions (QUIT), and waits until the servers have confirmed it, at most ``FTPTimeLimits/farewell``.
+    public nonisolated(nonsending) func logOut() async {
+        await withTaskGroup(of: Void.self) { group in
+            for control in idle.removeAll() { group.addTask { await FTPFarewell.run(control) } }
+        }
+    }
+
     /// Takes an idle session for `key` that is still open; nil if there is none.
     ///
     /// - Parameter dispose: closes a session that is no longer usable, at once or later.

@@ -5,9 +5,16 @@ internal import StreamKit
 ///
 /// All state is one ``FTPConversation`` under a lock; different threads may transfer, check and close.
 ///
-/// Invariant: under the lock nothing is closed, returned to a pool, signalled or logged, because each of these may run code
-/// that takes the lock. The conversation collects such work in `deferred`, which is performed after the lock has been released.
-final class FTPExchange: StreamTransport {
+/// Invariants:
+///
+/// - Under the lock nothing is closed, returned to a pool, signalled or logged, because each of these may run code that takes the
+///   lock. The conversation collects such work in `deferred`, which is performed after the lock has been released.
+/// - No caller waits at a connection. Callers wait at this point. While one waits, the point itself is registered as a watcher where
+///   the conversation is blocked, and forwards the signal. It is registered and withdrawn under the lock, and withdrawn before each
+///   step. A connection that changes its owner, which takes a step, therefore has no waiter.
+final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
+    // Unchecked only as a subclass of WaitPoint: mutable state is behind a lock.
+
     /// Creates the job when the stream is opened, because only then all properties are known.
     typealias Plan = @Sendable (FTPSettings) throws(StreamError) -> FTPJob
 
@@ -16,14 +23,13 @@ final class FTPExchange: StreamTransport {
         var conversation: FTPConversation?
         var failure: StreamError?
         var isClosed = false
+        /// Where the exchange is registered as a watcher; it may have fired since.
+        var watched: [WaitPoint] = []
     }
 
     let kind: StreamKind
     private let location: FTPLocation
     private let plan: Plan
-    let loop: EventLoop
-    /// The wait point before the stream is opened.
-    private let idlePoint: WaitPoint
     private let state: Locked<State>
 
     init(
@@ -33,13 +39,56 @@ final class FTPExchange: StreamTransport {
         self.kind = kind
         self.location = location
         self.plan = plan
-        self.loop = loop
-        idlePoint = WaitPoint(loop: loop)
         state = Locked(State(settings: settings))
+        super.init(loop: loop)
     }
 
-    var waitPoint: WaitPoint {
-        state.withLock { $0.conversation?.waitPoint } ?? idlePoint
+    var waitPoint: WaitPoint { self }
+
+    // MARK: Waiting
+
+    /// Registers the exchange as a watcher where the conversation is blocked, since a task or a callback is about to wait.
+    override func isAwaited(by poller: DescriptorPoller?) {
+        let isBlocked = use { state in
+            withdraw(&state)
+            if state.isClosed || state.failure != nil { return false }
+            guard let conversation = state.conversation else { return true }  // until the stream is opened
+            for place in conversation.block {
+                switch place.point.watch(place.half, for: place.interest, with: self, by: poller) {
+                case nil: state.watched.append(place.point)
+                case .failed(let number):
+                    fail(&state, StreamError(posix: number))
+                    return false
+                case .ready, .closed, .busy, .cancelled, .timedOut:
+                    withdraw(&state)
+                    return false
+                }
+            }
+            return !state.watched.isEmpty
+        }
+        if !isBlocked { signal([.readable, .writable]) }
+    }
+
+    /// Waits on the calling thread, while the loop watches the connections.
+    @available(*, noasync)
+    override func block(
+        _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Readiness]
+    ) -> BlockedWake {
+        isAwaited(by: nil)
+        return super.block(half, for: interest, until: deadline, minding: others)
+    }
+
+    /// Where the exchange is registered. For tests.
+    var watchedPoints: [WaitPoint] { state.withLock { $0.watched } }
+
+    private func withdraw(_ state: inout State) {
+        for point in state.watched { point.unwatch(.reader, self) }
+        state.watched = []
+    }
+
+    private func fail(_ state: inout State, _ error: StreamError) {
+        state.failure = error
+        state.conversation?.close()
     }
 
     func tryOpen() throws(StreamError) -> OpenAttempt {
@@ -53,11 +102,13 @@ final class FTPExchange: StreamTransport {
     // MARK: Downloads
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        let attempt = directly { (conversation, data) throws(StreamError) in
+        let attempt = try directly { (conversation, data) throws(StreamError) in
             guard let count = try data.input.tryRead(into: &buffer) else {
+                guard conversation.isControlSilent else { return nil }
                 conversation.waitForData(.reader)
                 return .wouldBlock(.readable)
             }
+            conversation.receivedCount += UInt64(count)
             return count > 0 ? .moved(count) : nil
         }
         if let attempt { return attempt }
@@ -65,9 +116,11 @@ final class FTPExchange: StreamTransport {
             let early = conversation.ahead.take(into: &buffer)
             if early > 0 { return .moved(early) }
             guard let count = try data.input.tryRead(into: &buffer) else {
+                if conversation.heedControl() { return nil }
                 conversation.waitForData(.reader)
                 return .wouldBlock(.readable)
             }
+            conversation.receivedCount += UInt64(count)
             if count > 0 { return .moved(count) }
             try conversation.finishTransfer()
             return nil
@@ -79,9 +132,11 @@ final class FTPExchange: StreamTransport {
         try transfer { (conversation, data) throws(StreamError) in
             if !conversation.ahead.isEmpty { return .moved(1) }
             guard let count = try conversation.ahead.fill(from: data.input) else {
+                if conversation.heedControl() { return nil }
                 conversation.waitForData(.reader)
                 return .wouldBlock(.readable)
             }
+            conversation.receivedCount += UInt64(count)
             if count > 0 { return .moved(1) }
             try conversation.finishTransfer()
             return nil
@@ -91,7 +146,8 @@ final class FTPExchange: StreamTransport {
     // MARK: Uploads
 
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
-        let attempt = directly { (_, data) throws(StreamError) in try data.output.tryWrite(bytes).map(Attempt.moved) }
+        let attempt = try directly { (_, data) throws(StreamError) in try data.output.tryWrite(bytes).map(Attempt.moved)
+        }
         if let attempt { return attempt }
         return try upload { (data) throws(StreamError) in try data.output.tryWrite(bytes).map(Attempt.moved) }
     }
@@ -101,7 +157,7 @@ final class FTPExchange: StreamTransport {
     }
 
     func tryFlush() throws(StreamError) -> Attempt {
-        if let attempt = directly({ (_, data) throws(StreamError) in try data.output.tryFlush() ? .ended : nil }) {
+        if let attempt = try directly({ (_, data) throws(StreamError) in try data.output.tryFlush() ? .ended : nil }) {
             return attempt
         }
         return try upload { (data) throws(StreamError) in try data.output.tryFlush() ? .ended : nil }
@@ -110,8 +166,7 @@ final class FTPExchange: StreamTransport {
     func tryFinish() throws(StreamError) -> Attempt {
         try transfer { (conversation, data) throws(StreamError) in
             guard try data.output.tryFlush(), try data.output.tryFinish() else {
-                conversation.waitForData(.writer)
-                return .wouldBlock(.writable)
+                return try awaitRoom(&conversation)
             }
             try conversation.finishTransfer()
             return nil
@@ -122,26 +177,40 @@ final class FTPExchange: StreamTransport {
     private func upload(_ body: (StreamPair) throws(StreamError) -> Attempt?) throws(StreamError) -> Attempt {
         try transfer { (conversation, data) throws(StreamError) in
             if let attempt = try body(data) { return attempt }
-            // A server that accepts no more data sends its reply on the control connection.
-            guard conversation.control?.hasEndedTransfer() == true else {
-                conversation.waitForData(.writer)
-                return .wouldBlock(.writable)
-            }
-            try conversation.finishTransfer(StreamError(posix: 32))  // EPIPE
-            return nil
+            return try awaitRoom(&conversation)
         }
     }
 
+    /// Waits until the data connection of an upload accepts bytes; returns nil if the server has ended the transfer.
+    private func awaitRoom(_ conversation: inout FTPConversation) throws(StreamError) -> Attempt? {
+        // A server that accepts no more data sends its reply on the control connection.
+        guard conversation.control?.hasEndedTransfer() == true else {
+            conversation.waitForData(.writer)
+            return .wouldBlock(.writable)
+        }
+        try conversation.finishTransfer(StreamError(posix: 32))  // EPIPE
+        return nil
+    }
+
     /// Performs `body` on the data connection if the transfer is running, which is so for almost every call and needs no step of
-    /// the conversation. Returns nil where ``transfer(_:)`` decides: `body` returned nil or failed, and will do so again.
+    /// the conversation. Returns nil where ``transfer(_:)`` decides. An error finishes the transfer.
     @inline(__always)
     private func directly(
         _ body: (inout FTPConversation, StreamPair) throws(StreamError) -> Attempt?
-    ) -> Attempt? {
-        state.withLock { state in
+    ) throws(StreamError) -> Attempt? {
+        var failure: StreamError?
+        let attempt = state.withLock { state -> Attempt? in
             guard let data = state.conversation?.undisturbedData else { return nil }
-            return (try? body(&state.conversation!, data)) ?? nil
+            do throws(StreamError) {
+                return try body(&state.conversation!, data)
+            } catch {
+                failure = error
+                return nil
+            }
         }
+        guard let failure else { return attempt }
+        try step { (conversation) throws(StreamError) in try conversation.finishTransfer(failure) }
+        return nil
     }
 
     /// Performs `body` on the data connection when it is open. `body` returns nil if it has finished the transfer; an error
@@ -175,12 +244,13 @@ final class FTPExchange: StreamTransport {
 
     // MARK: State
 
-    func close() {
+    override func close() {
         use { state in
+            withdraw(&state)
             state.isClosed = true
             state.conversation?.close()
         }
-        idlePoint.signal([.readable, .writable])
+        signal([.readable, .writable])
     }
 
     /// Uses the state under the lock, releases the lock, and performs the deferred actions.
@@ -209,6 +279,7 @@ final class FTPExchange: StreamTransport {
         _ body: (inout FTPConversation) throws(StreamError) -> Outcome
     ) throws(StreamError) -> Outcome {
         try use { (state) throws(StreamError) in
+            withdraw(&state)
             if state.isClosed { throw .closed }
             if let failure = state.failure { throw failure }
             do throws(StreamError) {
@@ -216,15 +287,15 @@ final class FTPExchange: StreamTransport {
                     // Closing the conversation releases this reference to self, and closing the stream does so. A weak one would
                     // make each use of the exchange slower.
                     state.conversation = try FTPConversation(
-                        location, try plan(state.settings), state.settings, loop: loop
+                        location, try plan(state.settings), state.settings, loop: loop,
+                        wake: { [weak self] in self?.signal([.readable, .writable]) }
                     ) {
                         self.sendKeepAlive()
                     }
                 }
                 return try body(&state.conversation!)
             } catch {
-                state.failure = error
-                state.conversation?.close()
+                fail(&state, error)
                 throw error
             }
         }

@@ -13,6 +13,7 @@ struct FTPSettings: Sendable {
     var fetchesInfo = false
     var keepsConnection = true
     var appends = false
+    var transfersText = false
     var offset: UInt64 = 0
     var security: FTPSecurity?
     var proxy: FTPProxy?
@@ -36,6 +37,8 @@ struct FTPSettings: Sendable {
             passiveModeDefault = value as? Bool ?? defaults.passiveModeDefault
         case StreamProperty<Bool>.ftpFetchesResourceInfo.name: fetchesInfo = value as? Bool ?? defaults.fetchesInfo
         case StreamProperty<Bool>.ftpKeepsConnection.name: keepsConnection = value as? Bool ?? defaults.keepsConnection
+        case StreamProperty<Bool>.ftpTransfersText.name:
+            transfersText = value as? Bool ?? defaults.transfersText
         case StreamProperty<Bool>.ftpAppends.name: appends = value as? Bool ?? defaults.appends
         case StreamProperty<UInt64>.ftpTransferOffset.name: offset = value as? UInt64 ?? defaults.offset
         case StreamProperty<FTPSecurity>.ftpSecurity.name: security = value as? FTPSecurity

@@ -47,6 +47,12 @@ extension StreamProperty where Value == Bool {
         .init(setting: "FTPStream.keepsConnection", access: .beforeOpen, default: true)
     }
 
+    /// Whether files are transferred in text mode (TYPE A), with line ends as received. Default false; `;type=` in the URL of a
+    /// stream takes precedence. Replaces `;type=a` for ``FTPClient``.
+    public static var ftpTransfersText: Self {
+        .init(setting: "FTPStream.transfersText", access: .beforeOpen, default: false)
+    }
+
     /// Whether to append to the file (APPE) instead of replacing it. Default false.
     public static var ftpAppends: Self { .init(setting: "FTPStream.appends", access: .beforeOpen, default: false) }
 }
@@ -188,6 +194,16 @@ public enum FTPTimeLimits {
     /// `StreamProperty.writeTimeout` is set on the client: 60 s.
     public static let idleData = Duration.seconds(60)
 
+    /// The time that the port of EPSV has to accept the data connection before PASV is tried: 5 s, and at most a quarter of
+    /// `ftpReplyTimeout`. Firewalls that understand only PASV drop the connection without a word.
+    public static let extendedPassive = Duration.seconds(5)
+
+    /// The time that the server has to state the reason after the data connection has failed: 5 s, and at most `ftpReplyTimeout`.
+    public static let cause = Duration.seconds(5)
+
+    /// The time that the server has to confirm the end of a session (QUIT) in ``FTPClient/close()``: 2 s.
+    public static let farewell = Duration.seconds(2)
+
     /// The time limit for the resynchronization of a session after an aborted transfer; then the session is closed: 15 s.
     public static let recovery = Duration.seconds(15)
 }
@@ -229,7 +245,8 @@ extension StreamKind {
     /// `ReadStream(ftpURL:)` of a file, and `FTPClient.reader(_:offset:)`.
     public static let readFTPFile = StreamKind(
         "a file on an FTP server being read",
-        .ftpDownload.using(.ftpFetchesResourceInfo).using(.ftpTransferOffset).telling(.ftpResourceSize))
+        .ftpDownload.using(.ftpFetchesResourceInfo).using(.ftpTransferOffset).using(.ftpTransfersText)
+            .telling(.ftpResourceSize))
 
     /// `ReadStream(ftpURL:)` of a directory, and `FTPClient.lister(_:)`.
     public static let ftpListing = StreamKind(
@@ -237,7 +254,8 @@ extension StreamKind {
 
     /// `WriteStream(ftpURL:)` into a file, `FTPClient.writer(_:offset:)` and `FTPClient.appender(_:)`.
     public static let writtenFTPFile = StreamKind(
-        "a file on an FTP server being written", .ftpUpload.using(.ftpAppends).using(.ftpTransferOffset))
+        "a file on an FTP server being written",
+        .ftpUpload.using(.ftpAppends).using(.ftpTransferOffset).using(.ftpTransfersText))
 
     /// `WriteStream(ftpURL:)` with the URL of a directory, which it creates.
     public static let madeFTPDirectory = StreamKind("the creation of an FTP directory", .ftpSession)

@@ -27,7 +27,7 @@ extension ReadStream {
         let exchange: FTPExchange =
             location.isDirectory
             ? .listing(location.path, at: location, loop: loop)
-            : .reading(location.path, at: location, isASCII: location.type == "a", loop: loop)
+            : .reading(location.path, at: location, loop: loop)
         self.init(transport: exchange)
     }
 }
@@ -68,8 +68,7 @@ extension WriteStream {
             self.init(transport: exchange)
         } else {
             self.init(
-                transport: FTPExchange.writing(
-                    location.path, at: location, isASCII: location.type == "a", loop: loop))
+                transport: FTPExchange.writing(location.path, at: location, loop: loop))
         }
     }
 }
@@ -78,23 +77,21 @@ extension WriteStream {
 
 extension FTPExchange {
     static func reading(
-        _ path: [UInt8], at location: FTPLocation, isASCII: Bool, _ settings: FTPSettings = FTPSettings(),
-        loop: EventLoop
+        _ path: [UInt8], at location: FTPLocation, _ settings: FTPSettings = FTPSettings(), loop: EventLoop
     ) -> FTPExchange {
         FTPExchange(.readFTPFile, location, settings: settings, loop: loop) { settings in
-            .retrieve(path, offset: settings.offset, asksSize: settings.fetchesInfo, isASCII: isASCII)
+            .retrieve(path, offset: settings.offset, asksSize: settings.fetchesInfo, isASCII: location.isText(settings))
         }
     }
 
     static func writing(
-        _ path: [UInt8], at location: FTPLocation, isASCII: Bool, _ settings: FTPSettings = FTPSettings(),
-        loop: EventLoop
+        _ path: [UInt8], at location: FTPLocation, _ settings: FTPSettings = FTPSettings(), loop: EventLoop
     ) -> FTPExchange {
         FTPExchange(.writtenFTPFile, location, settings: settings, loop: loop) { (settings) throws(StreamError) in
             if settings.appends, settings.offset > 0 {
                 throw StreamError(.appendsAtOffset)
             }
-            return .store(path, settings.writing, isASCII: isASCII)
+            return .store(path, settings.writing, isASCII: location.isText(settings))
         }
     }
 
@@ -104,6 +101,13 @@ extension FTPExchange {
         FTPExchange(.ftpListing, location, settings: settings, loop: loop) { settings in
             .list(path, settings.listing.kind)
         }
+    }
+}
+
+extension FTPLocation {
+    /// Whether a file is transferred in text mode: by `;type=`, otherwise by ``StreamProperty/ftpTransfersText``.
+    fileprivate func isText(_ settings: FTPSettings) -> Bool {
+        type.map { $0 == "a" } ?? settings.transfersText
     }
 }
 

@@ -1,3 +1,4 @@
+internal import FTPListing
 public import StreamKit
 
 // Transfers of whole trees. Directories are entered one after the other; files are transferred by several sessions, if wanted.
@@ -12,10 +13,13 @@ extension FTPClient {
     /// print(report.files, report.skipped)
     /// ```
     ///
-    /// The server's names are not trusted: an entry whose name is not a single path component is skipped and reported. Links
-    /// are neither followed nor created, on either side. Existing files are replaced, unless `options` resumes them. Files and
-    /// directories that the server refuses are skipped and reported. Any other error ends the transfer; files transferred
-    /// before it remain.
+    /// The server's names are not trusted: an entry whose name is not safe as a local name (`LocalFileName`) is skipped and reported;
+    /// see ``FTPTreeOptions/permitsHiddenNames``. Links are neither followed nor created, on either side. Existing files are replaced
+    /// when the new ones are complete, unless `options` resumes them.
+    ///
+    /// Files and directories that the server refuses, whose local counterparts cannot be used, or for which the process has no
+    /// descriptors left, are skipped and reported, and so are lines of a listing that could not be read. Any other error ends the
+    /// transfer; files transferred before it remain. Local files are read and written on threads of their own.
     ///
     /// - Parameters:
     ///   - path: a directory on the server.
@@ -52,7 +56,8 @@ extension FTPClient {
 public struct FTPTreeOptions: Sendable {
     /// Whether to resume an earlier transfer: files of the same size are skipped, and shorter ones are continued. Default false.
     ///
-    /// A shorter file is assumed to be the beginning of the other. Longer files are replaced.
+    /// A shorter file is assumed to be the beginning of the other. Longer files are replaced. A download that fails leaves what it has
+    /// received beside the place of the file, with the suffix `.netkit.part`, and is continued there.
     public var resumes = false
 
     /// Whether to transfer only files that are newer than the existing ones, or have another size. Default false.
@@ -68,8 +73,13 @@ public struct FTPTreeOptions: Sendable {
 
     /// Whether to delete what the source does not have, in each directory that the transfer enters. Default false.
     ///
-    /// Nothing is deleted in a directory that could not be listed, and links are deleted without being followed.
+    /// Nothing is deleted in a directory that could not be listed or whose listing has lines that could not be read, because they may
+    /// stand for any of the files. Links are deleted without being followed.
     public var deletes = false
+
+    /// Whether a download may create files and folders in the root of the tree whose names begin with a dot. Default false: programs
+    /// read some of them on their own, such as `.bashrc`, if the root is a home folder. Below the root they are always permitted.
+    public var permitsHiddenNames = false
 
     /// The number of files that are transferred at the same time, each on a session of its own. Default 1; at most 64.
     public var connections = 1
@@ -102,7 +112,7 @@ public struct FTPTreeReport: Sendable, Hashable {
     public struct Skipped: Sendable, Hashable {
         /// The reasons for skipping an entry.
         public enum Reason: Sendable, Hashable {
-            /// Its name would lead out of the folder, or is not valid as a local file name.
+            /// Its name would lead out of the folder, or is not safe as a local file name: `LocalFileName`.
             case unsafeName
             /// It is a link, device or other special file; these are neither followed nor created.
             case notAFile
@@ -112,9 +122,14 @@ public struct FTPTreeReport: Sendable, Hashable {
             case tooMany
             /// The server refused it. The reply has its last line, up to ``FTPTreeReport/replyLimit`` bytes.
             case refused(FTPReply)
+            /// It was not received completely, or the local file or folder cannot be used; with the message.
+            case failed(String)
+            /// A line of a directory's listing could not be read, so an entry may be missing; with the line as text.
+            case unreadLine(String)
         }
 
-        /// The path on the server for a download, the local path for an upload. If the server refused it, the path on the server.
+        /// The path on the server for a download, the local path for an upload. If the server refused it or the transfer failed, the
+        /// path on the server. For a line that could not be read, the path of the directory.
         ///
         /// A path of more than ``FTPTreeReport/pathLimit`` bytes is cut to that length and ends in `…`.
         public var path: String
@@ -155,9 +170,19 @@ public struct FTPTreeReport: Sendable, Hashable {
     mutating func skip(_ path: String, _ reason: Skipped.Reason) {
         skippedCount += 1
         guard skipped.count < Self.skippedLimit else { return }
-        var reason = reason
-        if case .refused(let reply) = reason { reason = .refused(reply.lastLine(upTo: Self.replyLimit)) }
-        skipped.append(Skipped(path: Self.shortened(path), reason: reason))
+        let shortReason: Skipped.Reason =
+            switch reason {
+            case .refused(let reply): .refused(reply.lastLine(upTo: Self.replyLimit))
+            case .failed(let text): .failed(Self.shortened(text))
+            case .unsafeName, .notAFile, .tooDeep, .tooMany, .unreadLine: reason
+            }
+        skipped.append(Skipped(path: Self.shortened(path), reason: shortReason))
+    }
+
+    /// Reports lines of a directory's listing that could not be read.
+    mutating func skip(_ directory: FTPPath, _ unread: UnreadLines) {
+        for text in unread.texts { skip(directory.description, .unreadLine(text)) }
+        skippedCount += unread.count - unread.texts.count
     }
 
     private static func shortened(_ path: String) -> String {

@@ -1,13 +1,20 @@
 /// A directory of a tree on the server and its local folder.
 struct TreeDirectory: Sendable, Hashable {
     var remote: FTPPath
-    var local: String
+    /// The path of the folder below the local root; empty for the root itself.
+    var local: [UInt8]
     /// 0 for the root of the tree.
     var depth: Int
 
+    /// The directory in it with this name.
+    func child(_ remote: FTPPath, _ name: [UInt8]) -> TreeDirectory {
+        TreeDirectory(
+            remote: remote, local: local.isEmpty ? name : local + [UInt8(ascii: "/")] + name, depth: depth + 1)
+    }
+
     /// The approximate memory in bytes: twice its stride, since two arrays exist while one grows, and both paths, each with a
     /// header and the allocator's overhead.
-    var size: Int { 2 * MemoryLayout<Self>.stride + remote.bytes.count + local.utf8.count + 2 * 48 }
+    var size: Int { 2 * MemoryLayout<Self>.stride + remote.bytes.count + local.count + 2 * 48 }
 }
 
 /// The directories of a tree that are found and not yet entered, in a bounded amount of memory. The last one found is the first

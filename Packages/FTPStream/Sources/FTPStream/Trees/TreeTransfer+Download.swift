@@ -5,45 +5,62 @@ extension TreeTransfer {
     /// Downloads a directory with everything below it.
     nonisolated(nonsending) func download(_ path: FTPPath, to folder: String) async throws(StreamError) {
         try await withWorkers { workers throws(StreamError) in
-            var pending = PendingDirectories(TreeDirectory(remote: path, local: folder, depth: 0))
+            var root: LocalFolder?
+            var pending = PendingDirectories(TreeDirectory(remote: path, local: [], depth: 0))
             while let directory = pending.take() {
-                let entries: [ListingEntry]
+                let (listing, local): (FTPDirectoryListing, LocalFolder)
                 do throws(StreamError) {
-                    entries = try await self.client.list(directory.remote)
+                    // If the server refuses the directory, no local folder is created for it.
+                    listing = try await self.client.listing(directory.remote)
+                    local = try await LocalFolder.run { [root] () throws(StreamError) in
+                        guard let root else { return try LocalFolder.root(folder, creates: true) }
+                        return try root.folder(at: directory.local, creates: true)
+                    }
                 } catch {
                     try self.handle(error, directory.remote, isRoot: directory.depth == 0)
-                    continue  // no local folder is created for it
+                    continue
                 }
-                try LocalFolder.make(directory.local, isRoot: directory.depth == 0)
-                self.update { report in
-                    report.directories += 1
-                    report.filesFound += entries.count { $0.kind == .file }
-                }
-                if self.options.deletes { try self.deleteLocally(in: directory.local, except: entries) }
-                for entry in entries { try await self.take(entry, directory, &pending, &workers) }
+                root = root ?? local
+                try await self.take(listing, directory, local, &pending, &workers)
             }
         }
     }
 
     private nonisolated(nonsending) func take(
-        _ entry: ListingEntry, _ directory: TreeDirectory, _ pending: inout PendingDirectories,
-        _ workers: inout Workers
+        _ listing: FTPDirectoryListing, _ directory: TreeDirectory, _ folder: LocalFolder,
+        _ pending: inout PendingDirectories, _ workers: inout Workers
+    ) async throws(StreamError) {
+        update { report in
+            report.directories += 1
+            report.filesFound += listing.entries.count { $0.kind == .file }
+            report.skip(directory.remote, listing.unread)
+        }
+        // A line that was not read may stand for any of the local files.
+        if options.deletes, listing.unread.isEmpty {
+            try await deleteLocally(in: folder, except: listing.entries, directory.remote)
+        }
+        for entry in listing.entries { try await take(entry, directory, folder, &pending, &workers) }
+    }
+
+    private nonisolated(nonsending) func take(
+        _ entry: ListingEntry, _ directory: TreeDirectory, _ folder: LocalFolder,
+        _ pending: inout PendingDirectories, _ workers: inout Workers
     ) async throws(StreamError) {
         let remote = directory.remote.appending(entry.nameBytes)
-        // Names that are not UTF-8 are converted from Latin-1, which may make them longer than 255 bytes.
-        guard entry.pathComponent != nil, entry.name.utf8.count <= 255 else {
+        // Names that are not UTF-8 are converted from Latin-1.
+        let name = Array(entry.name.utf8)
+        let permitsHidden = directory.depth > 0 || options.permitsHiddenNames
+        guard entry.pathComponent != nil, LocalFileName.refusal(of: name, permitsHidden: permitsHidden) == nil else {
             return update { $0.skip(remote.description, .unsafeName) }
         }
-        let local = directory.local + "/" + entry.name
         switch entry.kind {
         case .directory where directory.depth < FTPTreeReport.depthLimit:
-            let child = TreeDirectory(remote: remote, local: local, depth: directory.depth + 1)
-            if !pending.add(child) { update { $0.skip(remote.description, .tooMany) } }
+            if !pending.add(directory.child(remote, name)) { update { $0.skip(remote.description, .tooMany) } }
         case .directory: update { $0.skip(remote.description, .tooDeep) }
         case .file:
             try await perform(&workers) { () throws(StreamError) in
                 do throws(StreamError) {
-                    try await self.fetch(entry, remote, to: local)
+                    try await self.fetch(entry, remote, to: folder)
                 } catch {
                     try self.handle(error, remote)
                 }
@@ -53,47 +70,84 @@ extension TreeTransfer {
         }
     }
 
-    private func fetch(_ entry: ListingEntry, _ remote: FTPPath, to local: String) async throws(StreamError) {
-        let size = entry.isSizeExact ? entry.size : nil
-        let existing = options.resumes || options.onlyNewer ? LocalFile.Status(of: local) : nil
-        var offset: UInt64 = 0
-        if options.resumes, let size, let existing, existing.size <= size {
-            if existing.size == size { return update { $0.unchanged += 1 } }
-            offset = existing.size
+    private func fetch(_ entry: ListingEntry, _ remote: FTPPath, to folder: LocalFolder) async throws(StreamError) {
+        let (size, name) = (entry.isSizeExact ? entry.size : nil, Array(entry.name.utf8))
+        let options = options
+        let (existing, progress) = try await LocalFolder.run { () throws(StreamError) in
+            (
+                options.resumes || options.onlyNewer ? folder.file(name) : nil,
+                options.resumes ? size.flatMap { folder.progress(of: name, size: $0) } : nil
+            )
         }
+        if options.resumes, let size, existing?.size == size { return update { $0.unchanged += 1 } }
         var date: Int64?
         if options.onlyNewer || options.keepsDates { date = try await self.date(of: remote, listed: entry.date) }
         if options.onlyNewer, let date, let existing, existing.size == size, existing.date >= date {
             return update { $0.unchanged += 1 }
         }
-        let stream = client.limited(client.reader(remote, offset: offset))
+        let stream = client.limited(client.reader(remote, offset: progress?.count ?? 0))
         defer { stream.close() }
         try stream.open()
         try await stream.opened()  // if the server refuses the file, no local file is created
-        let target = try LocalFile(writing: local, keeping: offset)
-        var buffer = [UInt8](repeating: 0, count: ReadStream.chunkSize)
+        let target = try await LocalFolder.run { () throws(StreamError) in
+            try folder.target(entry.name, continuing: progress)
+        }
+        do throws(StreamError) {
+            try await receive(stream, remote, from: progress?.count ?? 0, size, into: target)
+            let hasDate = try await LocalFolder.run { [date] () throws(StreamError) in
+                try target.finish(date: options.keepsDates ? date : nil)
+            }
+            update { report in
+                report.files += 1
+                if options.keepsDates, !hasDate { report.datesLost += 1 }
+            }
+        } catch {
+            // With `resumes`, the next transfer continues it. A task of its own, since this one may have been cancelled.
+            let keepsPartial = options.resumes
+            await Task {
+                try? await BlockingThreads.files.value(until: .now + TreeTransfer.abandonLimit) {
+                    target.abandon(keepsPartial: keepsPartial)
+                }
+            }.value
+            throw error
+        }
+    }
+
+    /// The longest wait for a disk after a download that has failed.
+    private static let abandonLimit = Duration.seconds(2)
+
+    private func receive(
+        _ stream: ReadStream, _ remote: FTPPath, from offset: UInt64, _ size: UInt64?, into target: LocalTarget
+    ) async throws(StreamError) {
         var total = offset
         reportProgress(remote, total, size)
         while true {
             // A read notices a cancellation only if it has to wait, and a fast server never lets it.
             if Task.isCancelled { throw .cancelled }
-            let count = try await stream.read(into: &buffer)
-            if count == 0 { break }
-            try target.write(buffer.span.bytes.extracting(..<count))
-            total += UInt64(count)
-            update { $0.bytes += UInt64(count) }
+            let bytes = try await stream.read(upTo: ReadStream.chunkSize)
+            if bytes.isEmpty { break }
+            try await LocalFolder.run { () throws(StreamError) in try target.write(bytes[...]) }
+            total += UInt64(bytes.count)
+            update { $0.bytes += UInt64(bytes.count) }
             reportProgress(remote, total, size)
         }
-        if options.keepsDates, !(date.map { target.setDate($0) } ?? false) { update { $0.datesLost += 1 } }
-        update { $0.files += 1 }
+        if let size, total < size { throw StreamError(.incomplete(total, of: size)) }
     }
 
     /// Deletes what the server's directory does not have.
-    private func deleteLocally(in folder: String, except entries: [ListingEntry]) throws(StreamError) {
-        let names = Set(entries.map { Array($0.name.utf8) })
-        for (name, _) in try LocalFolder.contents(of: folder) where !names.contains(Array(name.utf8)) {
-            let count = try LocalFolder.remove(folder + "/" + name)
-            update { $0.deleted += count }
+    private nonisolated(nonsending) func deleteLocally(
+        in folder: LocalFolder, except entries: [ListingEntry], _ remote: FTPPath
+    ) async throws(StreamError) {
+        var names = Set(entries.map { Array($0.name.utf8) })
+        if options.resumes { names.formUnion(names.map { $0 + Array(LocalFolder.partialSuffix.utf8) }) }
+        let contents = try await LocalFolder.run { () throws(StreamError) in try folder.contents() }
+        for (name, _) in contents where !names.contains(name) {
+            do throws(StreamError) {
+                let count = try await LocalFolder.run { () throws(StreamError) in try folder.remove(name) }
+                update { $0.deleted += count }
+            } catch {
+                try handle(error, remote.appending(name))
+            }
         }
     }
 }

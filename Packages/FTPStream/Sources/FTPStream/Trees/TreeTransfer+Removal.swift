@@ -15,17 +15,18 @@ extension FTPClient {
             tree.update { $0.deleted = 1 }
         } catch  where TreeTransfer.isRefusal(error) {
             // Most servers refuse to delete a directory as a file, with codes that differ.
-            let entries: [ListingEntry]
+            let listing: FTPDirectoryListing
             do throws(StreamError) {
-                entries = try await list(path)
+                listing = try await self.listing(path)
             } catch let missing {
                 throw TreeTransfer.isRefusal(missing) ? error : missing
             }
             // Some servers list a file as if it were a directory with that file.
+            let entries = listing.entries
             if entries.count == 1, entries[0].kind != .directory, path.bytes.hasSuffix(entries[0].nameBytes) {
                 throw error
             }
-            try await tree.removeDirectory(path, entries, depth: 0)
+            try await tree.removeDirectory(path, listing, depth: 0)
         }
         return tree.report
     }
@@ -63,7 +64,7 @@ extension TreeTransfer {
     ) async throws(StreamError) {
         do throws(StreamError) {
             if kind == .directory {
-                try await removeDirectory(path, try await client.list(path), depth: depth + 1)
+                try await removeDirectory(path, try await client.listing(path), depth: depth + 1)
             } else {
                 try await client.remove(path)
                 update { $0.deleted += 1 }
@@ -74,10 +75,12 @@ extension TreeTransfer {
     }
 
     nonisolated(nonsending) func removeDirectory(
-        _ path: FTPPath, _ entries: [ListingEntry], depth: Int
+        _ path: FTPPath, _ listing: FTPDirectoryListing, depth: Int
     ) async throws(StreamError) {
+        // The server refuses to remove a directory that is not empty.
+        update { $0.skip(path, listing.unread) }
         guard depth < FTPTreeReport.depthLimit else { return update { $0.skip(path.description, .tooDeep) } }
-        for entry in entries {
+        for entry in listing.entries {
             guard let name = entry.pathComponent else {
                 update { $0.skip(path.appending(entry.nameBytes).description, .unsafeName) }
                 continue

@@ -1,4 +1,5 @@
 internal import FTPListing
+internal import Glibc
 internal import StreamKit
 
 /// A running transfer of a tree: what downloads and uploads share.
@@ -88,11 +89,11 @@ final class TreeTransfer: Sendable {
         (error.underlying as? FTPError)?.code == .refused
     }
 
-    /// Reports a file or directory that the server refuses; throws any other error.
+    /// Reports a file or directory that the server refuses, that was not received completely, or whose local counterpart cannot be used;
+    /// throws any other error.
     func handle(_ error: StreamError, _ path: FTPPath, isRoot: Bool = false) throws(StreamError) {
-        let reply = (error.underlying as? FTPError).flatMap { $0.code == .refused ? $0.reply : nil }
-        if !isRoot, let reply, TreeTransfer.concernsOneFile.contains(reply.code) {
-            return update { $0.skip(path.description, .refused(reply)) }
+        if !isRoot, let reason = TreeTransfer.reason(of: error) {
+            return update { $0.skip(path.description, reason) }
         }
         if error == .cancelled { throw error }
         throw StreamError(
@@ -100,9 +101,27 @@ final class TreeTransfer: Sendable {
             sentence: Sentence("ftp.tree", "%1: %2", path.description, error.description), underlying: error.underlying)
     }
 
+    /// Why an error concerns one file or directory; nil if it concerns all.
+    private static func reason(of error: StreamError) -> FTPTreeReport.Skipped.Reason? {
+        if let refusal = error.underlying as? FTPError {
+            switch refusal.code {
+            case .refused: return refusal.reply.flatMap { refusedCodes.contains($0.code) ? .refused($0) : nil }
+            case .incomplete: return .failed(error.description)
+            default: return nil
+            }
+        }
+        let concernsAll = (error.underlying as? LocalFailure).map { exhaustedNumbers.contains($0.number) }
+        // Sockets need descriptors, too, and the other files of the tree will release some.
+        let isScarce = error.isPOSIX(EMFILE) || error.isPOSIX(ENFILE)
+        return concernsAll == false || isScarce ? .failed(error.description) : nil
+    }
+
     /// The codes for a file that is busy, missing or not accessible, or whose name is not allowed. A full disk (452, 552)
     /// concerns all files.
-    private static let concernsOneFile: Set<Int> = [450, 550, 553]
+    private static let refusedCodes: Set<Int> = [450, 550, 553]
+
+    /// The failures of a local disk that is full, read-only or broken, which concern all files.
+    private static let exhaustedNumbers: Set<CInt> = [ENOSPC, EDQUOT, EROFS, EIO]
 
     func reportProgress(_ path: FTPPath, _ count: UInt64, _ size: UInt64?) {
         options.progress?(FTPTreeProgress(path: path.description, count: count, size: size, report: report))

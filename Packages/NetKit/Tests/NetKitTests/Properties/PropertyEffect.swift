@@ -486,6 +486,9 @@ extension PropertyEffect {
         sends("ftpTransferOffset", of: [.readFTPFile, .writtenFTPFile, .ftpClient], "REST 3") { subject, _ in
             try subject.set(.ftpTransferOffset, to: 3)
         },
+        sends("ftpTransfersText", of: [.readFTPFile, .writtenFTPFile, .ftpClient], "TYPE A") { subject, _ in
+            try subject.set(.ftpTransfersText, to: true)
+        },
         sends("ftpAppends", of: [.writtenFTPFile, .ftpClient], "APPE file") { subject, _ in
             try subject.set(.ftpAppends, to: true)
         },

@@ -210,6 +210,7 @@ extension PublicProperty {
     private static let ofFTPStream: [PublicProperty] = [
         .of("ftpAccount", .ftpAccount, "books"),
         .of("ftpAppends", .ftpAppends, true),
+        .of("ftpTransfersText", .ftpTransfersText, true),
         .returned("ftpDataTLSInformation", .ftpDataTLSInformation),
         .of("ftpFetchesResourceInfo", .ftpFetchesResourceInfo, true),
         .of("ftpKeepAlive", .ftpKeepAlive, .seconds(77)),

@@ -1,0 +1,318 @@
+internal import Glibc
+internal import StreamKit
+
+/// A local folder of a tree, held by its descriptor.
+///
+/// Whatever is in it is reached from the descriptor by single names, and links are not followed. A tree therefore stays below its root,
+/// whatever another program does with the folders meanwhile.
+///
+/// The calls block while the disk is slow: a tree makes them by ``run(_:)``.
+final class LocalFolder: Sendable {
+    private let descriptor: CInt
+    /// The path for messages.
+    let path: String
+
+    private init(_ descriptor: CInt, _ path: String) {
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    deinit { close(descriptor) }
+
+    /// Makes calls that may block on the threads for files, so that no event loop waits for a disk.
+    nonisolated(nonsending) static func run<Value: Sendable>(
+        _ calls: @escaping @Sendable () throws(StreamError) -> Value
+    ) async throws(StreamError) -> Value {
+        let result: Result<Value, StreamError>
+        do throws(WaitError) {
+            result = try await BlockingThreads.files.value { Result(catching: calls) }
+        } catch .cancelled {
+            throw .cancelled
+        } catch {
+            throw StreamError(
+                posix: EAGAIN, Sentence("ftp.threads", "Files cannot be read or written: %1", "\(error)"),
+                underlying: LocalFailure(number: EAGAIN))
+        }
+        return try result.get()
+    }
+
+    // MARK: Folders
+
+    /// Opens the root of a tree. A link to a folder is followed here, because the caller has named it.
+    ///
+    /// - Parameter creates: whether a folder that does not exist is created.
+    static func root(_ path: String, creates: Bool) throws(StreamError) -> LocalFolder {
+        if creates, mkdir(path, 0o777) != 0, errno != EEXIST { throw .folder(path, errno) }
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .folder(path, errno) }
+        return LocalFolder(descriptor, path)
+    }
+
+    /// Opens a folder below this one.
+    ///
+    /// - Parameters:
+    ///   - names: the path from here, with slashes; empty for this folder.
+    ///   - creates: whether the last folder is created if it does not exist.
+    func folder(at names: [UInt8], creates: Bool) throws(StreamError) -> LocalFolder {
+        let names = names.split(separator: UInt8(ascii: "/"))
+        var folder = self
+        for (index, name) in names.enumerated() {
+            folder = try folder.child(Array(name), creates: creates && index == names.count - 1)
+        }
+        return folder
+    }
+
+    private func child(_ name: [UInt8], creates: Bool) throws(StreamError) -> LocalFolder {
+        let childPath = pathOf(name)
+        let (child, number) = withName(name) { name -> (CInt, CInt) in
+            if creates, mkdirat(descriptor, name, 0o777) != 0, errno != EEXIST { return (-1, errno) }
+            let child = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            return (child, errno)
+        }
+        guard child >= 0 else { throw .folder(childPath, number) }
+        return LocalFolder(child, childPath)
+    }
+
+    func pathOf(_ name: [UInt8]) -> String { path + "/" + ListingEntry(nameBytes: name).name }
+
+    /// The entries, sorted by name. Links are not followed.
+    func contents() throws(StreamError) -> [(name: [UInt8], kind: ListingKind)] {
+        // The stream of a directory closes its descriptor, and shares the position with one made by dup(2).
+        let own = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard own >= 0, let directory = fdopendir(own) else {
+            let number = errno
+            if own >= 0 { close(own) }
+            throw .unreadFolder(path, number)
+        }
+        defer { closedir(directory) }
+        var contents: [(name: [UInt8], kind: ListingKind)] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(directory) else { break }
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+            if ListingEntry(nameBytes: name).relation == .inside { contents.append((name, kind(of: name))) }
+        }
+        if errno != 0 { throw .unreadFolder(path, errno) }
+        return contents.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+    }
+
+    private func kind(of name: [UInt8]) -> ListingKind {
+        switch (status(name)?.st_mode ?? 0) & S_IFMT {
+        case S_IFREG: .file
+        case S_IFDIR: .directory
+        default: .unknown
+        }
+    }
+
+    /// Removes a file, or a folder with everything below it. Links are removed and not followed.
+    ///
+    /// - Returns: The number of entries removed.
+    func remove(_ name: [UInt8], depth: Int = 0) throws(StreamError) -> Int {
+        var count = 1
+        let isFolder = status(name).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
+        if isFolder, depth < FTPTreeReport.depthLimit {
+            let folder = try child(name, creates: false)
+            for (name, _) in try folder.contents() { count += try folder.remove(name, depth: depth + 1) }
+        }
+        let number = withName(name) { unlinkat(descriptor, $0, isFolder ? AT_REMOVEDIR : 0) == 0 ? 0 : errno }
+        guard number == 0 else { throw .local("ftp.unremoved", "%1 cannot be deleted", pathOf(name), number) }
+        return count
+    }
+
+    private func status(_ name: [UInt8]) -> stat? {
+        var status = stat()
+        return withName(name) { fstatat(descriptor, $0, &status, AT_SYMLINK_NOFOLLOW) } == 0 ? status : nil
+    }
+
+    private func withName<Value>(_ name: [UInt8], _ body: (UnsafePointer<CChar>) -> Value) -> Value {
+        (name + [0]).withUnsafeBufferPointer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { body($0.baseAddress!) }
+        }
+    }
+
+    // MARK: Files
+
+    /// The size in bytes and the date, in seconds since 1970, of a regular file; nil if there is none.
+    func file(_ name: [UInt8]) -> (size: UInt64, date: Int64)? {
+        guard let status = status(name), status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return (UInt64(clamping: status.st_size), Int64(status.st_mtim.tv_sec))
+    }
+
+    /// Opens a file for reading from an offset.
+    func source(_ name: [UInt8], from offset: UInt64) throws(StreamError) -> LocalSource {
+        // Without O_NONBLOCK, opening a named pipe would wait for its other end.
+        let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+        let (file, number) = withName(name) { name in (openat(descriptor, name, flags), errno) }
+        guard file >= 0 else { throw .unread(pathOf(name), number) }
+        return try LocalSource(file, pathOf(name), from: offset)
+    }
+
+    /// The suffix of the file beside its place that a download is written to.
+    static let partialSuffix = ".netkit\(ReplacementFile.partialSuffix)"
+
+    /// Where an earlier download of a file can be continued; nil if it cannot.
+    ///
+    /// - Parameter size: the size of the file on the server.
+    func progress(of name: [UInt8], size: UInt64) -> LocalTarget.Progress? {
+        if let part = file(name + Array(Self.partialSuffix.utf8)), part.size > 0, part.size < size {
+            return .partial(part.size)
+        }
+        guard let existing = file(name), existing.size > 0, existing.size < size else { return nil }
+        return .existing(existing.size)
+    }
+
+    /// Opens the local file of a download.
+    func target(_ name: String, continuing progress: LocalTarget.Progress?) throws(StreamError) -> LocalTarget {
+        do throws(WritableFile.Failure) {
+            switch progress {
+            case .existing(let count):
+                let file = try WritableFile(name, in: descriptor, opening: .existing)
+                try file.truncate(to: Int64(clamping: count))
+                return LocalTarget(file, nil, in: self, name)
+            case .partial(let count):
+                let replacement = try replacement(name, keepsPartial: true)
+                try replacement.file.truncate(to: Int64(clamping: count))
+                return LocalTarget(replacement.file, replacement, in: self, name)
+            case nil:
+                let replacement = try replacement(name, keepsPartial: false)
+                return LocalTarget(replacement.file, replacement, in: self, name)
+            }
+        } catch {
+            throw .unwritten(pathOf(Array(name.utf8)), error)
+        }
+    }
+
+    private func replacement(_ name: String, keepsPartial: Bool) throws(WritableFile.Failure) -> ReplacementFile {
+        // Renaming would put the file in the place of a link, and a folder or a pipe is in the way.
+        if let status = status(Array(name.utf8)), status.st_mode & S_IFMT != S_IFREG { throw .notRegular }
+        return try ReplacementFile(of: name, in: descriptor, suffix: Self.partialSuffix, keepsPartial: keepsPartial)
+    }
+}
+
+/// The local file of an upload, read in order.
+final class LocalSource: Sendable {
+    private let descriptor: CInt
+    private let path: String
+
+    fileprivate init(_ descriptor: CInt, _ path: String, from offset: UInt64) throws(StreamError) {
+        self.descriptor = descriptor
+        self.path = path
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw .unread(path, ENXIO) }
+        guard lseek(descriptor, off_t(clamping: offset), SEEK_SET) >= 0 else { throw .unread(path, errno) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// The next bytes, at most `limit`; none at the end.
+    func read(upTo limit: Int) throws(StreamError) -> [UInt8] {
+        var number: CInt = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
+            while true {
+                let count = Glibc.read(descriptor, buffer.baseAddress, limit)
+                if count < 0, errno == EINTR { continue }
+                if count < 0 { number = errno }
+                initialized = max(0, count)
+                return
+            }
+        }
+        if number != 0 { throw .unread(path, number) }
+        return bytes
+    }
+}
+
+/// The local file of a download. It is written beside its place and takes it when it is complete, so that a transfer that fails leaves
+/// the old file as it was; unless it continues a shorter file.
+final class LocalTarget: Sendable {
+    /// What there is of an earlier download, in bytes.
+    enum Progress: Sendable, Hashable {
+        /// A file beside the place of the complete one.
+        case partial(UInt64)
+        /// A shorter file in its place.
+        case existing(UInt64)
+
+        var count: UInt64 {
+            switch self {
+            case .partial(let count), .existing(let count): count
+            }
+        }
+    }
+
+    private let file: WritableFile
+    private let replacement: ReplacementFile?
+    private let folder: LocalFolder
+    private let name: String
+    /// Held during each call: the wait for one may end before the call does.
+    private let turn = Locked(())
+
+    fileprivate init(_ file: WritableFile, _ replacement: ReplacementFile?, in folder: LocalFolder, _ name: String) {
+        self.file = file
+        self.replacement = replacement
+        self.folder = folder
+        self.name = name
+    }
+
+    func write(_ bytes: ArraySlice<UInt8>) throws(StreamError) {
+        try converting { () throws(WritableFile.Failure) in try file.write(bytes.span.bytes) }
+    }
+
+    /// Gives the file its date, in seconds since 1970, and its place.
+    ///
+    /// - Returns: Whether the date could be set.
+    func finish(date: Int64?) throws(StreamError) -> Bool {
+        let hasDate = date.map { file.setDate($0) } ?? false
+        try converting { () throws(WritableFile.Failure) in try replacement?.finish() }
+        return hasDate
+    }
+
+    /// Ends the download before the file is complete. When this returns, another one of the same file can begin.
+    ///
+    /// - Parameter keepsPartial: whether what was written beside the place of the file stays.
+    func abandon(keepsPartial: Bool) {
+        turn.withLock { _ in
+            if !keepsPartial { replacement?.discard() }
+            flock(file.descriptor, LOCK_UN)
+        }
+    }
+
+    private func converting(_ body: () throws(WritableFile.Failure) -> Void) throws(StreamError) {
+        do throws(WritableFile.Failure) {
+            try turn.withLock { (_) throws(WritableFile.Failure) in try body() }
+        } catch {
+            throw .unwritten(folder.pathOf(Array(name.utf8)), error)
+        }
+    }
+}
+
+/// The failure of a call on a local file or folder of a tree: the `StreamError.underlying` of its error.
+struct LocalFailure: Error {
+    /// The `errno`.
+    let number: CInt
+}
+
+extension StreamError {
+    /// - Parameter number: `errno`. `O_NOFOLLOW` fails with ELOOP, and a pipe or a socket with ENXIO.
+    fileprivate static func local(_ key: String, _ text: String, _ path: String, _ number: CInt) -> StreamError {
+        let sentence =
+            [ELOOP, ENXIO].contains(number)
+            ? Sentence("\(key).special", "\(text): it is a link or a special file.", path)
+            : Sentence(key, "\(text): %2.", path, String(cString: strerror(number)))
+        return StreamError(posix: number, sentence, underlying: LocalFailure(number: number))
+    }
+
+    fileprivate static func folder(_ path: String, _ number: CInt) -> StreamError {
+        .local("ftp.folder", "The folder %1 cannot be opened", path, number)
+    }
+
+    fileprivate static func unreadFolder(_ path: String, _ number: CInt) -> StreamError {
+        .local("ftp.folderUnread", "The folder %1 cannot be read", path, number)
+    }
+
+    fileprivate static func unread(_ path: String, _ number: CInt) -> StreamError {
+        .local("ftp.fileUnread", "The file %1 cannot be read", path, number)
+    }
+
+    fileprivate static func unwritten(_ path: String, _ failure: WritableFile.Failure) -> StreamError {
+        StreamError(posix: failure.number, failure.sentence(path), underlying: LocalFailure(number: failure.number))
+    }
+}

@@ -1,0 +1,234 @@
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+@testable import FTPStream
+
+/// Trees at a server in this process: what is skipped, kept and reported.
+@Suite(.timeLimit(.minutes(1))) struct TreeTests {
+    /// A folder that is removed with this object.
+    private final class Folder {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-tree-\(UUID())").path
+
+        init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+
+        func write(_ name: String, _ text: String) throws {
+            try text.write(toFile: path + "/" + name, atomically: false, encoding: .utf8)
+        }
+
+        func text(_ name: String) -> String? { try? String(contentsOfFile: path + "/" + name, encoding: .utf8) }
+
+        var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+    }
+
+    /// A server whose directories have these listings, and whose files have the content "hello".
+    private func client(_ listings: [String: String], file: String = "hello") throws -> (CommandServer, FTPClient) {
+        let directory = Locked("")
+        let server = try CommandServer { line in
+            if line.hasPrefix("CWD ") { directory.withLock { $0 = String(line.dropFirst(4)) } }
+            return nil
+        } contents: { line in
+            Array((line.hasPrefix("LIST") ? listings[directory.withLock { $0 }] ?? "" : file).utf8)
+        }
+        return (server, try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/"))))
+    }
+
+    private static func line(_ name: String, size: Int = 5, mode: String = "-rw-r--r--") -> String {
+        "\(mode)   1 ann      staff \(size) Mar  4  2019 \(name)\r\n"
+    }
+
+    private func options(_ change: (inout FTPTreeOptions) -> Void) -> FTPTreeOptions {
+        var options = FTPTreeOptions()
+        change(&options)
+        return options
+    }
+
+    /// A line that was not read may stand for a local file: nothing is deleted in that folder, and the line is reported.
+    @Test func aFolderWithUnreadLinesKeepsItsFiles() async throws {
+        let listing =
+            Self.line("a") + "gone.txt, in a format that nobody knows\r\n" + Self.line("sub", mode: "drwxr-xr-x")
+        let (server, client) = try client(["d": listing, "d/sub": Self.line("b")])
+        let folder = try Folder()
+        try folder.write("gone.txt", "precious")
+        mkdir(folder.path + "/sub", 0o755)
+        try folder.write("sub/extra", "old")
+        let report = try await client.download("d", to: folder.path, options { $0.deletes = true })
+        #expect(folder.text("gone.txt") == "precious" && folder.text("a") == "hello" && folder.text("sub/b") == "hello")
+        // The other folder was read whole.
+        #expect(folder.text("sub/extra") == nil && report.deleted == 1 && report.files == 2)
+        #expect(
+            report.skipped == [.init(path: "d", reason: .unreadLine("gone.txt, in a format that nobody knows"))]
+                && report.skippedCount == 1)
+        withExtendedLifetime(server) {}
+    }
+
+    /// The same at the server's side: an upload deletes nothing where lines were not read.
+    @Test func anUploadKeepsAFolderWithUnreadLines() async throws {
+        let folder = try Folder()
+        try folder.write("a", "hello")
+        let content = Array((Self.line("extra") + "what?\r\n").utf8)
+        let server = try CommandServer(content: content) { line in line.hasPrefix("MKD") ? "550 Exists." : nil }
+        let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
+        let report = try await client.upload(folder.path, to: "d", options { $0.deletes = true })
+        #expect(report.files == 1 && report.deleted == 0 && !server.commands.contains { $0.hasPrefix("DELE") })
+        #expect(report.skipped == [.init(path: "d", reason: .unreadLine("what?"))])
+    }
+
+    @Test func unreadLinesOfAListing() async throws {
+        let (server, client) = try client(["d": "what?\r\n" + Self.line("a")])
+        let listing = try await client.listing("d")
+        #expect(listing.entries.map(\.name) == ["a"] && listing.unread.texts == ["what?"])
+        let seen = Locked<[FTPPath]>([])
+        let found = try await client.matches("d/*") { path, unread in
+            if unread.count == 1 { seen.withLock { $0.append(path) } }
+        }
+        #expect(found.map(\.path) == ["d/a"] && seen.withLock { $0 } == ["d"])
+        withExtendedLifetime(server) {}
+    }
+
+    /// Names that a shell or a program would take for something else are not created.
+    @Test(arguments: [false, true])
+    func unsafeNames(_ permitsHidden: Bool) async throws {
+        let names = ["-rf", ".bashrc", "a\u{1B}[2J", "b\u{202E}c", String(repeating: "n", count: 250), "fine"]
+        let listing = names.map { Self.line($0) }.joined() + Self.line("sub", mode: "drwxr-xr-x")
+        let (server, client) = try client(["d": listing, "d/sub": Self.line(".htaccess") + Self.line("-x")])
+        let folder = try Folder()
+        let report = try await client.download(
+            "d", to: folder.path, options { $0.permitsHiddenNames = permitsHidden })
+        #expect(folder.names == (permitsHidden ? [".bashrc", "fine", "sub"] : ["fine", "sub"]))
+        #expect(folder.text("sub/.htaccess") == "hello")
+        #expect(report.skipped.allSatisfy { $0.reason == .unsafeName })
+        #expect(report.skippedCount == (permitsHidden ? 5 : 6))
+        withExtendedLifetime(server) {}
+    }
+
+    /// A download that is shorter than the listed file leaves the old file as it was.
+    @Test func anIncompleteFileReplacesNothing() async throws {
+        let (server, client) = try client(["d": Self.line("a", size: 9) + Self.line("b")])
+        let folder = try Folder()
+        try folder.write("a", "old")
+        let report = try await client.download("d", to: folder.path)
+        guard case .failed(let text) = report.skipped.first?.reason else {
+            Issue.record("\(report.skipped)")
+            return
+        }
+        #expect(text.contains("5 bytes instead of 9"))
+        #expect(folder.text("a") == "old" && folder.text("b") == "hello" && report.files == 1)
+        #expect(folder.names == ["a", "b"])  // the partial file is gone
+
+        // With `resumes`, what was received is continued.
+        unlink(folder.path + "/a")
+        let resuming = options { $0.resumes = true }
+        _ = try await client.download("d", to: folder.path, resuming)
+        #expect(folder.text("a" + LocalFolder.partialSuffix) == "hello" && folder.text("a") == nil)
+        let rest = try await client.download("d", to: folder.path, options { ($0.resumes, $0.deletes) = (true, true) })
+        #expect(server.commands.contains("REST 5") && rest.deleted == 0 && rest.bytes == 5)
+        #expect(folder.names == ["a", "b"] && folder.text("a") == "hellohello")
+    }
+
+    /// A shorter file is continued in its place.
+    @Test func aShorterFileIsContinued() async throws {
+        let (server, client) = try client(["d": Self.line("a", size: 7)])
+        let folder = try Folder()
+        try folder.write("a", "oh")
+        let report = try await client.download("d", to: folder.path, options { $0.resumes = true })
+        #expect(folder.text("a") == "ohhello" && report.files == 1 && server.commands.contains("REST 2"))
+    }
+
+    /// What is in the way of one entry costs that entry. Nothing is written through links.
+    @Test func linksAndSpecialFilesAreSkipped() async throws {
+        let names = ["link", "pipe", "folder", "linked"]
+        let listing = names.map { Self.line($0) }.joined() + Self.line("sub", mode: "drwxr-xr-x") + Self.line("z")
+        let (server, client) = try client(["d": listing, "d/sub": Self.line("b")])
+        let (folder, outside) = (try Folder(), try Folder())
+        try outside.write("target", "kept")
+        symlink(outside.path + "/target", folder.path + "/link")
+        symlink(outside.path, folder.path + "/sub")
+        mkfifo(folder.path + "/pipe", 0o600)
+        mkdir(folder.path + "/folder", 0o755)
+        try folder.write("other", "shared")
+        link(folder.path + "/other", folder.path + "/linked")
+        let report = try await client.download("d", to: folder.path)
+        #expect(report.skipped.map(\.path).sorted() == ["d/folder", "d/link", "d/pipe", "d/sub"])
+        #expect(outside.names == ["target"] && outside.text("target") == "kept")
+        #expect(folder.text("z") == "hello")
+        // A file with two names is replaced, not written: the other name keeps its contents.
+        #expect(folder.text("linked") == "hello" && folder.text("other") == "shared")
+        withExtendedLifetime(server) {}
+    }
+
+    /// Links below the root of an upload are not followed, and neither are names that change meanwhile.
+    @Test func localFoldersAreReachedByTheirDescriptors() throws {
+        let (folder, outside) = (try Folder(), try Folder())
+        mkdir(folder.path + "/a", 0o755)
+        mkdir(folder.path + "/a/b", 0o755)
+        try outside.write("secret", "x")
+        let root = try LocalFolder.root(folder.path, creates: false)
+        let inner = try root.folder(at: Array("a/b".utf8), creates: false)
+        rmdir(folder.path + "/a/b")
+        symlink(outside.path, folder.path + "/a/b")
+        // The descriptor still leads to the removed folder, and a new walk is refused.
+        #expect(try inner.contents().isEmpty)
+        let error = #expect(throws: StreamError.self) { try root.folder(at: Array("a/b".utf8), creates: true) }
+        #expect(error?.underlying is LocalFailure)
+        #expect(try root.folder(at: Array("a".utf8), creates: false).contents().map(\.kind) == [.unknown])
+        // Removing the folder removes the link, not what it leads to.
+        #expect(try root.remove(Array("a".utf8)) == 2 && outside.text("secret") == "x")
+    }
+
+    /// Names of local files are bytes.
+    @Test func localNamesNeedNotBeUTF8() async throws {
+        let folder = try Folder()
+        let name = Array(folder.path.utf8) + [UInt8(ascii: "/"), 0xE9, 0]
+        let descriptor = name.withUnsafeBufferPointer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { open($0.baseAddress!, O_CREAT | O_WRONLY, 0o600) }
+        }
+        close(descriptor)
+        let contents = try LocalFolder.root(folder.path, creates: false).contents()
+        #expect(contents.map(\.name) == [[0xE9]] && contents.map(\.kind) == [.file])
+    }
+
+    /// Calls on files are not made on the event loop, whose other streams would wait for the disk.
+    @Test func filesAreNotReadOnTheLoop() async throws {
+        let isOnLoop = await Task(executorPreference: EventLoop.shared) {
+            let isCaller = EventLoop.shared.isCurrent
+            let isCall = try? await LocalFolder.run { () throws(StreamError) in EventLoop.shared.isCurrent }
+            return (isCaller, isCall)
+        }.value
+        #expect(isOnLoop == (true, false))
+    }
+
+    /// Without a descriptor for it, a file is skipped; the others are transferred. In a process of its own, because of the limit.
+    @Test func aTableOfDescriptorsThatIsFull() async {
+        await #expect(processExitsWith: .success) {
+            // With a limit of 0 no descriptor can be made; those that are open stay.
+            @Sendable func setLimit(_ count: rlim_t) {
+                var limit = rlimit(rlim_cur: count, rlim_max: 256)
+                setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            }
+            let isFirst = Atomic(true)
+            let listing = (0..<4).map { Self.line("f\($0)") }.joined()
+            let server = try CommandServer { _ in
+                setLimit(256)
+                return nil
+            } contents: { line in
+                if line.hasSuffix("f1"), isFirst.exchange(false, ordering: .relaxed) { setLimit(0) }
+                return Array((line.hasPrefix("LIST") ? listing : "hello").utf8)
+            }
+            let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
+            let folder = try Folder()
+            // The files after f1, too, if they need a connection before the server has read the next command.
+            let report = try await client.download("d", to: folder.path)
+            try #require(report.files + report.skippedCount == 4 && report.skipped.first?.path == "d/f1")
+            for skipped in report.skipped {
+                guard case .failed = skipped.reason else { throw StreamError.closed }
+            }
+            setLimit(256)
+            try #require(try await client.download("d", to: folder.path).files == 4)
+            try #require(folder.names == ["f0", "f1", "f2", "f3"])
+        }
+    }
+}
