@@ -6,7 +6,9 @@ import Peers
 enum Web {
     /// Runs a server while `body` is its client.
     static func serving(_ body: (UInt16) async throws -> String) async throws -> String {
-        let server = try HTTPServer(port: 0, isLocal: true)
+        var configuration = HTTPServer.Configuration()
+        configuration.hosts = .any  // as a proxy
+        let server = try HTTPServer(port: 0, isLocal: true, configuration: configuration)
         let serving = Task { try await server.run(answer) }
         defer { serving.cancel() }
         let story = try await body(server.port ?? 0)
