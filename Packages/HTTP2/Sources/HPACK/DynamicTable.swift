@@ -73,31 +73,19 @@ struct DynamicTable: Sendable {
         return nextNumber - 1
     }
 
-    /// The bytes of all entries. The ranges that ``name(_:)`` and ``value(_:)`` return are ranges of these.
+    /// The bytes of all entries.
     var allBytes: [UInt8] {
         @inline(__always) _read { yield bytes }
     }
 
-    /// The range of the name of an entry in ``allBytes``.
+    /// The position of an entry in ``allBytes``.
     @inline(__always)
-    func name(_ number: Int) -> Range<Int> {
-        let slot = slot(number)
-        let start = slot.position &- moved
-        return start..<start &+ Int(slot.nameLength)
-    }
-
-    /// The range of the value of an entry in ``allBytes``.
-    @inline(__always)
-    func value(_ number: Int) -> Range<Int> {
-        let slot = slot(number)
-        let start = slot.position &- moved &+ Int(slot.nameLength)
-        return start..<start &+ Int(slot.valueLength)
-    }
-
-    @inline(__always)
-    private func slot(_ number: Int) -> Slot {
+    func entry(_ number: Int) -> TableEntry {
         precondition(number < nextNumber && number >= nextNumber &- count)
-        return slots[number & (slots.count &- 1)]
+        let slot = slots[number & (slots.count &- 1)]
+        return TableEntry(
+            isStatic: false, start: slot.position &- moved, nameLength: Int(slot.nameLength),
+            valueLength: Int(slot.valueLength))
     }
 
     private mutating func evict(until limit: Int) {
@@ -134,16 +122,16 @@ struct DynamicTable: Sendable {
     }
 }
 
-extension MutableRawSpan {
-    /// Copies bytes to an offset.
+/// The position of an entry in the bytes of its table: its name, followed by its value.
+struct TableEntry: BitwiseCopyable, Sendable {
+    var isStatic: Bool
+    var start: Int
+    var nameLength: Int
+    var valueLength: Int
+
     @inline(__always)
-    mutating func copy(_ source: RawSpan, to offset: Int) {
-        if source.byteCount == 0 { return }
-        source.withUnsafeBytes { source in
-            withUnsafeMutableBytes { memory in
-                UnsafeMutableRawBufferPointer(rebasing: memory[offset..<offset &+ source.count]).copyMemory(
-                    from: source)
-            }
-        }
-    }
+    var name: Range<Int> { Range(uncheckedBounds: (start, start &+ nameLength)) }
+
+    @inline(__always)
+    var value: Range<Int> { Range(uncheckedBounds: (start &+ nameLength, start &+ nameLength &+ valueLength)) }
 }

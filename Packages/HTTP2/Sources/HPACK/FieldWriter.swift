@@ -3,49 +3,57 @@ struct FieldWriter: Sendable {
     var usesHuffmanCoding = true
     private(set) var table = DynamicTable(maximumSize: HPACKEncoder.maximumTableSize)
     private var index = FieldIndex()
-    /// The memory in which a field is encoded, and the number of bytes in it.
-    private var memory = [UInt8](repeating: 0, count: 512)
-    private var end = 0
+    private var huffman = HuffmanEncoder()
+    private let staticTable = StaticTable.shared
 
     /// Appends a dynamic table size update (RFC 7541 §6.3), and changes the size.
     mutating func updateTableSize(_ size: Int, into output: inout [UInt8]) {
         table.setMaximumSize(size)
-        writeInteger(size, prefix: 5, pattern: 0x20)
-        flush(into: &output)
+        PrefixedInteger.append(size, prefix: 5, pattern: 0x20, to: &output)
     }
 
     /// Appends a field, whose name is in lower case.
     mutating func write(
         name: RawSpan, value: RawSpan, indexing: HPACKEncoder.Indexing, into output: inout [UInt8]
     ) {
-        makeRoom(for: name.byteCount + value.byteCount + 3 * PrefixedInteger.maximumLength)
-        let hash = NameHash.hash(of: name)
-        let staticName = StaticTable.shared.firstIndex(of: name, hash: hash)
+        let hash = FieldHash(name: name, value: value)
+        if indexing == .automatic, let number = index.find(name: name, value: value, hash: hash, in: table) {
+            return PrefixedInteger.append(dynamicIndex(number), prefix: 7, pattern: 0x80, to: &output)
+        }
+        let staticName = staticTable.firstIndex(of: name, hash: hash.name)
         let isNeverIndexed = indexing == .never || Self.isSecret(staticName, value)
         if !isNeverIndexed {
-            let staticField = StaticTable.shared.index(of: value, firstIndex: staticName)
-            if staticField != 0 {
-                writeInteger(staticField, prefix: 7, pattern: 0x80)
-                return flush(into: &output)
-            }
+            let entry = staticTable.index(of: value, firstIndex: staticName)
+            if entry != 0 { return PrefixedInteger.append(entry, prefix: 7, pattern: 0x80, to: &output) }
         }
-        let match = index.find(name: name, value: value, hash: hash, in: table)
-        if match.hasValue, !isNeverIndexed {
-            writeInteger(dynamicIndex(match.number), prefix: 7, pattern: 0x80)
-            return flush(into: &output)
-        }
+        let nameIndex = staticName != 0 ? staticName : dynamicIndex(index.find(name: name, hash: hash, in: table))
         let isIndexed = !isNeverIndexed && isWorthIndexing(staticName, name.byteCount + value.byteCount)
-        let nameIndex = staticName != 0 ? staticName : match.number < 0 ? 0 : dynamicIndex(match.number)
-        writeInteger(nameIndex, prefix: isIndexed ? 6 : 4, pattern: isIndexed ? 0x40 : isNeverIndexed ? 0x10 : 0)
-        if nameIndex == 0 { writeString(name) }
-        writeString(value)
-        if isIndexed, let number = table.insert(name: name, value: value) { index.insert(number, hash: hash) }
-        flush(into: &output)
+        let (prefix, pattern): (Int, UInt8) = isIndexed ? (6, 0x40) : isNeverIndexed ? (4, 0x10) : (4, 0)
+        PrefixedInteger.append(nameIndex, prefix: prefix, pattern: pattern, to: &output)
+        if nameIndex == 0 { writeString(name, into: &output) }
+        writeString(value, into: &output)
+        if isIndexed, let number = table.insert(name: name, value: value) {
+            index.insert(number, hash: hash, hasStaticName: staticName != 0)
+        }
     }
 
-    /// Returns the index of an entry of the dynamic table on the wire (RFC 7541 §2.3.3).
+    /// Returns the index of an entry of the dynamic table on the wire (RFC 7541 §2.3.3), or 0 for nil.
     @inline(__always)
-    private func dynamicIndex(_ number: Int) -> Int { StaticTable.count + table.nextNumber - number }
+    private func dynamicIndex(_ number: Int?) -> Int {
+        number.map { StaticTable.count + table.nextNumber - $0 } ?? 0
+    }
+
+    /// Appends a string literal (RFC 7541 §5.2), Huffman-coded if that is shorter.
+    @inline(__always)
+    private mutating func writeString(_ string: RawSpan, into output: inout [UInt8]) {
+        if usesHuffmanCoding, let count = huffman.encode(string) {
+            PrefixedInteger.append(count, prefix: 7, pattern: 0x80, to: &output)
+            output.append(huffman.memory.span.bytes.extracting(0..<count))
+        } else {
+            PrefixedInteger.append(string.byteCount, prefix: 7, pattern: 0, to: &output)
+            output.append(string)
+        }
+    }
 
     // MARK: What enters the table
 
@@ -71,53 +79,72 @@ struct FieldWriter: Sendable {
         default: length + DynamicTable.overhead <= table.maximumSize / 4 * 3
         }
     }
+}
 
-    // MARK: Bytes
-
-    private mutating func makeRoom(for count: Int) {
-        if memory.count < count { memory = [UInt8](repeating: 0, count: 2 * count) }
-    }
+/// The hashes of a field's name, and of its name and value.
+struct FieldHash {
+    var name: UInt32
+    var field: UInt32
 
     @inline(__always)
-    private mutating func writeInteger(_ value: Int, prefix: Int, pattern: UInt8) {
-        var position = end
-        var span = memory.mutableSpan
-        var bytes = span.mutableBytes
-        PrefixedInteger.write(value, prefix: prefix, pattern: pattern, into: &bytes, at: &position)
-        end = position
-    }
-
-    /// Writes a string literal (RFC 7541 §5.2), Huffman-coded if that is shorter.
-    private mutating func writeString(_ string: RawSpan) {
-        let count = usesHuffmanCoding ? HuffmanCode.shared.encodedLength(of: string) : string.byteCount
-        let isShorter = count < string.byteCount
-        writeInteger(isShorter ? count : string.byteCount, prefix: 7, pattern: isShorter ? 0x80 : 0)
-        var position = end
-        var span = memory.mutableSpan
-        var bytes = span.mutableBytes
-        if isShorter {
-            HuffmanCode.shared.encode(string, into: &bytes, at: &position)
-        } else {
-            bytes.copy(string, to: position)
-            position += string.byteCount
-        }
-        end = position
-    }
-
-    private mutating func flush(into output: inout [UInt8]) {
-        output.append(memory.span.bytes.extracting(0..<end))
-        end = 0
+    init(name: RawSpan, value: RawSpan) {
+        self.name = name.hash
+        field = self.name &* 31 &+ value.hash
     }
 }
 
-/// Finds entries of the encoder's dynamic table by name.
-///
-/// Entries whose names have the same low bits in their hashes are linked, from the newest to the oldest. Evicted entries need no work:
-/// a link to an entry that is older than all of the table ends the search.
+/// Finds entries of the encoder's dynamic table: by name and value, and by name for names that the static table lacks.
 private struct FieldIndex: Sendable {
-    /// The numbers of the newest entries by the low bits of the hash of their name; -1 if there is none.
+    private var fields = HashChains()
+    private var names = HashChains()
+
+    mutating func insert(_ number: Int, hash: FieldHash, hasStaticName: Bool) {
+        fields.insert(number, hash: hash.field)
+        if !hasStaticName { names.insert(number, hash: hash.name) }
+    }
+
+    /// Returns the number of the newest entry with this name and value.
+    @inline(__always)
+    func find(name: RawSpan, value: RawSpan, hash: FieldHash, in table: borrowing DynamicTable) -> Int? {
+        let oldest = table.nextNumber - table.count
+        var number = fields.newest(hash.field)
+        while number >= oldest {
+            if fields.hash(number) == hash.field {
+                let entry = table.entry(number)
+                if value.equals(table.allBytes.span.bytes.extracting(entry.value)),
+                    name.equals(table.allBytes.span.bytes.extracting(entry.name))
+                {
+                    return number
+                }
+            }
+            number = fields.previous(number)
+        }
+        return nil
+    }
+
+    /// Returns the number of the newest entry with this name.
+    func find(name: RawSpan, hash: FieldHash, in table: borrowing DynamicTable) -> Int? {
+        let oldest = table.nextNumber - table.count
+        var number = names.newest(hash.name)
+        while number >= oldest {
+            if names.hash(number) == hash.name,
+                name.equals(table.allBytes.span.bytes.extracting(table.entry(number).name))
+            {
+                return number
+            }
+            number = names.previous(number)
+        }
+        return nil
+    }
+}
+
+/// The numbers of entries by a hash. Numbers whose hashes have the same low bits are linked, from the newest to the oldest.
+///
+/// Evicted entries need no work: a number that is older than all of the table ends a search.
+private struct HashChains: Sendable {
+    /// The newest number by the low bits of its hash; -1 if there is none.
     private var newest = [Int](repeating: -1, count: slotCount)
-    /// The links by the low bits of the number of the entry.
+    /// The links by the low bits of the number.
     private var links = [Link](repeating: Link(hash: 0, previous: -1), count: slotCount)
 
     /// As many as there are entries in a table of maximum size.
@@ -134,21 +161,12 @@ private struct FieldIndex: Sendable {
         newest[slot] = number
     }
 
-    /// Returns the newest entry with the name and the value. If there is none, the newest with the name; its number is -1 if there is none.
-    func find(
-        name: RawSpan, value: RawSpan, hash: UInt32, in table: borrowing DynamicTable
-    ) -> (number: Int, hasValue: Bool) {
-        let oldest = table.nextNumber - table.count
-        var number = newest[Int(hash) & (Self.slotCount - 1)]
-        var withName = -1
-        while number >= oldest {
-            let link = links[number & (Self.slotCount - 1)]
-            if link.hash == hash, name.equals(table.allBytes.span.bytes.extracting(table.name(number))) {
-                if value.equals(table.allBytes.span.bytes.extracting(table.value(number))) { return (number, true) }
-                if withName < 0 { withName = number }
-            }
-            number = link.previous
-        }
-        return (withName, false)
-    }
+    @inline(__always)
+    func newest(_ hash: UInt32) -> Int { newest[Int(hash) & (Self.slotCount - 1)] }
+
+    @inline(__always)
+    func hash(_ number: Int) -> UInt32 { links[number & (Self.slotCount - 1)].hash }
+
+    @inline(__always)
+    func previous(_ number: Int) -> Int { links[number & (Self.slotCount - 1)].previous }
 }

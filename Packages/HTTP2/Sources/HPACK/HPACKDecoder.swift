@@ -17,6 +17,8 @@ public struct HPACKDecoder: Sendable {
     /// The limits on the list of fields of a block.
     public var limits: HPACKLimits
 
+    private let staticTable = StaticTable.shared
+    private let huffman = HuffmanCode.shared
     private var table: DynamicTable
     /// The maximum that the peer may choose for the size of the table.
     private var maximumTableSize: Int
@@ -127,15 +129,17 @@ public struct HPACKDecoder: Sendable {
     ) throws(HPACKError) -> Bool {
         guard let index = try PrefixedInteger.read(bytes, at: &position, prefix: 7) else { return false }
         let entry = try entry(index)
-        let size = entry.name.count + entry.value.count + HPACKFields.overhead
+        let size = entry.nameLength + entry.valueLength + HPACKFields.overhead
         // Without a copy: a byte on the wire can mean thousands.
         guard fields.hasRoom(forSize: size, within: limits) else {
             fields.drop(size: size)
             return true
         }
-        copy(entry.name.lowerBound..<entry.value.upperBound, of: entry, to: fields.end, of: &fields)
+        var end = fields.end
+        fields.makeRoom(for: entry.nameLength + entry.valueLength, at: end)
+        fields.write { copy(entry, entry.nameLength + entry.valueLength, into: &$0, at: &end) }
         fields.append(
-            nameLength: entry.name.count, valueLength: entry.value.count, isNeverIndexed: false, within: limits)
+            nameLength: entry.nameLength, valueLength: entry.valueLength, isNeverIndexed: false, within: limits)
         return true
     }
 
@@ -157,19 +161,21 @@ public struct HPACKDecoder: Sendable {
         let nameEntry = index == 0 ? nil : try entry(index)
         guard let value = try EncodedString(bytes, at: &offset) else { return false }
         guard value.end <= bytes.byteCount else {
-            let nameLength = name?.count ?? nameEntry?.name.count
+            let nameLength = name?.count ?? nameEntry?.nameLength
             return beginSkipping(value, behindName: nameLength, isIndexed, bytes.byteCount, at: &position)
         }
         let start = fields.end
-        var end = start
-        if let name {
-            try name.decode(bytes, into: &fields, at: &end)
-        } else if let nameEntry {
-            copy(nameEntry.name, of: nameEntry, to: start, of: &fields)
-            end += nameEntry.name.count
+        var (valueStart, end) = (start, start)
+        fields.makeRoom(for: (name?.maximumLength ?? nameEntry?.nameLength ?? 0) + value.maximumLength, at: start)
+        try fields.write { memory throws(HPACKError) in
+            if let name {
+                try name.decode(bytes, huffman, into: &memory, at: &end)
+            } else if let nameEntry {
+                copy(nameEntry, nameEntry.nameLength, into: &memory, at: &end)
+            }
+            valueStart = end
+            try value.decode(bytes, huffman, into: &memory, at: &end)
         }
-        let valueStart = end
-        try value.decode(bytes, into: &fields, at: &end)
         if isIndexed {
             let span = fields.bytes.span.bytes
             table.insert(name: span.extracting(start..<valueStart), value: span.extracting(valueStart..<end))
@@ -183,37 +189,28 @@ public struct HPACKDecoder: Sendable {
 
     // MARK: Entries of both tables
 
-    /// The position of an entry in the bytes of its table.
-    private struct Entry {
-        var isStatic: Bool
-        var name: Range<Int>
-        var value: Range<Int>
-    }
-
     /// Returns an entry of the static table or, behind it, of the dynamic table, newest first (RFC 7541 §2.3.3).
     @inline(__always)
-    private func entry(_ index: Int) throws(HPACKError) -> Entry {
+    private func entry(_ index: Int) throws(HPACKError) -> TableEntry {
         if index <= StaticTable.count {
             if index == 0 { throw HPACKError(.invalidIndex) }
-            let entry = StaticTable.shared.entries[index]
-            return Entry(isStatic: true, name: entry.name, value: entry.value)
+            return staticTable.entries[index]
         }
         let age = index - StaticTable.count
         if age > table.count { throw HPACKError(.invalidIndex) }
-        let number = table.nextNumber - age
-        return Entry(isStatic: false, name: table.name(number), value: table.value(number))
+        return table.entry(table.nextNumber - age)
     }
 
-    /// Copies a part of an entry behind the last field.
+    /// Copies the first bytes of an entry, its name or its name and value, and moves `end` behind them.
     @inline(__always)
-    private func copy(_ range: Range<Int>, of entry: Entry, to offset: Int, of fields: inout HPACKFields) {
-        fields.makeRoom(for: range.count, at: offset)
+    private func copy(_ entry: TableEntry, _ count: Int, into memory: inout MutableRawSpan, at end: inout Int) {
+        let range = entry.start..<entry.start + count
         if entry.isStatic {
-            let source = StaticTable.shared.bytes
-            fields.write { $0.copy(source.span.bytes.extracting(range), to: offset) }
+            memory.copy(staticTable.bytes.span.bytes.extracting(range), to: end)
         } else {
-            fields.write { $0.copy(table.allBytes.span.bytes.extracting(range), to: offset) }
+            memory.copy(table.allBytes.span.bytes.extracting(range), to: end)
         }
+        end += count
     }
 
     // MARK: Strings that are too long
@@ -288,28 +285,22 @@ private struct EncodedString {
         position += count
     }
 
-    /// Writes the decoded string into the memory of the list, and moves `end` behind it.
+    /// The maximum number of bytes of memory that ``decode(_:_:into:at:)`` needs.
     @inline(__always)
-    func decode(_ bytes: RawSpan, into fields: inout HPACKFields, at end: inout Int) throws(HPACKError) {
+    var maximumLength: Int { isHuffmanCoded ? HuffmanDecoding.maximumLength(ofDecoded: count) : count }
+
+    /// Writes the decoded string, and moves `end` behind it.
+    @inline(__always)
+    func decode(
+        _ bytes: RawSpan, _ huffman: HuffmanCode, into memory: inout MutableRawSpan, at end: inout Int
+    ) throws(HPACKError) {
         let string = bytes.extracting(start..<start + count)
         if isHuffmanCoded {
-            fields.makeRoom(for: HuffmanDecoding.maximumLength(ofDecoded: count), at: end)
-            var isValid = true
-            fields.write { isValid = HuffmanCode.shared.decode(string, into: &$0, at: &end) }
-            if !isValid { throw HPACKError(.invalidHuffmanCode) }
+            guard huffman.decode(string, into: &memory, at: &end) else { throw HPACKError(.invalidHuffmanCode) }
         } else {
-            fields.makeRoom(for: count, at: end)
-            fields.write { $0.copy(string, to: end) }
+            memory.copy(string, to: end)
             end += count
         }
-    }
-}
-
-extension [UInt8] {
-    /// Appends the bytes of a span.
-    @inline(__always)
-    mutating func append(_ bytes: RawSpan) {
-        bytes.withUnsafeBytes { append(contentsOf: $0) }
     }
 }
 

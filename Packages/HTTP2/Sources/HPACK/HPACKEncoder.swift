@@ -26,8 +26,6 @@ public struct HPACKEncoder: Sendable {
     private var allowedTableSize = maximumTableSize
     /// The smallest of the sizes that the peer has allowed since the last block. Nil if there were no new settings.
     private var smallestTableSize: Int?
-    /// The name of the field in lower case.
-    private var lowercasedName = [UInt8](repeating: 0, count: 64)
 
     /// Creates an encoder with a dynamic table of 4,096 bytes, which is what peers allow before their first SETTINGS.
     public init() {}
@@ -59,15 +57,20 @@ public struct HPACKEncoder: Sendable {
     public mutating func encode(
         name: RawSpan, value: RawSpan, indexing: Indexing = .automatic, into output: inout [UInt8]
     ) {
-        if lowercasedName.count < name.byteCount {
-            lowercasedName = [UInt8](repeating: 0, count: 2 * name.byteCount)
+        if name.byteCount <= 64 {
+            var lowercased = InlineArray<64, UInt8>(repeating: 0)
+            var span = lowercased.mutableSpan
+            var bytes = span.mutableBytes
+            bytes.copyLowercased(name)
+            let written = lowercased.span.bytes.extracting(0..<name.byteCount)
+            writer.write(name: written, value: value, indexing: indexing, into: &output)
+        } else {
+            var lowercased = [UInt8](repeating: 0, count: name.byteCount)
+            var span = lowercased.mutableSpan
+            var bytes = span.mutableBytes
+            bytes.copyLowercased(name)
+            writer.write(name: lowercased.span.bytes, value: value, indexing: indexing, into: &output)
         }
-        var span = lowercasedName.mutableSpan
-        var bytes = span.mutableBytes
-        bytes.copyLowercased(name)
-        let lowercased = lowercasedName
-        writer.write(
-            name: lowercased.span.bytes.extracting(0..<name.byteCount), value: value, indexing: indexing, into: &output)
     }
 
     /// Appends a pseudo-header field (RFC 9113 §8.3).
@@ -118,31 +121,4 @@ public struct HPACKEncoder: Sendable {
             }
         }
     }
-}
-
-extension MutableRawSpan {
-    /// Copies a name to the front. Its letters from `A` to `Z` become lower case.
-    @inline(__always)
-    fileprivate mutating func copyLowercased(_ name: RawSpan) {
-        let count = name.byteCount
-        var offset = 0
-        while offset &+ 8 <= count {
-            let word = name.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            storeBytes(of: lowercased(word), toByteOffset: offset, as: UInt64.self)
-            offset &+= 8
-        }
-        while offset < count {
-            let byte = name.byte(at: offset)
-            setByte(byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte, at: &offset)
-        }
-    }
-}
-
-/// Sets bit 0x20 in those of eight bytes that are letters from `A` to `Z`.
-@inline(__always)
-private func lowercased(_ bytes: UInt64) -> UInt64 {
-    let low = bytes & 0x7F7F_7F7F_7F7F_7F7F
-    let isAtLeastA = low &+ 0x3F3F_3F3F_3F3F_3F3F
-    let isBeyondZ = low &+ 0x2525_2525_2525_2525
-    return bytes | (isAtLeastA & ~isBeyondZ & ~bytes & 0x8080_8080_8080_8080) >> 2
 }

@@ -39,46 +39,6 @@ struct HuffmanCode: Sendable {
         steps = HuffmanDecoding.steps(codes: codes)
     }
 
-    /// The number of bytes of the encoded form of `text`.
-    @inline(__always)
-    func encodedLength(of text: RawSpan) -> Int {
-        let codes = codes.span
-        var bits = 0
-        for index in 0..<text.byteCount {
-            bits &+= Int(truncatingIfNeeded: codes[unchecked: Int(text.byte(at: index))] & 0xFF)
-        }
-        return (bits + 7) / 8
-    }
-
-    /// Writes the encoded form of `text`, and moves `position` behind it. The memory must have room for it.
-    @inline(__always)
-    func encode(_ text: RawSpan, into memory: inout MutableRawSpan, at position: inout Int) {
-        let codes = codes.span
-        // The low `count` bits of `pending` are not yet written: at most 31 before and 61 after a code is added.
-        var (pending, count): (UInt64, UInt64) = (0, 0)
-        for index in 0..<text.byteCount {
-            let code = codes[unchecked: Int(text.byte(at: index))]
-            pending = pending << (code & 0xFF) | code >> 8
-            count &+= code & 0xFF
-            if count >= 32 {
-                count &-= 32
-                let word = UInt32(truncatingIfNeeded: pending >> count)
-                memory.storeBytes(of: word.bigEndian, toByteOffset: position, as: UInt32.self)
-                position &+= 4
-            }
-        }
-        if count > 0 {
-            // The first bits of the symbol for the end are ones.
-            let padding = (8 &- count % 8) % 8
-            pending = pending << padding | (1 << padding &- 1)
-            count &+= padding
-        }
-        while count > 0 {
-            count &-= 8
-            memory.setByte(UInt8(truncatingIfNeeded: pending >> count), at: &position)
-        }
-    }
-
     /// The number of bits of the code of each byte, and of ``endOfString``.
     static let codeLengths: [UInt8] = [
         13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,  // control characters
@@ -99,4 +59,48 @@ struct HuffmanCode: Sendable {
         26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
         30,  // the end of a string
     ]
+}
+
+/// Encodes strings.
+struct HuffmanEncoder: Sendable {
+    /// The encoded form of the last string, at the front.
+    private(set) var memory = [UInt8](repeating: 0, count: 256)
+
+    private let codes = HuffmanCode.shared.codes
+
+    /// Encodes a string, and returns the number of bytes in ``memory``. Nil if they would not be fewer than those of the string.
+    @inline(__always)
+    mutating func encode(_ text: RawSpan) -> Int? {
+        let limit = text.byteCount
+        if memory.count < limit { memory = [UInt8](repeating: 0, count: 2 * limit) }
+        let table = codes
+        let codes = table.span
+        var span = memory.mutableSpan
+        var output = span.mutableBytes
+        var position = 0
+        // The low `count` bits of `pending` are not yet written: at most 31 before a code is added, and 61 behind it.
+        var (pending, count): (UInt64, UInt64) = (0, 0)
+        for offset in 0..<limit {
+            let code = codes[unchecked: Int(text.unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self))]
+            pending = pending &<< (code & 0xFF) | code &>> 8
+            count &+= code & 0xFF
+            if count >= 32 {
+                if position &+ 4 >= limit { return nil }
+                count &-= 32
+                let word = UInt32(truncatingIfNeeded: pending &>> count)
+                output.storeBytes(of: word.bigEndian, toByteOffset: position, as: UInt32.self)
+                position &+= 4
+            }
+        }
+        // The first bits of the symbol for the end, which are ones, make the last byte complete.
+        let padding = (8 &- count % 8) % 8
+        pending = pending &<< padding | (1 &<< padding &- 1)
+        count &+= padding
+        if position &+ Int(count / 8) >= limit { return nil }
+        while count > 0 {
+            count &-= 8
+            output.setByte(UInt8(truncatingIfNeeded: pending &>> count), at: &position)
+        }
+        return position
+    }
 }

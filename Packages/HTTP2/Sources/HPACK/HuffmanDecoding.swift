@@ -66,22 +66,13 @@ extension HuffmanCode {
         var (bits, count): (UInt64, Int) = (0, 0)
         var offset = 0
         while true {
-            if offset &+ 8 <= string.byteCount {
-                bits |=
-                    UInt64(bigEndian: string.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
-                    >> UInt64(count)
-                offset &+= (63 &- count) &>> 3
-                count |= 56
-            } else {
-                while count <= 56, offset < string.byteCount {
-                    bits |= UInt64(string.byte(at: offset)) << UInt64(56 &- count)
-                    offset &+= 1
-                    count &+= 8
-                }
-            }
+            bits |= string.bigEndianWord(at: offset) &>> UInt64(truncatingIfNeeded: count)
+            let added = min((63 &- count) &>> 3, string.byteCount &- offset)
+            offset &+= added
+            count &+= added &* 8
             let isAtEnd = offset == string.byteCount
             while count >= HuffmanDecoding.stepLength {
-                let step = steps[unchecked: Int(truncatingIfNeeded: bits >> UInt64(64 &- HuffmanDecoding.stepLength))]
+                let step = steps[unchecked: Int(truncatingIfNeeded: bits &>> UInt64(64 &- HuffmanDecoding.stepLength))]
                 if step.count == 0 {
                     if count < Self.maximumLength, !isAtEnd { break }
                     guard decodeLongCode(&bits, &count, into: &memory, at: &position) else { return false }
@@ -89,7 +80,7 @@ extension HuffmanCode {
                 }
                 memory.storeBytes(of: step.symbols.littleEndian, toByteOffset: position, as: UInt16.self)
                 position &+= Int(step.count)
-                bits <<= UInt64(step.length)
+                bits &<<= UInt64(truncatingIfNeeded: step.length)
                 count &-= Int(step.length)
             }
             if isAtEnd { return decodeEnd(bits, count, into: &memory, at: &position) }
@@ -101,7 +92,7 @@ extension HuffmanCode {
         _ bits: inout UInt64, _ count: inout Int, into memory: inout MutableRawSpan, at position: inout Int
     ) -> Bool {
         for codes in lengths[HuffmanDecoding.stepLength...] {
-            let index = bits >> UInt64(64 - codes.length) - codes.firstCode
+            let index = bits >> UInt64(64 - codes.length) &- codes.firstCode
             guard index < codes.symbols.count else { continue }
             let symbol = codes.symbols[Int(index)]
             guard codes.length <= count, symbol != Self.endOfString else { return false }
@@ -128,5 +119,26 @@ extension HuffmanCode {
             count -= length
         }
         return count < 8 && bits == .max
+    }
+}
+
+extension RawSpan {
+    /// The eight bytes from an offset, the first in the high bits. Zeros take the place of those behind the end.
+    @inline(__always)
+    fileprivate func bigEndianWord(at offset: Int) -> UInt64 {
+        if offset &+ 8 <= byteCount {
+            return UInt64(bigEndian: word(at: offset))
+        }
+        if byteCount >= 8 {
+            let last = UInt64(bigEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: byteCount &- 8, as: UInt64.self))
+            return last << UInt64(8 &* (offset &+ 8 &- byteCount))
+        }
+        var word: UInt64 = 0
+        withUnsafeBytes { bytes in
+            withUnsafeMutableBytes(of: &word) {
+                $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[offset...]))
+            }
+        }
+        return UInt64(bigEndian: word)
     }
 }

@@ -5,7 +5,7 @@ enum PrefixedInteger {
     /// The maximum value of an integer: 2^28. No index, length or table size of a legitimate peer comes near it.
     static let maximum = 1 << 28
 
-    /// The number of bytes that the largest integer needs, including that with the prefix.
+    /// The maximum number of bytes of an integer, including that with the prefix.
     static let maximumLength = 6
 
     /// Reads an integer whose first byte has a prefix of this many bits, and moves `position` behind it.
@@ -42,39 +42,24 @@ enum PrefixedInteger {
         throw HPACKError(.integerTooLarge)
     }
 
-    /// Writes an integer behind a pattern of high bits, and moves `position` behind it.
-    ///
-    /// The memory must have room for ``maximumLength`` bytes.
+    /// Appends an integer behind a pattern of high bits.
     @inline(__always)
-    static func write(
-        _ value: Int, prefix bits: Int, pattern: UInt8, into memory: inout MutableRawSpan, at position: inout Int
-    ) {
+    static func append(_ value: Int, prefix bits: Int, pattern: UInt8, to output: inout [UInt8]) {
         let mask = 1 << bits - 1
         if value < mask {
-            memory.setByte(pattern | UInt8(truncatingIfNeeded: value), at: &position)
-            return
+            output.append(pattern | UInt8(truncatingIfNeeded: value))
+        } else {
+            output.append(pattern | UInt8(truncatingIfNeeded: mask))
+            appendContinuation(value - mask, to: &output)
         }
-        memory.setByte(pattern | UInt8(truncatingIfNeeded: mask), at: &position)
-        var rest = value - mask
+    }
+
+    private static func appendContinuation(_ value: Int, to output: inout [UInt8]) {
+        var rest = value
         while rest >= 0x80 {
-            memory.setByte(UInt8(truncatingIfNeeded: rest) | 0x80, at: &position)
+            output.append(UInt8(truncatingIfNeeded: rest) | 0x80)
             rest >>= 7
         }
-        memory.setByte(UInt8(truncatingIfNeeded: rest), at: &position)
-    }
-}
-
-extension RawSpan {
-    /// The byte at an offset.
-    @inline(__always)
-    func byte(at offset: Int) -> UInt8 { unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
-}
-
-extension MutableRawSpan {
-    /// Stores a byte at `position`, and moves `position` behind it.
-    @inline(__always)
-    mutating func setByte(_ byte: UInt8, at position: inout Int) {
-        storeBytes(of: byte, toByteOffset: position, as: UInt8.self)
-        position += 1
+        output.append(UInt8(truncatingIfNeeded: rest))
     }
 }

@@ -26,8 +26,8 @@ private struct NaiveTable {
             table.size == naive.size && table.count == naive.entries.count && table.maximumSize == naive.maximumSize)
         for (age, entry) in naive.entries.enumerated() {
             let number = table.nextNumber - 1 - age
-            guard Array(table.allBytes[table.name(number)]) == entry.name,
-                Array(table.allBytes[table.value(number)]) == entry.value
+            guard Array(table.allBytes[table.entry(number).name]) == entry.name,
+                Array(table.allBytes[table.entry(number).value]) == entry.value
             else {
                 Issue.record("entry \(age) differs")
                 return

@@ -218,12 +218,9 @@ import Testing
 
     private func literal(_ name: Int, _ value: Int, first: UInt8 = 0x40) -> [UInt8] {
         func string(_ count: Int) -> [UInt8] {
-            var bytes = [UInt8](repeating: 0, count: 6)
-            var end = 0
-            var span = bytes.mutableSpan
-            var memory = span.mutableBytes
-            PrefixedInteger.write(count, prefix: 7, pattern: 0, into: &memory, at: &end)
-            return bytes[..<end] + [UInt8](repeating: UInt8(ascii: "x"), count: count)
+            var bytes: [UInt8] = []
+            PrefixedInteger.append(count, prefix: 7, pattern: 0, to: &bytes)
+            return bytes + [UInt8](repeating: UInt8(ascii: "x"), count: count)
         }
         return [first] + string(name) + string(value)
     }

@@ -10,12 +10,9 @@ import Testing
     }
 
     private func write(_ value: Int, prefix: Int, pattern: UInt8 = 0) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0xAA, count: PrefixedInteger.maximumLength)
-        var end = 0
-        var span = bytes.mutableSpan
-        var memory = span.mutableBytes
-        PrefixedInteger.write(value, prefix: prefix, pattern: pattern, into: &memory, at: &end)
-        return Array(bytes[..<end])
+        var bytes: [UInt8] = []
+        PrefixedInteger.append(value, prefix: prefix, pattern: pattern, to: &bytes)
+        return bytes
     }
 
     /// The examples of RFC 7541 appendix C.1, and the largest integer.

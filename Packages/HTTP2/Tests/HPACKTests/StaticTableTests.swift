@@ -9,7 +9,7 @@ import Testing
 
     private func firstIndex(of name: String) -> Int {
         let name = Array(name.utf8)
-        return table.firstIndex(of: name.span.bytes, hash: NameHash.hash(of: name.span.bytes))
+        return table.firstIndex(of: name.span.bytes, hash: name.span.bytes.hash)
     }
 
     private func index(_ name: String, _ value: String) -> Int {

@@ -14,6 +14,15 @@ extension HTTPFields {
     public struct Builder: ~Copyable {
         private(set) var storage: HeadStorage
 
+        /// The number of fields.
+        public private(set) var count = 0
+
+        /// The offset behind the last field line.
+        private var end = 0
+        private var fieldCapacity: Int
+        /// The number of bytes for field lines. The storage has room for the empty line behind them.
+        private var byteCapacity: Int
+
         /// The number of bytes that a field needs beyond its name and its value: a colon, a space and a line ending.
         public static let bytesPerField = 4
 
@@ -23,10 +32,9 @@ extension HTTPFields {
         /// fields or bytes than announced need another allocation, and nothing else.
         public init(fieldCapacity: Int, byteCapacity: Int) {
             storage = HeadStorage.make(slotCapacity: fieldCapacity, byteCapacity: byteCapacity + 2)
+            self.fieldCapacity = fieldCapacity
+            self.byteCapacity = byteCapacity
         }
-
-        /// The number of fields.
-        public var count: Int { storage.layout.fieldCount }
 
         /// Appends a field.
         ///
@@ -40,18 +48,19 @@ extension HTTPFields {
             if let bad = Self.offsetOfInvalidByte(inValue: value) {
                 throw HTTPMessageError(.invalidFieldValue, offset: bad)
             }
-            ensureCapacity(slots: 1, bytes: name.byteCount + value.byteCount + Self.bytesPerField)
-            let storage = storage
-            let start = storage.layout.fieldsEnd
-            let nameEnd = start + name.byteCount
-            let valueEnd = nameEnd + 2 + value.byteCount
-            storage.copy(name, to: start)
-            storage.bytes[nameEnd] = HTTPGrammar.colon
-            storage.bytes[nameEnd + 1] = HTTPGrammar.space
-            storage.copy(value, to: nameEnd + 2)
-            storage.slots[storage.layout.fieldCount] = FieldSlot(name: start..<nameEnd, value: nameEnd + 2..<valueEnd)
-            storage.layout.fieldCount += 1
-            storage.endSection(at: valueEnd)
+            let nameEnd = end &+ name.byteCount
+            let valueEnd = nameEnd &+ 2 &+ value.byteCount
+            if count == fieldCapacity || valueEnd &+ 2 > byteCapacity { grow(slots: 1, bytes: valueEnd &+ 2 &- end) }
+            let bytes = storage.bytes
+            bytes.copy(name, to: end)
+            bytes[nameEnd] = HTTPGrammar.colon
+            bytes[nameEnd &+ 1] = HTTPGrammar.space
+            bytes.copy(value, to: nameEnd &+ 2)
+            bytes.endLine(at: valueEnd)
+            storage.slots[count] = FieldSlot(
+                name: Range(uncheckedBounds: (end, nameEnd)), value: Range(uncheckedBounds: (nameEnd &+ 2, valueEnd)))
+            count &+= 1
+            end = valueEnd &+ 2
         }
 
         /// Appends a separator and a value to the value of the last field, as a recipient does with the pieces of a `Cookie` (RFC 9113
@@ -70,34 +79,41 @@ extension HTTPFields {
             let needsSeparator = !slot.value.isEmpty && value.byteCount > 0
             let separator = UnsafeRawBufferPointer(
                 start: separator.utf8Start, count: needsSeparator ? separator.utf8CodeUnitCount : 0)
-            ensureCapacity(slots: 0, bytes: separator.count + value.byteCount)
+            if end + separator.count + value.byteCount > byteCapacity {
+                grow(slots: 0, bytes: separator.count + value.byteCount)
+            }
             let start = slot.value.upperBound
-            let end = start + separator.count + value.byteCount
-            storage.copy(separator.bytes, to: start)
-            storage.copy(value, to: start + separator.count)
-            storage.slots[last] = FieldSlot(name: slot.name, value: slot.value.lowerBound..<end)
-            storage.endSection(at: end)
+            let valueEnd = start + separator.count + value.byteCount
+            storage.bytes.copy(separator.bytes, to: start)
+            storage.bytes.copy(value, to: start + separator.count)
+            storage.bytes.endLine(at: valueEnd)
+            storage.slots[last] = FieldSlot(name: slot.name, value: slot.value.lowerBound..<valueEnd)
+            end = valueEnd + 2
         }
 
         /// The fields without a message, such as those of a trailer section.
-        public consuming func fields() -> HTTPFields { HTTPFields(storage) }
+        public consuming func fields() -> HTTPFields {
+            seal()
+            return HTTPFields(storage)
+        }
 
         /// The fields behind a start line, whose parts are separated by single spaces and are valid.
         consuming func fields(
             after first: RawSpan, _ second: RawSpan, _ third: RawSpan, _ startLine: StartLine
         ) -> HTTPFields {
-            let length = first.byteCount + 1 + second.byteCount + 1 + third.byteCount
-            ensureCapacity(slots: 0, bytes: length + 2)
-            storage.moveFields(by: length + 2)
             let secondStart = first.byteCount + 1
             let thirdStart = secondStart + second.byteCount + 1
-            storage.copy(first, to: 0)
-            storage.bytes[secondStart - 1] = HTTPGrammar.space
-            storage.copy(second, to: secondStart)
-            storage.bytes[thirdStart - 1] = HTTPGrammar.space
-            storage.copy(third, to: thirdStart)
-            storage.bytes[length] = HTTPGrammar.cr
-            storage.bytes[length + 1] = HTTPGrammar.lf
+            let length = thirdStart + third.byteCount
+            if end + length + 2 > byteCapacity { grow(slots: 0, bytes: length + 2) }
+            seal()
+            storage.moveFields(by: length + 2)
+            let bytes = storage.bytes
+            bytes.copy(first, to: 0)
+            bytes[secondStart - 1] = HTTPGrammar.space
+            bytes.copy(second, to: secondStart)
+            bytes[thirdStart - 1] = HTTPGrammar.space
+            bytes.copy(third, to: thirdStart)
+            bytes.endLine(at: length)
             var line = startLine
             line.line = .init(0, length)
             line.first = line.status == nil ? .init(0, first.byteCount) : .init()
@@ -106,30 +122,111 @@ extension HTTPFields {
             return HTTPFields(storage)
         }
 
-        private mutating func ensureCapacity(slots: Int, bytes: Int) {
-            let layout = storage.layout
-            if layout.fieldCount + slots > layout.slotCapacity || layout.byteCount + bytes > layout.byteCapacity {
-                storage = storage.copy(addingSlots: slots, bytes: bytes)
-            }
+        /// Ends the section with its empty line.
+        private mutating func seal() {
+            storage.bytes.endLine(at: end)
+            storage.layout.fieldCount = count
+            storage.layout.fieldsEnd = end
+            storage.layout.byteCount = end + 2
         }
 
+        private mutating func grow(slots: Int, bytes: Int) {
+            seal()
+            storage = storage.copy(addingSlots: slots, bytes: bytes)
+            fieldCapacity = storage.layout.slotCapacity
+            byteCapacity = storage.layout.byteCapacity - 2
+        }
+
+        @inline(__always)
         private static func offsetOfInvalidByte(inName name: RawSpan) -> Int? {
             name.withUnsafeBytes { name in
                 guard let base = name.baseAddress, !name.isEmpty else { return 0 }
+                if HTTPGrammar.isLettersAndHyphens(base, count: name.count) { return nil }
                 let end = HTTPGrammar.endOfToken(base, from: 0, to: name.count)
                 return end < name.count ? end : nil
             }
         }
 
+        @inline(__always)
         private static func offsetOfInvalidByte(inValue value: RawSpan) -> Int? {
             value.withUnsafeBytes { value in
                 guard let base = value.baseAddress, !value.isEmpty else { return nil }
                 if HTTPGrammar.isSpaceOrTab(value[0]) { return 0 }
-                let end = HTTPGrammar.endOfValue(base, from: 0, to: value.count)
-                if end < value.count { return end }
+                if !HTTPGrammar.isFreeOfControls(base, count: value.count) {
+                    let end = HTTPGrammar.endOfValue(base, from: 0, to: value.count)
+                    if end < value.count { return end }
+                }
                 return HTTPGrammar.isSpaceOrTab(value[value.count - 1]) ? value.count - 1 : nil
             }
         }
+    }
+}
+
+extension HTTPGrammar {
+    /// Whether all bytes are letters and hyphens, as in most names. False if there are fewer than 8 bytes.
+    ///
+    /// The last bytes that are tested at once may overlap the ones before.
+    @inline(__always)
+    fileprivate static func isLettersAndHyphens(_ base: UnsafeRawPointer, count: Int) -> Bool {
+        if count < 8 { return false }
+        if count < 16 { return isLettersAndHyphens(base) && isLettersAndHyphens(base + (count &- 8)) }
+        var offset = 0
+        while offset < count &- 16 {
+            if distanceToNonLetter(base, from: offset) < 16 { return false }
+            offset &+= 16
+        }
+        return distanceToNonLetter(base, from: count &- 16) == 16
+    }
+
+    @inline(__always)
+    private static func isLettersAndHyphens(_ base: UnsafeRawPointer) -> Bool {
+        let x = base.loadUnaligned(as: SIMD8<UInt8>.self)
+        let lowercased = x | SIMD8(repeating: 0x20)
+        let isNotLetter = ~(lowercased &+ SIMD8(repeating: 0x1F)) | (lowercased &+ SIMD8(repeating: 0x05))
+        let isNotHyphen = (x ^ SIMD8(repeating: UInt8(ascii: "-"))) &+ SIMD8(repeating: 0x7F)
+        return (isNotLetter & isNotHyphen | x).hasNoTopBit
+    }
+
+    /// Whether no byte is a control character. False if there are fewer than 8 bytes.
+    @inline(__always)
+    fileprivate static func isFreeOfControls(_ base: UnsafeRawPointer, count: Int) -> Bool {
+        if count < 8 { return false }
+        if count < 16 { return isFreeOfControls(base) && isFreeOfControls(base + (count &- 8)) }
+        var offset = 0
+        while offset < count &- 16 {
+            if distanceToControl(base, from: offset) < 16 { return false }
+            offset &+= 16
+        }
+        return distanceToControl(base, from: count &- 16) == 16
+    }
+
+    @inline(__always)
+    private static func isFreeOfControls(_ base: UnsafeRawPointer) -> Bool {
+        let x = base.loadUnaligned(as: SIMD8<UInt8>.self)
+        return (((x &- SIMD8(repeating: 0x20)) | (x &+ SIMD8(repeating: 0x01))) & ~x).hasNoTopBit
+    }
+}
+
+extension SIMD8<UInt8> {
+    @inline(__always)
+    fileprivate var hasNoTopBit: Bool { unsafeBitCast(self, to: UInt64.self) & 0x8080_8080_8080_8080 == 0 }
+}
+
+extension UnsafeMutablePointer<UInt8> {
+    /// Copies bytes to an offset.
+    @inline(__always)
+    fileprivate func copy(_ source: RawSpan, to offset: Int) {
+        source.withUnsafeBytes { source in
+            guard let base = source.baseAddress else { return }
+            UnsafeMutableRawPointer(self + offset).copyMemory(from: base, byteCount: source.count)
+        }
+    }
+
+    /// Writes CR LF at an offset.
+    @inline(__always)
+    fileprivate func endLine(at offset: Int) {
+        self[offset] = HTTPGrammar.cr
+        self[offset &+ 1] = HTTPGrammar.lf
     }
 }
 

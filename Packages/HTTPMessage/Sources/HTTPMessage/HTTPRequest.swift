@@ -97,9 +97,9 @@ public struct HTTPRequest: Hashable, Sendable {
             target.withUnsafeBytes { target in Self.problem(method, target, version) }
         }
         if let code { throw HTTPMessageError(code) }
-        let versionText = version.description
+        let versionBytes = version.bytes
         head = MessageHead(
-            parsed: builder.fields(after: method, target, versionText.utf8.span.bytes, StartLine(version: version)))
+            parsed: builder.fields(after: method, target, versionBytes.span.bytes, StartLine(version: version)))
     }
 
     @inline(__always)

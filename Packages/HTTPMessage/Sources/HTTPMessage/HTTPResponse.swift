@@ -75,10 +75,9 @@ public struct HTTPResponse: Hashable, Sendable {
     /// standard phrase of the status.
     public init(status: HTTPStatus, version: HTTPVersion, fields builder: consuming HTTPFields.Builder) {
         let line = StartLine(version: version, status: UInt16(status.code))
-        let (versionText, code, reason) = (version.description, status.description, status.standardPhrase)
+        let (versionBytes, code, reason) = (version.bytes, status.bytes, status.standardPhrase)
         head = MessageHead(
-            parsed: builder.fields(
-                after: versionText.utf8.span.bytes, code.utf8.span.bytes, reason.utf8.span.bytes, line))
+            parsed: builder.fields(after: versionBytes.span.bytes, code.span.bytes, reason.utf8.span.bytes, line))
     }
 
     @inline(__always)

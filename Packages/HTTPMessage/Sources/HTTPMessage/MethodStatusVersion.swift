@@ -258,6 +258,12 @@ extension HTTPStatus: CustomStringConvertible, ExpressibleByIntegerLiteral {
     /// The three digits.
     public var description: String { String(code) }
 
+    /// The three digits of the code.
+    var bytes: InlineArray<3, UInt8> {
+        let zero = UInt8(ascii: "0")
+        return [zero + UInt8(code / 100), zero + UInt8(code / 10 % 10), zero + UInt8(code % 10)]
+    }
+
     /// Creates a status from a literal.
     ///
     /// - Precondition: `value` is from 100 to 999.
@@ -316,4 +322,13 @@ extension HTTPVersion: Comparable, CustomStringConvertible {
 
     /// The version as in a start line, such as `HTTP/1.1`.
     public var description: String { "HTTP/\(major).\(minor)" }
+
+    /// The bytes of ``description``.
+    var bytes: InlineArray<8, UInt8> {
+        let zero = UInt8(ascii: "0")
+        return [
+            UInt8(ascii: "H"), UInt8(ascii: "T"), UInt8(ascii: "T"), UInt8(ascii: "P"), UInt8(ascii: "/"), zero + major,
+            UInt8(ascii: "."), zero + minor,
+        ]
+    }
 }

@@ -68,6 +68,25 @@ import Testing
         #expect(builder.fields() == ["a": "b"])
     }
 
+    /// Each byte at each position of names and values of each length: the same verdict as that of the grammar.
+    @Test(arguments: [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 50]) func everyByteAtEveryPosition(length: Int) {
+        for byte in 0...255 as ClosedRange<UInt8> {
+            for position in 0..<length {
+                var name = [UInt8](repeating: UInt8(ascii: "x"), count: length)
+                name[position] = byte
+                var builder = HTTPFields.Builder(fieldCapacity: 2, byteCapacity: 200)
+                let isName = (try? builder.append(name: name.span.bytes, value: "".utf8.span.bytes)) != nil
+                let isValue = (try? builder.append(name: "x".utf8.span.bytes, value: name.span.bytes)) != nil
+                let isOuterSpace = HTTPGrammar.isSpaceOrTab(byte) && (position == 0 || position == length - 1)
+                guard isName == HTTPGrammar.isToken(byte), isValue == (HTTPGrammar.isFieldByte(byte) && !isOuterSpace)
+                else {
+                    Issue.record("byte \(byte) at \(position)")
+                    return
+                }
+            }
+        }
+    }
+
     @Test func acceptsWhatFieldsMayContain() throws {
         let value = "a\tb \u{E9} \u{1F600} " + String(repeating: "~", count: 40)
         #expect(try fields([("!#$%&'*+-.^_`|~09az", value), ("empty", "")]).map(\.value) == [value, ""])

@@ -155,28 +155,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         }
     }
 
-    // The methods below build a section in a storage with sufficient capacity, to which no other value refers.
-
-    /// Copies bytes to an offset.
-    @inline(__always)
-    func copy(_ source: RawSpan, to offset: Int) {
-        source.withUnsafeBytes { source in
-            guard let base = source.baseAddress else { return }
-            UnsafeMutableRawPointer(bytes + offset).copyMemory(from: base, byteCount: source.count)
-        }
-    }
-
-    /// Ends the last field line, whose value ends at `offset`, and the section.
-    @inline(__always)
-    func endSection(at offset: Int) {
-        // CR LF CR LF
-        let ending = UInt32(littleEndian: 0x0A0D_0A0D)
-        UnsafeMutableRawPointer(bytes + offset).storeBytes(of: ending, as: UInt32.self)
-        layout.fieldsEnd = offset + 2
-        layout.byteCount = offset + 4
-    }
-
-    /// Moves the fields away from the front, to make room for a start line.
+    /// Moves the fields away from the front, to make room for a start line. The capacity must be sufficient.
     func moveFields(by distance: Int) {
         UnsafeMutableRawPointer(bytes + distance).copyMemory(from: bytes, byteCount: layout.byteCount)
         for index in 0..<layout.fieldCount { slots[index] = slots[index].moved(by: distance) }
@@ -269,9 +248,13 @@ struct FieldSlot: BitwiseCopyable {
     /// Returns the position after `distance` bytes were inserted (or, if negative, removed) before the field.
     @inline(__always)
     func moved(by distance: Int) -> FieldSlot {
-        FieldSlot(
-            name: name.lowerBound + distance..<name.upperBound + distance,
-            value: value.lowerBound + distance..<value.upperBound + distance)
+        let distance = UInt32(truncatingIfNeeded: distance)
+        var slot = self
+        slot.nameStart &+= distance
+        slot.nameEnd &+= distance
+        slot.valueStart &+= distance
+        slot.valueEnd &+= distance
+        return slot
     }
 }
 

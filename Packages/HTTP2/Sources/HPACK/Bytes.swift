@@ -1,0 +1,118 @@
+// Operations on bytes that the parts of HPACK share.
+
+extension RawSpan {
+    /// The byte at an offset.
+    @inline(__always)
+    func byte(at offset: Int) -> UInt8 { unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
+
+    /// Whether both spans have the same bytes. Compares words; the last one may overlap the ones before.
+    @inline(__always)
+    func equals(_ other: RawSpan) -> Bool {
+        let count = byteCount
+        guard count == other.byteCount else { return false }
+        if count >= 8 {
+            var offset = 0
+            while offset < count &- 8 {
+                if word(at: offset) != other.word(at: offset) { return false }
+                offset &+= 8
+            }
+            return word(at: count &- 8) == other.word(at: count &- 8)
+        }
+        if count >= 4 {
+            return halfWord(at: 0) == other.halfWord(at: 0)
+                && halfWord(at: count &- 4) == other.halfWord(at: count &- 4)
+        }
+        for offset in 0..<count where byte(at: offset) != other.byte(at: offset) { return false }
+        return true
+    }
+
+    /// A hash of the length, the beginning, the middle and the end. Bytes with the same hash must be compared.
+    @inline(__always)
+    var hash: UInt32 {
+        let count = byteCount
+        var (first, middle, last): (UInt64, UInt64, UInt64) = (0, 0, 0)
+        if count >= 8 {
+            first = word(at: 0)
+            middle = word(at: (count &- 8) / 2)
+            last = word(at: count &- 8)
+        } else if count >= 4 {
+            first = UInt64(halfWord(at: 0))
+            last = UInt64(halfWord(at: count &- 4))
+        } else if count > 0 {
+            first = UInt64(byte(at: 0)) | UInt64(byte(at: count / 2)) << 8
+            last = UInt64(byte(at: count &- 1))
+        }
+        let mixed = (first &+ UInt64(count)) &* 0xD6E8_FEB8_6659_FD93 ^ middle &* 0xA076_1D64_78BD_642F ^ last
+        return UInt32(truncatingIfNeeded: (mixed &* 0x9E37_79B9_7F4A_7C15) >> 32)
+    }
+
+    /// The eight bytes from an offset. The caller has compared it with the length.
+    @inline(__always)
+    func word(at offset: Int) -> UInt64 { unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self) }
+
+    /// The four bytes from an offset. The caller has compared it with the length.
+    @inline(__always)
+    private func halfWord(at offset: Int) -> UInt32 {
+        unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt32.self)
+    }
+}
+
+extension MutableRawSpan {
+    /// Stores a byte at `position`, and moves `position` behind it.
+    @inline(__always)
+    mutating func setByte(_ byte: UInt8, at position: inout Int) {
+        storeBytes(of: byte, toByteOffset: position, as: UInt8.self)
+        position += 1
+    }
+
+    /// Copies bytes to an offset.
+    @inline(__always)
+    mutating func copy(_ source: RawSpan, to offset: Int) {
+        if source.byteCount == 0 { return }
+        source.withUnsafeBytes { source in
+            withUnsafeMutableBytes { memory in
+                UnsafeMutableRawBufferPointer(rebasing: memory[offset..<offset &+ source.count]).copyMemory(
+                    from: source)
+            }
+        }
+    }
+
+    /// Copies a name to the front. Its letters from `A` to `Z` become lower case.
+    @inline(__always)
+    mutating func copyLowercased(_ name: RawSpan) {
+        let count = name.byteCount
+        if count < 8 {
+            var offset = 0
+            while offset < count {
+                let byte = name.byte(at: offset)
+                setByte(byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte, at: &offset)
+            }
+            return
+        }
+        var offset = 0
+        while offset < count &- 8 {
+            copyLowercasedWord(name, at: offset)
+            offset &+= 8
+        }
+        copyLowercasedWord(name, at: count &- 8)
+    }
+
+    /// Copies eight bytes of a name, and sets bit 0x20 in those that are letters from `A` to `Z`.
+    @inline(__always)
+    private mutating func copyLowercasedWord(_ name: RawSpan, at offset: Int) {
+        let bytes = name.word(at: offset)
+        let low = bytes & 0x7F7F_7F7F_7F7F_7F7F
+        let isAtLeastA = low &+ 0x3F3F_3F3F_3F3F_3F3F
+        let isBeyondZ = low &+ 0x2525_2525_2525_2525
+        let bits = (isAtLeastA & ~isBeyondZ & ~bytes & 0x8080_8080_8080_8080) >> 2
+        storeBytes(of: bytes | bits, toByteOffset: offset, as: UInt64.self)
+    }
+}
+
+extension [UInt8] {
+    /// Appends the bytes of a span.
+    @inline(__always)
+    mutating func append(_ bytes: RawSpan) {
+        bytes.withUnsafeBytes { append(contentsOf: $0) }
+    }
+}
