@@ -20,16 +20,19 @@ let package = Package(
     name: "Benchmarks",
     products: [
         .executable(name: "netkit-bench-ours", targets: ["Ours"]),
+        .executable(name: "netkit-bench-http2", targets: ["OursHTTP2"]),
         .library(name: "BenchmarkRows", targets: ["BenchmarkRows", "CMeasure"]),
         .executable(name: "bench-peer", targets: ["Peer"]),
         .executable(name: "bench-floors", targets: ["Floors"]),
         .executable(name: "bench-floors-tls", targets: ["TLSFloors"]),
         .executable(name: "bench-libcurl", targets: ["Libcurl"]),
+        .executable(name: "bench-nghttp2", targets: ["NGHTTP2"]),
         .executable(name: "bench-foundation", targets: ["FoundationRival"]),
     ],
     dependencies: [
         .package(path: "../../Packages/EventLoops"),
         .package(path: "../../Packages/FTPStream"),
+        .package(path: "../../Packages/HTTP2"),
         .package(path: "../../Packages/HTTPMessage"),
         .package(path: "../../Packages/HostResolver"),
         .package(path: "../../Packages/NetKit"),
@@ -49,6 +52,16 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "OursHTTP2",
+            dependencies: [
+                "BenchmarkRows", "CMeasure",
+                .product(name: "HPACK", package: "HTTP2"),
+                .product(name: "HTTP2", package: "HTTP2"),
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+            ],
+            swiftSettings: settings
+        ),
         .target(name: "CMeasure", cSettings: cSettings),
         .target(name: "BenchmarkRows", dependencies: ["CMeasure"], swiftSettings: settings),
         .executableTarget(name: "Peer", dependencies: ["CMeasure"], cSettings: cSettings),
@@ -64,6 +77,12 @@ let package = Package(
             dependencies: ["CMeasure"],
             cSettings: cSettings,
             linkerSettings: [.linkedLibrary("curl")]
+        ),
+        .executableTarget(
+            name: "NGHTTP2",
+            dependencies: ["CMeasure"],
+            cSettings: cSettings,
+            linkerSettings: [.linkedLibrary("nghttp2")]
         ),
         .executableTarget(
             name: "FoundationRival", dependencies: ["BenchmarkRows", "CMeasure"], swiftSettings: settings),

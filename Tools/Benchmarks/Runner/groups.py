@@ -45,6 +45,8 @@ FOUNDATION = "bench-foundation"
 NIO = "bench-nio"
 NIO_TLS = "bench-nio-tls"
 AHC = "bench-ahc"
+NGHTTP2 = "bench-nghttp2"
+OURS_HTTP2 = "netkit-bench-http2"
 LFTP = "lftp"
 CFNETWORK = "bench-cfnetwork"
 
@@ -64,6 +66,8 @@ TLS_SHAKE = "port={https} path=/1024 ca={ca} count={size}"
 TLS_SHAKE_URL = "url=https://localhost:{https}/1024 ca={ca} count={size}"
 REQUEST = "file={data}/request.http count={size}"
 RESPONSE = "file={data}/response.http count={size}"
+REQUESTS = "file={requests} count={size}"
+RESPONSES = "file={responses} count={size}"
 HOSTS = "host={host-in-hosts} count={size}"
 DNS = "host={host-in-dns} count={size}"
 FTP_READ = "url=ftp://127.0.0.1:{ftp}{ftp-file} ca={ca} bytes={size}"
@@ -379,5 +383,50 @@ GROUPS = (
         "8d", "create and release a stream of a request", "stream", 20_000, 5_000, instruction_sizes=(1_000, 4_000),
         metrics=("memory", "cpu", "wall"),
         variants=(Variant("ours", CFNETWORK, "stream", "count={size}", goals=("memory <= 3072",)),),
+    ),
+    # 12. HTTP/2 without sockets
+    Group(
+        "12f", "HPACK: decode 160 request heads of 10 fields", "head", 1_000_000, 200_000, instruction_sizes=(1_600, 6_400),
+        variants=(
+            Variant("nghttp2, owned", NGHTTP2, "decode-owned", REQUESTS),
+            Variant("nghttp2", NGHTTP2, "decode", REQUESTS),
+            Variant("ours", OURS_HTTP2, "decode", REQUESTS, goals=("cpu <= 1.00 x nghttp2, owned",)),
+        ),
+    ),
+    Group(
+        "12f2", "HPACK: decode 160 response heads of 12 fields", "head", 500_000, 100_000, instruction_sizes=(1_600, 6_400),
+        variants=(
+            Variant("nghttp2, owned", NGHTTP2, "decode-owned", RESPONSES),
+            Variant("nghttp2", NGHTTP2, "decode", RESPONSES),
+            Variant("ours", OURS_HTTP2, "decode", RESPONSES, goals=("cpu <= 1.00 x nghttp2, owned",)),
+        ),
+    ),
+    Group(
+        "12g", "HPACK: encode 160 request heads of 10 fields", "head", 1_000_000, 200_000, instruction_sizes=(1_600, 6_400),
+        variants=(
+            Variant("nghttp2", NGHTTP2, "encode", REQUESTS),
+            Variant("ours", OURS_HTTP2, "encode", REQUESTS, goals=("cpu <= 1.25 x nghttp2",)),
+        ),
+    ),
+    Group(
+        "12g2", "HPACK: encode 160 response heads of 12 fields", "head", 500_000, 100_000, instruction_sizes=(1_600, 6_400),
+        variants=(
+            Variant("nghttp2", NGHTTP2, "encode", RESPONSES),
+            Variant("ours", OURS_HTTP2, "encode", RESPONSES, goals=("cpu <= 1.25 x nghttp2",)),
+        ),
+    ),
+    Group(
+        "12h", "client and server in memory: a GET of 1 KiB", "request", 200_000, 50_000, instruction_sizes=(1_000, 4_000),
+        variants=(
+            Variant("nghttp2", NGHTTP2, "exchange", "count={size}"),
+            Variant("ours", OURS_HTTP2, "exchange", "count={size}", goals=("cpu <= 1.20 x nghttp2",)),
+        ),
+    ),
+    Group(
+        "12i", "client and server in memory: a body", "GiB", 4 * GIB, GIB, instruction_sizes=(64 * MIB, 192 * MIB),
+        variants=(
+            Variant("nghttp2", NGHTTP2, "data", "bytes={size}"),
+            Variant("ours", OURS_HTTP2, "data", "bytes={size}", goals=("cpu <= 1.20 x nghttp2",)),
+        ),
     ),
 )

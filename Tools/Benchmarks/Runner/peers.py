@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import heads
+
 # The kernel ends a peer if the runner is killed.
 WITH_RUNNER = ["setpriv", "--pdeathsig", "TERM"]
 
@@ -92,6 +94,9 @@ class Peers:
     def ftp(self):
         return self.once("ftp", FTPServer, self)
 
+    def heads(self):
+        return self.once("heads", heads.write, self.directory)
+
 
 class Placeholders(dict):
     """The values of the placeholders in a variant's arguments."""
@@ -101,6 +106,8 @@ class Placeholders(dict):
             {
                 "size": lambda: size,
                 "data": lambda: peers.data,
+                "requests": lambda: peers.heads()["requests"],
+                "responses": lambda: peers.heads()["responses"],
                 "send": lambda: peers.tcp_peer("send", group, f"bytes={size}"),
                 "sink": lambda: peers.tcp_peer("sink", group),
                 "echo": lambda: peers.tcp_peer("echo", group),

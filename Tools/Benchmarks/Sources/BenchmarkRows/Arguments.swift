@@ -31,7 +31,7 @@ public struct Arguments: Sendable {
     public func bytes(_ name: String) -> [UInt8] {
         guard let file = fopen(text(name), "re") else { stop("can't open \(text(name))") }
         defer { fclose(file) }
-        let bytes = [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, count in
+        let bytes = [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, count in
             count = fread(buffer.baseAddress, 1, buffer.count, file)
         }
         return bytes

@@ -1,0 +1,117 @@
+internal import BenchmarkRows
+internal import CMeasure
+internal import HTTP2
+
+/// A client and a server wired in memory.
+private struct Pair: ~Copyable {
+    var client: HTTP2ClientMachine
+    var server: HTTP2ServerMachine
+    var response: HTTPResponse
+    /// What the server sends, a piece at a time.
+    let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 16 * 1024)
+    /// Where the client reads to.
+    var memory = [UInt8](repeating: 0, count: 64 * 1024)
+    /// The bytes of the body that the server has not sent, and those that the client has read.
+    var left = 0
+    var received = 0
+    var ended = 0
+
+    init(_ response: HTTPResponse) throws {
+        client = HTTP2ClientMachine(now: .zero)
+        server = HTTP2ServerMachine(now: .zero)
+        self.response = response
+        try carry()
+    }
+
+    /// Carries bytes both ways, and acts on the events, until none are left.
+    mutating func carry() throws {
+        while client.outputCount > 0 || server.outputCount > 0 {
+            try client.withOutput { bytes throws(HTTP2Error) in try server.receive(bytes, now: .zero) }
+            client.didWrite(client.outputCount)
+            while let event = server.nextEvent() {
+                guard case .request(let stream, _) = event else { continue }
+                try server.respond(stream, with: response, endsHere: false, now: .zero)
+                try send(on: stream)
+            }
+            while let stream = server.nextWritable() { try send(on: stream) }
+            try server.withOutput { bytes throws(HTTP2Error) in try client.receive(bytes, now: .zero) }
+            server.didWrite(server.outputCount)
+            while let event = client.nextEvent() {
+                switch event {
+                case .readable(let stream): try read(stream)
+                case .ended(let stream):
+                    client.close(stream)
+                    ended += 1
+                default: break
+                }
+            }
+        }
+    }
+
+    private mutating func send(on stream: StreamID) throws {
+        let piece = piece
+        while true {
+            let count = min(left, piece.count)
+            let outcome = try server.send(
+                piece.span.bytes.extracting(0..<count), on: stream, endsHere: count == left, now: .zero)
+            left -= outcome.count
+            if !outcome.isComplete { return }
+            if left == 0 { return server.close(stream) }
+        }
+    }
+
+    private mutating func read(_ stream: StreamID) throws {
+        var target = Swift.exchange(&memory, with: [])
+        while case .bytes(let count) = try Self.read(&client, stream, into: &target) { received += count }
+        memory = target
+    }
+
+    private static func read(
+        _ client: inout HTTP2ClientMachine, _ stream: StreamID, into memory: inout [UInt8]
+    ) throws -> HTTP2ReadOutcome {
+        var span = memory.mutableSpan
+        var target = span.mutableBytes
+        return try client.read(stream, into: &target, now: .zero)
+    }
+
+    mutating func run(_ request: HTTP2Request, length: Int) throws {
+        left = length
+        guard try client.request(request, endsHere: true, now: .zero) != nil else { stop("no stream") }
+        try carry()
+    }
+}
+
+private func makeRequest() throws -> HTTP2Request {
+    var head = try HTTPRequest(method: .get, target: "/1024")
+    head.fields = ["Host": "www.example.com", "User-Agent": "example/1.0", "Accept": "*/*"]
+    return HTTP2Request(head, scheme: "https")
+}
+
+/// 12h: a GET of 1 KiB, in memory.
+let exchange = Row("exchange") { arguments in
+    let count = arguments.number("count")
+    let request = try makeRequest()
+    var pair = try Pair(
+        HTTPResponse(
+            status: .ok,
+            fields: [
+                "Server": "example/1.0", "Content-Type": "application/octet-stream", "Content-Length": "1024",
+                "Date": "Mon, 21 Oct 2024 20:13:21 GMT", "ETag": "\"0123-4567\"",
+            ]))
+    measure_begin()
+    for _ in 0..<count { try pair.run(request, length: 1024) }
+    guard pair.ended == count, pair.received == count * 1024 else { stop("an exchange is not complete") }
+    measure_end(Double(count), Double(pair.received))
+}
+
+/// 12i: a body, in memory.
+let data = Row("data") { arguments in
+    let bytes = arguments.number("bytes")
+    let request = try makeRequest()
+    var pair = try Pair(
+        HTTPResponse(status: .ok, fields: ["Server": "example/1.0", "Content-Type": "application/octet-stream"]))
+    measure_begin()
+    try pair.run(request, length: bytes)
+    guard pair.ended == 1, pair.received == bytes else { stop("the body is not complete") }
+    measure_end(1, Double(bytes))
+}
