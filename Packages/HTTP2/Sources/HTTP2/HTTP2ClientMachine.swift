@@ -11,7 +11,7 @@ public import HTTPMessage
 /// let stream = try machine.request(HTTP2Request(head, scheme: "https"), endsHere: true, now: .zero)
 /// machine.withOutput { socket.write($0) }  // the preface, SETTINGS and HEADERS
 /// machine.didWrite(machine.outputCount)
-/// try machine.receive(bytes, now: .milliseconds(20))
+/// try machine.receive(bytes.span.bytes, now: .milliseconds(20))
 /// while let event = machine.nextEvent() { print(event) }
 /// ```
 ///

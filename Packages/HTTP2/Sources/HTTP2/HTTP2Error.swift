@@ -3,8 +3,9 @@
 /// Switch on ``code``, ``scope`` and ``fault``; print the error for the whole story.
 ///
 /// ```swift
+/// var machine = HTTP2ClientMachine(now: .zero)
 /// do {
-///     try machine.receive(bytes, now: now)
+///     try machine.receive(bytes.span.bytes, now: .zero)
 /// } catch {
 ///     print(error)  // FLOW_CONTROL_ERROR: the window exceeds 2^31 - 1 (RFC 9113 §6.9.1)
 /// }

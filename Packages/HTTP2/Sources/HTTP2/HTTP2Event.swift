@@ -7,10 +7,11 @@ public import HTTPMessage
 /// arrived before the end may be unread when the end is reported.
 ///
 /// ```swift
+/// var machine = HTTP2ClientMachine(now: .zero)
 /// while let event = machine.nextEvent() {
 ///     switch event {
 ///     case .response(let stream, let response): print(stream, response.status)
-///     case .readable(let stream): read(stream)
+///     case .readable(let stream): print(stream, "has data")
 ///     case .ended(let stream): machine.close(stream)
 ///     default: break
 ///     }

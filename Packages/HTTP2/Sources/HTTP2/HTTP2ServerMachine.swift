@@ -6,7 +6,7 @@ public import HTTPMessage
 ///
 /// ```swift
 /// var machine = HTTP2ServerMachine(now: .zero)
-/// try machine.receive(bytes, now: .milliseconds(20))
+/// try machine.receive(bytes.span.bytes, now: .milliseconds(20))
 /// while let event = machine.nextEvent() {
 ///     guard case .request(let stream, let request) = event else { continue }
 ///     print(request.head.method, request.head.target)

@@ -1,8 +1,8 @@
 /// The settings of one endpoint (RFC 9113 §6.5.2), which apply to what its peer sends.
 ///
 /// ```swift
-/// let server = machine.peerSettings
-/// server.maximumConcurrentStreams  // 100, unless the server has said otherwise
+/// let machine = HTTP2ClientMachine(now: .zero)
+/// machine.peerSettings.maximumConcurrentStreams  // 100, unless the server has said otherwise
 /// ```
 public struct HTTP2Settings: Hashable, Sendable {
     /// SETTINGS_HEADER_TABLE_SIZE: the maximum size of the encoder's dynamic table. 4,096 initially.

@@ -8,7 +8,7 @@ public import HPACK
 /// ```swift
 /// var limits = HTTP2Limits()
 /// limits.maximumConcurrentStreams = 32
-/// let machine = HTTP2ServerMachine(limits: limits)
+/// let machine = HTTP2ServerMachine(limits: limits, now: .zero)
 /// ```
 public struct HTTP2Limits: Hashable, Sendable {
     // MARK: Memory
