@@ -246,6 +246,21 @@ import Testing
         }
     }
 
+    /// What one zone's server does wrong does not hide the names that come later. What all names would share ends the search.
+    @Test(arguments: [
+        (ResolverError.Code.hostNotFound, true), (.noData, true), (.serverFailed, true), (.malformedAnswer, true),
+        (.timedOut, false), (.temporaryFailure, false), (.cancelled, false),
+    ])
+    func theSearchListIsWalkedToItsEnd(code: ResolverError.Code, goesOn: Bool) throws {
+        var configuration = ResolverConfiguration(servers: [], search: [DNSName("a.example")!, DNSName("b.example")!])
+        configuration.dotsBeforeSearch = 1
+        var search = DNSSearchMachine(try HostName("www"), configuration: configuration)
+        var names = [try #require(search.current).description]
+        while search.failed(ResolverError(code)), let name = search.current { names.append(name.description) }
+        #expect(names == (goesOn ? ["www.a.example.", "www.b.example.", "www."] : ["www.a.example."]))
+        #expect(search.result.code == code)
+    }
+
     @Test func triesTheSearchList() async throws {
         try await with(
             change: { $0.search = [DNSName("one.test")!, DNSName("two.test")!] },

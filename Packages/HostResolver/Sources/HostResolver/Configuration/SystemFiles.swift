@@ -52,9 +52,12 @@ extension AddressPolicy {
 
 /// A cached, parsed configuration file that is read again after a change.
 ///
+/// If the file exists and cannot be read, for example because the process has no descriptors left, the last known value stays in effect,
+/// and the next access tries again.
+///
 /// Each access costs one `stat`, as each lookup in the C library does. That is cheaper than a watch, which would have
 /// to follow files that are renamed, linked or mounted over.
-private final class WatchedFile<Value: Sendable>: Sendable {
+final class WatchedFile<Value: Sendable>: Sendable {
     private struct Stamp: Equatable {
         var inode: UInt = 0
         var size = 0
@@ -67,7 +70,8 @@ private final class WatchedFile<Value: Sendable>: Sendable {
     private let parse: @Sendable ([UInt8]) -> Value
     private let cached: Locked<(stamp: Stamp?, value: Value)?>
 
-    /// Creates a cache of `path`. `parse` gets the file's first `maximumSize` bytes, or none if it cannot be read.
+    /// Creates a cache of `path`. `parse` gets the file's first `maximumSize` bytes, or none if there is no such file or it has never
+    /// been readable.
     init(_ path: String, maximumSize: Int, parse: @escaping @Sendable ([UInt8]) -> Value) {
         self.path = path
         self.maximumSize = maximumSize
@@ -78,7 +82,9 @@ private final class WatchedFile<Value: Sendable>: Sendable {
     /// The value of the file's current contents.
     var value: Value {
         let stamp = stamp
-        if let value = cached.withLock({ $0?.stamp == stamp ? $0?.value : nil }) { return value }
+        let known = cached.withLock { $0 }
+        if let known, known.stamp == stamp { return known.value }
+        guard let bytes = stamp == nil ? [] : bytes else { return known?.value ?? parse([]) }
         let value = parse(bytes)
         cached.withLock { $0 = (stamp, value) }
         return value
@@ -92,17 +98,17 @@ private final class WatchedFile<Value: Sendable>: Sendable {
             nanoseconds: status.st_mtim.tv_nsec)
     }
 
-    private var bytes: [UInt8] {
+    /// The beginning of the file; nil if it cannot be read.
+    private var bytes: [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return [] }
+        guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 64 * 1024)
         while bytes.count < maximumSize {
             let count = read(descriptor, &piece, min(piece.count, maximumSize - bytes.count))
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            bytes += piece[..<count]
+            if count == 0 { break }
+            if count > 0 { bytes += piece[..<count] } else if errno != EINTR { return nil }
         }
         return bytes
     }

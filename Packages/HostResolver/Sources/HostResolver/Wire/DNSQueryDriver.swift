@@ -54,6 +54,8 @@ extension DNSQueryMachine {
             received(bytes, for: number, from: nil, now: .now)
         case .failed(let result, let number):
             failed(number, result, now: .now)
+        case .hasNoDescriptor(let number):
+            failed(ResolverError(errno: number))
         }
     }
 }
@@ -65,6 +67,8 @@ struct DNSExchange {
     enum Event: Sendable {
         case received([UInt8], number: Int)
         case failed(ServerOutcome.Result, number: Int)
+        /// The process or the system has no descriptors left: EMFILE or ENFILE.
+        case hasNoDescriptor(CInt)
     }
 
     /// The number of events in the mailbox from which on answers are dropped, as the kernel drops datagrams. Unrelated
@@ -87,7 +91,12 @@ struct DNSExchange {
         let isTCP = transmission.transport == .tcp
         let type = CInt((isTCP ? SOCK_STREAM : SOCK_DGRAM).rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let descriptor = socket(transmission.server.family, type, 0)
-        guard descriptor >= 0 else { return fail(.unreachable) }
+        guard descriptor >= 0 else {
+            let number = errno
+            guard number == EMFILE || number == ENFILE else { return fail(.unreachable) }
+            mailbox.put(.hasNoDescriptor(number))
+            return
+        }
         let point = WaitPoint(descriptor: descriptor, ownership: .owned)
         defer { point.close() }
         guard point.enter(.reader) == .entered else { return }

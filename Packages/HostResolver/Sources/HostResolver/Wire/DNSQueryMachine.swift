@@ -150,6 +150,11 @@ struct DNSQueryMachine {
         }
     }
 
+    /// Ends the query with a failure of this machine, which no server could remedy.
+    mutating func failed(_ error: ResolverError) {
+        if result == nil { result = .failure(error.about(question.name.description)) }
+    }
+
     /// Accepts the local failure of a transmission: ``ServerOutcome/Result-swift.struct/unreachable`` or
     /// `connectionFailed`.
     mutating func failed(_ number: Int, _ failure: ServerOutcome.Result, now: ContinuousClock.Instant) {

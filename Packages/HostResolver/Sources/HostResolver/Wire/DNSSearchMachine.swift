@@ -19,8 +19,9 @@ struct DNSSearchMachine {
     /// Accepts the failure of the current name and advances; true if there is another name to try.
     mutating func failed(_ error: ResolverError) -> Bool {
         if Self.weight(error) > (failure.map(Self.weight) ?? -1) { failure = error }
-        // A server that failed for one zone may know another. A timeout would only happen again with the next name.
-        let goesOn = [.hostNotFound, .noData, .serverFailed].contains(error.code)
+        // A server that failed or gave a malformed answer for one zone may know another. A timeout would only happen again with the next
+        // name.
+        let goesOn = [.hostNotFound, .noData, .serverFailed, .malformedAnswer].contains(error.code)
         current = goesOn ? rest.popFirst() : nil
         return current != nil
     }
