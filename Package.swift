@@ -90,7 +90,7 @@ let rows: [Row] = [
         "ServiceDiscovery", .tests, "ServiceDiscoveryTests",
         [
             "CServiceDaemon", "ServiceDiscovery", "ServiceDiscoveryFoundation", "DNSWire", "EventLoops", "HostResolver",
-            "RunLoopDelivery",
+            "HostResolverTesting", "RunLoopDelivery",
         ]),
 
     Row("NetDiag", .library, "NetDiag", ["DNSWire", "HTTPMessage", "HostResolver", "StreamKit"]),

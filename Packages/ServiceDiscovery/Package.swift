@@ -59,6 +59,7 @@ let package = Package(
                 .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "HostResolverTesting", package: "HostResolver"),
                 .product(name: "RunLoopDelivery", package: "EventLoops"),
             ],
             swiftSettings: settings

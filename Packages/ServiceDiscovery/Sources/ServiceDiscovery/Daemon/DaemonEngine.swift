@@ -7,7 +7,7 @@ internal import HostResolver
 ///
 /// Theory of operation. Every query is a `DNSServiceQueryRecord`, which all libraries have and which runs until it is
 /// ended. Equal queries of this process share one, because each takes a connection to the daemon. The library's calls
-/// that begin an operation may block, so they run on a thread of the engine, callers never wait for them, and their
+/// wait for the daemon, so all of them run on a thread of the engine, callers never wait for them, and their
 /// failures are reported by events. Operations that Avahi's library does not support are refused here, because that
 /// library would also print messages on standard error.
 final class DaemonEngine: RecordEngine, Sendable {
@@ -24,6 +24,8 @@ final class DaemonEngine: RecordEngine, Sendable {
         var advertisement: ServiceAdvertisement?
         /// Reads the publication's replies; nil until the daemon has begun with the newest TXT record.
         var reader: DaemonReader?
+        /// The TXT record that the daemon has.
+        var announced: TXTRecord?
     }
 
     private struct State {
@@ -95,33 +97,26 @@ final class DaemonEngine: RecordEngine, Sendable {
         return id
     }
 
+    // A record that the daemon refuses fails the operation, because its answer comes later.
     func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError) {
-        let (old, reader) = try state.withLock { state -> Result<(TXTRecord, DaemonReader?), ServiceDiscoveryError> in
-            guard let old = state.operations[operation]?.advertisement?.record else {
-                return .failure(ServiceDiscoveryError(.invalidated))
-            }
+        let exists = state.withLock { state in
             // If the publication has not begun, it will use the newest record.
             state.operations[operation]?.advertisement?.record = record
-            return .success((old, state.operations[operation]?.reader))
-        }.get()
-        let error = reader?.update(record) ?? 0
-        guard error != 0 else { return }
-        state.withLock { state in
-            guard state.operations[operation]?.advertisement?.record == record else { return }
-            state.operations[operation]?.advertisement?.record = old
+            return state.operations[operation]?.advertisement != nil
         }
-        throw DaemonNumber.error(error)
+        guard exists else { throw ServiceDiscoveryError(.invalidated) }
+        Self.loop.execute { self.announce(operation) }
     }
 
     func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {
         let library = try requireLibrary()
         guard case .ptr(let target) = data else { return }
-        let error = library.reconfirm(key, target.wireForm)
-        if error == DaemonNumber.unsupported {
+        guard library.reconfirms else {
             throw ServiceDiscoveryError(
                 .unsupported, name: key.name.description, detail: "Avahi's library cannot reconfirm a record")
         }
-        if error != 0 { throw DaemonNumber.error(error) }
+        // Only a hint to the daemon: a failure changes nothing.
+        Self.loop.execute { _ = library.reconfirm(key, target.wireForm) }
     }
 
     func end(_ operation: Int) {
@@ -133,7 +128,10 @@ final class DaemonEngine: RecordEngine, Sendable {
             guard state.queries[subject]?.operations.isEmpty == true else { return nil }
             return state.queries.removeValue(forKey: subject)?.reader
         }
-        reader?.end()
+        guard let reader else { return }
+        reader.stop()
+        // The library talks to the daemon to end an operation, which may take long.
+        Self.loop.execute { reader.end() }
     }
 
     private func requireLibrary() throws(ServiceDiscoveryError) -> DaemonLibrary {
@@ -145,8 +143,7 @@ final class DaemonEngine: RecordEngine, Sendable {
 
     private static func index(of interface: String?) throws(ServiceDiscoveryError) -> UInt32 {
         guard let interface else { return 0 }
-        let index = if_nametoindex(interface)
-        if index == 0 {
+        guard let index = try InterfaceName.index(of: interface) else {
             throw ServiceDiscoveryError(.badArgument, name: interface, detail: "no such interface")
         }
         return index
@@ -201,6 +198,20 @@ extension DaemonEngine {
         }
     }
 
+    /// Announces the newest TXT record of a publication that has begun.
+    private func announce(_ id: Int) {
+        let pending = state.withLock { state -> (DaemonReader, TXTRecord)? in
+            guard let operation = state.operations[id], let reader = operation.reader,
+                let record = operation.advertisement?.record, record != operation.announced
+            else { return nil }
+            state.operations[id]?.announced = record
+            return (reader, record)
+        }
+        guard let (reader, record) = pending else { return }
+        let error = reader.update(record)
+        if error != 0 { fail(id, DaemonNumber.error(error)) }
+    }
+
     /// Stores the reader of a publication that began with `record`, after it was updated to the newest record; false if
     /// the operation has ended.
     private func adopt(
@@ -212,6 +223,7 @@ extension DaemonEngine {
                 guard let wanted = state.operations[id]?.advertisement?.record else { return (false, nil) }
                 if wanted != announced { return (true, wanted) }
                 state.operations[id]?.reader = reader
+                state.operations[id]?.announced = announced
                 return (true, nil)
             }
             guard isWanted, let newer else { return isWanted }

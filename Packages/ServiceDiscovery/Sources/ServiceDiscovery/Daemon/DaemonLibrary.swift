@@ -23,6 +23,9 @@ struct DaemonLibrary: Sendable {
     /// `local`.
     var isAvahi: Bool { functions.is_avahi }
 
+    /// Whether ``reconfirm(_:_:)`` has an effect. Avahi's function only prints a message.
+    var reconfirms: Bool { !isAvahi && functions.reconfirm != nil }
+
     /// Reports that a record may be stale; returns the daemon's error number.
     func reconfirm(_ key: RecordKey, _ data: [UInt8]) -> Int32 {
         guard let reconfirm = functions.reconfirm else { return DaemonNumber.unsupported }

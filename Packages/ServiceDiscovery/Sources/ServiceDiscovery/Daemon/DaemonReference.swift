@@ -162,9 +162,14 @@ final class DaemonReader: Sendable {
         reference.update(record)
     }
 
-    /// Ends the operation and withdraws what it published. Idempotent.
-    func end() {
+    /// Reads no further replies, at once. Idempotent.
+    func stop() {
         point.close()
+    }
+
+    /// Ends the operation and withdraws what it published, which waits for the daemon. Idempotent.
+    func end() {
+        stop()
         reference.end()
     }
 }

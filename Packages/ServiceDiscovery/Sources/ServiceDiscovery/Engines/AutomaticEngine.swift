@@ -39,6 +39,13 @@ final class AutomaticEngine: RecordEngine, Sendable {
         }
     }
 
+    /// A daemon would ask name servers for a name that is not in `local`.
+    func queryLink(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        try begin(sink, with: [embedded]) { engine, sink throws(ServiceDiscoveryError) in
+            try engine.query(key, interface: interface, sink: sink)
+        }
+    }
+
     func publish(
         _ advertisement: ServiceAdvertisement, sink: any EventSink
     ) throws(ServiceDiscoveryError) -> Int {
@@ -88,13 +95,13 @@ final class AutomaticEngine: RecordEngine, Sendable {
     }
 
     private func begin(
-        _ sink: any EventSink, _ start: @escaping FallbackOperation.Start
+        _ sink: any EventSink, with engines: [any RecordEngine]? = nil, _ start: @escaping FallbackOperation.Start
     ) throws(ServiceDiscoveryError) -> Int {
         let id = state.withLock { state in
             state.lastID += 1
             return state.lastID
         }
-        let operation = FallbackOperation(id, sink: sink, start: start, engines: [daemon, embedded])
+        let operation = FallbackOperation(id, sink: sink, start: start, engines: engines ?? [daemon, embedded])
         state.withLock { $0.operations[id] = operation }
         do throws(ServiceDiscoveryError) {
             try operation.begin()

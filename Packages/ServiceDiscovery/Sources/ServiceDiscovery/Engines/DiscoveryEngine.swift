@@ -93,6 +93,10 @@ struct DomainRouter: RecordEngine {
         try engine(of: key.name).query(key, interface: interface, sink: sink)
     }
 
+    func queryLink(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        try local.queryLink(key, interface: interface, sink: sink)
+    }
+
     func publish(
         _ advertisement: ServiceAdvertisement, sink: any EventSink
     ) throws(ServiceDiscoveryError) -> Int {

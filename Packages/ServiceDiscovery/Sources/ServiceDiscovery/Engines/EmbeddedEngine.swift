@@ -165,7 +165,7 @@ extension EmbeddedEngine: RecordEngine {
             guard let socket = try? MulticastSocket(family: family, loop: loop) else { continue }
             defer { socket.close() }
             socket.limitToThisMachine()
-            for link in InterfaceList.links(names: names) {
+            for link in (try? InterfaceList.links(names: names)) ?? [] {
                 socket.send(Transmission(bytes: bytes, destination: .group, interface: link.index))
             }
         }
@@ -257,14 +257,13 @@ extension EmbeddedEngine {
                 failure = error
             }
         }
-        if sockets.isEmpty, let failure { throw failure }
-        let monitor = try? NetworkMonitor()
-        let changes = monitor?.observe(on: .loop(loop)) { [weak self] _ in
-            self?.perform { self?.refresh(&$0) }
-        }
+        if let failure, sockets.isEmpty || failure.isScarcity { throw failure }
+        let monitor = try Self.makeMonitor()
+        let links = try InterfaceList.links(names: names)
+        let changes = monitor?.observe(on: .loop(loop)) { [weak self] _ in self?.refresh() }
         state.transport = Transport(
             sockets: sockets, monitor: monitor, changes: changes, receivesUnicast: receivesUnicast)
-        refresh(&state)
+        use(links, &state)
         let limit = limits.packetSize
         for socket in sockets {
             // The task retains the socket, not the engine, so that releasing the engine ends it.
@@ -280,10 +279,34 @@ extension EmbeddedEngine {
         }
     }
 
-    /// Reads the interfaces and passes them to the machine.
-    private func refresh(_ state: inout State) {
+    /// The monitor of the interfaces; nil on a machine that has none to offer. Without descriptors for it, the engine would never
+    /// notice a change.
+    private static func makeMonitor() throws(ServiceDiscoveryError) -> NetworkMonitor? {
+        do throws(ResolverError) {
+            return try NetworkMonitor()
+        } catch {
+            let failure = ServiceDiscoveryError(errno: CInt(truncatingIfNeeded: error.number))
+            guard error.domain == .posix, failure.isScarcity else { return nil }
+            throw failure
+        }
+    }
+
+    /// Reads the interfaces and passes them to the machine. If the kernel cannot be asked just now, it is asked again later.
+    private func refresh() {
+        do throws(ServiceDiscoveryError) {
+            let links = try InterfaceList.links(names: names)
+            perform { use(links, &$0) }
+        } catch {
+            loop.schedule(at: .now + Self.refreshPause) { [weak self] in self?.refresh() }
+        }
+    }
+
+    /// The pause before the interfaces are read again, if that failed.
+    private static let refreshPause: Duration = .seconds(1)
+
+    private func use(_ links: [MulticastLink], _ state: inout State) {
         guard let transport = state.transport else { return }
-        var links = InterfaceList.links(names: names)
+        var links = links
         for index in links.indices { links[index].receivesUnicast = transport.receivesUnicast }
         for socket in transport.sockets {
             let members = links.filter { link in

@@ -7,6 +7,9 @@ protocol RecordEngine: Sendable {
     /// Begins a query, which reports records until ``end(_:)``. Known records may be reported before this returns.
     func query(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int
 
+    /// As ``query(_:interface:sink:)``, but by multicast, whatever domain the name is in.
+    func queryLink(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int
+
     /// Begins to publish a service.
     func publish(
         _ advertisement: ServiceAdvertisement, sink: any EventSink
@@ -26,11 +29,16 @@ protocol RecordEngine: Sendable {
     /// The most changes that wait for a reader that does not read.
     var waitingChanges: Int { get }
 
-    /// Ends an operation. The goodbye of a published service is sent before this returns. Unknown numbers are ignored.
+    /// Ends an operation. The goodbye of a published service is sent before this returns, except by a daemon. Unknown numbers are
+    /// ignored.
     func end(_ operation: Int)
 }
 
 extension RecordEngine {
+    func queryLink(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        try query(key, interface: interface, sink: sink)
+    }
+
     func sendLocalGoodbye(for record: DNSRecord) {}
     var waitingChanges: Int { EngineLimits().waitingChanges }
 }

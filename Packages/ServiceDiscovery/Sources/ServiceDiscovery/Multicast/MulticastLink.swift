@@ -99,8 +99,8 @@ struct InterfaceList {
 
 extension InterfaceList {
     /// ``links(names:)`` of this machine, now.
-    static func links(names: Set<String>?) -> [MulticastLink] {
-        InterfaceList.current().links(names: names)
+    static func links(names: Set<String>?) throws(ServiceDiscoveryError) -> [MulticastLink] {
+        try InterfaceList.current().links(names: names)
     }
 
     /// ``check(_:engine:)`` on this machine, now. Without any name there is nothing to check.
@@ -109,9 +109,12 @@ extension InterfaceList {
     }
 
     /// The interfaces that this machine has now.
-    static func current() -> InterfaceList {
+    ///
+    /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/system`` if the kernel cannot be asked. A machine without interfaces is
+    ///   something else.
+    static func current() throws(ServiceDiscoveryError) -> InterfaceList {
         var list: UnsafeMutablePointer<ifaddrs>?
-        guard getifaddrs(&list) == 0 else { return InterfaceList(interfaces: []) }
+        guard getifaddrs(&list) == 0 else { throw ServiceDiscoveryError(errno: errno) }
         defer { freeifaddrs(list) }
         var interfaces: [Interface] = []
         var positions: [String: Int] = [:]
@@ -121,8 +124,8 @@ extension InterfaceList {
             next = entry.ifa_next
             let name = String(cString: entry.ifa_name)
             if positions[name] == nil {
-                let index = if_nametoindex(name)
-                guard index != 0 else { continue }
+                // Nil if the interface was removed meanwhile.
+                guard let index = try InterfaceName.index(of: name) else { continue }
                 positions[name] = interfaces.count
                 interfaces.append(Interface(name: name, index: index, flags: entry.ifa_flags))
             }

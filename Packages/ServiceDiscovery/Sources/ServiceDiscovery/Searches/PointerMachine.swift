@@ -153,6 +153,17 @@ enum InterfaceName {
             buffer.baseAddress.flatMap { if_indextoname(index, $0) }.map { String(cString: $0) }
         }
     }
+
+    /// Returns the index of an interface; nil if there is none with this name.
+    ///
+    /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/system`` if the kernel cannot be asked, for example because the process has
+    ///   no descriptors left.
+    static func index(of name: String) throws(ServiceDiscoveryError) -> UInt32? {
+        let index = if_nametoindex(name)
+        if index != 0 { return index }
+        guard errno == ENODEV else { throw ServiceDiscoveryError(errno: errno) }
+        return nil
+    }
 }
 
 /// A set whose elements each have sources, such as the interfaces on which a service is known. An element stays in the

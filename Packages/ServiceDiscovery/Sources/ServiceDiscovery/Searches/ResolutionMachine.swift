@@ -2,6 +2,10 @@ internal import DNSWire
 internal import HostResolver
 
 /// Resolves one service: first the host and port, then the host's addresses (RFC 6763 §5). Aliases are not followed.
+///
+/// A service of the link should name a host in `local`. Some name the bare host, a host in the domain of their router, or an address.
+/// Their addresses are usually in the same packet, so the link is asked for the very name, and at the same time the name servers for one
+/// in a domain, and the link for a bare name in `local`. What answers first counts; a failure of one way does not end the others.
 struct ResolutionMachine: SearchMachine {
     /// The most addresses that are kept of a host; later ones are ignored.
     static let maximumAddresses = 64
@@ -34,9 +38,30 @@ struct ResolutionMachine: SearchMachine {
     }
 
     var questions: Set<RecordKey> {
-        var keys: Set = [RecordKey(service.fullName, .srv), RecordKey(service.fullName, .txt)]
-        if let host = location?.host { keys.formUnion([RecordKey(host, .a), RecordKey(host, .aaaa)]) }
-        return keys
+        let keys: Set = [RecordKey(service.fullName, .srv), RecordKey(service.fullName, .txt)]
+        guard let host = location?.host, Self.address(in: host) == nil else { return keys }
+        return keys.union(Self.addressKeys(of: isForeign(host) && host.labels.count == 1 ? host.inLocal : host))
+    }
+
+    var linkQuestions: Set<RecordKey> {
+        guard let host = location?.host, isForeign(host), Self.address(in: host) == nil else { return [] }
+        return Self.addressKeys(of: host)
+    }
+
+    private static func addressKeys(of host: DNSName?) -> Set<RecordKey> {
+        Set([.a, .aaaa].compactMap { type in host.map { RecordKey($0, type) } })
+    }
+
+    /// Whether the service is in `local`, and its host is not.
+    private func isForeign(_ host: DNSName) -> Bool { service.domain.isLocal && !host.isLocal }
+
+    /// The record of a host that is named by its address, which only the text shows.
+    private static func address(in host: DNSName) -> DNSRecordData? {
+        switch IPAddress(String(Substring(host.description.utf8.dropLast()))) {
+        case .v4(let address)?: .a(address)
+        case .v6(let address)?: .aaaa(address)
+        case nil: nil
+        }
     }
 
     mutating func receive(_ event: DiscoveryEvent, of key: RecordKey) {
@@ -49,8 +74,9 @@ struct ResolutionMachine: SearchMachine {
     }
 
     /// Accepts failures of address and TXT queries: a name server with addresses of one family may not answer for the
-    /// other.
+    /// other. A host that is not in `local` has other ways.
     mutating func ignores(_ error: ServiceDiscoveryError, of key: RecordKey) -> Bool {
+        if let host = location?.host, isForeign(host), key.type == .a || key.type == .aaaa { return true }
         guard error.code == .lookupFailed, key.type != .srv else { return false }
         absent.insert(key.type)
         return key.type == .txt || !addresses.isEmpty || !absent.isSuperset(of: [.a, .aaaa])
@@ -80,12 +106,14 @@ struct ResolutionMachine: SearchMachine {
         case .srv:
             let old = location?.host
             if locations.insert(data, from: interface) { insertLocation(data) }
-            if location?.host != old { removeAddresses() }
+            if location?.host != old { replaceHost(on: interface) }
         case .txt:
             _ = texts.insert(data, from: interface)
             lastText = data
         case .a, .aaaa:
-            guard key.name == location?.host else { return }
+            guard let host = location?.host, key.name == host || isForeign(host) && key.name == host.inLocal else {
+                return
+            }
             absent.remove(data.type)
             if addresses[data] == nil {
                 guard addressOrder.count < Self.maximumAddresses else { return }
@@ -110,7 +138,7 @@ struct ResolutionMachine: SearchMachine {
         case .srv:
             let old = location?.host
             if locations.remove(data, from: interface) { order.removeAll { $0 == data } }
-            if location?.host != old { removeAddresses() }
+            if location?.host != old { replaceHost(on: interface) }
         case .txt:
             if texts.remove(data, from: interface), lastText == data { lastText = texts.elements.first }
         case .a, .aaaa:
@@ -123,9 +151,13 @@ struct ResolutionMachine: SearchMachine {
         }
     }
 
-    private mutating func removeAddresses() {
+    /// Removes the addresses of the old host. A host that is named by its address has that one.
+    private mutating func replaceHost(on interface: UInt32) {
         (addresses, addressOrder) = ([:], [])
         absent.subtract([.a, .aaaa])
+        guard let data = location.flatMap({ Self.address(in: $0.host) }) else { return }
+        (addresses, addressOrder) = ([data: [interface]], [data])
+        absent.formUnion([.a, .aaaa])
     }
 
     /// A link-local address is valid only on the link on which it was received.
@@ -138,6 +170,11 @@ struct ResolutionMachine: SearchMachine {
         default: return nil
         }
     }
+}
+
+extension DNSName {
+    /// The name in `local`; nil if it is too long for that.
+    fileprivate var inLocal: DNSName? { DNSName(labels: labels + ServiceDomain.local.name.labels) }
 }
 
 extension DNSRecordData {

@@ -81,6 +81,11 @@ extension ServiceDiscoveryError {
     }
 }
 
+extension ServiceDiscoveryError {
+    /// Whether the process or the system has no descriptors left.
+    var isScarcity: Bool { code == .system && (number == Int(EMFILE) || number == Int(ENFILE)) }
+}
+
 extension ServiceDiscoveryError: CustomStringConvertible {
     /// The text of ``sentence``.
     public var description: String { sentence.description }

@@ -71,12 +71,14 @@ public final class ServicePublisher: Sendable {
     ///
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidRecord`` if the record is larger than
     ///   ``TXTRecord/maximumPublishedSize``, or another error if the engine rejects it; the old record stays in effect.
-    ///   ``ServiceDiscoveryError/Code-swift.struct/invalidated`` after ``stop()``.
+    ///   ``ServiceDiscoveryError/Code-swift.struct/invalidated`` after ``stop()``. A daemon decides later, and its refusal ends the
+    ///   publication with an error.
     public func update(_ record: TXTRecord) throws(ServiceDiscoveryError) {
         try driver.update(record)
     }
 
-    /// Withdraws the service; a goodbye is sent before this returns. Idempotent. Replaces `CFNetServiceCancel`.
+    /// Withdraws the service; a goodbye is sent before this returns, or by the daemon soon afterwards. Idempotent. Replaces
+    /// `CFNetServiceCancel`.
     public func stop() {
         driver.stop()
     }

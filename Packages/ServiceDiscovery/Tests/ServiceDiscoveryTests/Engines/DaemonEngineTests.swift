@@ -45,6 +45,32 @@ import Testing
         #expect(throws: ServiceDiscoveryError(.invalidated)) { try engine.update(operation, record: record) }
     }
 
+    /// Each call of the library waits for the daemon, so none is made on a caller's thread, which may be an event loop's.
+    @Test func theLibraryIsCalledOnTheEnginesThreadOnly() async throws {
+        let (read, write) = Self.pipe()
+        defer { for end in [read, write] { close(end) } }
+        ScriptedDaemon.reset(descriptor: read)
+        let engine = DaemonEngine(ScriptedDaemon.library)
+        let operation = try engine.publish(try advertisement(), sink: RecordingSink())
+        func waitUntil(_ condition: (ScriptedDaemon.State) -> Bool) async throws {
+            while !ScriptedDaemon.state.withLock({ condition($0) }) {
+                try Task.checkCancellation()  // by the time limit
+                await Task.yield()
+            }
+        }
+        try await waitUntil { $0.references.count == 1 }
+        try engine.update(operation, record: try TXTRecord(["new": "1"]))
+        try await waitUntil { $0.references[1]?.texts.count == 2 }
+        let service = try ServiceInstance(name: "Web", type: ServiceType("_http._tcp"))
+        try engine.reconfirm(RecordKey(.http, .ptr), .ptr(service.fullName))
+        engine.end(operation)
+        let query = try engine.query(RecordKey(.http, .ptr), interface: nil, sink: RecordingSink())
+        try await waitUntil { $0.references.count == 2 }
+        engine.end(query)
+        try await waitUntil { $0.references.values.allSatisfy(\.isEnded) }
+        #expect(ScriptedDaemon.state.withLock { $0.threads } == ["netkit-dnssd\n"])
+    }
+
     /// The same with a record that the daemon rejects: the operation fails instead of keeping the old record silently.
     @Test func anUpdateThatIsRefusedLaterFailsTheOperation() throws {
         let (read, write) = Self.pipe()

@@ -29,6 +29,53 @@ import Testing
         #expect(local.calls.count == 2)
     }
 
+    /// A service of the link whose host is not in `local`: without a name server, the link knows it.
+    @Test(arguments: ["myhostname", "x.lan"]) func resolvesAHostOutsideLocalOnTheLink(host: String) async throws {
+        let service = try ServiceInstance(name: "Web", type: type)
+        let name = try #require(DNSName(host))
+        let location = DNSRecord.unique(service.fullName, 120, .srv(priority: 0, weight: 0, port: 80, target: name))
+        local.set([location, .unique(name, 120, .a(IPv4Address(10, 0, 0, 9)))])
+        // A daemon knows the service, and would ask name servers for its host.
+        let daemon = ScriptedEngine()
+        daemon.set([location])
+        for engine in [engine, DiscoveryEngine(AutomaticEngine(daemon, or: local), configuration: nil)] {
+            let found = try await ServiceResolver(service, engine: engine).resolve(until: .now + .seconds(50))
+            #expect(found.addresses.map(\.description) == ["10.0.0.9:80"] && found.hostName == host + ".")
+        }
+    }
+
+    /// An engine for `local` only, such as Avahi's library.
+    private struct LinkEngine: RecordEngine {
+        let base: ScriptedEngine
+
+        func query(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+            guard key.name.isLocal else { throw ServiceDiscoveryError(.unsupported) }
+            return try base.query(key, interface: interface, sink: sink)
+        }
+
+        func publish(
+            _ advertisement: ServiceAdvertisement, sink: any EventSink
+        ) throws(ServiceDiscoveryError) -> Int { try base.publish(advertisement, sink: sink) }
+        func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError) {}
+        func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {}
+        func end(_ operation: Int) { base.end(operation) }
+    }
+
+    /// An engine that refuses a query does not end the search if there is another way.
+    @Test func aRefusedQueryDoesNotEndTheSearch() async throws {
+        let service = try ServiceInstance(name: "Web", type: type)
+        let name = try #require(DNSName("myhostname"))
+        local.set([
+            .unique(service.fullName, 120, .srv(priority: 0, weight: 0, port: 80, target: name)),
+            .unique(try #require(DNSName("myhostname.local")), 120, .a(IPv4Address(10, 0, 0, 9))),
+        ])
+        let machine = ResolutionMachine(service, zone: InterfaceName.of)
+        let feed = DiscoveryFeed(try SearchDriver(machine, engine: LinkEngine(base: local), interface: nil))
+        #expect(try await feed.next(until: .now + .seconds(50))?.addresses.map(\.description) == ["10.0.0.9:80"])
+        feed.stop()
+        #expect(local.running.isEmpty)
+    }
+
     @Test func publishesInLocalOnly() throws {
         let web = ServiceAdvertisement(name: "Web", type: type, domain: company, port: 80)
         do throws(ServiceDiscoveryError) {

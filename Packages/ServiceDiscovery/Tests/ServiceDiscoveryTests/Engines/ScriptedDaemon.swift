@@ -26,6 +26,8 @@ enum ScriptedDaemon {
         var updateError: Int32 = 0
         /// The result of `DNSServiceProcessResult`.
         var failsResults: Int32 = 0
+        /// The names of the threads that have called the library.
+        var threads: Set<String> = []
         /// The number of messages that are first read without a reply or an error.
         var quietResults = 0
     }
@@ -40,6 +42,7 @@ enum ScriptedDaemon {
     static var library: DaemonLibrary {
         var functions = netkit_daemon()
         functions.begin_registration = { reference, _, _, _, _, _, _, _, length, text, reply, context in
+            ScriptedDaemon.noteCall()
             ScriptedDaemon.state.withLock { $0.meanwhile }?()
             let bytes = Array(UnsafeRawBufferPointer(start: text, count: Int(length)))
             let number = ScriptedDaemon.add(
@@ -48,11 +51,13 @@ enum ScriptedDaemon {
             return 0
         }
         functions.query_record = { reference, _, _, _, _, _, reply, context in
+            ScriptedDaemon.noteCall()
             let number = ScriptedDaemon.add(Reference(record: reply, context: UInt(bitPattern: context)))
             reference?.pointee = OpaquePointer(bitPattern: number)
             return 0
         }
         functions.update_record = { reference, _, _, length, text, _ in
+            ScriptedDaemon.noteCall()
             let bytes = Array(UnsafeRawBufferPointer(start: text, count: Int(length)))
             return ScriptedDaemon.state.withLock { state in
                 if state.updateError == 0 { state.references[Int(bitPattern: reference)]?.texts.append(bytes) }
@@ -60,7 +65,7 @@ enum ScriptedDaemon {
             }
         }
         functions.process_result = { reference in
-            _ = reference
+            ScriptedDaemon.noteCall()
             return ScriptedDaemon.state.withLock { state in
                 guard state.quietResults == 0 else {
                     state.quietResults -= 1
@@ -70,10 +75,21 @@ enum ScriptedDaemon {
             }
         }
         functions.descriptor = { _ in ScriptedDaemon.state.withLock { $0.descriptor } }
+        functions.reconfirm = { _, _, _, _, _, _, _ in
+            ScriptedDaemon.noteCall()
+            return 0
+        }
         functions.deallocate = { reference in
+            ScriptedDaemon.noteCall()
             ScriptedDaemon.state.withLock { $0.references[Int(bitPattern: reference)]?.isEnded = true }
         }
         return DaemonLibrary(functions)
+    }
+
+    /// Records the calling thread, which the library may keep waiting.
+    private static func noteCall() {
+        let name = (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) ?? ""
+        state.withLock { _ = $0.threads.insert(name) }
     }
 
     private static func add(_ reference: Reference) -> Int {

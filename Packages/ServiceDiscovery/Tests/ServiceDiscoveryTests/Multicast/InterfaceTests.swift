@@ -1,6 +1,7 @@
 import EventLoops
 import Glibc
 import HostResolver
+import HostResolverTesting
 import Testing
 
 @testable import ServiceDiscovery
@@ -89,6 +90,21 @@ import Testing
                 let error = #expect(throws: ServiceDiscoveryError.self) { try operation(name, .embedded(engine)) }
                 #expect(error?.code == .badArgument && error?.name == "eht0")
             }
+        }
+    }
+
+    /// An operation without descriptors fails, leaves none open, and a later one begins. It neither misses a family of addresses nor takes
+    /// the machine for one without interfaces.
+    @Test func withoutDescriptorsAnOperationFails() async {
+        await #expect(processExitsWith: .success) {
+            let type = try ServiceType("_http._tcp")
+            let begin = {
+                let engine = EmbeddedEngine(interfaces: ["lo"])
+                try ServiceBrowser(type, interface: "lo", engine: .embedded(engine)).start().stop()
+            }
+            try begin()
+            let need = try DescriptorLimit.need(of: begin) { ($0 as? ServiceDiscoveryError)?.isScarcity == true }
+            #expect(need.failsWell && (need.count ?? 0) > 2, "\(need)")
         }
     }
 

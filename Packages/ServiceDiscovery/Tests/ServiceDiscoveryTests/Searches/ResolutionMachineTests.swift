@@ -77,6 +77,58 @@ import Testing
         #expect(taken?.isComplete == true && results == [true, false])
     }
 
+    /// A device names its bare host, or one in the domain of its router. The link is asked for that name, and a second way is tried at the
+    /// same time. No failure of one way ends the search.
+    @Test(arguments: [
+        ("myhostname", "myhostname.local", "myhostname"), ("myhostname", "myhostname.local", "MyHostName.local"),
+        ("x.lan", "x.lan", "x.lan"), ("a.b.example.org", "a.b.example.org", "a.b.example.org"),
+    ])
+    mutating func aHostOutsideLocalIsLookedForInTwoWays(host: String, asked: String, answered: String) throws {
+        let name = try #require(DNSName(host))
+        add(location(name, port: 80))
+        let second = try #require(DNSName(asked))
+        #expect(machine.linkQuestions == [RecordKey(name, .a), RecordKey(name, .aaaa)])
+        #expect(machine.questions.isSuperset(of: [RecordKey(second, .a), RecordKey(second, .aaaa)]))
+        #expect(machine.questions.count == 4)
+        for (key, code) in [
+            (RecordKey(second, .a), ServiceDiscoveryError.Code.lookupFailed), (RecordKey(name, .aaaa), .unsupported),
+        ] {
+            let isIgnored = machine.ignores(ServiceDiscoveryError(code), of: key)
+            #expect(isIgnored)
+        }
+        machine.receive(.absent(interface: 0), of: RecordKey(second, .aaaa))
+        add(.unique(try #require(DNSName(answered)), 120, .a(IPv4Address(10, 0, 0, 9))))
+        let taken = machine.take()
+        #expect(taken?.addresses.map(\.description) == ["10.0.0.9:80"] && taken?.hostName == host + ".")
+    }
+
+    /// A device names its address instead of a host.
+    @Test(arguments: [
+        ("10.0.0.9", "10.0.0.9:80"), ("2001:db8::9", "[2001:db8::9]:80"), ("fe80::9", "[fe80::9%eth1]:80"),
+    ])
+    mutating func aHostMayBeAnAddress(host: String, address: String) throws {
+        add(location(try #require(DNSName(host)), port: 80))
+        #expect(machine.questions.count == 2 && machine.linkQuestions.isEmpty)
+        machine.receive(.absent(interface: 1), of: RecordKey(service.fullName, .txt))
+        let taken = machine.take()
+        #expect(taken?.addresses.map(\.description) == [address] && taken?.isComplete == true)
+        // A later location replaces it.
+        remove(location(try #require(DNSName(host)), port: 80))
+        add(location(self.host, port: 80))
+        #expect(machine.questions.contains(RecordKey(self.host, .a)) && machine.take() == nil)
+    }
+
+    /// In other domains, name servers are asked and nothing else: the link could answer for any name.
+    @Test func aServiceInAnotherDomainNeverAsksTheLink() throws {
+        let far = try ServiceInstance(
+            name: "Web", type: ServiceType("_http._tcp"), domain: ServiceDomain("example.org"))
+        var machine = ResolutionMachine(far) { _ in nil }
+        let host = try #require(DNSName("myhostname"))
+        let location = DNSRecord.unique(far.fullName, 120, .srv(priority: 0, weight: 0, port: 80, target: host))
+        machine.receive(.added(location, interface: 0), of: location.key)
+        #expect(machine.linkQuestions.isEmpty && machine.questions.contains(RecordKey(host, .a)))
+    }
+
     /// RFC 2782.
     @Test mutating func prefersTheLowestPriority() {
         let other = DNSName("spare.example.org")!
