@@ -43,6 +43,29 @@ import Testing
         return HTTPSession(configuration)
     }
 
+    @Test("a redirect may lead to ws, or is not followed", arguments: [true, false])
+    func redirects(_ followsRedirects: Bool) async throws {
+        try await serving { exchange in
+            if exchange.request.target.path == "/" {
+                let host = exchange.request.fields[.host] ?? ""
+                return try await exchange.respond(.found, fields: HTTPFields([("Location", "ws://\(host)/new")]))
+            }
+            let socket = try await exchange.acceptWebSocket()
+            try await socket.send(.text("hello"))
+            for try await _ in socket.messages {}
+        } _: { url in
+            var configuration = WebSocket.Configuration()
+            configuration.followsRedirects = followsRedirects
+            do throws(WebSocketError) {
+                let socket = try await WebSocket.connect(url, configuration: configuration, session: session())
+                #expect(try await socket.receive()?.text == "hello" && followsRedirects)
+                try await socket.close()
+            } catch {
+                #expect(error.code == .handshakeRefused && error.response?.status == .found && !followsRedirects)
+            }
+        }
+    }
+
     @Test(arguments: [false, true])
     func echoes(isCompressed: Bool) async throws {
         try await serving(Self.echo) { url in

@@ -23,19 +23,6 @@ extension HTTPFieldName {
     static let origin: HTTPFieldName = "Origin"
 }
 
-extension HTTPFields {
-    /// The elements of a field that is a list, without surrounding spaces.
-    fileprivate func elements(of name: HTTPFieldName) -> [String] {
-        let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-        return values(for: name).flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }.compactMap { element in
-            guard let first = element.firstIndex(where: { !isSpace($0) }),
-                let last = element.lastIndex(where: { !isSpace($0) })
-            else { return nil }
-            return String(Substring(element[first...last]))
-        }
-    }
-}
-
 extension String {
     /// Whether the text is `websocket`. Only the case of ASCII letters is ignored.
     fileprivate var isWebSocket: Bool { utf8.elementsEqual("websocket".utf8) { $0 | 0x20 == $1 } }

@@ -151,6 +151,10 @@ extension WebSocket {
         /// The subprotocols that this side supports, in order of preference. Default none. The server's preference counts.
         public var subprotocols: [String] = []
 
+        /// Whether a client's handshake follows redirects, also those to `ws` and `wss`. Default true; then
+        /// `HTTPSession.Configuration.followsRedirects` decides. If not, a redirect refuses the WebSocket.
+        public var followsRedirects = true
+
         /// The time without any bytes from the peer after which a ping is sent; after the same time again, the connection fails
         /// with ``WebSocketError/Code/timedOut``. Default 30 s; nil for no limit.
         public var keepAlive: Duration? = .seconds(30)
@@ -183,6 +187,14 @@ extension WebSocket {
         _ url: URL, configuration: Configuration = Configuration(), session: HTTPSession = HTTPSession(),
         within timeout: Duration? = nil
     ) async throws(WebSocketError) -> WebSocket {
+        let request = try request(for: url)
+        return try await connect(request, configuration: configuration, session: session, within: timeout)
+    }
+
+    /// The request of a handshake, without its fields.
+    ///
+    /// - Throws: ``WebSocketError/Code/invalidArgument`` for a URL that is not that of a WebSocket.
+    static func request(for url: URL) throws(WebSocketError) -> HTTPRequest {
         guard url.fragment == nil else {
             throw .invalidArgument("The URL of a WebSocket has no fragment (RFC 6455 §3).")
         }
@@ -195,13 +207,11 @@ extension WebSocket {
         default: throw .invalidArgument("The URL of a WebSocket has the scheme ws or wss.")
         }
         guard let httpURL = parts.url else { throw .invalidArgument("The URL cannot be requested.") }
-        let request: HTTPRequest
         do throws(HTTPMessageError) {
-            request = try HTTPRequest(method: .get, url: httpURL)
+            return try HTTPRequest(method: .get, url: httpURL)
         } catch {
             throw .invalidArgument("The URL cannot be requested: \(error).")
         }
-        return try await connect(request, configuration: configuration, session: session, within: timeout)
     }
 
     /// Connects to a server with a request of the caller, such as one with fields of its own.
@@ -231,7 +241,8 @@ extension WebSocket {
         try handshake.addFields(to: &request)
         let upgrade: HTTPUpgrade
         do throws(StreamError) {
-            upgrade = try await session.upgrade(request, to: "websocket", within: timeout)
+            upgrade = try await session.upgrade(
+                request, to: "websocket", followsRedirects: configuration.followsRedirects, within: timeout)
         } catch {
             throw WebSocketError(error)
         }
