@@ -16,6 +16,7 @@ let package = Package(
     name: "Fuzz",
     dependencies: [
         .package(path: "../../Packages/FTPStream"),
+        .package(path: "../../Packages/HTTP2"),
         .package(path: "../../Packages/HTTPAuth"),
         .package(path: "../../Packages/HTTPMessage"),
         .package(path: "../../Packages/HostResolver"),
@@ -29,6 +30,7 @@ let package = Package(
                 .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "FTPListing", package: "FTPStream"),
                 .product(name: "FTPStream", package: "FTPStream"),
+                .product(name: "HPACK", package: "HTTP2"),
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "HostResolver", package: "HostResolver"),

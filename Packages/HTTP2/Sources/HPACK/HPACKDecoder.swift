@@ -4,10 +4,11 @@
 /// that the blocks before have filled. A block may arrive in pieces, as HEADERS and CONTINUATION frames.
 ///
 /// ```swift
+/// let block: [UInt8] = [0x82, 0x84, 0x86]
 /// var decoder = HPACKDecoder()
 /// var fields = HPACKFields()
-/// try decoder.decode([0x82, 0x84].span.bytes, isLast: false, into: &fields)
-/// try decoder.decode([0x86].span.bytes, isLast: true, into: &fields)
+/// try decoder.decode(block.span.bytes.extracting(0..<2), isLast: false, into: &fields)
+/// try decoder.decode(block.span.bytes.extracting(2..<3), isLast: true, into: &fields)
 /// fields.count  // 3: `:method: GET`, `:path: /`, `:scheme: http`
 /// ```
 ///

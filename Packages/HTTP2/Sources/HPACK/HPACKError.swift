@@ -5,9 +5,10 @@
 ///
 /// ```swift
 /// do {
+///     let block: [UInt8] = [0x80]
 ///     var decoder = HPACKDecoder()
 ///     var fields = HPACKFields()
-///     try decoder.decode([0x80].span.bytes, isLast: true, into: &fields)
+///     try decoder.decode(block.span.bytes, isLast: true, into: &fields)
 /// } catch {
 ///     print(error)  // an index is 0 or above the tables (RFC 7541 §6.1)
 /// }

@@ -4,6 +4,7 @@
 /// block: ``removeAll()`` keeps the memory, so that decoding allocates nothing.
 ///
 /// ```swift
+/// var decoder = HPACKDecoder()
 /// var fields = HPACKFields()
 /// try decoder.decode(block.span.bytes, isLast: true, into: &fields)
 /// for field in fields {

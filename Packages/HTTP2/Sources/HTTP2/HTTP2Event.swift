@@ -57,7 +57,7 @@ public struct HTTP2StreamFailure: Hashable, Sendable {
     public var processing: Processing
 
     /// What ended a stream.
-    public enum Cause: Hashable, Sendable {
+    public indirect enum Cause: Hashable, Sendable {
         /// The peer sent RST_STREAM.
         case peer
         /// The peer violated a rule or exceeded a limit, and this side sent RST_STREAM.

@@ -25,7 +25,9 @@ private struct Pair: ~Copyable {
 
     /// Carries bytes both ways, and acts on the events, until none are left.
     mutating func carry() throws {
-        while client.outputCount > 0 || server.outputCount > 0 {
+        while true {
+            while let stream = server.nextWritable() { try send(on: stream) }
+            if client.outputCount == 0, server.outputCount == 0 { return }
             try client.withOutput { bytes throws(HTTP2Error) in try server.receive(bytes, now: .zero) }
             client.didWrite(client.outputCount)
             while let event = server.nextEvent() {
@@ -33,7 +35,6 @@ private struct Pair: ~Copyable {
                 try server.respond(stream, with: response, endsHere: false, now: .zero)
                 try send(on: stream)
             }
-            while let stream = server.nextWritable() { try send(on: stream) }
             try server.withOutput { bytes throws(HTTP2Error) in try client.receive(bytes, now: .zero) }
             server.didWrite(server.outputCount)
             while let event = client.nextEvent() {

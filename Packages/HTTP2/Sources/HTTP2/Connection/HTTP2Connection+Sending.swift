@@ -167,28 +167,38 @@ extension HTTP2Connection {
     ///
     /// The fields of a connection of HTTP/1.1 are left out if they only ask for what HTTP/2 does anyway. All others are mistakes.
     private func checkFields(_ fields: HTTPFields) throws(HTTP2Error) -> Int64? {
-        let mistake = { (name: String) in
-            HTTP2Error.caller(nil, .protocolError, "RFC 9113 §8.2.2", "HTTP/2 has no counterpart of the field \(name)")
+        var length: Int64?
+        var mistake: HTTP2Error?
+        fields.forEachRawField { name, value in
+            switch name.byteCount {
+            case 2 where name.isEqualIgnoringCase("te"):
+                if !value.isEqualIgnoringCase("trailers") { mistake = Self.noCounterpart("TE: \(value.text)") }
+            case 7 where name.isEqualIgnoringCase("upgrade"): mistake = Self.noCounterpart("Upgrade")
+            case 10 where name.isEqualIgnoringCase("connection"):
+                let option = fields.connectionOptions.first { !["keep-alive", "close", "te"].contains($0) }
+                if let option { mistake = Self.noCounterpart("Connection: \(option)") }
+            case 14 where name.isEqualIgnoringCase("content-length"):
+                let number = FieldBytes.number(value)
+                if number == nil || length != nil {
+                    mistake = .caller(
+                        nil, .protocolError, "RFC 9110 §8.6",
+                        number == nil
+                            ? "'\(value.text)' is not a Content-Length" : "there is more than one Content-Length")
+                }
+                length = number
+            case 17 where name.isEqualIgnoringCase("transfer-encoding"):
+                if !value.isEqualIgnoringCase("chunked") {
+                    mistake = Self.noCounterpart("Transfer-Encoding: \(value.text)")
+                }
+            default: break
+            }
         }
-        if fields.contains(.upgrade) { throw mistake("Upgrade") }
-        if let coding = fields[.transferEncoding],
-            !coding.utf8.span.bytes.isEqualIgnoringCase("chunked")
-        {
-            throw mistake("Transfer-Encoding: \(coding)")
-        }
-        if let te = fields[.te], !te.utf8.span.bytes.isEqualIgnoringCase("trailers") {
-            throw mistake("TE: \(te)")
-        }
-        if fields.contains(.connection),
-            let option = fields.connectionOptions.first(where: { !["keep-alive", "close", "te"].contains($0) })
-        {
-            throw mistake("Connection: \(option)")
-        }
-        guard let length = fields[.contentLength] else { return nil }
-        guard let number = FieldBytes.number(length.utf8.span.bytes) else {
-            throw .caller(nil, .protocolError, "RFC 9110 §8.6", "'\(length)' is not a Content-Length")
-        }
-        return number
+        if let mistake { throw mistake }
+        return length
+    }
+
+    private static func noCounterpart(_ field: String) -> HTTP2Error {
+        .caller(nil, .protocolError, "RFC 9113 §8.2.2", "HTTP/2 has no counterpart of the field \(field)")
     }
 
     /// Encodes fields, without those that only HTTP/1.1 has.

@@ -28,10 +28,11 @@ struct FrameWriter: Sendable {
     // MARK: Frames
 
     mutating func append(_ header: FrameHeader) {
-        let length = UInt32(truncatingIfNeeded: header.length)
-        append(length << 8 | UInt32(header.kind.rawValue))
-        bytes.append(header.flags.rawValue)
-        append(header.stream.rawValue)
+        let (length, stream) = (UInt32(truncatingIfNeeded: header.length), header.stream.rawValue)
+        let first = UInt64(length << 8 | UInt32(header.kind.rawValue)) << 32
+        let second = UInt64(header.flags.rawValue) << 24 | UInt64(stream >> 8)
+        withUnsafeBytes(of: (first | second).bigEndian) { bytes.append(contentsOf: $0) }
+        bytes.append(UInt8(truncatingIfNeeded: stream))
     }
 
     /// Appends the client's half of the connection preface, before its SETTINGS (RFC 9113 §3.4).

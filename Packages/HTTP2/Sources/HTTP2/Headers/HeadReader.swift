@@ -20,7 +20,8 @@ struct HeadReader: ~Copyable {
         self.kind = kind
         builder = HTTPFields.Builder(
             fieldCapacity: list.count,
-            byteCapacity: list.bytes.count + (list.count + 2) * HTTPFields.Builder.bytesPerField + 32)
+            // The size of the list counts 32 bytes a field, which is more than a line and the start line need.
+            byteCapacity: list.listSize + 32)
     }
 
     /// What a request's header block contains.
@@ -89,20 +90,22 @@ extension HeadReader {
             let field = list[index]
             let name = bytes.extracting(field.name)
             guard name.byteCount > 0, name.byte(0) == UInt8(ascii: ":") else { return index }
-            let place: WritableKeyPath<PseudoFields, Range<Int>?>
             switch kind {
-            case .request where name.isEqual(":method"): place = \.method
-            case .request where name.isEqual(":path"): place = \.path
-            case .request where name.isEqual(":scheme"): place = \.scheme
-            case .request where name.isEqual(":authority"): place = \.authority
-            case .request where name.isEqual(":protocol"): place = \.connectProtocol
-            case .response where name.isEqual(":status"): place = \.status
+            case .request where name.isEqual(":method"): try Self.set(&pseudo.method, field.value)
+            case .request where name.isEqual(":path"): try Self.set(&pseudo.path, field.value)
+            case .request where name.isEqual(":scheme"): try Self.set(&pseudo.scheme, field.value)
+            case .request where name.isEqual(":authority"): try Self.set(&pseudo.authority, field.value)
+            case .request where name.isEqual(":protocol"): try Self.set(&pseudo.connectProtocol, field.value)
+            case .response where name.isEqual(":status"): try Self.set(&pseudo.status, field.value)
             case .request, .response, .trailers: throw .pseudoKnown
             }
-            guard pseudo[keyPath: place] == nil else { throw .pseudoOnce }
-            pseudo[keyPath: place] = field.value
         }
         return list.count
+    }
+
+    private static func set(_ position: inout Range<Int>?, _ value: Range<Int>) throws(FieldRule) {
+        guard position == nil else { throw .pseudoOnce }
+        position = value
     }
 
     /// Puts `:authority` before all fields, as `Host` (RFC 9113 §8.3.1).
