@@ -172,8 +172,9 @@ public final class BlockingThreads: Sendable {
         _ call: @escaping @Sendable () -> Value
     ) -> (OneShot<Result<Value, WaitError>>, Work) {
         let result = OneShot<Result<Value, WaitError>>()
+        let once = Once(call)
         let work = Work {
-            result.provide(.success(call()))
+            if let value = once.call() { result.provide(.success(value)) }
         } refuse: { refusal in
             switch refusal {
             case .queueIsFull: result.provide(.failure(.busy))
@@ -182,6 +183,20 @@ public final class BlockingThreads: Sendable {
         }
         run(work)
         return (result, work)
+    }
+
+    /// A call that is made once. What it holds, such as an open file, is released before its result is provided: the waiter may open
+    /// the file again at once.
+    private final class Once<Value: Sendable>: Sendable {
+        // A structure: see Locked.
+        private struct State {
+            var body: (@Sendable () -> Value)?
+        }
+        private let state: Locked<State>
+
+        init(_ body: @escaping @Sendable () -> Value) { state = Locked(State(body: body)) }
+
+        func call() -> Value? { state.withLock { $0.body.take() }?() }
     }
 
     // MARK: Threads
@@ -204,10 +219,11 @@ public final class BlockingThreads: Sendable {
     }
 
     private func serve() {
-        var work = next(isStarting: true)
-        while let current = work {
-            current.perform()
-            work = next(isStarting: false)
+        var isStarting = true
+        // An idle thread keeps no work: what that holds, such as an open file, is released as soon as the call has returned.
+        while let work = next(isStarting: isStarting) {
+            work.perform()
+            isStarting = false
         }
     }
 

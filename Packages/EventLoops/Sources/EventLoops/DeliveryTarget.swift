@@ -1,4 +1,5 @@
 public import Dispatch
+internal import Glibc
 internal import Synchronization
 
 /// A target that runs callbacks: a dispatch queue, an ``EventLoop``, or (product `RunLoopDelivery`) a run loop in a mode.
@@ -79,7 +80,7 @@ public struct LoopTarget: DeliveryTarget {
 /// Calls at once, on the thread that signals: for callbacks that only pass the signal on, for example to ``EventPump/signal()``.
 ///
 /// Other targets never call from inside ``DeliverySignal/signal()``. With this one, the callback must not take a lock that the code
-/// that signals may hold.
+/// that signals may hold, unless that code delays the call (``delayingCalls(_:)``).
 public struct DirectTarget: DeliveryTarget {
     private final class Signal: DeliverySignal {
         private let body: SignalBody
@@ -88,7 +89,11 @@ public struct DirectTarget: DeliveryTarget {
             body = SignalBody(perform)
         }
 
-        func signal() { body.run() }
+        func signal() {
+            if let delayed = DirectTarget.delayed { delayed.pointee.append(self) } else { run() }
+        }
+
+        func run() { body.run() }
         func cancel() { body.empty() }
     }
 
@@ -100,6 +105,37 @@ public struct DirectTarget: DeliveryTarget {
 
     /// See ``DeliveryTarget/isSame(as:)``.
     public func isSame(as other: any DeliveryTarget) -> Bool { other is DirectTarget }
+
+    /// Runs `body`, and afterwards makes the calls for which direct targets were signalled on this thread meanwhile.
+    ///
+    /// For code that calls unknown code with a lock held, such as a layer of a stream that reads from the layer below: a callback may
+    /// use the same layer.
+    ///
+    /// - Throws: the error of `body`.
+    public static func delayingCalls<Result: ~Copyable, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        if delayed != nil { return try body() }  // the outer call makes them
+        var signals: [Signal] = []
+        defer { for signal in signals { signal.run() } }
+        return try withUnsafeMutablePointer(to: &signals) { (pointer) throws(Failure) -> Result in
+            pthread_setspecific(key, pointer)
+            defer { pthread_setspecific(key, nil) }
+            return try body()
+        }
+    }
+
+    /// The thread's variable that points to its delayed signals.
+    private static let key = {
+        var key = pthread_key_t()
+        let failure = pthread_key_create(&key, nil)
+        precondition(failure == 0, "DirectTarget: the process has no thread-specific keys left")
+        return key
+    }()
+
+    private static var delayed: UnsafeMutablePointer<[Signal]>? {
+        pthread_getspecific(key)?.assumingMemoryBound(to: [Signal].self)
+    }
 }
 
 extension DeliveryTarget where Self == QueueTarget {

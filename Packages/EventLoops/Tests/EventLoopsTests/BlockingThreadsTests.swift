@@ -22,6 +22,34 @@ extension EventLoopsTests {
             #expect(threads.threadCount == 1)
         }
 
+        /// What a call holds, such as a locked file, is released before the waiter has the result.
+        @Test func aCallHoldsNothingAfterItsEnd() async throws {
+            final class Token: Sendable {}
+            let threads = BlockingThreads(limit: 1, idleTime: idleTime)
+            for _ in 0..<100 {
+                weak var released: Token?
+                do {
+                    let token = Token()
+                    released = token
+                    _ = try await threads.value { [token] in withExtendedLifetime(token) { 0 } }
+                }
+                #expect(released == nil)
+            }
+            // Also without a waiter: an idle thread keeps nothing of its last work.
+            let isReleased = Flag()
+            final class Held: Sendable {
+                let flag: Flag
+                init(_ flag: Flag) { self.flag = flag }
+                deinit { flag.set() }
+            }
+            do {
+                let held = Held(isReleased)
+                threads.run(BlockingThreads.Work(perform: { withExtendedLifetime(held) {} }, refuse: { _ in }))
+            }
+            await until { isReleased.isSet }
+            #expect(threads.threadCount == 1)
+        }
+
         @Test func anIdleThreadExits() async throws {
             let threads = BlockingThreads(limit: 8, idleTime: .zero)
             _ = try await threads.value { 0 }

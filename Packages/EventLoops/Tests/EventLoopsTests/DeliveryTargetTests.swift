@@ -123,5 +123,31 @@ extension EventLoopsTests {
             #expect(LoopTarget().isSame(as: .loop(.shared)))
             #expect(!LoopTarget().isSame(as: .loop(other)) && !LoopTarget().isSame(as: queue))
         }
+
+        /// A callback may take the lock of the code that signals.
+        @Test func directCallsCanBeDelayed() {
+            let order = Record<String>()
+            let lock = Locked(0)
+            let inner = DirectTarget().makeSignal { order.append("inner \(lock.withLock { $0 })") }
+            let outer = DirectTarget().makeSignal { order.append("outer \(lock.withLock { $0 })") }
+            let cancelled = DirectTarget().makeSignal { order.append("cancelled") }
+            struct Failure: Error {}
+            #expect(throws: Failure.self) {
+                try DirectTarget.delayingCalls { () throws(Failure) in
+                    lock.withLock { value in
+                        outer.signal()
+                        cancelled.signal()
+                        DirectTarget.delayingCalls { inner.signal() }
+                        value = 1
+                    }
+                    cancelled.cancel()
+                    order.append("body")
+                    throw Failure()
+                }
+            }
+            #expect(order.values == ["body", "outer 1", "inner 1"])
+            outer.signal()
+            #expect(order.values.last == "outer 1" && order.values.count == 4)
+        }
     }
 }

@@ -29,8 +29,9 @@ final class TemporaryFolder: Sendable {
     }
 
     func mode(_ name: String) -> mode_t? {
-        var status = stat()
-        return lstat("\(path)/\(name)", &status) == 0 ? status.st_mode & 0o7777 : nil
+        // Not `stat`: the compiler finds that structure in one of several modules, as it happens.
+        let attributes = try? FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")
+        return (attributes?[.posixPermissions] as? NSNumber).map { mode_t($0.uint32Value) & 0o7777 }
     }
 
     var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
