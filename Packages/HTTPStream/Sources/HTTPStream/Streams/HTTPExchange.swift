@@ -28,7 +28,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         var isClosed = false
         /// The block for which the point is registered as a watcher.
         var watchedBlock: HTTPLoad.Block?
-        /// Where the point was registered as a watcher; it may have fired at one of them since.
+        /// Where the point was registered as a watcher. An edge may have ended a registration since; only the wait point knows.
         var watched: (WaitPoint?, WaitPoint?)
         /// Set when a waiter arrives while another thread uses the lent connection or the stream of the request's body. The
         /// waiter is woken afterwards.
@@ -39,8 +39,6 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
 
     /// Whether the body has been read to its end: a read then needs neither the lock nor a step.
     private let isOver = Atomic<Bool>(false)
-    /// Whether the point is registered as a watcher: from registration until it fires or is withdrawn.
-    private let isWatching = Atomic<Bool>(false)
     private let lock = Lock()
     /// Accessed only by ``withState(_:)``. Not in a ``Locked``, whose allocation every request would pay for.
     @exclusivity(unchecked) private var state: State
@@ -102,8 +100,8 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
                 state.hasBegun = true
                 state.load.beginClock()
             }
-            // A registration at a single point ended when that point fired: nothing has to be withdrawn.
-            if state.watched.0 != nil, state.watched.1 == nil, !isWatching.load(ordering: .acquiring) {
+            // The edge that led to this step has usually ended the only registration: nothing has to be withdrawn.
+            if let point = state.watched.0, state.watched.1 == nil, !point.isRegistered(.reader, self) {
                 state.watched.0 = nil
                 state.watchedBlock = nil
             }
@@ -170,8 +168,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         if state.watched.0 != nil,
             state.load.isConnectionLent || !deferred.isEmpty || state.load.block != state.watchedBlock
         {
-            let isAwaited = isWatching.load(ordering: .acquiring)
-            withdraw(&state)
+            let isAwaited = withdraw(&state)
             if isAwaited, state.load.isConnectionLent {
                 state.wakesAfterwards = true
             } else if isAwaited {
@@ -188,12 +185,15 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         return deferred
     }
 
-    private func withdraw(_ state: inout State) {
-        state.watched.0?.unwatch(.reader, self)
-        state.watched.1?.unwatch(.reader, self)
-        isWatching.store(false, ordering: .releasing)
+    /// Ends the registrations as a watcher. Returns whether the waiters have still to be woken: an edge that has ended a
+    /// registration before wakes them.
+    @discardableResult
+    private func withdraw(_ state: inout State) -> Bool {
+        let isFirstOver = state.watched.0?.unwatch(.reader, self) == false
+        let isSecondOver = state.watched.1?.unwatch(.reader, self) == false
         state.watched = (nil, nil)
         state.watchedBlock = nil
+        return !isFirstOver && !isSecondOver
     }
 
     @inline(__always)
@@ -248,7 +248,6 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         }
         setTimer(&state, block.deadline)
         if state.watched.0 != nil { withdraw(&state) }
-        isWatching.store(true, ordering: .releasing)
         let (first, second) = state.load.waitPoints(of: block)
         state.watched = (first, second)
         var wake: Wake? = .ready
@@ -261,12 +260,6 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         withdraw(&state)
         if case .failed(let number) = wake { HTTPExchange.fail(&state, StreamError(posix: number)) }
         return false
-    }
-
-    /// The load may proceed. Takes no lock: the signal may arrive while the load's lock is held.
-    override func fire() {
-        isWatching.store(false, ordering: .releasing)
-        super.fire()
     }
 
     private func setTimer(_ state: inout State, _ deadline: Moment?) {

@@ -190,6 +190,22 @@ import Testing
         scene.end()
     }
 
+    /// A thread takes the load's watcher at an edge, and is held up before it fires it. Meanwhile the load waits again, and registers
+    /// anew. The late call belongs to the earlier registration: the new one ends with the load, before the connection is kept.
+    @Test(arguments: [false, true]) func aLateCallOfAnEarlierRegistrationLeavesNoWatcher(waitsAgain: Bool) throws {
+        let scene = try Scene()
+        scene.wait(Observer())
+        #expect(scene.wire.waitPoint.isRegistered(.reader, scene.exchange))
+        scene.exchange.fire()
+        if waitsAgain { scene.wait(Observer()) }
+        scene.wire.arrive(Array(Self.kept.utf8))
+        #expect(try scene.read() == Array("ok".utf8))
+        #expect(try scene.read() == [])
+        #expect(scene.pool.idleCount == 1 && !scene.wire.waitPoint.isRegistered(.reader, scene.exchange))
+        #expect(scene.wire.waitPoint.watch(.reader, for: .readable, with: Watcher()) != .busy)
+        scene.end()
+    }
+
     /// The pool closes another connection as soon as it has the kept one. The observer has been withdrawn from that by then.
     @Test func aConnectionReturnsToItsPoolWithoutAWaiter() throws {
         let scene = try Scene(pool: HTTPConnectionPool(limits: .init(perOrigin: 1)))
