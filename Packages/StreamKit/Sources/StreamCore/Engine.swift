@@ -66,6 +66,16 @@ package enum Engine: Sendable {
         case .layer(let layer): try layer.tryWrite(bytes)
         }
     }
+
+    /// As `tryWrite`, but a layer may wait on the calling thread.
+    @inlinable
+    @inline(__always)
+    package func write(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+        switch self {
+        case .socket(let point): try point.send(bytes)
+        case .layer(let layer): try layer.write(bytes)
+        }
+    }
 }
 
 // MARK: - Looking and ending

@@ -61,6 +61,13 @@ public protocol StreamTransport: AnyObject, Sendable {
     /// Writes 1…n bytes from the front of `bytes`, which is not empty.
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt
 
+    /// As ``tryWrite(_:)``, but may wait on the calling thread, if that costs less than a try and a wait. Default:
+    /// ``tryWrite(_:)``.
+    ///
+    /// Called by blocking writes without a time limit. ``close()``, or closing the wait point, must end the wait, unless it is for a
+    /// disk.
+    func write(_ bytes: RawSpan) throws(StreamError) -> Attempt
+
     /// The result that ``tryRead(into:)`` would have now, consuming nothing. The count of `.moved` need not be exact.
     func peek() throws(StreamError) -> Attempt
 
@@ -115,6 +122,9 @@ extension StreamTransport {
 
     /// Reads without waiting.
     public func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt { try tryRead(into: &buffer) }
+
+    /// Writes without waiting.
+    public func write(_ bytes: RawSpan) throws(StreamError) -> Attempt { try tryWrite(bytes) }
 
     /// Holds no bytes.
     public func tryFlush() throws(StreamError) -> Attempt { .ended }

@@ -159,7 +159,7 @@ extension Connection {
         try enter(half)
         defer { leaveUntouched(half) }
         while try !hasOpened(half) {
-            guard let waitPoint = opening else { continue }
+            guard let waitPoint = pointOfOpening(half) else { continue }
             let wake =
                 half == .reader
                 ? await waitPoint.readerWait(for: .readable, until: nil)
@@ -172,7 +172,10 @@ extension Connection {
     func blockUntilOpened(_ half: StreamHalf) throws(StreamError) {
         try enter(half)
         defer { leaveUntouched(half) }
-        while try !hasOpened(half) { try block(half, for: [.readable, .writable], until: nil) }
+        while try !hasOpened(half) {
+            guard let waitPoint = pointOfOpening(half) else { continue }
+            try resume(waitPoint.block(half, for: [.readable, .writable], until: nil), half)
+        }
     }
 
     /// Whether the half is open; false while it is opening. Throws the reason if it is neither.

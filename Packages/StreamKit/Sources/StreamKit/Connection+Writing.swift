@@ -3,18 +3,18 @@ internal import Synchronization
 
 /// The writing calls, once per way of waiting. They differ in nothing else.
 extension Connection {
-    /// One try, while inside the writer half.
+    /// One try, while inside the writer half. If `waits` is true, a layer may wait on the calling thread.
     @inline(__always)
-    func attemptWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+    func attemptWrite(_ bytes: RawSpan, waits: Bool = false) throws(StreamError) -> Attempt {
         guard isOpen(.writer) else { return try attemptWhileNotOpen(.writer) }
         do throws(StreamError) {
             let attempt: Attempt
             if hasSocket {
                 attempt = try point.send(bytes)
             } else if hasBareTransport, let transport {
-                attempt = try transport.tryWrite(bytes)
+                attempt = waits ? try transport.write(bytes) : try transport.tryWrite(bytes)
             } else if let engine {
-                attempt = try engine.tryWrite(bytes)
+                attempt = waits ? try engine.write(bytes) : try engine.tryWrite(bytes)
             } else {
                 return try attemptWhileNotOpen(.writer)
             }
@@ -96,9 +96,10 @@ extension Connection {
             }
             if case .moved(let count) = attempt { return count }
         }
-        let deadline = deadline(.writer)
+        let waits = !hasLimit(.writer)
+        let deadline = waits ? nil : deadline(.writer)
         while true {
-            switch try attemptWrite(bytes) {
+            switch try attemptWrite(bytes, waits: waits) {
             case .moved(let count): return count
             case .ended: return 0
             case .wouldBlock(let interest):

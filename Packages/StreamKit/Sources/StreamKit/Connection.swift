@@ -37,6 +37,9 @@ final class Connection: Sendable {
         /// Exists during opening: the point where callers wait, since the wait point itself then belongs to the
         /// opening.
         var opening: Opening?
+        /// The point where callers wait while another thread begins to open the stream, before ``opening`` exists. Made by the first
+        /// of them.
+        var beginning: WaitPoint?
         private(set) var clients: StreamClients?
         var recorder = ReportRecorder()
         // In the padding after the recorder: size matters for tens of thousands of streams.
@@ -69,6 +72,11 @@ final class Connection: Sendable {
             var recorder = recorder
             recorder.join(attempt.connection.report.steps, begun: attempt.start)
             return recorder.report
+        }
+
+        /// Ends the wait for the end of opening. Returns the points to signal, outside the lock.
+        mutating func takePointsOfOpening() -> (opening: Opening?, beginning: WaitPoint?) {
+            (opening.take(), beginning.take())
         }
 
         /// The clients, which are made if there are none yet.
@@ -255,10 +263,12 @@ extension Connection {
             case .openedTransport: open(nil, as: .bareTransport)
             case .continues(let work):
                 let opening = Opening(work, of: self)
-                let hasClients = withDetails { details in
+                let (hasClients, beginning) = withDetails { details in
                     details.opening = opening
-                    return details.clients?.areScheduled ?? false
+                    return (details.clients?.areScheduled ?? false, details.beginning.take())
                 }
+                // The calls that waited go on at the opening.
+                beginning?.signal([.readable, .writable])
                 // A client waits for an event of the opening stream; only the loop can go on for it.
                 if hasClients { opening.continueOnLoop() } else { opening.begin() }
             }
@@ -288,12 +298,12 @@ extension Connection {
         case .success(let engine):
             if case .socket = engine { open(engine, as: .socket) } else { open(engine, as: .other) }
         case .failure(let error):
-            let opening = withDetails { details in
+            let points = withDetails { details in
                 if details.error == nil { details.error = error }
                 endOpening(with: .error)
-                return details.opening.take()
+                return details.takePointsOfOpening()
             }
-            announceOpened(opening)
+            announceOpened(points.opening, points.beginning)
         }
     }
 
@@ -301,7 +311,7 @@ extension Connection {
     ///
     /// - Parameter engine: nil for the bare transport.
     private func open(_ engine: consuming Engine?, as kind: EngineKind) {
-        let (opening, isUnwanted, isWatched) = withDetails { details -> (Opening?, Bool, Bool) in
+        let (points, isUnwanted, isWatched) = withDetails { details in
             let isUnwanted = details.isReaderClosed && details.isWriterClosed
             if !isUnwanted {
                 slot = engine
@@ -310,15 +320,16 @@ extension Connection {
                 details.isAddressWatched =
                     !details.properties.isEmpty && details.properties[.failsWhenAddressIsRemoved] == true
             }
-            return (details.opening.take(), isUnwanted, details.isAddressWatched)
+            return (details.takePointsOfOpening(), isUnwanted, details.isAddressWatched)
         }
         if isUnwanted { kind == .bareTransport ? transport?.close() : engine?.close() }
         if isWatched { LocalAddressMonitor.shared.add(self) }
-        announceOpened(opening)
+        announceOpened(points.opening, points.beginning)
     }
 
     /// Signals the calls and clients that wait for the end of opening, so that they look again.
-    private func announceOpened(_ opening: Opening?) {
+    private func announceOpened(_ opening: Opening?, _ beginning: WaitPoint?) {
+        beginning?.signal([.readable, .writable])
         if let opening {
             opening.signal([.readable, .writable])
             // A layer above may have read the wait point just before this, or just after.
@@ -353,10 +364,10 @@ extension Connection {
                 closesHalf: true, isLast: isNew && details.isReaderClosed && details.isWriterClosed,
                 hasBegun: details.opener == nil, isAddressWatched: details.isAddressWatched)
             let hasLayers = !hasSocket && !hasBareTransport
-            if hasLayers || details.opening != nil || details.clients != nil {
+            if hasLayers || details.opening != nil || details.beginning != nil || details.clients != nil {
                 work.hasClients = details.clients != nil
                 work.objects = CloseWork.Objects(
-                    layer: hasLayers ? slot : nil, opening: details.opening,
+                    layer: hasLayers ? slot : nil, opening: details.opening, beginning: details.beginning,
                     client: details.clients?[half].client.take())
             }
             return work
@@ -382,6 +393,7 @@ extension Connection {
             let waitPoint = hasBareTransport ? transport?.waitPoint : layer?.waitPoint
             waitPoint?.signal([.readable, .writable])
         }
+        work.objects?.beginning?.signal([.readable, .writable])
         guard let opening = work.objects?.opening else { return }
         opening.signal([.readable, .writable])
         if work.isLast { opening.cancel() }
@@ -403,6 +415,7 @@ extension Connection {
             /// refused once both halves are closed, and no call on a closed half waits at it.
             let layer: Engine?
             let opening: Opening?
+            let beginning: WaitPoint?
             let client: StreamClient?
         }
     }
@@ -459,7 +472,7 @@ extension Connection {
     /// A change of status to `error`, with the points where calls may be waiting.
     private struct StatusChange {
         let engine: Engine?
-        let opening: Opening?
+        let opening: WaitPoint?
     }
 
     /// Sets the status of the given halves that are in use to `error`; nil if there are none. The caller must pass the
@@ -470,7 +483,7 @@ extension Connection {
             setStatus(.error, half)
             hasChanged = true
         }
-        return hasChanged ? StatusChange(engine: engine, opening: details.opening) : nil
+        return hasChanged ? StatusChange(engine: engine, opening: details.opening ?? details.beginning) : nil
     }
 
     /// Makes all waiting calls and both clients check the status.
@@ -517,7 +530,19 @@ extension Connection {
     @inline(__always)
     func pointToWait(_ half: StreamHalf) -> WaitPoint? {
         if isOpen(half) { return hasSocket || waitsAtPoint ? point : engine?.waitPoint }
-        return withDetails { $0.opening }
+        return pointOfOpening(half)
+    }
+
+    /// The point to wait at for the end of opening; nil if the half is not opening any more.
+    func pointOfOpening(_ half: StreamHalf) -> WaitPoint? {
+        withDetails { details in
+            // Under the lock: the status of a half that is opening changes only here, together with the points.
+            guard settledStatus(half) == .opening else { return nil }
+            if let opening = details.opening { return opening }
+            let beginning = details.beginning ?? WaitPoint(loop: point.loop)
+            details.beginning = beginning
+            return beginning
+        }
     }
 
     /// The point where a transport on top of this stream waits. Never a point that can no longer be signalled.
@@ -798,7 +823,8 @@ extension Connection {
                 return .init(hasOpened: true, hasFailed: false, readiness: .ended)
             }
         } catch {
-            return .init(hasOpened: true, hasFailed: error != .busy, readiness: .notYet)
+            // The status decides, not the error: a look fails also because the stream is being closed, or is in use.
+            return .init(hasOpened: true, hasFailed: settledStatus(half) == .error, readiness: .notYet)
         }
     }
 

@@ -148,6 +148,10 @@ extension WriteStream {
 extension WriteStream {
     /// Makes a stream that writes to a file. The file is created if necessary, and truncated unless `append` is true.
     ///
+    /// A blocking write waits for the disk on the calling thread. In the other styles, one of the ``BlockingThreads/files`` writes, while
+    /// the next write waits: no event loop waits for the disk. A failure is reported by the next call, at the latest by `finish()`; bytes
+    /// accepted before `close()` are still written.
+    ///
     /// If ``StreamProperty/fileOffset`` is set before opening, the file is not truncated, and writing begins at that
     /// offset.
     ///
@@ -159,7 +163,7 @@ extension WriteStream {
                 let appends = connection.withDetails { $0.properties[.appendToFile] } ?? false
                 let offset = connection.takeFileOffset()
                 let mode: FileTransport.Mode = appends ? .append : offset == nil ? .truncate : .overwrite
-                return .opened(.layer(try FileTransport(path: path, mode: mode, from: offset, point: point)))
+                return .opened(.layer(try FileTransport.open(path: path, mode: mode, from: offset, point: point)))
             })
         if append { connection.withDetails { $0.properties[.appendToFile] = true } }
     }

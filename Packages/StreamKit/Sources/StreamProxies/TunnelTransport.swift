@@ -60,14 +60,17 @@ package final class TunnelTransport: StreamTransport {
     package func tryOpen() throws(StreamError) -> OpenAttempt {
         while true {
             var work: TunnelWork?
-            let attempt = try state.withLock { (state) throws(StreamError) -> OpenAttempt in
-                if let failure = state.failure { throw failure }
-                if state.summary != nil { return .opened }
-                do throws(StreamError) {
-                    return try converse(&state, &work)
-                } catch {
-                    state.failure = error
-                    throw error
+            // The layer below may signal clients that are called at once, and use this transport.
+            let attempt = try DirectTarget.delayingCalls { () throws(StreamError) in
+                try state.withLock { (state) throws(StreamError) -> OpenAttempt in
+                    if let failure = state.failure { throw failure }
+                    if state.summary != nil { return .opened }
+                    do throws(StreamError) {
+                        return try converse(&state, &work)
+                    } catch {
+                        state.failure = error
+                        throw error
+                    }
                 }
             }
             guard let work else { return attempt }

@@ -37,6 +37,10 @@ final class PeerVerification {
     /// Returns whether to continue after an error. OpenSSL calls it for each error that it finds.
     func shouldContinue(after store: OpaquePointer) -> Bool {
         let error = X509_STORE_CTX_get_error(store)
+        if error == X509_V_ERR_HOSTNAME_MISMATCH, matchesWildcard(store) {
+            X509_STORE_CTX_set_error(store, X509_V_OK)
+            return true
+        }
         let found = describe(store)
         guard isAllowed(error, of: store) else {
             if failure == nil { failure = found }
@@ -106,6 +110,17 @@ final class PeerVerification {
         return false
     }
 
+    /// Whether a name of the certificate with a wildcard matches the peer's name. OpenSSL refuses to match labels with an underscore,
+    /// which hosting services give to their users.
+    private func matchesWildcard(_ store: OpaquePointer) -> Bool {
+        guard case .host(let host)? = peer.subject, let pointer = X509_STORE_CTX_get_current_cert(store) else {
+            return false
+        }
+        return CertificateName.all(of: pointer, type: GEN_DNS).contains {
+            WildcardName($0.description)?.matches(host) == true
+        }
+    }
+
     // MARK: Messages
 
     private func describe(_ store: OpaquePointer) -> StreamError {
@@ -162,6 +177,32 @@ extension TLSFailure {
             self = .badCertificate
         default:
             self = .invalidChain
+        }
+    }
+}
+
+/// A host name of a certificate whose first label is `*`, which stands for exactly one label (RFC 9525 §6.3). The rules compare labels,
+/// whatever characters these have.
+struct WildcardName {
+    /// The labels after the wildcard, with the dot in front of them.
+    private let rest: Substring.UTF8View
+
+    /// Nil if the name has no such wildcard, or if the wildcard would stand for a whole top-level domain.
+    init?(_ name: String) {
+        let bytes = name.utf8
+        guard bytes.starts(with: "*.".utf8) else { return nil }
+        rest = bytes.dropFirst()
+        let labels = rest.dropFirst().split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard labels.count >= 2, labels.allSatisfy({ !$0.isEmpty && !$0.contains(UInt8(ascii: "*")) }) else {
+            return nil
+        }
+    }
+
+    /// - Parameter host: a valid host name in lower case, without a final dot.
+    func matches(_ host: String) -> Bool {
+        guard let dot = host.utf8.firstIndex(of: UInt8(ascii: ".")), dot > host.utf8.startIndex else { return false }
+        return host.utf8[dot...].elementsEqual(rest) { host, pattern in
+            host == ((UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(pattern) ? pattern | 0x20 : pattern)
         }
     }
 }

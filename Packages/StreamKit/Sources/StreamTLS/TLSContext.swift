@@ -143,8 +143,7 @@ extension TLSContext {
             }
             X509_STORE_set_flags(store, UInt(X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL))
         }
-        let foundSystemRoots = trust.includesSystemRoots && SystemRoots.load(into: store)
-        return !trust.includesSystemRoots || foundSystemRoots
+        return trust.includesSystemRoots ? try SystemRoots.load(into: store) : true
     }
 
     private static func add(

@@ -99,8 +99,19 @@ enum SystemRoots {
     }
 
     /// Adds the roots to a store. Returns false if there are none.
-    static func load(into store: OpaquePointer) -> Bool {
+    ///
+    /// - Throws: EMFILE or ENFILE if no descriptor is left to read them. OpenSSL would only find no roots, and the context would be
+    ///   kept for later connections.
+    static func load(into store: OpaquePointer) throws(StreamError) -> Bool {
         let locations = locations()
+        if let path = locations.first(where: isNonEmpty) {
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            if descriptor >= 0 {
+                close(descriptor)
+            } else if errno == EMFILE || errno == ENFILE {
+                throw StreamError(posix: errno, .fileNotOpened(path, errno))
+            }
+        }
         if let bundle = locations.first, bundles.contains(bundle), X509_STORE_load_file(store, bundle) == 1 {
             return true
         }
@@ -119,7 +130,7 @@ enum SystemRoots {
     private static func isNonEmpty(_ path: String) -> Bool {
         guard let stamp = FileStamp(path) else { return false }
         guard stamp.isDirectory else { return stamp.size > 0 }
-        guard let directory = opendir(path) else { return false }
+        guard let directory = opendir(path) else { return errno == EMFILE || errno == ENFILE }
         defer { closedir(directory) }
         while let entry = readdir(directory) {
             if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { return true }

@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import Glibc
 
-/// A file opened by path. Regular files never block; a FIFO or device may, and is waited for.
+/// A FIFO or a device opened by path, which is waited for like a socket.
 ///
 /// A FIFO opens for reading at once, and reads wait for a writer. Opening it for writing fails with ENXIO while it has
 /// no reader.
@@ -15,41 +15,61 @@ final class FileTransport: StreamTransport {
     }
 
     let waitPoint: WaitPoint
-    /// True for a FIFO or a device, which may have nothing to read yet.
-    private let mayBlock: Bool
     private let appends: Bool
 
-    /// Opens the file; for writing, creates it if necessary (mode 0666 less the umask).
+    /// Opens a file of any kind; for writing, creates it if necessary (mode 0666 less the umask).
     ///
-    /// - Parameter offset: where to begin; nil for the beginning.
+    /// - Parameters:
+    ///   - offset: where to begin; nil for the beginning.
+    ///   - point: the wait point of the transport, without a descriptor.
+    /// - Returns: a transport for this kind of file.
     /// - Throws: `EINVAL` for an offset if the file is opened for appending, or for one that is too large; `ESPIPE` if
     ///   the file cannot seek, such as a FIFO.
-    init(path: String, mode: Mode, from offset: UInt64? = nil, point: WaitPoint) throws(StreamError) {
-        appends = mode == .append
-        if appends, offset != nil { throw .offsetOfAppending }
-        // Non-blocking, so that opening a FIFO does not wait for its other end. Regular files are unaffected.
-        let flags =
-            switch mode {
-            case .read: O_RDONLY
-            case .truncate: O_WRONLY | O_CREAT | O_TRUNC
-            case .append: O_WRONLY | O_CREAT | O_APPEND
-            case .overwrite: O_WRONLY | O_CREAT
-            }
-        let descriptor = Glibc.open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o666)
+    static func open(
+        path: String, mode: Mode, from offset: UInt64? = nil, point: WaitPoint
+    ) throws(StreamError) -> any StreamTransport {
+        if mode == .append, offset != nil { throw .offsetOfAppending }
+        let descriptor = descriptor(of: path, mode)
         guard descriptor >= 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
         if let offset, let number = FileTransport.seek(descriptor, to: offset) {
             Glibc.close(descriptor)
             throw StreamError(posix: number, .fileNotOpened(path, number))
         }
         var status = stat()
-        mayBlock = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+        if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+            let start = mode == .append ? Int64(status.st_size) : Int64(offset ?? 0)
+            return RegularFileTransport(OpenFile(descriptor), from: start, appends: mode == .append, point: point)
+        }
+        return FileTransport(descriptor, appends: mode == .append, point: point)
+    }
+
+    /// Opens the file, or creates it for writing; -1 with `errno` if that failed.
+    private static func descriptor(of path: String, _ mode: Mode) -> CInt {
+        let access =
+            switch mode {
+            case .read: O_RDONLY
+            case .truncate: O_WRONLY | O_TRUNC
+            case .append: O_WRONLY | O_APPEND
+            case .overwrite: O_WRONLY
+            }
+        // Non-blocking, so that opening a FIFO does not wait for its other end. Regular files are unaffected.
+        let flags = access | O_CLOEXEC | O_NONBLOCK
+        let opened = Glibc.open(path, flags)
+        guard opened < 0, errno == ENOENT, mode != .read else { return opened }
+        let created = WritableFile.create(path, flags: flags)
+        // If another program has created it meanwhile, it is an existing one.
+        return created < 0 && errno == EEXIST ? Glibc.open(path, flags) : created
+    }
+
+    private init(_ descriptor: CInt, appends: Bool, point: WaitPoint) {
+        self.appends = appends
         waitPoint = point
         point.attach(descriptor, ownership: .owned)
     }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         // Without this check, a FIFO that no writer has opened yet would return 0, which means the end.
-        if mayBlock, Syscalls.ready(waitPoint.descriptor, for: .readable).isEmpty { return .wouldBlock(.readable) }
+        if Syscalls.ready(waitPoint.descriptor, for: .readable).isEmpty { return .wouldBlock(.readable) }
         return try buffer.withUnsafeMutableBytes { (bytes) throws(StreamError) in
             try Syscalls.read(waitPoint.descriptor, into: bytes)
         }
@@ -91,7 +111,7 @@ final class FileTransport: StreamTransport {
 
 extension StreamError {
     /// An appending write goes to the end of the file whatever the offset is.
-    fileprivate static var offsetOfAppending: StreamError {
+    static var offsetOfAppending: StreamError {
         .refused(StreamProperty<UInt64>.fileOffset.name, "the file is opened for appending.")
     }
 }

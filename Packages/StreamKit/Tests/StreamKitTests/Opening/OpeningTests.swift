@@ -1,4 +1,3 @@
-import EventLoops
 import Foundation
 import Glibc
 import HostResolver
@@ -6,6 +5,7 @@ import HostResolverTesting
 import StreamKitTesting
 import Testing
 
+@testable import EventLoops
 @testable import StreamKit
 
 /// A stream is opened by a blocking thread or by the loop, may pass from one to the other, and can be closed at any
@@ -40,6 +40,69 @@ import Testing
 
     private func error(of call: Call, on pair: StreamPair) async throws -> StreamError {
         try await StreamKitTests.error { try await onThread { try call.make(on: pair) } }
+    }
+
+    /// The end of the first step of opening, which another thread takes.
+    enum Beginning: CaseIterable {
+        case opens, continues, fails, isClosed
+    }
+
+    /// One thread begins to open the stream, which may take long. Calls that wait for the stream meanwhile sleep.
+    @Test(arguments: Beginning.allCases, [false, true])
+    func callsSleepWhileAnotherThreadBeginsToOpen(_ ending: Beginning, isBlocking: Bool) async throws {
+        let (hasBegun, mayGoOn) = (OneShot<Bool>(), OneShot<Bool>())
+        let limit = Moment.now + .seconds(50)
+        let source = ScriptedSource()
+        source.makeEndless()
+        let connection = Connection(.transport, point: WaitPoint()) { (_) throws(StreamError) in
+            hasBegun.provide(true)
+            _ = try? mayGoOn.value(until: limit)
+            switch ending {
+            case .opens, .isClosed: return .opened(.layer(source))
+            case .continues: return .continues(TransportOpening(of: source, half: .reader, securedBy: nil))
+            case .fails: throw StreamError(posix: ECONNREFUSED)
+            }
+        }
+        let pair = StreamPair(connection)
+        Thread.detachNewThread { try? pair.input.open() }
+        #expect(try await hasBegun.value(until: limit))
+        try pair.output.open()
+        let opened = Task { () async -> StreamError? in
+            do {
+                if isBlocking {
+                    try await onThread { try Call.openedInput.make(on: pair) }
+                } else {
+                    try await pair.input.opened()
+                }
+                return nil
+            } catch {
+                return error as? StreamError
+            }
+        }
+        let finished = Task { () async -> StreamError? in
+            do throws(StreamError) {
+                try await pair.output.finish()
+                return nil
+            } catch {
+                return error
+            }
+        }
+        func isAsleep() -> Bool {
+            guard let point = connection.withDetails({ $0.beginning }) else { return false }
+            return point.reader.isParked && point.writer.isParked
+        }
+        while !isAsleep(), .now < limit { await Task.yield() }
+        #expect(isAsleep())
+        if ending == .isClosed { pair.close() }
+        if ending != .isClosed { mayGoOn.provide(true) }
+        let errors = [await opened.value, await finished.value]
+        mayGoOn.provide(true)
+        switch ending {
+        case .opens, .continues: #expect(errors == [nil, nil])
+        case .fails: #expect(errors.allSatisfy { $0?.isPOSIX(ECONNREFUSED) == true })
+        case .isClosed: #expect(errors == [StreamError.closed, StreamError.closed])
+        }
+        pair.close()
     }
 
     @Test("a scheduled client lets the loop open the stream at once; without one, a thread has the time to take over")

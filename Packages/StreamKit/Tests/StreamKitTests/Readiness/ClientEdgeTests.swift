@@ -24,6 +24,18 @@ import Testing
         pair.close()
     }
 
+    /// Another thread closes the stream while its client looks: the look fails, the stream has not. Otherwise the client would receive
+    /// `errorOccurred` from a stream without an error.
+    @Test(arguments: [EBADF, nil]) func aCloseDuringALookIsNoFailure(number: CInt?) throws {
+        let source = ScriptedSource()
+        let stream = ReadStream(transport: source)
+        try stream.open()
+        source.failReading(number.map { StreamError(posix: $0) } ?? .closed)
+        source.interrupt(at: .look) { stream.close() }
+        #expect(stream.connection.facts(of: .reader) == .init(hasOpened: true, hasFailed: false, readiness: .notYet))
+        #expect(stream.status == .closed && stream.error == nil)
+    }
+
     enum Operation: CaseIterable {
         case setFirst, setSecond, removeClient, schedule, unschedule, arrive, harvest, poll, read, turn
     }

@@ -49,6 +49,31 @@ import Testing
         }
     }
 
+    /// A wildcard stands for one label, whatever characters that has. OpenSSL matches no label with an underscore.
+    @Test(arguments: [
+        ("DNS:*.example.com", "my_app.example.com", true),
+        ("DNS:*.Example.COM", "MY_APP.example.com", true),
+        ("DNS:*.example.com", "_.example.com", true),
+        ("DNS:*.my_app.example.com", "a.my_app.example.com", true),
+        ("DNS:*.example.com", "my-page-.example.com", true),
+        ("DNS:my_app.example.com", "my_app.example.com", true),
+        ("DNS:*.example.com", "my_app.b.example.com", false),
+        ("DNS:*.example.com", "my_app.example.org", false),
+        ("DNS:*.example.com", "my_app.example.com.example.org", false),
+        ("DNS:*.com", "my_app.com", false),
+        ("DNS:*.example.com.", "my_app.example.com", false),
+        ("DNS:*_app.example.com", "my_app.example.com", false),
+        ("DNS:my_*.example.com", "my_app.example.com", false),
+        ("DNS:*.*.example.com", "my_app.b.example.com", false),
+        ("DNS:*", "my_app", false),
+    ])
+    func aWildcardStandsForOneLabel(pattern: String, name: String, isRight: Bool) throws {
+        let authority = TestAuthority()
+        let result = try open(authority.issue([pattern]), client: authority.client, name: name)
+        #expect(result.client?.tlsFailure == (isRight ? nil : .hostNameMismatch))
+        if isRight { #expect(result.information?.isVerified == true && result.information?.allowedFailures == []) }
+    }
+
     @Test(arguments: ["DNS:w*.example.org", "DNS:*", "DNS:*.org.", "DNS:www.*.org"])
     func partialWildcardsMatchNothing(pattern: String) throws {
         let authority = TestAuthority()

@@ -233,4 +233,35 @@ import Testing
         #expect(isOpen == (true, true))
         #expect(try TLSPair.send(pattern(70_000), from: client, to: server) == pattern(70_000))
     }
+
+    /// A layer that signals a client when it is read. The client is called at once, and uses the TLS on top.
+    private final class SignallingLayer: StreamTransport {
+        let waitPoint = WaitPoint()
+        let signal: any DeliverySignal
+
+        init(_ signal: any DeliverySignal) { self.signal = signal }
+
+        func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+            signal.signal()
+            return .wouldBlock(.readable)
+        }
+        func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { .moved(bytes.byteCount) }
+        func peek() throws(StreamError) -> Attempt { .wouldBlock(.readable) }
+        func writability() throws(StreamError) -> Attempt { .moved(1) }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aClientOfTheLayerBelowMayUseTheTransport() throws {
+        let tls = Locked<TLSTransport?>(nil)
+        let calls = Locked(0)
+        let signal = DirectTarget().makeSignal {
+            calls.withLock { $0 += 1 }
+            _ = try? tls.withLock { $0 }?.peek()
+        }
+        let transport = try TLSTransport(
+            TestAuthority().client, peerName: "www.example.org", over: .layer(SignallingLayer(signal)))
+        tls.withLock { $0 = transport }
+        #expect(try transport.tryOpen() == .wouldBlock(.readable))
+        #expect(calls.withLock { $0 } == 1)
+        tls.withLock { $0 = nil }
+    }
 }

@@ -194,7 +194,7 @@ import Testing
         defer { unlink(path) }
         let output = WriteStream(path: path)
         try output.open()
-        #expect(try output.tryWrite(Array(Self.branches.utf8)) == Self.branches.utf8.count)
+        try output.writeAll(Array(Self.branches.utf8))
         output.close()
         #expect(try ProxyScriptSource.url("file://\(path)").script() == ProxyScript(Self.branches))
         #expect(try ProxyScriptSource.text("x").script() == ProxyScript("x"))

@@ -190,7 +190,7 @@ struct SystemProxySettingsTests {
         func write(_ text: String, _ path: String) throws {
             let stream = WriteStream(path: path)
             try stream.open()
-            _ = try stream.tryWrite(Array(text.utf8))
+            try stream.writeAll(Array(text.utf8))
             stream.close()
         }
         func system(_ variables: [String: String] = [:]) throws -> ProxySettings? {

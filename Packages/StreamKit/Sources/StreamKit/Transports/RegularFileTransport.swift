@@ -1,0 +1,355 @@
+internal import EventLoops
+internal import Glibc
+
+/// A regular file, which is read or written without keeping an event loop waiting for the disk.
+///
+/// Theory of operation. A try first asks the kernel for what needs no disk (`RWF_NOWAIT`); for bytes in the page cache that is all. If the
+/// disk is needed, or the file system cannot tell, a thread of ``BlockingThreads/files`` does the work, and the try would block: a piece of
+/// the file is read ahead, or accepted bytes are written behind. One piece is under way at a time, and its end signals the wait point.
+/// Blocking calls do the same work on their own thread.
+///
+/// Positions are kept here, not by the kernel, so that a piece that was read for an old position can be dropped. The descriptor stays open
+/// until the last piece is done, however long a disk takes after the stream was closed.
+final class RegularFileTransport: StreamTransport {
+    /// The largest piece, in bytes. Large enough that changing the thread costs little.
+    static let pieceSize = 256 << 10
+
+    /// How the file is accessed. Tests replace it by a slow disk.
+    protocol Disk: Sendable {
+        /// `pread(2)` and `pwrite(2)`: the number of bytes, or a negative `errno`.
+        func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int
+        func write(_ bytes: UnsafeRawBufferPointer, at position: Int64) -> Int
+        /// The same without waiting: EAGAIN or EOPNOTSUPP if the disk may be needed.
+        func readCached(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int
+        func writeCached(_ bytes: UnsafeRawBufferPointer, at position: Int64) -> Int
+        /// The descriptor, for callers.
+        var descriptor: CInt { get }
+    }
+
+    private struct State {
+        /// Nil once the stream is closed.
+        var disk: (any Disk)?
+        /// Where the next piece is read or written.
+        var position: Int64
+        /// The bytes read ahead, of which the first `taken` were delivered.
+        var ahead: [UInt8] = []
+        var taken = 0
+        /// Whether the file ended behind the bytes read ahead.
+        var hasEnded = false
+        /// Whether a thread is reading or writing a piece.
+        var isBusy = false
+        /// Counts the changes of position by the caller. A piece read before the last one is dropped.
+        var changes = 0
+        /// The failure of the last piece, for the next call.
+        var failure: StreamError?
+
+        var aheadCount: Int { ahead.count - taken }
+    }
+
+    let waitPoint: WaitPoint
+    private let appends: Bool
+    private let threads: BlockingThreads
+    private let state: Locked<State>
+
+    /// - Parameter disk: the open file, which the transport releases when the stream is closed.
+    init(
+        _ disk: any Disk, from position: Int64 = 0, appends: Bool = false, point: WaitPoint,
+        threads: BlockingThreads = .files
+    ) {
+        waitPoint = point
+        self.appends = appends
+        self.threads = threads
+        state = Locked(State(disk: disk, position: position))
+    }
+
+    func close() {
+        let disk = state.withLock { $0.disk.take() }
+        withExtendedLifetime(disk) {}  // released after the lock
+    }
+
+    func property(named name: String) -> (any Sendable)? {
+        state.withLock { state -> (any Sendable)? in
+            guard let disk = state.disk else { return nil }
+            return switch name {
+            case StreamProperty<Int32>.nativeDescriptor.name: disk.descriptor
+            case StreamProperty<UInt64>.fileOffset.name: UInt64(state.position - Int64(state.aheadCount))
+            default: nil
+            }
+        }
+    }
+
+    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+        guard name == StreamProperty<UInt64>.fileOffset.name else { return false }
+        if appends { throw .offsetOfAppending }
+        guard let position = Int64(exactly: value as? UInt64 ?? 0) else { throw StreamError(posix: EINVAL) }
+        try state.withLock { (state) throws(StreamError) in
+            if state.disk == nil { throw .closed }
+            state.position = position
+            (state.ahead, state.taken, state.hasEnded) = ([], 0, false)
+            state.changes += 1
+        }
+        return true
+    }
+}
+
+// MARK: - Pieces
+
+extension RegularFileTransport {
+    /// A piece of the file that the caller must read or write, on its own thread or on another one.
+    private struct Piece {
+        let disk: any Disk
+        let position: Int64
+        /// The value of ``State/changes`` when the piece was begun.
+        let changes: Int
+    }
+
+    /// Begins a piece at the present position. Call inside the lock.
+    private func begin(_ state: inout State, _ disk: any Disk) -> Piece {
+        state.isBusy = true
+        return Piece(disk: disk, position: state.position, changes: state.changes)
+    }
+
+    /// Ends a piece that another thread has transferred.
+    private func end(_ piece: Piece, _ change: (inout State) -> Void) {
+        state.withLock { state in
+            state.isBusy = false
+            if state.changes == piece.changes { change(&state) }
+        }
+        waitPoint.signal([.readable, .writable])
+    }
+
+    private func run(_ piece: Piece, _ perform: @escaping @Sendable () -> Void) {
+        threads.run(
+            BlockingThreads.Work(perform: perform) { [self] refusal in
+                end(piece) { $0.failure = StreamError(posix: refusal.number) }
+            })
+    }
+
+    private static func isWaiting(_ result: Int) -> Bool {
+        [EAGAIN, EOPNOTSUPP, ENOSYS, EINVAL].contains(CInt(-result))
+    }
+
+    /// Repeats a call that a signal has interrupted.
+    private static func transfer(_ call: () -> Int) -> Int {
+        while true {
+            let result = call()
+            if result != -Int(EINTR) { return result }
+        }
+    }
+}
+
+// MARK: - Reading
+
+extension RegularFileTransport {
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        let (attempt, piece) = try state.withLock { (state) throws(StreamError) in
+            if let attempt = try takeAhead(&state, into: &buffer) { return (attempt, nil as Piece?) }
+            guard let disk = state.disk else { throw .closed }
+            let result = buffer.withUnsafeMutableBytes { bytes in
+                Self.transfer { disk.readCached(into: bytes, at: state.position) }
+            }
+            if Self.isWaiting(result) { return (.wouldBlock(.readable), begin(&state, disk)) }
+            return (try Self.attempt(result, &state), nil)
+        }
+        if let piece { readAhead(piece) }
+        return attempt
+    }
+
+    func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        let (attempt, piece) = try state.withLock { (state) throws(StreamError) in
+            if let attempt = try takeAhead(&state, into: &buffer) { return (attempt, nil as Piece?) }
+            guard let disk = state.disk else { throw .closed }
+            return (.wouldBlock(.readable), begin(&state, disk))
+        }
+        guard let piece else { return attempt }
+        let result = buffer.withUnsafeMutableBytes { bytes in
+            Self.transfer { piece.disk.read(into: bytes, at: piece.position) }
+        }
+        end(piece) { if result > 0 { $0.position += Int64(result) } }
+        return switch result {
+        case 1...: .moved(result)
+        case 0: .ended
+        default: throw StreamError(posix: CInt(-result))
+        }
+    }
+
+    func peek() throws(StreamError) -> Attempt {
+        let (attempt, piece) = try state.withLock { (state) throws(StreamError) in
+            if let attempt = try Self.known(&state) { return (attempt, nil as Piece?) }
+            guard let disk = state.disk else { throw .closed }
+            // What needs no disk is read ahead at once.
+            var ahead = [UInt8](repeating: 0, count: WaitPoint.bytesPerTransfer)
+            let result = ahead.withUnsafeMutableBytes { bytes in
+                Self.transfer { disk.readCached(into: bytes, at: state.position) }
+            }
+            if Self.isWaiting(result) { return (.wouldBlock(.readable), begin(&state, disk)) }
+            let attempt = try Self.attempt(result, &state)
+            if result > 0 { (state.ahead, state.taken) = (Array(ahead[..<result]), 0) }
+            return (attempt, nil)
+        }
+        if let piece { readAhead(piece) }
+        return attempt
+    }
+
+    /// The result of a try that is known without the disk; nil if there is none.
+    private static func known(_ state: inout State) throws(StreamError) -> Attempt? {
+        if state.aheadCount > 0 { return .moved(state.aheadCount) }
+        if let failure = state.failure { throw failure }
+        if state.isBusy { return .wouldBlock(.readable) }
+        return state.hasEnded ? .ended : nil
+    }
+
+    /// Delivers bytes that were read ahead. Returns nil if the file must be read.
+    private func takeAhead(_ state: inout State, into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt? {
+        guard let attempt = try Self.known(&state) else { return nil }
+        guard case .moved(let available) = attempt else {
+            // A file may grow: the end counts once.
+            state.hasEnded = false
+            return attempt
+        }
+        let count = min(available, buffer.byteCount)
+        let part = state.ahead[state.taken..<state.taken + count]
+        buffer.withUnsafeMutableBytes { $0.copyBytes(from: part) }
+        state.taken += count
+        if state.aheadCount == 0 { (state.ahead, state.taken) = ([], 0) }
+        return .moved(count)
+    }
+
+    /// The result of a read without waiting.
+    private static func attempt(_ result: Int, _ state: inout State) throws(StreamError) -> Attempt {
+        switch result {
+        case 1...:
+            state.position += Int64(result)
+            return .moved(result)
+        case 0: return .ended
+        default: throw StreamError(posix: CInt(-result))
+        }
+    }
+
+    private func readAhead(_ piece: Piece) {
+        run(piece) { [self] in
+            var result = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, count in
+                result = Self.transfer {
+                    piece.disk.read(into: UnsafeMutableRawBufferPointer(buffer), at: piece.position)
+                }
+                count = max(0, result)
+            }
+            end(piece) { state in
+                (state.ahead, state.taken, state.hasEnded) = (bytes, 0, result == 0)
+                state.position += Int64(bytes.count)
+                if result < 0 { state.failure = StreamError(posix: CInt(-result)) }
+            }
+        }
+    }
+}
+
+// MARK: - Writing
+
+extension RegularFileTransport {
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+        let (attempt, piece) = try state.withLock { (state) throws(StreamError) in
+            if let attempt = try Self.unready(state) { return (attempt, nil as Piece?) }
+            guard let disk = state.disk else { throw .closed }
+            let result = bytes.withUnsafeBytes { bytes in
+                Self.transfer { disk.writeCached(bytes, at: state.position) }
+            }
+            if !Self.isWaiting(result) { return (try Self.attempt(result, &state), nil) }
+            let piece = begin(&state, disk)
+            let count = min(bytes.byteCount, Self.pieceSize)
+            state.position += Int64(count)
+            return (.moved(count), piece)
+        }
+        if let piece, case .moved(let count) = attempt {
+            writeBehind(bytes.withUnsafeBytes { Array($0.prefix(count)) }, piece)
+        }
+        return attempt
+    }
+
+    func write(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+        let (attempt, piece) = try state.withLock { (state) throws(StreamError) in
+            if let attempt = try Self.unready(state) { return (attempt, nil as Piece?) }
+            guard let disk = state.disk else { throw .closed }
+            return (.wouldBlock(.writable), begin(&state, disk))
+        }
+        guard let piece else { return attempt }
+        let result = bytes.withUnsafeBytes { bytes in Self.transfer { piece.disk.write(bytes, at: piece.position) } }
+        end(piece) { if result > 0 { $0.position += Int64(result) } }
+        if result < 0 { throw StreamError(posix: CInt(-result)) }
+        return result == 0 ? .ended : .moved(result)
+    }
+
+    func writability() throws(StreamError) -> Attempt {
+        try state.withLock { (state) throws(StreamError) in try Self.unready(state) } ?? .moved(Self.pieceSize)
+    }
+
+    func tryFlush() throws(StreamError) -> Attempt {
+        try state.withLock { (state) throws(StreamError) in try Self.unready(state) } ?? .ended
+    }
+
+    func tryFinish() throws(StreamError) -> Attempt { try tryFlush() }
+
+    /// The reason why nothing can be written now; nil if there is none.
+    private static func unready(_ state: State) throws(StreamError) -> Attempt? {
+        if let failure = state.failure { throw failure }
+        return state.isBusy ? .wouldBlock(.writable) : nil
+    }
+
+    private func writeBehind(_ bytes: [UInt8], _ piece: Piece) {
+        run(piece) { [self] in
+            var written = 0
+            var result = 0
+            while written < bytes.count {
+                result = bytes.withUnsafeBytes { bytes in
+                    let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+                    return Self.transfer { piece.disk.write(rest, at: piece.position + Int64(written)) }
+                }
+                if result <= 0 { break }
+                written += result
+            }
+            // Even if the position has been changed since: these bytes were accepted.
+            let number = result < 0 ? CInt(-result) : written < bytes.count ? ENOSPC : 0
+            if number != 0 { state.withLock { $0.failure = StreamError(posix: number) } }
+            end(piece) { _ in }
+        }
+    }
+}
+
+extension BlockingThreads.Refusal {
+    /// The error number of a call that no thread could make.
+    fileprivate var number: CInt {
+        switch self {
+        case .noThread(let number): number
+        case .queueIsFull: EBUSY
+        @unknown default: EBUSY
+        }
+    }
+}
+
+/// An open file on a disk. Closes its descriptor.
+final class OpenFile: RegularFileTransport.Disk {
+    let descriptor: CInt
+
+    /// Takes over a descriptor.
+    init(_ descriptor: CInt) {
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int {
+        Syscalls.read(descriptor, into: buffer, at: position)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at position: Int64) -> Int {
+        Syscalls.write(descriptor, bytes, at: position)
+    }
+
+    func readCached(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int {
+        Syscalls.readCached(descriptor, into: buffer, at: position)
+    }
+
+    func writeCached(_ bytes: UnsafeRawBufferPointer, at position: Int64) -> Int {
+        Syscalls.writeCached(descriptor, bytes, at: position)
+    }
+}

@@ -1,0 +1,78 @@
+import EventLoops
+import Foundation
+import HostResolver
+import HostResolverTesting
+import Testing
+
+@testable import StreamKit
+@testable import StreamProxies
+@testable import StreamSockets
+@testable import StreamTLS
+
+/// The process has no descriptors left. Each test has a process for itself.
+@Suite struct ScarcityTests {
+    /// Each call that makes a descriptor fails with EMFILE, leaves none open, and works again once there are some.
+    @Test func callsFailAndRecover() async {
+        await #expect(processExitsWith: .success) {
+            let folder = "/tmp/netkit-scarcity-\(getpid())"
+            mkdir(folder, 0o700)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let path = folder + "/file"
+            try Data("http_proxy=".utf8).write(to: URL(fileURLWithPath: path))
+            let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
+            let address = try #require(listener.localAddress)
+            let port = try #require(address.port)
+            try Data(TestAuthority().root.certificate.der).write(to: URL(fileURLWithPath: folder + "/root.der"))
+            let trusting = TLSConfiguration()
+            var named = TLSConfiguration()
+            named.trust = .only(file: folder + "/root.der")
+            func connect(_ pair: StreamPair) throws {
+                defer { pair.close() }
+                try pair.open()
+                try pair.output.opened()
+                try listener.tryAccept()?.invalidate()
+            }
+            let calls: [(name: String, call: () throws -> Void)] = [
+                (
+                    "socketpair",
+                    {
+                        let (one, other) = try Socket.pair()
+                        one.invalidate()
+                        other.invalidate()
+                    }
+                ),
+                ("listener", { try Socket(listeningAt: .ip(.v4(.loopback), port: 0)).invalidate() }),
+                ("duplicate", { close(try listener.duplicateDescriptor()) }),
+                ("address", { try connect(StreamPair(address: address)) }),
+                ("addresses", { try connect(StreamPair(addresses: [address, address], name: nil)) }),
+                ("host", { try connect(StreamPair(host: "localhost", port: port)) }),
+                (
+                    "file to read",
+                    {
+                        let stream = ReadStream(path: path)
+                        try stream.open()
+                        stream.close()
+                    }
+                ),
+                (
+                    "file to write",
+                    {
+                        let stream = WriteStream(path: path + "2")
+                        try stream.open()
+                        stream.close()
+                    }
+                ),
+                ("proxy settings", { _ = try ProxySettings.file(path) }),
+                ("watch of a file", { try FileWatch(path: path).close() }),
+                ("system roots", { _ = try TLSContextCache().context(for: trusting) }),
+                ("named roots", { _ = try TLSContextCache().context(for: named) }),
+            ]
+            for (name, call) in calls {
+                try call()  // fills the pools of the process
+                let need = try DescriptorLimit.need(of: call) { ($0 as? StreamError)?.isPOSIX(EMFILE) == true }
+                #expect(need.failsWell && (need.count ?? 0) > 0, "\(name): \(need)")
+                try call()
+            }
+        }
+    }
+}

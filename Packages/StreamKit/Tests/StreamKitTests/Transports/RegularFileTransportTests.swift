@@ -1,0 +1,241 @@
+import EventLoops
+import Foundation
+import Glibc
+import StreamKitTesting
+import Testing
+
+@testable import StreamKit
+
+/// Files on a disk that the test makes slow.
+@Suite(.timeLimit(.minutes(1))) struct RegularFileTransportTests {
+    /// A file in memory. The disk is needed for all of it but `cached` bytes, and answers when the test lets it.
+    private final class SlowDisk: RegularFileTransport.Disk {
+        private struct State {
+            var contents: [UInt8]
+            var cached: Int
+            var calls: [String] = []
+            var failure: CInt = 0
+            var threads: Set<UInt> = []
+        }
+
+        private let state: Locked<State>
+        /// Provided when the disk answers; nil if it always does.
+        let gate: OneShot<Bool>?
+        private let onRelease: @Sendable () -> Void
+
+        init(
+            _ text: String = "", cached: Int = 0, gate: OneShot<Bool>? = nil,
+            onRelease: @escaping @Sendable () -> Void = {}
+        ) {
+            state = Locked(State(contents: Array(text.utf8), cached: cached))
+            self.gate = gate
+            self.onRelease = onRelease
+        }
+
+        deinit { onRelease() }
+
+        let descriptor: CInt = -1
+        var text: String { String(decoding: state.withLock { $0.contents }, as: UTF8.self) }
+        var calls: [String] { state.withLock { $0.calls } }
+        var threads: Set<UInt> { state.withLock { $0.threads } }
+        func fail(_ number: CInt) { state.withLock { $0.failure = number } }
+
+        private func wait(_ call: String) {
+            state.withLock { state in
+                state.calls.append(call)
+                state.threads.insert(UInt(pthread_self()))
+            }
+            if let gate { _ = try? gate.value(until: .now + .seconds(50)) }
+        }
+
+        private func copy(_ buffer: UnsafeMutableRawBufferPointer, _ position: Int64, end: Int?) -> Int {
+            state.withLock { state in
+                if state.failure != 0 { return -Int(state.failure) }
+                let part = state.contents[..<(end ?? state.contents.count)].dropFirst(Int(position)).prefix(
+                    buffer.count)
+                buffer.copyBytes(from: part)
+                return part.count
+            }
+        }
+
+        func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int {
+            wait("read \(position)")
+            return copy(buffer, position, end: nil)
+        }
+
+        func readCached(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int {
+            let cached = state.withLock { $0.cached }
+            return position < cached ? copy(buffer, position, end: cached) : -Int(EAGAIN)
+        }
+
+        func write(_ bytes: UnsafeRawBufferPointer, at position: Int64) -> Int {
+            wait("write \(position)")
+            return state.withLock { state in
+                if state.failure != 0 { return -Int(state.failure) }
+                let count = min(bytes.count, 3)  // in several steps
+                let end = Int(position) + count
+                if state.contents.count < end {
+                    state.contents += [UInt8](repeating: 0, count: end - state.contents.count)
+                }
+                state.contents.replaceSubrange(Int(position)..<end, with: bytes.prefix(count))
+                return count
+            }
+        }
+
+        func writeCached(_ bytes: UnsafeRawBufferPointer, at position: Int64) -> Int { -Int(EOPNOTSUPP) }
+    }
+
+    private static func open(_ disk: SlowDisk, on loop: EventLoop = .shared, _ threads: BlockingThreads = .files) throws
+        -> ReadStream
+    {
+        let stream = ReadStream(transport: RegularFileTransport(disk, point: WaitPoint(loop: loop), threads: threads))
+        try stream.open()
+        return stream
+    }
+
+    private static func tryRead(_ stream: ReadStream, _ count: Int) throws -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: count)
+        return try stream.tryRead(into: &buffer).map { Array(buffer.prefix($0)) }
+    }
+
+    @Test func bytesInMemoryNeedNoThread() async throws {
+        let threads = BlockingThreads(limit: 1)
+        let stream = try Self.open(SlowDisk("0123456789", cached: 6), threads)
+        #expect(stream.hasBytesAvailable)
+        #expect(try await stream.read(upTo: 4) == Array("0123".utf8))
+        #expect(try await stream.read(upTo: 9) == Array("45".utf8) && threads.threadCount == 0)
+        #expect(try await stream.readAll(limit: 9) == Array("6789".utf8) && threads.threadCount == 1)
+        #expect(stream.status == .atEnd)
+    }
+
+    /// The loop of a task that reads goes on while the disk does not answer.
+    @Test func aTaskDoesNotKeepItsLoopWaiting() async throws {
+        let loop = EventLoop(name: "files")
+        defer { loop.shutdown() }
+        let gate = OneShot<Bool>()
+        let disk = SlowDisk("0123456789", gate: gate)
+        let stream = try Self.open(disk, on: loop)
+        let reading = Task(executorPreference: loop) { try await stream.readAll(limit: 99) }
+        while disk.calls.isEmpty { await Task.yield() }
+        for _ in 0..<3 { await withCheckedContinuation { done in loop.execute { done.resume() } } }
+        gate.provide(true)
+        #expect(try await reading.value == Array("0123456789".utf8))
+    }
+
+    /// A client is called when bytes are in memory, and its read on the loop's thread takes them from there.
+    @Test func aClientDoesNotKeepItsLoopWaiting() async throws {
+        let loop = EventLoop(name: "files")
+        defer { loop.shutdown() }
+        let loopThread = await withCheckedContinuation { done in
+            loop.execute { done.resume(returning: UInt(pthread_self())) }
+        }
+        let disk = SlowDisk("0123456789")
+        let stream = try Self.open(disk, on: loop)
+        let read = Mailbox<[UInt8]>(limit: 9)
+        stream.setClient([.hasBytesAvailable, .endEncountered]) { stream, event in
+            if event == .endEncountered { return _ = read.put([]) }
+            if let bytes = try? stream.read(upTo: 4) { read.put(bytes) }
+        }
+        stream.schedule(on: .loop(loop))
+        var all: [UInt8] = []
+        while let bytes = try? await read.next(until: .now + .seconds(50)), !bytes.isEmpty { all += bytes }
+        #expect(all == Array("0123456789".utf8) && !disk.threads.contains(loopThread))
+        stream.close()
+    }
+
+    @Test func blockingCallsUseTheirOwnThread() async throws {
+        let disk = SlowDisk("0123456789")
+        let stream = try Self.open(disk)
+        let copy = SlowDisk()
+        let output = WriteStream(transport: RegularFileTransport(copy, point: WaitPoint()))
+        try output.open()
+        let thread = try await onThread { () throws in
+            try output.writeAll(try stream.readAll(limit: 99))
+            try output.finish()
+            return UInt(pthread_self())
+        }
+        #expect(disk.threads == [thread] && copy.threads == [thread] && copy.text == "0123456789")
+    }
+
+    /// A piece is under way for the old position when the caller moves to another one.
+    @Test func seekingDropsWhatIsReadAhead() async throws {
+        let gate = OneShot<Bool>()
+        let disk = SlowDisk("0123456789", gate: gate)
+        let stream = try Self.open(disk)
+        #expect(try Self.tryRead(stream, 2) == nil && stream[.fileOffset] == 0)
+        try stream.set(.fileOffset, to: 7)
+        gate.provide(true)
+        #expect(try await stream.read(upTo: 2) == Array("78".utf8) && stream[.fileOffset] == 9)
+        try stream.set(.fileOffset, to: 1)
+        #expect(try await stream.read(upTo: 2) == Array("12".utf8))
+        #expect(disk.calls == ["read 0", "read 7", "read 1"])
+    }
+
+    /// The file stays open while the disk uses it, and no longer.
+    @Test func closingDoesNotWaitForTheDisk() async throws {
+        let (gate, released) = (OneShot<Bool>(), OneShot<Bool>())
+        let stream = try Self.open(SlowDisk("0", gate: gate) { released.provide(true) })
+        let reading = Task { try await stream.read(upTo: 1) }
+        while stream.status != .reading { await Task.yield() }
+        stream.close()
+        await #expect(throws: StreamError.closed) { try await reading.value }
+        #expect(released.value == nil)
+        gate.provide(true)
+        #expect(try await released.value(until: .now + .seconds(50)))
+    }
+
+    @Test func failuresOfTheDiskAreReported() async throws {
+        let disk = SlowDisk("0123")
+        disk.fail(EIO)
+        let stream = try Self.open(disk)
+        #expect(try await error { _ = try await stream.read(upTo: 1) }.isPOSIX(EIO))
+        // All threads are held up, and no more work may wait.
+        let gate = OneShot<Bool>()
+        let threads = BlockingThreads(limit: 1, queueLimit: 0)
+        let held = try Self.open(SlowDisk("0", gate: gate), threads)
+        #expect(try Self.tryRead(held, 1) == nil)
+        let refused = try Self.open(SlowDisk("0"), threads)
+        #expect(try await error { _ = try await refused.read(upTo: 1) }.isPOSIX(EBUSY))
+        gate.provide(true)
+    }
+
+    @Test func writesBehind() async throws {
+        let gate = OneShot<Bool>()
+        let disk = SlowDisk(gate: gate)
+        let stream = WriteStream(transport: RegularFileTransport(disk, point: WaitPoint()))
+        try stream.open()
+        #expect(try stream.tryWrite(Array("01234".utf8)) == 5 && stream[.fileOffset] == 5)
+        #expect(try stream.tryWrite([1]) == nil && !stream.canAcceptBytes)
+        let rest = Task { () async throws -> Void in
+            try await stream.writeAll(Array("56789".utf8))
+            try await stream.finish()
+        }
+        gate.provide(true)
+        try await rest.value
+        #expect(disk.text == "0123456789")
+        stream.close()
+    }
+
+    /// Bytes that were accepted are written although the stream was closed; a failure is reported by the next call.
+    @Test func acceptedBytesAreNotLost() async throws {
+        let (gate, released) = (OneShot<Bool>(), OneShot<String>())
+        let written = Locked("")
+        do {
+            let disk = SlowDisk(gate: gate) { released.provide(written.withLock { $0 }) }
+            let stream = WriteStream(transport: RegularFileTransport(disk, point: WaitPoint()))
+            try stream.open()
+            #expect(try stream.tryWrite(Array("01234".utf8)) == 5)
+            stream.close()
+            gate.provide(true)
+            while disk.text.utf8.count < 5 { await Task.yield() }
+            written.withLock { $0 = disk.text }
+        }
+        #expect(try await released.value(until: .now + .seconds(50)) == "01234")
+        let full = SlowDisk()
+        full.fail(ENOSPC)
+        let stream = WriteStream(transport: RegularFileTransport(full, point: WaitPoint()))
+        try stream.open()
+        #expect(try await error { try await stream.writeAll([1]) }.isPOSIX(ENOSPC))
+        #expect(stream.status == .error)
+    }
+}
