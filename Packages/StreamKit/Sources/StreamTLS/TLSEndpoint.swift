@@ -317,8 +317,8 @@ extension TLSEndpoint {
         let errors = OpenSSLErrors.take()
         if errors.alert == nil, let error = verification.failure { return error }
         return TLSDiagnosis(
-            errors: errors, peer: peer, configuration: context.configuration, beginning: lower.beginning,
-            isHandshake: isHandshake
+            errors: errors, peer: peer, configuration: context.configuration,
+            beginning: isHandshake ? lower.readBeginning() : [], isHandshake: isHandshake
         ).error
     }
 

@@ -30,8 +30,8 @@ final class TLSLower {
     private var budget = TLSEndpoint.bytesPerTurn
     /// Whether the last read returned nothing because the call had used up its budget.
     private(set) var isTurnSpent = false
-    /// The first bytes from the peer, to describe a peer that does not speak TLS.
-    private(set) var beginning: [UInt8] = []
+    /// The first bytes from the peer that OpenSSL has read; see ``readBeginning()``.
+    private var beginning: [UInt8] = []
 
     /// Whether to drop everything that OpenSSL writes: close_notify was the last message, and the bytes after it may
     /// not be TLS.
@@ -77,6 +77,19 @@ final class TLSLower {
         }
         forgetUnsent()
         return nil
+    }
+
+    /// The first bytes from the peer, to describe a peer that does not speak TLS. Reads what has arrived of them, because some versions of
+    /// OpenSSL read no more than the five bytes of a record's header; nothing can be read afterwards.
+    func readBeginning() -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: TLSLower.beginningLength)
+        while beginning.count < TLSLower.beginningLength, !isEnded, readFailure == nil {
+            var span = buffer.mutableSpan
+            var bytes = span.mutableBytes
+            guard case .moved(let count)? = try? engine.tryRead(into: &bytes) else { break }
+            beginning += buffer.prefix(min(count, TLSLower.beginningLength - beginning.count))
+        }
+        return beginning
     }
 
     private func fail(_ error: StreamError) {
