@@ -61,6 +61,10 @@ public struct HTTPProxy: StreamProxy {
     /// The limits for the proxy's responses.
     public var limits: HTTPLimits
 
+    /// Whether the proxy establishes a tunnel (CONNECT) for `http` URLs, too, as it does for `https`. Default false: it receives the
+    /// requests themselves.
+    public var usesTunnels = false
+
     /// The session's login for the proxy, which answers its challenges. `Proxy-Authorization` in ``fields`` is then not sent.
     var login: KnownAuthentication?
 
@@ -113,7 +117,7 @@ extension HTTPProxy {
     public static func == (left: HTTPProxy, right: HTTPProxy) -> Bool {
         left.host == right.host && left.port == right.port && left.tls == right.tls && left.fields == right.fields
             && left.account == right.account && left.limits == right.limits && left.isSession == right.isSession
-            && left.isNamed == right.isNamed && left.login === right.login
+            && left.usesTunnels == right.usesTunnels && left.isNamed == right.isNamed && left.login === right.login
     }
 
     /// Hashes host and port: proxies rarely differ only in other properties.

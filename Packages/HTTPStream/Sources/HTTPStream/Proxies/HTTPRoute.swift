@@ -6,8 +6,9 @@ internal import StreamKit
 
 /// How a request reaches its origin: the proxy routes of its connection, and the form in which it is sent.
 ///
-/// An `https` request and one that offers another protocol use tunnels, which the connection establishes. Any other `http` request is sent to the last proxy of the route if
-/// that is an HTTP proxy (RFC 9112 §3.2.2): the connection then ends there, and the request names its origin.
+/// An `https` request and one that offers another protocol use tunnels, which the connection establishes. Any other `http` request is
+/// sent to the last proxy of the route if that is an HTTP proxy (RFC 9112 §3.2.2) without ``HTTPProxy/usesTunnels``: the connection then
+/// ends there, and the request names its origin.
 struct HTTPRoute: Sendable {
     /// The routes to the endpoint of the connection.
     var routes: [ProxyRoute] = []
@@ -24,7 +25,7 @@ struct HTTPRoute: Sendable {
         if origin.isSecure || inTunnels || routes.isEmpty { return [HTTPRoute(routes: routes)] }
         var candidates: [HTTPRoute] = []
         for route in routes {
-            if let proxy = route.hops.last as? HTTPProxy {
+            if let proxy = route.requestProxy {
                 let before = ProxyRoute(hops: route.hops.dropLast())
                 candidates.append(HTTPRoute(routes: before.isDirect ? [] : [before], proxy: proxy))
             } else if candidates.last?.proxy == nil, !candidates.isEmpty {
@@ -109,6 +110,14 @@ struct HTTPRoute: Sendable {
             known.append(ProxyRoute(hops: hops))
         }
         return known
+    }
+}
+
+extension ProxyRoute {
+    /// The proxy at the end of the route that receives requests to `http` URLs itself; nil if there is none.
+    var requestProxy: HTTPProxy? {
+        guard let proxy = hops.last as? HTTPProxy, !proxy.usesTunnels else { return nil }
+        return proxy
     }
 }
 

@@ -14,6 +14,7 @@ extension ProxyServer {
     public func httpProxy(tls: TLSConfiguration = TLSConfiguration()) throws(StreamError) -> HTTPProxy? {
         guard kind == .http || kind == .https else { return nil }
         var proxy = HTTPProxy(host: host, port: port, tls: kind == .https ? tls : nil)
+        proxy.usesTunnels = usesTunnels
         guard let user else {
             if password == nil { return proxy }
             throw StreamError(

@@ -30,11 +30,11 @@ struct SessionAttempt {
     private var logins: ProxyLogins
     private var needsIdleConnection = false
 
-    /// - Parameter isNamed: whether the request goes to the origin that the application named.
-    /// - Throws: as ``HTTPSession/Configuration/apply(to:loading:_:isNamed:)``.
+    /// - Parameter standing: how the origin of the request relates to the one that the application named.
+    /// - Throws: as ``HTTPSession/Configuration/apply(to:loading:_:at:)``.
     init(
         _ request: HTTPRequest, at url: URL, _ body: HTTPBody?, _ originEntry: KnownAuthentication?,
-        _ session: HTTPSession, _ options: LoadOptions, isNamed: Bool
+        _ session: HTTPSession, _ options: LoadOptions, at standing: OriginStanding
     ) throws(StreamError) {
         exchange = HTTPExchange(request, body: nil, loop: session.loop)
         exchange.withLoad { load, _ in
@@ -48,7 +48,7 @@ struct SessionAttempt {
         self.session = session
         self.options = options
         logins = ProxyLogins(session.proxyRules)
-        try session.configuration.apply(to: stream, loading: url, session.proxySettings, isNamed: isNamed)
+        try session.configuration.apply(to: stream, loading: url, session.proxySettings, at: standing)
     }
 
     /// The entries whose login belongs to the connection of this attempt.
@@ -108,7 +108,7 @@ struct SessionAttempt {
         guard url.scheme?.lowercased() == "http", options.upgrade == nil else { return }
         // Invalid settings are reported when they are used.
         for route in (try? await routes(to: url)) ?? [] {
-            guard let proxy = route.hops.last as? HTTPProxy, let known = logins[proxy]?.known,
+            guard let proxy = route.requestProxy, let known = logins[proxy]?.known,
                 !requestProxies.contains(where: { $0.known === known })
             else { continue }
             var form = request

@@ -250,20 +250,21 @@ extension HTTPSession.Configuration {
     ///
     /// - Parameters:
     ///   - settings: the session's proxy settings.
-    ///   - isNamed: whether the request goes to the origin that the application named.
+    ///   - standing: how the origin of the request relates to the one that the application named.
     /// - Throws: `EINVAL` for a property in ``properties`` that has a member; the error of the proxies.
     func apply(
-        to stream: ReadStream, loading url: URL, _ settings: Result<ProxySettings, StreamError>?, isNamed: Bool
+        to stream: ReadStream, loading url: URL, _ settings: Result<ProxySettings, StreamError>?,
+        at standing: OriginStanding
     ) throws(StreamError) {
         if !properties.isEmpty {
             for (property, member) in Self.members where properties.value(named: property) != nil {
                 throw .sessionDecides(property, instead: member)
             }
             try stream.set(properties)
-            if !isNamed, properties[.httpHost] != nil { try stream.set(.httpHost, to: nil) }
+            if standing != .named, properties[.httpHost] != nil { try stream.set(.httpHost, to: nil) }
         }
         if url.scheme?.lowercased() == "https", tls != TLSConfiguration() {
-            try stream.set(.tls, to: isNamed ? tls : crossOrigin.tls(tls))
+            try stream.set(.tls, to: crossOrigin.tls(tls, at: standing))
         }
         if let settings { try stream.set(.httpProxySettings, to: settings.get()) }
         if case .routes(let choose) = proxies, case let routes = try choose(url), !routes.isEmpty {

@@ -159,7 +159,7 @@ struct SessionLoad: ~Copyable {
     /// Returns the request with the fields of all known logins; or the one that could not be applied.
     private mutating func sign() async throws(StreamError) -> (SessionAttempt?, SessionAttempt.Failure?) {
         var attempt = try SessionAttempt(
-            request, at: url, body, originEntry, session, options, isNamed: fetch.isAtNamedOrigin)
+            request, at: url, body, originEntry, session, options, at: fetch.standing)
         do throws(StreamError) {
             try await addSecrets(to: &attempt)
         } catch {

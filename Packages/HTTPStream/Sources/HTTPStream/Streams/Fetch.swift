@@ -72,9 +72,12 @@ struct Fetch: ~Copyable, Sendable {
     }
 
     /// Whether the request goes to the origin that the application named.
-    var isAtNamedOrigin: Bool {
-        guard let named = history?.namedOrigin else { return true }
-        return origin == named
+    var isAtNamedOrigin: Bool { standing == .named }
+
+    /// How the origin of the request relates to the one that the application named.
+    var standing: OriginStanding {
+        guard let named = history?.namedOrigin, let origin, origin != named else { return .named }
+        return origin.isSecure && !named.isSecure && origin.host == named.host ? .upgraded : .other
     }
 
     /// The responses that redirected the load, in order.
@@ -150,4 +153,12 @@ struct Fetch: ~Copyable, Sendable {
         history = made
         return made
     }
+}
+
+/// How the origin of a request relates to the one that the application named.
+enum OriginStanding: Sendable {
+    case named
+    /// It is an https origin at the host that the application named with http.
+    case upgraded
+    case other
 }

@@ -169,7 +169,7 @@ struct HTTPConnectionKey: Hashable, Sendable {
 
     /// The endpoint of routes to an origin: the proxy of the first one, if each route ends at a proxy that takes requests.
     private static func end(of routes: [ProxyRoute], to origin: HTTPOrigin) -> HTTPOrigin {
-        let ends = routes.map { $0.hops.last as? HTTPProxy }
+        let ends = routes.map(\.requestProxy)
         guard !origin.isSecure, let proxy = ends.first ?? nil, !ends.contains(nil) else { return origin }
         return HTTPOrigin(proxy)
     }

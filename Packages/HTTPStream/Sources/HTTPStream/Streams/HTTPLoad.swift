@@ -361,8 +361,7 @@ extension HTTPLoad {
             case nil:
                 if let interest = try interestWhileReceiving() { return interest }
             case 0?:
-                try retry(
-                    after: .connectionLost(hasReceived ? "in the middle of the head" : "without a response"))
+                try retry(after: hasReceived ? .headCutShort : .connectionLost("without a response"))
                 return nil
             default:
                 break
@@ -739,9 +738,7 @@ extension HTTPLoad {
         if settings.namesNoProxy, proxies == nil { return nil }
         var properties = try connectionProperties(for: url)
         if !origin.isSecure, !settings.followsRedirects, properties[.tls] != nil { throw .tlsNeverUsed }
-        if !fetch.isAtNamedOrigin, let tls = properties[.tls] {
-            properties[.tls] = settings.crossOrigin.tls(tls)
-        }
+        if let tls = properties[.tls] { properties[.tls] = settings.crossOrigin.tls(tls, at: fetch.standing) }
         return CustomRoute(properties, takeRoute(to: origin, properties))
     }
 

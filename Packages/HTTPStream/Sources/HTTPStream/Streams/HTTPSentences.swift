@@ -151,6 +151,10 @@ extension StreamError {
             underlying: underlying)
     }
 
+    static let headCutShort = http(
+        .connectionLost,
+        Sentence("http.headCutShort", "The server closed the connection in the middle of the head."))
+
     static let connectionGone = http(
         .connectionLost,
         Sentence("http.connectionGone", "The authenticated connection was closed."), underlying: ConnectionGone())

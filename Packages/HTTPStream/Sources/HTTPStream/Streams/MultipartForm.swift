@@ -6,7 +6,7 @@ public import StreamKit
 /// ```swift
 /// var form = MultipartForm()
 /// try form.append("title", "Holiday")
-/// try form.append("film", file: "film.mkv", contentType: "video/x-matroska")
+/// try form.append("film", file: "film.mkv")
 /// let request = try HTTPRequest(method: .post, url: url)
 /// let response = try await session.load(request, body: .multipart(form))
 /// ```
@@ -64,18 +64,19 @@ public struct MultipartForm: Sendable {
     ///   - name: The name of the field.
     ///   - path: The path of a regular file.
     ///   - fileName: The file name that the server sees; nil for the last part of `path`.
-    ///   - contentType: The media type of the file.
+    ///   - contentType: The media type of the file; nil for that of the ending of `fileName` or `path`, or `application/octet-stream`.
     /// - Throws: The error of the file system; `EINVAL` for a path that is not a regular file, and if the media type contains a
     ///   control character.
     public mutating func append(
-        _ name: String, file path: String, fileName: String? = nil, contentType: String = "application/octet-stream"
+        _ name: String, file path: String, fileName: String? = nil, contentType: String? = nil
     ) throws(StreamError) {
         var status = stat()
         guard stat(path, &status) == 0 else { throw .unreadableFile(path, errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(path) }
         let base = path.unicodeScalars.split(separator: "/").last.map { String($0) } ?? path
+        let type = contentType ?? MultipartForm.type(fileName) ?? MultipartForm.type(base) ?? "application/octet-stream"
         try append(
-            name, fileName: fileName ?? base, contentType: contentType,
+            name, fileName: fileName ?? base, contentType: type,
             .stream(length: Int64(status.st_size)) { ReadStream(path: path) })
     }
 
@@ -106,6 +107,11 @@ public struct MultipartForm: Sendable {
             head += "\r\nContent-Type: \(contentType)"
         }
         parts += [.bytes(Array("\(head)\r\n\r\n".utf8)), content, .bytes([0x0d, 0x0a])]
+    }
+
+    /// The media type of a file's ending, without a character set, which is unknown; nil for an unknown one.
+    private static func type(_ fileName: String?) -> String? {
+        fileName.flatMap(MediaType.known(ofFile:)).map(MediaType.essence)
     }
 
     /// All parts, and the end of the form.

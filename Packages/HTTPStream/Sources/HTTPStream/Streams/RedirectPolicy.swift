@@ -122,7 +122,8 @@ public struct RedirectPolicy: Sendable {
 /// ```
 ///
 /// By default the client's certificate is not used with other origins (``sendsIdentity``), and relaxed TLS checks for the first
-/// origin do not extend to them (``keepsTrust``). Both settings apply to every origin except the one that the application named.
+/// origin do not extend to them (``keepsTrust``). Both settings apply to every origin except the one that the application named;
+/// relaxed checks apply also to https at the host of an http URL that it named, where a redirect to https adds protection.
 ///
 /// For fields and body, the policy applies from the first redirect to another origin: a part that was removed there is not sent
 /// again, even if a further redirect leads back.
@@ -172,10 +173,11 @@ public struct CrossOriginPolicy: Sendable, Hashable {
     ]
 
     /// A TLS configuration, reduced for an origin that the application did not name.
-    func tls(_ own: TLSConfiguration) -> TLSConfiguration {
+    func tls(_ own: TLSConfiguration, at standing: OriginStanding) -> TLSConfiguration {
+        if standing == .named { return own }
         var tls = own
         if !sendsIdentity { tls.identity = nil }
-        if !keepsTrust {
+        if !keepsTrust, standing == .other {
             tls.verification = .full
             tls.insecureAllowsExpiredCertificates = false
             tls.insecureAllowsExpiredRoots = false

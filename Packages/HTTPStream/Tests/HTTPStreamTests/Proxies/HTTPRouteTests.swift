@@ -33,6 +33,13 @@ import Testing
                 == ["SOCKS5 s:1080 | direct", " to HTTP h:3128", " to HTTP h:3128", "direct"])
         #expect(try candidates("https://a/", http, socks, .direct) == ["HTTP h:3128 | SOCKS5 s:1080 | direct"])
         #expect(try candidates("http://a/") == [""])
+        var tunnel = Self.http
+        tunnel.usesTunnels = true
+        #expect(tunnel != Self.http)
+        #expect(try candidates("http://a/", ProxyRoute(tunnel), http) == ["HTTP h:3128", " to HTTP h:3128"])
+        var server = try ProxyServer("http://h:3128")
+        server.usesTunnels = true
+        #expect(try server.httpProxy() == tunnel)
     }
 
     @Test("RFC 9112 §3.2.2: absolute form, with the proxy's fields, which are sent to no other server")

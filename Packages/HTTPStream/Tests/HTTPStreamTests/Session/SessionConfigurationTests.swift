@@ -76,7 +76,7 @@ import Testing
             let url = try #require(URL(string: "\(scheme)://origin.example/"))
             let attempt = try SessionAttempt(
                 HTTPRequest(method: .get, url: url), at: url, nil, nil, session, LoadOptions(),
-                isNamed: true)
+                at: .named)
             #expect(attempt.stream[.tls]?.minimumVersion == (scheme == "https" ? .tls13 : nil))
         }
         #expect(try await Self.outcome(session, TurnServer([Self.ok])) == "200 ok")
@@ -106,7 +106,7 @@ import Testing
         let url = try #require(URL(string: "http://127.0.0.1/"))
         let attempt = try SessionAttempt(
             HTTPRequest(method: .get, url: url), at: url, nil, nil, HTTPSession(),
-            LoadOptions(timeout: .nanoseconds(1)), isNamed: true)
+            LoadOptions(timeout: .nanoseconds(1)), at: .named)
         let origin = try HTTPOrigin(url)
         await #expect(throws: StreamError.timedOut) { try await attempt.prepareStream(to: origin, after: []) }
     }

@@ -278,16 +278,18 @@ import Testing
         #expect(server.requests.isEmpty)
     }
 
-    @Test("relaxed checks apply only to the origin that the application named", arguments: [false, true])
-    func relaxedChecks(_ isNamed: Bool) throws {
+    @Test(
+        "relaxed checks apply only to the origin that the application named, and to https of a host that it named with http",
+        arguments: [(OriginStanding.named, true), (.upgraded, true), (.other, false)])
+    func relaxedChecks(_ standing: OriginStanding, _ areRelaxed: Bool) throws {
         let session = Self.session {
             $0.tls.verification = .insecureNone
         }
         let url = try #require(URL(string: "https://origin.example/"))
         let attempt = try SessionAttempt(
             HTTPRequest(method: .get, url: url), at: url, nil, nil, session, LoadOptions(),
-            isNamed: isNamed)
-        #expect(attempt.stream[.tls]?.verification == (isNamed ? .insecureNone : .full))
+            at: standing)
+        #expect(attempt.stream[.tls]?.verification == (areRelaxed ? .insecureNone : .full))
     }
 
     @Test("a proxy named by a script receives the login that it required") func scriptedProxy() async throws {

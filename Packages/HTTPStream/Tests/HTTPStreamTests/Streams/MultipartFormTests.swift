@@ -66,6 +66,25 @@ import Testing
         await #expect(throws: StreamError.self) { _ = try await read(short) }
     }
 
+    @Test(
+        "a file has the type of its ending",
+        arguments: [
+            ("form.txt", nil, nil, "text/plain"), ("form.JPG", nil, nil, "image/jpeg"),
+            ("form.txt", "page.html", nil, "text/html"), ("form.txt", "a.b", nil, "text/plain"),
+            ("form", nil, nil, "application/octet-stream"),
+            ("form.txt", nil, "a/b", "a/b"),
+        ])
+    func typesOfFiles(_ file: String, _ fileName: String?, _ type: String?, _ expected: String) throws {
+        let folder = "/tmp/netkit-form-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        #expect(FileManager.default.createFile(atPath: "\(folder)/\(file)", contents: nil))
+        var form = MultipartForm()
+        try form.append("f", file: "\(folder)/\(file)", fileName: fileName, contentType: type)
+        guard case .bytes(let head)? = form.encodedParts.first else { return #expect(Bool(false)) }
+        #expect(String(decoding: head, as: UTF8.self).contains("\r\nContent-Type: \(expected)\r\n"))
+    }
+
     /// The server learns the file's name and no folder, also if a combining mark follows the slash.
     @Test func theFileNameHasNoFolder() throws {
         let folder = "/tmp/netkit-form-\(getpid())-\(UInt32.random(in: 0 ... .max))"

@@ -84,7 +84,8 @@ import Testing
         #expect(hop.request.fields.map(\.name) == ["X-Request-ID", .userAgent])
     }
 
-    /// Another origin is verified in full and receives no certificate, unless the application allows it.
+    /// Another origin is verified in full and receives no certificate, unless the application allows it. A redirect from http to
+    /// https at the named host does not require more than the application does.
     @Test(arguments: [false, true]) func trust(_ keepsTrust: Bool) {
         var relaxed = TLSConfiguration()
         relaxed.verification = .insecureNoNameCheck
@@ -93,22 +94,29 @@ import Testing
         relaxed.insecureAllowsAnyRoot = true
         relaxed.peerName = "a.example"
         relaxed.serverNameIndication = .name("a.example")
-        let other = CrossOriginPolicy(keepsTrust: keepsTrust).tls(relaxed)
-        #expect(other == (keepsTrust ? relaxed : TLSConfiguration()))
+        let policy = CrossOriginPolicy(keepsTrust: keepsTrust)
+        #expect(policy.tls(relaxed, at: .other) == (keepsTrust ? relaxed : TLSConfiguration()))
+        #expect(policy.tls(relaxed, at: .upgraded) == relaxed)
+        #expect(policy.tls(relaxed, at: .named) == relaxed)
     }
 
     @Test(arguments: [false, true]) func identity(_ sendsIdentity: Bool) throws {
         var own = TLSConfiguration()
         own.identity = try TestIdentity.make()
-        let other = CrossOriginPolicy(sendsIdentity: sendsIdentity).tls(own)
-        #expect(other == (sendsIdentity ? own : TLSConfiguration()))
+        let policy = CrossOriginPolicy(sendsIdentity: sendsIdentity)
+        for standing in [OriginStanding.upgraded, .other] {
+            #expect(policy.tls(own, at: standing) == (sendsIdentity ? own : TLSConfiguration()))
+        }
     }
 
     /// The server name in TLS shows which configuration the second connection uses.
-    @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func trustOfLoads(_ keepsTrust: Bool) async throws {
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [("localhost", false, false), ("localhost", true, true), ("127.0.0.1", false, true)])
+    func trustOfLoads(_ host: String, _ keepsTrust: Bool, _ isTrusted: Bool) async throws {
         let other = try TurnServer(["not TLS"])
         let first = try TurnServer([
-            "HTTP/1.1 302 There\r\nLocation: https://127.0.0.1:\(other.port)/\r\nContent-Length: 0\r\n\r\n"
+            "HTTP/1.1 302 There\r\nLocation: https://\(host):\(other.port)/\r\nContent-Length: 0\r\n\r\n"
         ])
         let stream = try ReadStream(httpURL: #require(URL(string: "http://127.0.0.1:\(first.port)/")))
         defer { stream.close() }
@@ -119,7 +127,7 @@ import Testing
         try stream.set(.httpCrossOriginPolicy, to: CrossOriginPolicy(keepsTrust: keepsTrust))
         try stream.open()
         await #expect(throws: StreamError.self) { try await stream.response() }
-        #expect(other.requests.map { $0.contains("named.example") } == [keepsTrust])
+        #expect(other.requests.map { $0.contains("named.example") } == [isTrusted])
     }
 
     /// A body is sent to another origin only if the application allows it.

@@ -49,6 +49,9 @@ public struct ProxyServer: Sendable, Hashable {
     /// Whether an HTTP proxy gets user name and password as Basic with the first request, before it asks for them. Any
     /// server that answers at its address then gets the password. Default false. Ignored by SOCKS.
     public var sendsLoginUnasked = false
+    /// Whether an HTTP proxy establishes a tunnel (CONNECT) for `http` URLs, too, as it does for `https`. Default false. Ignored
+    /// by SOCKS.
+    public var usesTunnels = false
     /// The proxies through which this one is reached, the nearest first, each behind its own ``via``. If empty
     /// (default), this one is reached directly.
     ///

@@ -1,20 +1,22 @@
 /// Media types (RFC 9110 §8.3.1): comparison, and those of files by extension.
-enum MediaType {
+package enum MediaType {
     /// The type and subtype in lower case, without parameters.
-    static func essence(_ value: String) -> String {
+    package static func essence(_ value: String) -> String {
         let type = value.unicodeScalars.prefix { $0 != ";" }
         return String(type.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }).lowercased()
     }
 
     /// The value of `Content-Type` for a file; `application/octet-stream` for an unknown extension.
-    static func ofFile(_ name: String) -> String {
-        guard let dot = name.unicodeScalars.lastIndex(of: ".") else { return "application/octet-stream" }
-        let ending = String(name.unicodeScalars[dot...].dropFirst())
-        return byExtension[ending.lowercased()] ?? "application/octet-stream"
+    package static func ofFile(_ name: String) -> String { known(ofFile: name) ?? "application/octet-stream" }
+
+    /// The value of `Content-Type` for a file; nil for an unknown extension.
+    package static func known(ofFile name: String) -> String? {
+        guard let dot = name.unicodeScalars.lastIndex(of: ".") else { return nil }
+        return byExtension[String(name.unicodeScalars[dot...].dropFirst()).lowercased()]
     }
 
     /// Whether compression makes a body of this type smaller. Formats that are compressed already are not listed.
-    static func isCompressible(_ type: String) -> Bool {
+    package static func isCompressible(_ type: String) -> Bool {
         let type = essence(type)
         // Events must be sent at once, and a compressor keeps bytes back.
         if type == "text/event-stream" { return false }
