@@ -5,26 +5,34 @@ import Foundation
 enum CommandLineArguments {
     /// The short options that have a value.
     private static let options: Set<Character> = [
-        "o", "X", "H", "d", "x", "u", "b", "c", "F", "T", "w", "A", "m", "E", "t",
+        "o", "X", "H", "d", "x", "u", "b", "c", "F", "T", "w", "A", "m", "E", "t", "D", "e",
     ]
     /// The long options whose value may begin with a hyphen.
     private static let optionsOfText: Set<String> = [
-        "--data", "--data-binary", "--header", "--data-urlencode", "--json-body", "--form", "--write-out",
+        "--data", "--data-binary", "--data-raw", "--header", "--data-urlencode", "--json-body", "--form",
+        "--form-string",
+        "--write-out",
         "--user-agent", "--cookie",
     ]
 
     /// Separates a short option from a value that is attached to it, as curl's users write: `-XPUT` becomes `-X PUT`.
     ///
-    /// `-V` alone is `--version`.
+    /// `-V` alone is `--version`. A text of `--form-string` becomes one of `-F`, in quotes: the parts keep their order.
     static func separated(_ arguments: [String]) -> [String] {
         if arguments == ["-V"] { return ["--version"] }
         var separated: [String] = []
         var isValue = false
         var isEnded = false
-        for argument in arguments {
-            let option = argument.hasPrefix("-") ? argument.dropFirst().first : nil
+        for (index, word) in arguments.enumerated() {
+            if isValue, !isEnded, index > 0, arguments[index - 1] == "--form-string" {
+                separated[separated.count - 1] = "-F"
+                separated.append(FormPart.quoted(word))
+                isValue = false
+                continue
+            }
+            let option = word.hasPrefix("-") ? word.dropFirst().first : nil
             // A flag of the parser has no values.
-            let argument = argument == "--report=html" && !isValue && !isEnded ? "--report-html" : argument
+            let argument = word == "--report=html" && !isValue && !isEnded ? "--report-html" : word
             if isValue || isEnded || option.map(options.contains) != true {
                 separated.append(argument)
                 isEnded = isEnded || (argument == "--" && !isValue)

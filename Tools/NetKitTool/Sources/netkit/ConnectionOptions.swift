@@ -9,7 +9,7 @@ struct ConnectionOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Use this proxy: http, https, socks4, socks4a, socks5 or socks5h (the proxy resolves names). Repeat it for a \
-            chain, nearest first. Default: http_proxy, https_proxy, ftp_proxy, all_proxy, then the files \
+            chain, nearest first; '' is for none. Default: http_proxy, https_proxy, ftp_proxy, all_proxy, then the files \
             ~/.config/netkit/proxies and /etc/netkit/proxies.
             """, valueName: "URL"))
     var proxy: [String] = []
@@ -22,7 +22,7 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Comma-separated hosts to reach directly; '*' for all. Default: no_proxy and, without -x and --pac, this machine.",
+            "Comma-separated hosts to reach directly; '*' for all. Default: no_proxy, also with -x and --pac, and without them this machine.",
             valueName: "LIST"))
     var noproxy: String?
 
@@ -98,7 +98,7 @@ struct ConnectionOptions: ParsableArguments {
         let newest = try tlsMax.map { try version($0, "--tls-max") }
         if let oldest, let newest, oldest > newest { throw ValidationError("--tls-min must not be above --tls-max.") }
         do throws(StreamError) {
-            for text in proxy { _ = try ProxyServer(text) }
+            for text in proxy where proxy != [""] { _ = try ProxyServer(text) }
             for text in pin { _ = try TLSPin(text) }
         } catch {
             throw ValidationError(error.description)
@@ -222,15 +222,25 @@ struct ConnectionOptions: ParsableArguments {
 
     /// The proxies of `--proxy`, else of `--pac`, else of the system, with the exemptions of `--noproxy`. They apply anew to
     /// each redirect.
-    func settings() throws -> ProxySettings {
+    ///
+    /// - Parameter usesTunnels: whether HTTP proxies establish tunnels for http URLs as well. Those of a script do not.
+    func settings(usesTunnels: Bool = false) throws -> ProxySettings {
         var settings: ProxySettings
-        if var server = try proxy.last.map({ try ProxyServer($0) }) {
+        if proxy == [""] {
+            settings = ProxySettings()
+        } else if var server = try proxy.last.map({ try ProxyServer($0) }) {
             server.via = try proxy.dropLast().map { try ProxyServer($0) }
             settings = ProxySettings()
             settings.others = [server]
             settings.bypassesLoopback = false
+            settings.bypass = try Self.environmentBypass()
         } else {
             settings = try pac.map { try Self.settings(by: $0) } ?? ProxySettings.system() ?? ProxySettings()
+        }
+        if usesTunnels {
+            for list in [\ProxySettings.http, \.https, \.ftp, \.others] {
+                for index in settings[keyPath: list].indices { settings[keyPath: list][index].usesTunnels = true }
+            }
         }
         settings.tls = try trustingTLS()
         if let noproxy {
@@ -238,6 +248,12 @@ struct ConnectionOptions: ParsableArguments {
             settings.bypassesLoopback = false
         }
         return settings
+    }
+
+    /// The exemptions of the environment.
+    private static func environmentBypass() throws -> ProxyBypassList {
+        let variables = ProcessInfo.processInfo.environment.filter { $0.key.lowercased() == "no_proxy" }
+        return try ProxySettings.environment(variables).bypass
     }
 
     /// The settings for a proxy script, with the exemptions of the environment.
@@ -248,7 +264,7 @@ struct ConnectionOptions: ParsableArguments {
         var settings = ProxySettings()
         // The script decides about every host.
         settings.bypassesLoopback = false
-        settings.bypass = try ProxySettings.environment().bypass
+        settings.bypass = try environmentBypass()
         if let url = URL(string: script), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme) {
             settings.script = .url(script)
         } else {
@@ -260,14 +276,14 @@ struct ConnectionOptions: ParsableArguments {
 
     /// A key log that appends to a file. A new file is readable by its user only.
     private static func keyLog(appendingTo path: String) throws -> TLSKeyLog {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw OutputFile.Failure(description: "\(path) cannot be written: \(String(cString: strerror(errno))).")
-        }
-        return TLSKeyLog { line in
-            // A failed write loses the line: there is no caller to report it to.
-            let bytes = Array("\(line)\n".utf8)
-            _ = write(descriptor, bytes, bytes.count)
+        do throws(WritableFile.Failure) {
+            let file = try WritableFile(path, permissions: 0o600, appends: true)
+            return TLSKeyLog { line in
+                // A failed write loses the line: there is no caller to report it to.
+                try? file.write(Array("\(line)\n".utf8).span.bytes)
+            }
+        } catch {
+            throw OutputFile.Failure(writing: path, error)
         }
     }
 }

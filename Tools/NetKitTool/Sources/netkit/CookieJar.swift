@@ -9,37 +9,57 @@ struct CookieJar: Sendable {
     private let file: String?
 
     /// - Parameters:
-    ///   - sources: pairs of name and value for the hosts of `urls`, or files in Netscape's format.
+    ///   - sources: pairs of name and value for the hosts of `urls`; or files, in Netscape's format or with `Set-Cookie` lines for
+    ///     these hosts. A file that does not exist, or an empty name, stands for no cookies.
     ///   - file: the file to write; if it does not exist, it may be among the sources as well.
-    init(_ sources: [String], for urls: [URL], writing file: String?) throws {
+    ///   - junksSessionCookies: whether the cookies of files that end with the session are left out.
+    init(_ sources: [String], for urls: [URL], writing file: String?, junksSessionCookies: Bool = false) throws {
         self.file = file
-        let cookies = HTTPCookies()
+        cookies = HTTPCookies()
         for source in sources {
             if source.contains("=") {
                 for url in urls { for cookie in try CookieJar.pairs(source, url) { cookies.set(cookie) } }
-                continue
-            }
-            if source == file, access(source, F_OK) != 0 { continue }
-            if let failure = OutputFile.Failure(reading: source) { throw failure }
-            guard let contents = FileManager.default.contents(atPath: source) else {
-                throw OutputFile.Failure(description: "\(source) cannot be read.")
-            }
-            do {
-                for cookie in try HTTPCookies(netscapeFile: Array(contents)).all { cookies.set(cookie) }
-            } catch {
-                throw OutputFile.Failure(description: "\(source) is not a cookie file. \(error)")
+            } else if !source.isEmpty, source != file || access(source, F_OK) == 0 {
+                try read(source, for: urls)
+                if junksSessionCookies { cookies.removeAll { $0.expiry == nil } }
             }
         }
-        self.cookies = cookies
+    }
+
+    private func read(_ path: String, for urls: [URL]) throws {
+        if access(path, F_OK) != 0 {
+            return Terminal.warn("\(path) does not exist; no cookies are read from it.")
+        }
+        let contents = try UploadSource.contents(of: path)
+        let name = "set-cookie:"
+        var others: [[UInt8]] = []
+        for line in contents.split(separator: 0x0A, omittingEmptySubsequences: false) {
+            // The lines keep their numbers.
+            others.append([])
+            guard String(decoding: line.prefix(name.utf8.count), as: UTF8.self).lowercased() == name else {
+                others[others.count - 1] = Array(line)
+                continue
+            }
+            var fields = HTTPFields()
+            let value = line.dropFirst(name.utf8.count).filter { $0 != 0x0D }
+            try? fields.append(
+                String(decoding: value, as: UTF8.self).trimmingCharacters(in: .whitespaces), for: .setCookie)
+            for url in urls { cookies.store(fields, from: url) }
+        }
+        let file: HTTPCookies
+        do {
+            file = try HTTPCookies(netscapeFile: Array(others.joined(separator: [0x0A]))) { skipped in
+                Terminal.warn("\(path), line \(skipped.line), is not a cookie: \(skipped.reason).")
+            }
+        } catch {
+            throw OutputFile.Failure(description: "\(path) is not a cookie file. \(error)")
+        }
+        for cookie in file.all { cookies.set(cookie) }
     }
 
     /// Writes the file. A new one is readable by its user only.
     func save() throws(OutputFile.Failure) {
-        guard let file else { return }
-        if file == "-" { return try OutputFile().write(cookies.netscapeFile.span.bytes) }
-        let output = try OutputFile(path: file, keeping: 0, isPrivate: true)
-        try output.write(cookies.netscapeFile.span.bytes)
-        try output.finish()
+        if let file { try OutputFile.write(cookies.netscapeFile.span.bytes, to: file) }
     }
 
     /// The cookies of a text like `a=b; c=d`. They are sent to the host of the URL only, not after a redirect to another one.

@@ -33,10 +33,7 @@ enum CurlHints {
         "--compressed-ssh": "netkit does not speak SSH.",
         "--config": "Write the options on the command line.",
         "--continue-at": "Use --resume.",
-        "--create-dirs": "Create the folders first: mkdir -p FOLDER.",
-        "-D": "Use -i, or --json for the head alone.",
         "--data-ascii": "Use -d.",
-        "--data-raw": "Use -d, or --data-urlencode for text that begins with @.",
         "--delegation": "Use --delegate HOST.",
         "--digest": "Use --auth digest.",
         "--disable": "It is not needed: netkit reads no configuration file.",
@@ -45,15 +42,10 @@ enum CurlHints {
         "--disallow-username-in-url": "It is not needed: omit the user in the URL.",
         "--dns-servers": "Resolve the name with netkit resolve --server ADDRESS, and use --resolve HOST:PORT:ADDRESS.",
         "--doh-url": "Use --resolve HOST:PORT:ADDRESS.",
-        "--dump-header": "Use -i, or --json for the head alone.",
-        "-e": "Use -H 'Referer: URL'.",
-        "--etag-compare": "Use -H 'If-None-Match: ETAG'.",
-        "--etag-save": "Use --json, which has the response head.",
         "--fail-early": "Use one netkit get for each URL, joined by &&.",
         "--fail-with-body":
             "It is not needed: an error response always makes netkit fail, and without -f, its body is written.",
         "--follow": "Use -L.",
-        "--form-string": "Use -F, for a text that does not begin with @.",
         "--ftp-create-dirs": "Use netkit mkdir -p URL first.",
         "--ftp-pasv": "Use --no-active.",
         "--ftp-port": "Use --active.",
@@ -61,8 +53,6 @@ enum CurlHints {
         "--ftp-ssl": "Use --tls preferred.",
         "--ftp-ssl-control": "Use --tls preferred.",
         "--ftp-ssl-reqd": "Use --tls required.",
-        "-g": "It is not needed: netkit does not expand brackets in URLs.",
-        "--globoff": "It is not needed: netkit does not expand brackets in URLs.",
         "--hostpubmd5": "netkit does not speak SSH.",
         "--hostpubsha256": "netkit does not speak SSH.",
         "--http0.9": "netkit requires HTTP/1.0 or later.",
@@ -71,9 +61,6 @@ enum CurlHints {
         "--http2-prior-knowledge": "netkit does not support HTTP/2 yet; omit it for HTTP/1.1.",
         "--http3": "netkit does not support HTTP/3; omit it for HTTP/1.1.",
         "--http3-only": "netkit does not support HTTP/3; omit it for HTTP/1.1.",
-        "-j": "It is not needed: -b FILE reads no cookies that have expired; remove the others from FILE.",
-        "--junk-session-cookies":
-            "It is not needed: -b FILE reads no cookies that have expired; remove the others from FILE.",
         "-K": "Write the options on the command line.",
         "--key-type": "Convert the key: openssl pkey -inform der -in FILE.",
         "-l": "Use netkit ls.",
@@ -85,7 +72,6 @@ enum CurlHints {
         "--mail-rcpt": "netkit does not send mail.",
         "--mail-rcpt-allowfails": "netkit does not send mail.",
         "--manual": "Use netkit get --help, or man netkit.",
-        "--max-filesize": "Use netkit get -I to see the size first.",
         "--max-redirs": "Redirects are limited to 20; without -L none is followed.",
         "-n": "Use --netrc, and for -nc of wget --no-clobber.",
         "-N": "It is not needed: netkit does not buffer its output.",
@@ -98,9 +84,7 @@ enum CurlHints {
         "--ntlm": "Use --auth ntlm.",
         "--ntlm-wb": "Use --auth ntlm.",
         "--oauth2-bearer": "Use --bearer TOKEN.",
-        "--output-dir": "Use -o FOLDER/FILE, or change the folder: cd FOLDER.",
         "-P": "Use --active, and for -P of wget -o FOLDER/FILE.",
-        "-p": "Use netkit connect -x PROXY HOST:PORT; https URLs always have a tunnel.",
         "--parallel-immediate": "Use -Z.",
         "--path-as-is": "Write the path without . and .. segments.",
         "--pinnedpubkey": "Use --pin sha256//BASE64.",
@@ -122,14 +106,11 @@ enum CurlHints {
         "--proxy-ntlm": "Use --proxy-auth ntlm.",
         "--proxy-pass": "netkit has client certificates for servers only.",
         "--proxy1.0": "Use -x.",
-        "--proxytunnel": "Use netkit connect -x PROXY HOST:PORT; https URLs always have a tunnel.",
         "--pubkey": "netkit does not speak SSH.",
         "-q": "It is not needed: netkit reads no configuration file; for -q of wget, use -s.",
         "-Q": "Use netkit rm, mv or mkdir.",
         "--quote": "Use netkit rm, mv or mkdir.",
-        "-r": "Use -H 'Range: bytes=FIRST-LAST'.",
-        "--range": "Use -H 'Range: bytes=FIRST-LAST'.",
-        "--referer": "Use -H 'Referer: URL'.",
+        "-r": "Use --range FIRST-LAST.",
         "--remote-name-all": "Use -O, which is for all URLs.",
         "--remove-on-error": "Remove FILE.part: FILE itself is written only when it is complete.",
         "--retry-all-errors": "Use --retry, which is for temporary failures.",
@@ -166,7 +147,6 @@ enum CurlHints {
         "--trace-time": "Use --report.",
         "-U": "Use --proxy-user USER.",
         "--url": "Write the URL without an option.",
-        "--url-query": "Use -G --data-urlencode NAME=VALUE.",
         "--use-ascii": "It is not needed: files are transferred as they are.",
         "-V": "Use netkit --version.",
         "-y": "Use --stall-timeout SECONDS.",
@@ -185,7 +165,7 @@ enum CurlHints {
         --no-npn --no-sessionid --post301 --post302 --post303 --proxy-cert-type --proxy-ciphers --proxy-crlfile
         --proxy-header --proxy-key-type --proxy-pinnedpubkey --proxy-service-name --proxy-ssl-allow-beast
         --proxy-ssl-auto-client-cert --proxy-tls13-ciphers --proxy-tlsauthtype --proxy-tlspassword --proxy-tlsuser
-        --proxy-tlsv1 --random-file --rate --raw --remote-time -R --request-target --sasl-authzid --sasl-ir
+        --proxy-tlsv1 --random-file --rate --raw --request-target --sasl-authzid --sasl-ir
         --service-name --socks5-gssapi --socks5-gssapi-nec --socks5-gssapi-service --ssl-allow-beast
         --ssl-auto-client-cert --ssl-no-revoke --ssl-revoke-best-effort --tcp-fastopen --tftp-blksize --tftp-no-options
         --tls13-ciphers --tlsauthtype --tlspassword --tlsuser --xattr --variable --ech

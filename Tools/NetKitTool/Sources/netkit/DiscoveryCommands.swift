@@ -16,7 +16,8 @@ struct BrowseCommand: AsyncParsableCommand {
 
             On a terminal, the services of a type are a table that changes in place; --resolve and
             a pipe give one line for each change: + or -, the interface (n/a for services that
-            name servers list), and the name. A service on two interfaces has two lines.
+            name servers list), and the name. A service on two interfaces has two lines. With
+            --resolve, a line with = follows for each service, once it has answered.
             """
     )
 
@@ -54,35 +55,64 @@ struct BrowseCommand: AsyncParsableCommand {
         }
     }
 
+    /// The maximum number of services that are resolved at the same time.
+    private static let maximumResolutions = 64
+
     private func show(
         _ feed: DiscoveryFeed<DiscoveryChange<ServiceInstance>>, _ engine: DiscoveryEngine
     ) async throws(ServiceDiscoveryError) {
         let deadline = options.deadline
-        let isTable = Terminal.showsOutput && !options.json && !resolve
-        var table = LiveTable(columns: ["NAME", "TYPE", "DOMAIN", "INTERFACE"], style: .output)
-        while let change = try await next(feed, deadline) {
-            let interface = change.interface ?? "n/a"
-            if isTable {
-                let row = [change.value.name, "\(change.value.type)", "\(change.value.domain)", interface]
-                if change.kind == .found { table.insert(row) } else { table.remove(row) }
-                Terminal.write(table.drawing(width: Terminal.width, height: Terminal.height), to: STDOUT_FILENO)
-                continue
-            }
-            let mark = change.kind == .found ? "+" : "-"
-            let object = DiscoveryOptions.object(change.kind == .found ? "found" : "removed", change.value)
-            options.say(
-                ("\(mark) \(interface) \(change.value)", object.merging(["interface": change.interface as Any]) { $1 }))
-            guard resolve, change.kind == .found else { continue }
-            let limit = min(deadline ?? .now + .seconds(5), .now + .seconds(5))
+        // A service that does not answer, or whose names are invalid, neither delays nor ends the others.
+        let result = await withTaskGroup(of: Void.self) { group -> Result<Void, ServiceDiscoveryError> in
+            var table = LiveTable(columns: ["NAME", "TYPE", "DOMAIN", "INTERFACE"], style: .output)
+            var resolutions = 0
             do throws(ServiceDiscoveryError) {
-                let resolved = try await ServiceResolver(
-                    change.value, interface: change.interface ?? options.interface, engine: engine
-                ).resolve(until: limit)
-                options.say(LookupCommand.line(resolved))
+                while let change = try await next(feed, deadline) {
+                    show(change, in: &table)
+                    guard resolve, change.kind == .found else { continue }
+                    if resolutions == Self.maximumResolutions { await group.next() } else { resolutions += 1 }
+                    group.addTask { await showLocation(of: change, engine, until: deadline) }
+                }
+                return .success(())
             } catch {
-                if error.code != .timedOut, error.code != .notFound { throw error }
-                Terminal.say("netkit: \(change.value) cannot be resolved")
+                group.cancelAll()
+                return .failure(error)
             }
+        }
+        try result.get()
+    }
+
+    private func show(_ change: DiscoveryChange<ServiceInstance>, in table: inout LiveTable) {
+        let interface = change.interface ?? "n/a"
+        if Terminal.showsOutput && !options.json && !resolve {
+            let row = [change.value.name, "\(change.value.type)", "\(change.value.domain)", interface]
+            if change.kind == .found { table.insert(row) } else { table.remove(row) }
+            Terminal.write(table.drawing(width: Terminal.width, height: Terminal.height), to: STDOUT_FILENO)
+            return
+        }
+        let mark = change.kind == .found ? "+" : "-"
+        let object = DiscoveryOptions.object(change.kind == .found ? "found" : "removed", change.value)
+        options.say(
+            ("\(mark) \(interface) \(change.value)", object.merging(["interface": change.interface as Any]) { $1 }))
+    }
+
+    /// Resolves a service and prints its location, or why it has none.
+    private func showLocation(
+        of change: DiscoveryChange<ServiceInstance>, _ engine: DiscoveryEngine, until deadline: ContinuousClock.Instant?
+    ) async {
+        let limit = ContinuousClock.now + .seconds(5)
+        do throws(ServiceDiscoveryError) {
+            let resolved = try await ServiceResolver(
+                change.value, interface: change.interface ?? options.interface, engine: engine
+            ).resolve(until: deadline.map { min($0, limit) } ?? limit)
+            let line = LookupCommand.line(resolved)
+            options.say(("= \(change.interface ?? "n/a") \(change.value)  \(line.text)", line.json))
+        } catch {
+            if error.code == .cancelled { return }
+            let object = DiscoveryOptions.object("unresolved", change.value)
+            if options.json { JSONOutput.show(object.merging(["error": JSONOutput.error(error)]) { $1 }) }
+            let isSilent = error.code == .timedOut || error.code == .notFound
+            Terminal.say("netkit: \(change.value) cannot be resolved\(isSilent ? "" : ": \(error.description)")")
         }
     }
 

@@ -241,8 +241,11 @@ struct PutCommand: AsyncParsableCommand {
             return try await client.size(of: path)
         } catch {
             if error.domain == .ftp, error.code == 550 { return 0 }
-            throw error
+            guard error.domain == .ftp, [500, 502, 504].contains(error.code) else { throw error }
         }
+        // The server does not know SIZE. Many refuse to list a file that does not exist.
+        let listing = try? await ListCommand.list(path, client, isDirectory: false)
+        return listing?.entries.first?.size ?? 0
     }
 }
 
@@ -312,7 +315,7 @@ struct ListCommand: AsyncParsableCommand {
     }
 
     /// The entries of a directory, or the entry of a file, which many servers refuse to list: it is then found in its directory.
-    private static func list(
+    fileprivate static func list(
         _ path: FTPPath, _ client: FTPClient, isDirectory: Bool
     ) async throws(StreamError) -> FTPDirectoryListing {
         do throws(StreamError) {

@@ -28,12 +28,12 @@ struct FTPOptions: ParsableArguments {
     )
     var active: Bool?
 
-    /// A client for the server of a URL, still without proxies, and the path in it.
+    /// A client for the server of a URL, still without proxies.
     ///
     /// - Parameter user: the value of `-u`: `USER` or `USER:PASSWORD`.
     func client(
         _ address: URL, user: String?, netrc: NetrcOptions, connection: ConnectionOptions
-    ) throws -> (FTPClient, FTPPath) {
+    ) throws -> FTPClient {
         let client = try FTPClient(address)
         try logIn(client, address, user, netrc)
         if let tls, tls != .required {
@@ -54,7 +54,8 @@ struct FTPOptions: ParsableArguments {
             try client.set(.tls, to: configuration)
         }
         try client.set(.ftpUsesPassiveMode, to: active.map { !$0 })
-        return (client, try FTPPath(address))
+        try client.set(.ftpTransfersText, to: FTPPath.isText(address))
+        return client
     }
 
     /// Sets the login: from `-u`, else the URL, else the netrc file, else the terminal. Without a user name it is anonymous.
@@ -85,6 +86,18 @@ struct FTPOptions: ParsableArguments {
         guard let password = terminal.password(of: user) else { throw PasswordTerminal.Cancelled(user: user) }
         return password
     }
+
+    /// The letter of `;type=` at the end of a URL's path (RFC 1738 §3.2.2), in lower case; nil without one.
+    static func type(of url: URL) -> Substring? {
+        let path = url.path(percentEncoded: true).lowercased()
+        guard let mark = path.utf8.lastIndex(of: UInt8(ascii: ";")), path[mark...].hasPrefix(";type=") else {
+            return nil
+        }
+        return path[mark...].dropFirst(";type=".count)
+    }
+
+    /// Whether a URL names a directory: it ends in a slash or in `;type=d`.
+    static func isDirectory(_ url: URL) -> Bool { url.path().hasSuffix("/") || type(of: url) == "d" }
 
     /// Whether the scheme of a URL is ftp or ftps.
     static func isFTP(_ url: String) -> Bool {
@@ -141,14 +154,22 @@ struct FTPTarget: ParsableArguments {
         let settings: ProxySettings
         do {
             try URLArgument.checkEscapes(url)
-            (client, path) = try ftp.client(address, user: user, netrc: netrc, connection: connection)
+            path = try FTPPath(address)
+            client = try ftp.client(address, user: user, netrc: netrc, connection: connection)
             settings = try connection.settings()
         } catch {
             try FTPTarget.end(error, facts)
         }
         try await FTPTarget.run(facts, within: timeout) {
             try await client.apply(settings, for: address)
-            return try await body(client, path)
+            do {
+                let facts = try await body(client, path)
+                await client.close()
+                return facts
+            } catch {
+                await client.close()
+                throw error
+            }
         }
     }
 

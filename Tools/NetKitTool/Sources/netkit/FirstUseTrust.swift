@@ -69,16 +69,14 @@ final class FirstUseTrust: Sendable {
     }
 
     private static func append(_ line: String, to path: String) throws(OutputFile.Failure) {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw OutputFile.Failure(writing: path, errno) }
-        defer { close(descriptor) }
-        // An editor may have left the last line without its end.
-        var last = UInt8(ascii: "\n")
-        let end = lseek(descriptor, 0, SEEK_END)
-        if end > 0 { pread(descriptor, &last, 1, end - 1) }
-        let line = last == UInt8(ascii: "\n") ? line : "\n" + line
-        guard write(descriptor, line, line.utf8.count) == line.utf8.count else {
-            throw OutputFile.Failure(writing: path, errno)
+        do throws(WritableFile.Failure) {
+            let file = try WritableFile(path, permissions: 0o600, appends: true)
+            // An editor may have left the last line without its end.
+            let isCut =
+                FileHandle(forReadingAtPath: path).flatMap { try? $0.readToEnd() }?.last.map { $0 != 0x0A } ?? false
+            try file.write(Array((isCut ? "\n" + line : line).utf8).span.bytes)
+        } catch {
+            throw OutputFile.Failure(writing: path, error)
         }
     }
 }

@@ -4,31 +4,35 @@ import NetKit
 
 extension GetCommand {
     /// Downloads a file, the raw listing of a directory, or a directory tree by FTP.
-    func runFTP(_ url: String, _ output: String?) async throws {
+    func runFTP(
+        _ url: String, _ destination: OutputDestination, _ proxies: ProxySettings, _ clients: FTPClients
+    ) async throws {
         let pattern = FTPWildcards.pattern(of: url)
         guard let address = pattern == nil ? URL(string: url) : FTPWildcards.server(of: url) else {
             throw URLArgument.Invalid(url)
         }
         let facts: JSONOutput.Facts? = self.output.json ? ["url": JSONOutput.url(url)] : nil
         let (client, path): (FTPClient, FTPPath)
-        let settings: ProxySettings
         do {
-            (client, path) = try ftp.client(address, user: login.user, netrc: login.netrc, connection: connection)
-            settings = try connection.settings()
+            path = try FTPPath(address)
+            client = try clients.client(for: address) {
+                try ftp.client(address, user: login.user, netrc: login.netrc, connection: connection)
+            }
         } catch {
             try FTPTarget.end(error, facts)
         }
         try await FTPTarget.run(facts, within: limits.timeout) {
-            try await client.apply(settings, for: address)
-            if let pattern { return try await fetchMatches(pattern, client, url, output) }
-            if recursive { return try await fetchTree(client, path, address, url, output) }
-            return try await fetchFile(client, path, output, isDirectory: address.path().hasSuffix("/"))
+            try await client.apply(proxies, for: address)
+            if let pattern { return try await fetchMatches(pattern, client, url, destination) }
+            if recursive { return try await fetchTree(client, path, address, url, destination.path) }
+            return try await fetchFile(client, path, destination, isDirectory: FTPOptions.isDirectory(address))
         }
     }
 
     private func fetchFile(
-        _ client: FTPClient, _ path: FTPPath, _ output: String?, isDirectory: Bool
+        _ client: FTPClient, _ path: FTPPath, _ destination: OutputDestination, isDirectory: Bool
     ) async throws -> JSONOutput.Facts {
+        let output = destination.path
         try client.set(.ftpFetchesResourceInfo, to: true)
         let isDirectory = isDirectory || path.bytes.isEmpty
         // A listing has no parts.
@@ -40,6 +44,9 @@ extension GetCommand {
         }
         try stream.open()
         try await stream.opened()
+        let limit = try limits.maximumSize() ?? .max
+        if let size = stream[.ftpResourceSize], size > limit { throw OutputFile.Failure.tooLarge(limit) }
+        if let output { try destination.makeFolders(of: output) }
         let file = if let output { try OutputFile(path: output, keeping: offset) } else { OutputFile() }
         let discardsBody = self.output.json && output == nil
         let isShown = !self.output.silent && Terminal.isInteractive && (output != nil || !Terminal.showsOutput)
@@ -52,6 +59,7 @@ extension GetCommand {
             if moved == 0 { break }
             if !discardsBody { try file.write(buffer.span.bytes.extracting(..<moved)) }
             count += Int64(moved)
+            if count > limit { throw OutputFile.Failure.tooLarge(limit) }
             progress?.show(count)
         }
         progress?.finish(count)
@@ -80,9 +88,9 @@ extension GetCommand {
 
     /// Downloads all files that match, with -r folders, too, under their own names.
     private func fetchMatches(
-        _ pattern: FTPPattern, _ client: FTPClient, _ url: String, _ output: String?
+        _ pattern: FTPPattern, _ client: FTPClient, _ url: String, _ destination: OutputDestination
     ) async throws -> JSONOutput.Facts {
-        let folder = self.output.remoteName ? "." : output ?? "."
+        let folder = self.output.remoteName ? self.output.outputDir ?? "." : destination.path ?? "."
         var files: [JSONOutput.Facts] = []
         var isWhole = true
         let unread = UnreadReport()
@@ -95,7 +103,9 @@ extension GetCommand {
             }
             let target = "\(folder)/\(entry.name)"
             if entry.kind != .directory {
-                let facts = try await fetchFile(client, match.path, target, isDirectory: false)
+                var file = destination
+                file.path = target
+                let facts = try await fetchFile(client, match.path, file, isDirectory: false)
                 files.append(["path": target, "bytes": facts["bytes"] ?? 0])
             } else if recursive {
                 files.append(try await fetchTree(client, match.path, to: target).merging(["path": target]) { $1 })

@@ -25,6 +25,7 @@ struct GetCommand: AsyncParsableCommand {
               netkit get --tls required ftp://ftp.example.org/notes.txt
               netkit get -r --newer -o photos ftp://ann@ftp.example.org/photos/
               netkit get -O 'ftp://ftp.example.org/pub/*.txt'
+              netkit get -o 'page-#1.html' 'https://www.example.org/news?page=[1-3]'
               netkit get -x socks5h://localhost:9050 -x http://inner:3128 \\
                 https://www.example.org/
 
@@ -35,13 +36,16 @@ struct GetCommand: AsyncParsableCommand {
             With -r, files keep their dates. In an FTP URL, * and ? are wildcards: what matches is saved under its own name, in \
             the current folder with -O, or in the folder of -o.
 
-            Several URLs are loaded in their order over shared connections, with the same options. The exit code is that of the \
-            first failure.
+            Several URLs are loaded in their order over shared connections, with the same options. In a URL, {a,b} stands for each \
+            of some texts, and [1-3], [001-100:10] or [a-z] for each of a range. The exit code is that of the first failure.
             """
     )
 
     @Argument(help: "http, https, ftp or ftps URLs.")
     var urls: [String]
+
+    @Flag(name: [.customShort("g"), .long], help: "Take braces and brackets in URLs as they are.")
+    var globoff = false
 
     @OptionGroup(title: "Request") var request: RequestOptions
 
@@ -70,39 +74,41 @@ struct GetCommand: AsyncParsableCommand {
     @Flag(name: [.customShort("Z"), .long], help: "Load several URLs at the same time.")
     var parallel = false
 
+    @Flag(
+        name: [.customShort("p"), .long],
+        help: "Let an HTTP proxy establish a tunnel for http and ftp URLs, too, in place of sending it the request.")
+    var proxytunnel = false
+
     @Option(help: ArgumentHelp("The number of loads at the same time with -Z. Default: 6.", valueName: "NUMBER"))
     var parallelMax: Int?
 
     func validate() throws {
-        if recursive {
-            if urls.contains(where: { !FTPOptions.isFTP($0) }) {
-                throw ValidationError(
-                    "-r downloads a directory tree, from an ftp or ftps URL. For a part of a file, use -H 'Range: bytes=0-9'."
-                )
-            }
-            if urls.count > 1 { throw ValidationError("-r takes one URL.") }
-            if output.remoteName, FTPWildcards.pattern(of: urls[0]) == nil {
-                throw ValidationError("-O cannot be combined with -r.")
-            }
-            if output.silent { throw ValidationError("-s cannot be combined with -r.") }
-            if output.report { throw ValidationError("--report cannot be combined with -r.") }
+        let globs: [URLGlob]
+        do throws(URLArgument.Invalid) {
+            globs = try self.globs()
+        } catch {
+            // An argument that is not a URL is reported when the command runs.
+            return
         }
-        if !recursive { try tree.requireNone() }
+        let targets = try output.targets(of: globs)
+        let urls = targets.map(\.url)
+        if recursive { try validateTree(urls) } else { try tree.requireNone() }
         if urls.contains(where: { FTPWildcards.pattern(of: $0) != nil }) {
             guard urls.count == 1 else { throw ValidationError("A URL with wildcards must be the only one.") }
             guard output.remoteName || FTPWildcards.isFolder(output.files.first) else {
                 throw ValidationError("A URL with wildcards requires -O, or -o with a folder that exists.")
             }
         }
-        let destinations = try output.destinations(of: urls)
         if resume, !recursive {
-            if destinations.contains(where: { $0.path == nil }) {
+            if targets.contains(where: { $0.destination.path == nil }) {
                 throw ValidationError("--resume requires -o FILE, the partial file.")
             }
             if output.noClobber || output.remoteHeaderName {
                 throw ValidationError("--resume cannot be combined with --no-clobber or -J.")
             }
+            if request.range != nil { throw ValidationError("--resume cannot be combined with --range.") }
         }
+        if proxytunnel, connection.pac != nil { throw ValidationError("-p cannot be combined with --pac.") }
         if limits.pace.limitRate != nil, !request.form.isEmpty {
             throw ValidationError("--limit-rate cannot be combined with -F.")
         }
@@ -114,8 +120,8 @@ struct GetCommand: AsyncParsableCommand {
         }
         if urls.count > 1 {
             if request.readsStandardInput { throw ValidationError("Standard input can be sent to one URL only.") }
-            if output.har != nil || output.reportHtml != nil {
-                throw ValidationError("--har and --report=html take one URL.")
+            if output.har != nil || output.reportHtml != nil || output.etagSave != nil {
+                throw ValidationError("--har, --report=html and --etag-save take one URL.")
             }
         }
         try validateOmittedFields()
@@ -128,12 +134,35 @@ struct GetCommand: AsyncParsableCommand {
         }
     }
 
+    private func validateTree(_ urls: [String]) throws {
+        if urls.contains(where: { !FTPOptions.isFTP($0) }) {
+            throw ValidationError(
+                "-r downloads a directory tree, from an ftp or ftps URL. For a part of a file, use --range 0-9."
+            )
+        }
+        if urls.count > 1 { throw ValidationError("-r takes one URL.") }
+        if output.remoteName, FTPWildcards.pattern(of: urls[0]) == nil {
+            throw ValidationError("-O cannot be combined with -r.")
+        }
+        if output.silent { throw ValidationError("-s cannot be combined with -r.") }
+        if output.report { throw ValidationError("--report cannot be combined with -r.") }
+    }
+
+    /// The arguments, with their braces and brackets.
+    private func globs() throws(URLArgument.Invalid) -> [URLGlob] {
+        var globs: [URLGlob] = []
+        for url in urls { globs.append(globoff ? URLGlob(literal: url) : try URLGlob(url)) }
+        return globs
+    }
+
     /// Throws if -H omits a field that another option sends.
     private func validateOmittedFields() throws {
         let omitted = try request.omittedFields()
         let senders: [(HTTPFieldName, String, Bool)] = [
             (.contentType, "-F", !request.form.isEmpty), (.acceptEncoding, "--compressed", request.compressed),
             (.cookie, "-b", !request.cookie.isEmpty), (.range, "--resume", resume),
+            (.range, "--range", request.range != nil),
+            ("Referer", "-e", request.referer != nil), (.ifNoneMatch, "--etag-compare", request.etagCompare != nil),
             (.authorization, "--bearer", login.bearer != nil), (.authorization, "-u", login.user != nil),
         ]
         for (name, sender, isGiven) in senders where isGiven && omitted.contains(name) {
@@ -170,26 +199,29 @@ struct GetCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let targets: [OutputTarget]
+        let (proxies, jar, session): (ProxySettings, CookieJar, HTTPTransfer.Settings)
         do {
-            for url in urls { _ = try address(of: url) }
+            targets = try output.targets(of: globs())
+            let addresses = try targets.map { try address(of: $0.url) }
+            proxies = try connection.settings(usesTunnels: proxytunnel)
+            jar = try CookieJar(
+                request.cookie, for: addresses.filter { !FTPOptions.isFTP($0.absoluteString) },
+                writing: request.cookieJar, junksSessionCookies: request.junkSessionCookies)
+            session = try makeSettings(jar.cookies, proxies, targets.count)
         } catch {
             if output.json { JSONOutput.show(["error": JSONOutput.error(error)]) }
             try fail(error)
         }
-        let destinations = try output.destinations(of: urls)
-        if urls.count == 1, FTPOptions.isFTP(urls[0]) { return try await runFTP(urls[0], destinations[0].path) }
-        let (settings, jar): (HTTPTransfer.Settings, CookieJar)
-        do {
-            jar = try CookieJar(
-                request.cookie, for: urls.filter { !FTPOptions.isFTP($0) }.map(address(of:)), writing: request.cookieJar
-            )
-            settings = try makeSettings(jar.cookies)
-        } catch {
-            try fail(error)
+        let clients = FTPClients()
+        var failures = await withNetworkExecutor { [self] in
+            let failures = await loadAll(targets, session, clients)
+            await clients.close()
+            return failures
         }
-        var failures = await withNetworkExecutor { [self] in await loadAll(destinations, settings) }
-        do {
+        do throws(OutputFile.Failure) {
             try jar.save()
+            try session.heads?.save()
         } catch {
             failures.append(TransferFailure(error))
             Terminal.say("netkit: \(error.description)")
@@ -199,16 +231,16 @@ struct GetCommand: AsyncParsableCommand {
 
     /// Loads the URLs in their order, with -Z several at once. Returns the failures in the order of the URLs.
     private func loadAll(
-        _ destinations: [OutputDestination], _ settings: HTTPTransfer.Settings
+        _ targets: [OutputTarget], _ settings: HTTPTransfer.Settings, _ clients: FTPClients
     ) async -> [TransferFailure] {
         let limit = parallel ? parallelMax ?? 6 : 1
         return await withTaskGroup(of: (Int, TransferFailure?).self) { group in
             var failures: [(Int, TransferFailure)] = []
-            for index in urls.indices {
+            for index in targets.indices {
                 if index >= limit, let (ended, failure) = await group.next(), let failure {
                     failures.append((ended, failure))
                 }
-                group.addTask { (index, await load(urls[index], destinations[index], settings)) }
+                group.addTask { (index, await load(targets[index], settings, clients, isOnly: targets.count == 1)) }
             }
             for await (ended, failure) in group {
                 if let failure { failures.append((ended, failure)) }
@@ -219,16 +251,18 @@ struct GetCommand: AsyncParsableCommand {
 
     /// Loads one URL and prints its failure.
     private func load(
-        _ url: String, _ destination: OutputDestination, _ settings: HTTPTransfer.Settings
+        _ target: OutputTarget, _ settings: HTTPTransfer.Settings, _ clients: FTPClients, isOnly: Bool
     ) async -> TransferFailure? {
+        let url = target.url
         do {
-            if FTPOptions.isFTP(url) {
-                try await runFTP(url, destination.path)
+            let isFTP = FTPOptions.isFTP(url)
+            if isFTP, try await !isLoadedByProxy(url, settings.proxies) {
+                try await runFTP(url, target.destination, settings.proxies, clients)
                 return nil
             }
             let transfer: HTTPTransfer
             do {
-                transfer = try self.transfer(url, destination, settings)
+                transfer = try self.transfer(url, target.destination, settings)
             } catch {
                 if output.json { JSONOutput.show(["url": JSONOutput.url(url), "error": JSONOutput.error(error)]) }
                 throw error
@@ -240,9 +274,20 @@ struct GetCommand: AsyncParsableCommand {
             return TransferFailure("", ExitStatus(rawValue: code.rawValue) ?? .other)
         } catch {
             let failure = error as? TransferFailure ?? TransferFailure(error)
-            Terminal.say("netkit: \(urls.count > 1 ? "\(Terminal.shownURL(url)): " : "")\(failure.sentence)")
+            Terminal.say("netkit: \(isOnly ? "" : "\(Terminal.shownURL(url)): ")\(failure.sentence)")
             return failure
         }
+    }
+
+    /// Whether an HTTP proxy is to load a file of an FTP server, as for an http URL. Otherwise proxies establish tunnels.
+    private func isLoadedByProxy(_ url: String, _ proxies: ProxySettings) async throws -> Bool {
+        guard !recursive, !resume, ftp.tls == nil, ftp.active == nil, !connection.demandsTLS,
+            FTPWildcards.pattern(of: url) == nil
+        else { return false }
+        let address = try address(of: url)
+        guard address.scheme?.lowercased() == "ftp" else { return false }
+        let proxy = try await proxies.resolvedRoutes(for: address).first?.hops.last as? HTTPProxy
+        return proxy?.usesTunnels == false
     }
 
     private func fail(_ error: any Error) throws -> Never {
@@ -257,29 +302,34 @@ struct GetCommand: AsyncParsableCommand {
         _ url: String, _ destination: OutputDestination, _ settings: HTTPTransfer.Settings
     ) throws -> HTTPTransfer {
         let address = try address(of: url)
-        if let scheme = address.scheme?.lowercased(), !["http", "https"].contains(scheme) {
+        if let scheme = address.scheme?.lowercased(), !["http", "https", "ftp"].contains(scheme) {
             throw URLArgument.unsupported(url, scheme, use: "http, https, ftp or ftps")
         }
-        _ = try HTTPOrigin(address)
-        var sent = try request.request(for: address)
+        if !FTPOptions.isFTP(url) { _ = try HTTPOrigin(address) }
+        let form = try request.multipartForm()
+        var sent = try request.request(for: address, form)
         try login.addBearer(to: &sent)
         let offset = resume ? destination.path.map(OutputFile.partialSize(of:)) ?? 0 : 0
         if offset > 0 { try sent.fields.set("bytes=\(offset)-", for: .range) }
-        let body = try request.body(rate: settings.rate)
+        let body = try request.body(form, rate: settings.rate)
         return HTTPTransfer(
-            settings: settings, url: url, request: sent, body: body, destination: destination, offset: offset)
+            settings: settings, url: url, request: sent, body: body, destination: destination, resumes: resume,
+            offset: offset)
     }
 
     /// The session of all transfers, which logs in to servers and proxies with the logins of the command line only.
-    private func makeSettings(_ cookies: HTTPCookies) throws -> HTTPTransfer.Settings {
+    private func makeSettings(
+        _ cookies: HTTPCookies, _ proxies: ProxySettings, _ count: Int
+    ) throws -> HTTPTransfer.Settings {
         let prompt = login.prompt()
         var configuration = try login.configuration(prompt)
         configuration.followsRedirects = request.followsRedirects
         configuration.decodesContent = request.compressed
         // For an http URL TLS is set up only where a redirect may lead to https; --cacert is for proxies, too.
-        let mayUseTLS = request.followsRedirects || urls.contains { URL(string: $0)?.scheme?.lowercased() == "https" }
+        let mayUseTLS =
+            request.followsRedirects
+            || urls.contains { $0.utf8.count > 5 && $0.prefix(6).lowercased() == "https:" }
         if mayUseTLS, let tls = try connection.tls() { configuration.tls = tls }
-        let proxies = try connection.settings()
         configuration.proxies = .settings(proxies)
         configuration.cookies = .shared(cookies)
         configuration.onRequest = { LoadCourse.current?.add($0) }
@@ -287,8 +337,9 @@ struct GetCommand: AsyncParsableCommand {
         try endpoint.apply(to: &configuration.properties)
         return HTTPTransfer.Settings(
             session: HTTPSession(configuration), proxies: proxies, login: login, prompt: prompt, output: output,
-            writeOut: try output.writeOut.map(WriteOut.init),
+            writeOut: try output.writeOut.map(WriteOut.init), heads: output.dumpHeader.map(HeadDump.init),
             stallTimeout: limits.stallTimeout.map { .seconds($0) }, rate: try limits.pace.rate(),
-            drawsProgress: !parallel || urls.count == 1)
+            maximumSize: try limits.maximumSize(),
+            drawsProgress: !parallel || count == 1)
     }
 }

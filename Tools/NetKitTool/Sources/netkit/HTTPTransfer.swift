@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import NetKit
 
@@ -22,8 +23,11 @@ struct HTTPTransfer: Sendable {
         var prompt: LoginPrompt
         var output: OutputOptions
         var writeOut: WriteOut?
+        var heads: HeadDump?
         var stallTimeout: Duration?
         var rate: Int64?
+        /// The most bytes of a body; nil for no limit.
+        var maximumSize: Int64?
         /// Whether a transfer may draw its progress, since no other one runs at the same time.
         var drawsProgress: Bool
     }
@@ -33,6 +37,8 @@ struct HTTPTransfer: Sendable {
     let request: HTTPRequest
     let body: HTTPBody?
     let destination: OutputDestination
+    /// Whether a partial file is continued.
+    let resumes: Bool
     /// The size of the partial file that is continued.
     let offset: Int64
 
@@ -41,6 +47,7 @@ struct HTTPTransfer: Sendable {
         let course = LoadCourse()
         let load = makeLoad(course)
         var outcome = await LoadCourse.$current.withValue(course) { await load.run() }
+        if outcome.restarts { return await restarted().run() }
         if case .failure(let error as StreamError) = outcome.result, outcome.response == nil,
             let stream = outcome.stream ?? course.stream, let url = stream[.httpFinalURL] ?? request.url
         {
@@ -57,11 +64,22 @@ struct HTTPTransfer: Sendable {
         return result
     }
 
+    /// The transfer of the whole, in place of the rest.
+    private func restarted() -> HTTPTransfer {
+        var request = request
+        request.fields.remove(.range)
+        return HTTPTransfer(
+            settings: settings, url: url, request: request, body: body, destination: destination, resumes: resumes,
+            offset: 0)
+    }
+
     private func makeLoad(_ course: LoadCourse) -> Load {
         let output = settings.output
         let isFile = destination.path != nil
-        let open = { @Sendable [session = settings.session, request, body] () async throws(StreamError) -> ReadStream in
-            try await session.open(request, body: body)
+        let open = {
+            @Sendable [self, session = settings.session, request, body] () async throws(StreamError) -> ReadStream in
+            FTPOptions.isFTP(url)
+                ? try await openByProxy(course) : try await session.open(request, body: body)
         }
         let showsProgress =
             settings.drawsProgress && !output.silent && !output.verbose && Terminal.isInteractive
@@ -69,11 +87,36 @@ struct HTTPTransfer: Sendable {
         return Load(
             open: open,
             course: course, destination: destination, offset: offset, isHead: request.method == .head,
-            printsHead: (request.method == .head || output.include) && !output.json,
-            prints: output.verbose ? { @Sendable course in Verbose.show(course) } : nil,
+            heads: makeHeads(), hidesCookies: output.hideCookies,
+            prints: output.verbose
+                ? { @Sendable course in Verbose.show(course, hidesCookies: output.hideCookies) } : nil,
             discardsBody: output.json && !isFile, discardsBodyOfErrors: output.failsOnErrors,
             showsProgress: showsProgress,
-            uploads: body != nil, stallTimeout: settings.stallTimeout, rate: settings.rate.map(RateLimit.init))
+            keepsDate: output.remoteTime, maximumSize: settings.maximumSize, uploads: body != nil,
+            stallTimeout: settings.stallTimeout, rate: settings.rate.map(RateLimit.init))
+    }
+
+    /// Opens a file of an FTP server through an HTTP proxy. A session is for http: its cookies and logins are not for FTP.
+    private func openByProxy(_ course: LoadCourse) async throws(StreamError) -> ReadStream {
+        let stream = ReadStream(request: request)
+        let configuration = settings.session.configuration
+        try stream.set(.httpProxySettings, to: settings.proxies)
+        try stream.set(.httpTotalTimeout, to: configuration.totalTimeout)
+        try stream.set(.openTimeout, to: configuration.properties[.openTimeout])
+        course.add(stream)
+        try stream.open()
+        try await stream.opened()
+        return stream
+    }
+
+    /// Where the heads of the responses are written.
+    private func makeHeads() -> [Load.HeadDestination] {
+        let output = settings.output
+        var heads = settings.heads.map { [Load.HeadDestination.dump($0)] } ?? []
+        if (request.method == .head || output.include) && !output.json {
+            heads.append(destination.path == nil || resumes ? .standardOutput : .file)
+        }
+        return heads
     }
 
     /// Prints the steps, the JSON object and the text of -w.
@@ -83,13 +126,21 @@ struct HTTPTransfer: Sendable {
             for line in Waterfall.lines(result.report, .errors, columns: Terminal.isInteractive ? Terminal.width : nil)
             { Terminal.say(line) }
         }
-        if output.json { Terminal.print(result.outcome.json(url: url, report: result.report, failure: result.failure)) }
+        if output.json {
+            let (report, failure) = (result.report, result.failure)
+            Terminal.print(result.outcome.json(url: url, report, failure, hidesCookies: output.hideCookies))
+        }
         if let writeOut = settings.writeOut { Terminal.write(writeOut.text(result), to: STDOUT_FILENO) }
     }
 
     /// Writes the files about the transfer.
     private func save(_ result: Result) -> TransferFailure? {
         do throws(OutputFile.Failure) {
+            if let path = settings.output.etagSave, let etag = result.outcome.response?.fields[.entityTag],
+                result.failure == nil
+            {
+                try OutputFile.write("\(etag)\n", to: path)
+            }
             if let har = settings.output.har { try OutputFile.write(HTTPArchive.json(result.report) + "\n", to: har) }
             if let page = settings.output.reportHtml {
                 try OutputFile.write(ReportPage.page(result.report, url: url).text, to: page)
@@ -127,6 +178,6 @@ struct TransferFailure: Error {
     /// Describes an error; one that no verb expects has the status 1.
     init(_ error: any Error, after response: HTTPResponse? = nil) {
         let known = ExitStatus.describe(error, after: response)
-        self.init(known?.sentence ?? "\(error)", known?.status ?? .other)
+        self.init(known?.sentence ?? "\(error)", known?.status ?? (error is ValidationError ? .usage : .other))
     }
 }

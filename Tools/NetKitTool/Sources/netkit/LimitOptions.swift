@@ -18,6 +18,11 @@ struct LimitOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Refuse a file of more than BYTES, such as 500k or 2M, once that is known.", valueName: "BYTES"))
+    var maxFilesize: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Send the request again up to NUMBER times after temporary failures (GET, HEAD, PUT, DELETE).",
             valueName: "NUMBER"))
     var retry: Int?
@@ -33,7 +38,13 @@ struct LimitOptions: ParsableArguments {
     func validate() throws {
         try TimeLimit.check(timeout)
         try TimeLimit.check(stallTimeout, of: "--stall-timeout")
+        _ = try maximumSize()
         if let retry, !(0...1000).contains(retry) { throw ValidationError("--retry must be a number from 0 to 1000.") }
+    }
+
+    /// The most bytes of a file; nil for no limit.
+    func maximumSize() throws -> Int64? {
+        try maxFilesize.map { try ByteCount.parse($0, of: "--max-filesize") }
     }
 
     /// Sets the limits of a session.
@@ -70,17 +81,24 @@ struct PaceOptions: ParsableArguments {
 
     /// The greatest rate in bytes per second; nil for no limit.
     func rate() throws -> Int64? {
-        guard let limitRate else { return nil }
+        try limitRate.map { try ByteCount.parse($0, of: "--limit-rate") }
+    }
+}
+
+/// The values of options for numbers of bytes.
+enum ByteCount {
+    /// - Throws: `ValidationError` unless the text is a number from 1 to 1024G, also with k, M or G.
+    static func parse(_ text: String, of option: String) throws -> Int64 {
         let unit: Int64? =
-            switch limitRate.utf8.last {
+            switch text.utf8.last {
             case UInt8(ascii: "k"), UInt8(ascii: "K"): 1 << 10
             case UInt8(ascii: "m"), UInt8(ascii: "M"): 1 << 20
             case UInt8(ascii: "g"), UInt8(ascii: "G"): 1 << 30
             default: nil
             }
-        let digits = unit == nil ? Substring(limitRate) : limitRate.dropLast()
+        let digits = unit == nil ? Substring(text) : text.dropLast()
         guard let number = Int64(digits), number > 0, number <= (1 << 40) / (unit ?? 1) else {
-            throw ValidationError("--limit-rate must be a number of bytes from 1 to 1024G, also with k, M or G.")
+            throw ValidationError("\(option) must be a number of bytes from 1 to 1024G, also with k, M or G.")
         }
         return number * (unit ?? 1)
     }

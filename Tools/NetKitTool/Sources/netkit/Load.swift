@@ -3,6 +3,15 @@ import NetKit
 
 /// The load of one URL: opens the response and writes its body.
 struct Load: Sendable {
+    /// Where the heads of the responses are written, besides the body.
+    enum HeadDestination: Sendable {
+        case standardOutput
+        /// The file of the body; standard output if nothing is written to it.
+        case file
+        /// The file of -D.
+        case dump(HeadDump)
+    }
+
     /// The result of a load.
     struct Outcome: Sendable {
         var response: HTTPResponse?
@@ -14,6 +23,8 @@ struct Load: Sendable {
         var stream: ReadStream?
         /// The file of the body; nil for standard output.
         var path: String?
+        /// Whether the partial file cannot be continued, and the whole is to be requested.
+        var restarts = false
     }
 
     /// Opens the response to read.
@@ -25,13 +36,19 @@ struct Load: Sendable {
     let offset: Int64
     /// Whether the request is a HEAD request, whose response has no body.
     let isHead: Bool
-    let printsHead: Bool
+    let heads: [HeadDestination]
+    /// Whether the values of Set-Cookie are replaced in the heads.
+    let hidesCookies: Bool
     /// Prints the course so far, before the body; nil to print nothing.
     let prints: (@Sendable (LoadCourse) -> Void)?
     let discardsBody: Bool
     /// Whether the body of a response with the status 400 or above is not written, as with `-f`.
     let discardsBodyOfErrors: Bool
     let showsProgress: Bool
+    /// Whether a file gets the time of Last-Modified.
+    let keepsDate: Bool
+    /// The most bytes of the body; nil for no limit.
+    let maximumSize: Int64?
     /// Whether the request has a body, whose progress is shown as well.
     let uploads: Bool
     /// The longest wait for bytes of the body; nil for no limit.
@@ -44,6 +61,8 @@ struct Load: Sendable {
         do {
             try await transfer(&outcome)
         } catch {
+            // A body that cannot be decoded has a head all the same.
+            if outcome.stream == nil { writeHeads(besidesFile: true) }
             outcome.result = .failure(error)
             outcome.response = outcome.stream?[.httpResponse]
         }
@@ -62,37 +81,33 @@ struct Load: Sendable {
         prints?(course)
         let path = destination.path(for: response)
         outcome.path = path
-        if printsHead {
-            for entry in course.streams where entry.stream !== stream {
-                if let earlier = entry.stream[.httpResponse] {
-                    Terminal.write("\(head(earlier))\n\n", to: STDOUT_FILENO)
-                }
-            }
-            // An empty line separates the head from the body.
-            let end: ShownText = isHead || path != nil ? "\n" : "\n\n"
-            Terminal.write("\(head(response))\(end)", to: STDOUT_FILENO)
-        }
-        if printsHead && !discardsBody && path == nil && isHead { return }
         // Without a body, an existing file stays as it is. Neither does the body of an error replace it.
+        let isError = response.status.code >= 400 && response.status != .rangeNotSatisfiable
         let hasBody = response.status != .noContent && response.status != .notModified && !isHead
-        if path != nil, !hasBody || response.status.code >= 400, response.status != .rangeNotSatisfiable { return }
-        if discardsBodyOfErrors, response.status.code >= 400, response.status != .rangeNotSatisfiable { return }
-        if response.status.code == 416, offset > 0, isComplete(response) {
-            if let path { try OutputFile(path: path, keeping: offset).finish() }
-            Terminal.say("netkit: \(path ?? "") is already complete.")
-            outcome.response = nil  // this 416 is not a failure
-            return
+        let isWritten = !isError && (hasBody || (path != nil && writesHeadToFile && response.status != .notModified))
+        let head = isWritten && path != nil && writesHeadToFile ? rawHeads() : []
+        writeHeads(besidesFile: head.isEmpty)
+        if !isWritten, path != nil || !hasBody || discardsBodyOfErrors { return }
+        var (begin, length): (Int64, Int64?) = (0, nil)
+        if offset > 0 {
+            let hasEnd = stream[.httpBodyLength] != nil || response.fields[.transferEncoding] != nil
+            switch Resumption(response, at: offset, hasEnd: hasEnd) {
+            case .part(let first, let total): (begin, length) = (first, total)
+            case .whole: break
+            case .complete:
+                if let path { try OutputFile(path: path, keeping: offset).finish() }
+                Terminal.say("netkit: \(path ?? "") is already complete.")
+                outcome.response = nil  // this 416 is not a failure
+                return
+            case .restart:
+                outcome.restarts = true
+                return
+            case .refusal(let sentence):
+                throw StreamError(
+                    domain: .http, code: HTTPErrorNumber.parseFailure.rawValue, sentence: sentence)
+            }
         }
-        // A server that does not support ranges sends the whole file, which then replaces the partial one.
-        let begin = response.status.code == 206 ? offset : 0
-        if begin > 0, !begins(response, at: offset) {
-            throw StreamError(
-                domain: .http, code: HTTPErrorNumber.parseFailure.rawValue,
-                sentence: Sentence(
-                    "tool.range", "The server did not resume at byte %1; omit --resume to download the whole file.",
-                    String(offset)))
-        }
-        if let coding = undecoded(response, stream) {
+        if stream[.httpDecodesContent] == true, let coding = stream[.httpRemainingContentCoding] {
             throw StreamError(
                 domain: .http, code: HTTPErrorNumber.parseFailure.rawValue,
                 sentence: Sentence(
@@ -102,10 +117,12 @@ struct Load: Sendable {
         }
         if let path {
             if response.status == .rangeNotSatisfiable { return }
+            try destination.makeFolders(of: path)
             let file = try OutputFile(path: path, keeping: begin, keepsExisting: destination.keepsExisting)
-            try await copy(stream, to: file, from: begin, &outcome)
+            try file.write(head.span.bytes)
+            try await copy(stream, to: file, from: begin, of: length, &outcome)
         } else {
-            try await copy(stream, to: OutputFile(), from: 0, &outcome)
+            try await copy(stream, to: OutputFile(), from: 0, of: nil, &outcome)
         }
     }
 
@@ -135,19 +152,9 @@ struct Load: Sendable {
         return try result.get()
     }
 
-    /// The content coding that the body still has although it was to be decoded; nil if there is none.
-    private func undecoded(_ response: HTTPResponse, _ stream: ReadStream) -> String? {
-        guard stream[.httpDecodesContent] == true, let coding = response.fields[.contentEncoding]?.lowercased(),
-            !coding.isEmpty, coding != "identity", !["gzip", "x-gzip", "deflate"].contains(coding)
-        else { return nil }
-        // A coding whose library is installed was requested.
-        let requested = stream[.httpFinalRequest]?.fields[.acceptEncoding] ?? ""
-        let names = requested.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-        return names.contains(coding) ? nil : coding
-    }
-
     private func copy(
-        _ stream: ReadStream, to file: consuming OutputFile, from begin: Int64, _ outcome: inout Outcome
+        _ stream: ReadStream, to file: consuming OutputFile, from begin: Int64, of length: Int64?,
+        _ outcome: inout Outcome
     ) async throws {
         var rate = rate
         var buffer = [UInt8](repeating: 0, count: rate?.pieceSize ?? ReadStream.chunkSize)
@@ -155,11 +162,13 @@ struct Load: Sendable {
             let (sum, isTooLarge) = length.addingReportingOverflow(begin)
             return isTooLarge ? nil : sum
         }
+        try checkSize(total ?? 0)
         var progress = showsProgress ? ProgressBar(total: total, offset: begin) : nil
         let start = ContinuousClock.now
         while true {
             let count = try await stream.read(into: &buffer)
             if count == 0 { break }
+            try checkSize(begin + outcome.count + Int64(count))
             if !discardsBody { try file.write(buffer.span.bytes.extracting(..<count)) }
             outcome.count += Int64(count)
             progress?.show(begin + outcome.count)
@@ -168,27 +177,58 @@ struct Load: Sendable {
             }
         }
         progress?.finish(begin + outcome.count)
+        if let length, begin + outcome.count < length {
+            throw StreamError(
+                domain: .http, code: HTTPErrorNumber.connectionLost.rawValue,
+                sentence: Sentence(
+                    "tool.short", "The server sent a part of the rest: %1 of %2 bytes are here. --resume continues it.",
+                    String(begin + outcome.count), String(length)))
+        }
+        if keepsDate, let date = outcome.response?.fields[.lastModified].flatMap({ HTTPDate($0) }) {
+            file.setDate(date.secondsSinceEpoch)
+        }
         outcome.path = try file.finish()
     }
 
-    /// The response head as received, with control characters and password proofs replaced.
-    private func head(_ response: HTTPResponse) -> ShownText {
-        var response = response
-        for field in response.fields {
-            let shown = Terminal.shownField(field.name.description, field.value)
-            if shown != field.value { try? response.fields.set(shown, for: field.name) }
+    private func checkSize(_ size: Int64) throws {
+        guard let maximumSize, size > maximumSize else { return }
+        throw OutputFile.Failure.tooLarge(maximumSize)
+    }
+
+    // MARK: Heads
+
+    private var writesHeadToFile: Bool { heads.contains { if case .file = $0 { true } else { false } } }
+
+    /// The responses so far, with those of redirects and logins.
+    private var responses: [HTTPResponse] { course.streams.compactMap { $0.stream[.httpResponse] } }
+
+    /// Prints the heads and keeps them for -D.
+    ///
+    /// - Parameter besidesFile: whether the heads for the body's file are printed, since nothing is written to it.
+    private func writeHeads(besidesFile: Bool) {
+        for destination in heads {
+            switch destination {
+            case .dump(let dump): dump.append(rawHeads())
+            case .file where !besidesFile: break
+            case .file, .standardOutput:
+                // An empty line follows each head, and separates the last one from the body.
+                for response in responses {
+                    Terminal.write("\(ShownText(lines: text(response, end: "\n")))", to: STDOUT_FILENO)
+                }
+            }
         }
-        return ShownText(lines: response.description)
     }
 
-    /// Whether the partial file is complete: `Content-Range: bytes */N` holds the full size (RFC 9110 §15.5.17).
-    private func isComplete(_ response: HTTPResponse) -> Bool {
-        response.fields[.contentRange] == "bytes */\(offset)"
-    }
+    /// The heads for a file.
+    private func rawHeads() -> [UInt8] { Array(responses.map { text($0, end: "\r\n") }.joined().utf8) }
 
-    /// Whether the response holds the part of the file from an offset on.
-    private func begins(_ response: HTTPResponse, at offset: Int64) -> Bool {
-        response.fields[.contentRange]?.hasPrefix("bytes \(offset)-") == true
+    /// A response head as received, with password proofs replaced, and the empty line after it.
+    private func text(_ response: HTTPResponse, end: String) -> String {
+        let fields = response.fields.map { field in
+            let name = field.name.description
+            return "\(name): \(Terminal.shownField(name, field.value, hidesCookies: hidesCookies))"
+        }
+        return ([response.statusLine] + fields).map { $0 + end }.joined() + end
     }
 }
 
@@ -198,7 +238,10 @@ extension Load.Outcome {
     /// - Parameters:
     ///   - report: the requests of the transfer.
     ///   - failure: the failure of a transfer whose connection did not fail, such as a status of 404.
-    func json(url: String, report: LoadReport, failure: TransferFailure?) -> ShownText {
+    ///   - hidesCookies: whether the values of Set-Cookie are replaced.
+    func json(
+        url: String, _ report: LoadReport, _ failure: TransferFailure?, hidesCookies: Bool
+    ) -> ShownText {
         var facts: JSONOutput.Facts = ["url": JSONOutput.url(url), "bytes": count, "seconds": time / .seconds(1)]
         facts["finalURL"] = stream?[.httpFinalURL].map { JSONOutput.url($0.absoluteString) }
         if let response {
@@ -207,7 +250,7 @@ extension Load.Outcome {
             facts["version"] = response.version.description
             facts["headers"] = response.fields.map { field in
                 let name = field.name.description
-                return ["name": name, "value": Terminal.shownField(name, field.value)]
+                return ["name": name, "value": Terminal.shownField(name, field.value, hidesCookies: hidesCookies)]
             }
         }
         if let tls = stream?[.tlsInformation] {

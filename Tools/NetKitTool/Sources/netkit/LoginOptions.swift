@@ -183,9 +183,13 @@ struct LoginOptions: ParsableArguments {
     ///
     /// - Parameter option: the option that may have excluded schemes.
     static func exclusion(of authentication: HTTPAuthentication, by option: String) -> String? {
-        let entries = authentication.explain().entries
+        let explanation = authentication.explain()
+        let (entries, errors) = (explanation.entries, explanation.errors)
         let schemes = entries.map(\.scheme).joined(separator: ", ")
-        if entries.isEmpty { return "requires a login, but offers no scheme" }
+        if entries.isEmpty {
+            return "requires a login, but "
+                + (errors.first.map { "its challenge is malformed (\($0))" } ?? "offers no scheme")
+        }
         if entries.allSatisfy({ $0.outcome == .notAllowed }) {
             return "offers only \(schemes), which \(option) excludes"
         }
@@ -248,6 +252,9 @@ struct NetrcOptions: ParsableArguments {
     func file() throws -> NetrcFile? {
         let environment = ProcessInfo.processInfo.environment
         let usual = environment["NETRC"] ?? environment["HOME"].map { $0 + "/.netrc" }
-        return try (netrcFile ?? (netrc ? usual : nil)).map { try NetrcFile(path: $0) }
+        guard let path = netrcFile ?? (netrc ? usual : nil) else { return nil }
+        let file = try NetrcFile(path: path)
+        for line in file.skipped { Terminal.warn("\(path), line \(line.line), was skipped: \(line.reason).") }
+        return file
     }
 }

@@ -15,6 +15,7 @@ struct NetKitCommand: AsyncParsableCommand {
               3  the URL is malformed or not supported
               6  the name was not found
               7  the connection failed
+              8  the server's response is not valid
              18  the response was cut short
              22  the server responded with status 400 or above, or refused
              23  a local file cannot be read or written
@@ -26,6 +27,7 @@ struct NetKitCommand: AsyncParsableCommand {
              56  the connection was lost
              60  the server's certificate is not trusted
              61  the body's content coding cannot be decoded
+             63  the file is larger than --max-filesize
              64  the command line is wrong
              97  proxy refused, or proxy setting invalid
             diagnose has its own codes: 0 works, 1 is broken, 2 is undetermined.
@@ -49,6 +51,10 @@ struct NetKitCommand: AsyncParsableCommand {
         do {
             let arguments = Array(CommandLine.arguments.dropFirst())
             ProcessArguments.hideSecrets()
+            if CommandLineArguments.separated(arguments) == ["--version"] {
+                Terminal.print(ShownText(lines: PackageVersions.report))
+                end(.success)
+            }
             var command = try parsed(arguments)
             do {
                 if var verb = command as? any AsyncParsableCommand {
@@ -112,6 +118,7 @@ enum ExitStatus: Int32 {
     case badURL = 3
     case nameNotFound = 6
     case notConnected = 7
+    case invalidResponse = 8
     case cutShort = 18
     case serverError = 22
     case localFile = 23
@@ -123,6 +130,8 @@ enum ExitStatus: Int32 {
     case connectionLost = 56
     case untrustedCertificate = 60
     case undecodable = 61
+    case tooLarge = 63
+    case usage = 64
     case proxyRefused = 97
 
     var exitCode: ExitCode { ExitCode(rawValue) }
@@ -144,7 +153,9 @@ enum ExitStatus: Int32 {
                 error.tlsFailure == .closedWithoutNotify
                 ? .cutShort : ExitStatus.isAboutTrust(error) ? .untrustedCertificate : .handshakeFailed
         case _ where error.sentence.key == "tool.range": self = .notResumed
-        case _ where ["tool.coding", "http.badCoding"].contains(error.sentence.key): self = .undecodable
+        case _ where ["http.truncated", "http.headCutShort", "tool.short"].contains(error.sentence.key):
+            self = .cutShort
+        case _ where ["tool.coding", "http.badCoding", "http.noZlib"].contains(error.sentence.key): self = .undecodable
         case _ where ["proxy.variable", "proxy.line"].contains(error.sentence.key): self = .proxyRefused
         case .socks: self = .proxyRefused
         case .http where HTTPErrorNumber.ProxyError(rawValue: error.code) != nil: self = .proxyRefused
@@ -152,6 +163,7 @@ enum ExitStatus: Int32 {
             switch HTTPErrorNumber(rawValue: error.code) {
             case .badURL: self = .badURL
             case .redirectionLoop: self = .redirects
+            case .parseFailure: self = .invalidResponse
             case .connectionLost: self = response == nil ? .noAnswer : .cutShort
             default: self = .connectionLost
             }
@@ -207,7 +219,7 @@ enum ExitStatus: Int32 {
         case let error as StreamError: (error.description + advice(error), ExitStatus(error, after: response))
         case let error as ResolverError: ("\(error)", ExitStatus(error))
         case let error as HTTPMessageError: ("The request cannot be sent: \(error).", .badURL)
-        case let error as OutputFile.Failure: (error.description, .localFile)
+        case let error as OutputFile.Failure: (error.description, error.isTooLarge ? .tooLarge : .localFile)
         case let error as URLArgument.Invalid: (error.description, .badURL)
         case let error as PasswordTerminal.Cancelled: (error.description, .other)
         case let error as HTTPAuthError: (Terminal.sentence(error), .localFile)
@@ -242,7 +254,6 @@ enum PackageVersions {
         ("CFNetwork", "0.1.0"),
         ("EventLoops", "0.1.0"),
         ("FTPStream", "0.1.0"),
-        ("HTTP2", "0.1.0"),
         ("HTTPAuth", "0.1.0"),
         ("HTTPMessage", "0.1.0"),
         ("HTTPStream", "0.1.0"),
@@ -254,10 +265,18 @@ enum PackageVersions {
         ("WebSocketStream", "0.1.0"),
     ]
 
-    /// The output of `netkit --version`: the version of NetKit, then those of its packages.
+    /// The version of NetKit, then those of its packages.
     static var text: String {
         let own = all.first { $0.0 == "NetKit" }?.1 ?? ""
         let parts = all.filter { $0.0 != "NetKit" }.map { "  \($0.0) \($0.1)" }
         return (["netkit \(own)"] + parts).joined(separator: "\n")
+    }
+
+    /// The output of `netkit --version`: also whether the public suffixes are known, whose list is read for this.
+    static var report: String {
+        let suffixes =
+            HTTPCookies.knowsPublicSuffixes
+            ? "installed" : "not installed (Debian: publicsuffix); cookies for whole domains are refused"
+        return "\(text)\npublic suffix list: \(suffixes)"
     }
 }

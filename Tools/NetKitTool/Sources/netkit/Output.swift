@@ -122,6 +122,13 @@ enum Terminal {
         write("\(line)\n", to: STDERR_FILENO)
     }
 
+    private static let warnings = Locked<Set<String>>([])
+
+    /// Writes a warning to standard error, once.
+    static func warn(_ text: ShownText) {
+        if warnings.withLock({ $0.insert(text.text).inserted }) { say("netkit: warning: \(text)") }
+    }
+
     /// Writes a text to a descriptor. The first failure on standard output is kept; one on standard error cannot be reported.
     static func write(_ text: ShownText, to descriptor: Int32) {
         let bytes = Array(text.text.utf8)
@@ -162,7 +169,10 @@ enum Terminal {
     ///
     /// The `rspauth` of an `Authentication-Info` is replaced: it is derived from the password, so that passwords could be
     /// guessed from it.
-    static func shownField(_ name: String, _ value: String) -> String {
+    ///
+    /// - Parameter hidesCookies: whether the value of `Set-Cookie` is replaced as well.
+    static func shownField(_ name: String, _ value: String, hidesCookies: Bool = false) -> String {
+        if hidesCookies, name.lowercased() == "set-cookie" { return "…" }
         guard name.lowercased().hasSuffix("authentication-info") else { return value }
         return value.replacing(/(rspauth *= *)("[^"]*"|[^ ,]*)/.ignoresCase().matchingSemantics(.unicodeScalar)) {
             "\($0.1)\"…\""

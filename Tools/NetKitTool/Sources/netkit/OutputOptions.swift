@@ -7,14 +7,26 @@ struct OutputOptions: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")],
         help: ArgumentHelp(
-            "Write the body to FILE; - is standard output. The first -o is for the first URL, and so on.",
-            valueName: "FILE"), completion: .file())
+            """
+            Write the body to FILE; - is standard output. The first -o is for the first URL, and so on. In FILE, #1 is the text \
+            chosen from the first braces or brackets of the URL.
+            """, valueName: "FILE"), completion: .file())
     var files: [String] = []
 
     @Flag(
         name: [.customShort("O"), .long],
         help: "Write each body without -o to a file with the last name in its URL, in the current folder.")
     var remoteName = false
+
+    @Option(
+        help: ArgumentHelp("The folder of the files of -o and -O.", valueName: "FOLDER"), completion: .directory)
+    var outputDir: String?
+
+    @Flag(help: "Create the folders of the files of -o and -O.")
+    var createDirs = false
+
+    @Flag(name: [.customShort("R"), .long], help: "Give each file the time that the server names (Last-Modified).")
+    var remoteTime = false
 
     @Flag(
         name: [.customShort("J"), .long],
@@ -26,8 +38,25 @@ struct OutputOptions: ParsableArguments {
 
     @Flag(
         name: [.customShort("i"), .long],
-        help: "Print the response head before the body, after those of redirects and logins.")
+        help: """
+            Write the response head before the body, after those of redirects and logins; to the same file. With --resume, it is \
+            printed.
+            """)
     var include = false
+
+    @Option(
+        name: [.customShort("D"), .long],
+        help: ArgumentHelp("Write the heads that -i shows to FILE; - is standard output.", valueName: "FILE"),
+        completion: .file())
+    var dumpHeader: String?
+
+    @Option(
+        help: ArgumentHelp("Write the ETag of the response to FILE, for --etag-compare.", valueName: "FILE"),
+        completion: .file())
+    var etagSave: String?
+
+    @Flag(help: "Replace the values of Set-Cookie in all that is printed.")
+    var hideCookies = false
 
     @Flag(name: [.customShort("s"), .long], help: "Show no progress; failures are still reported.")
     var silent = false
@@ -77,8 +106,9 @@ struct OutputOptions: ParsableArguments {
     /// The given options that do not apply to FTP.
     var httpNames: [String] {
         [
-            ("-i", include), ("-v", verbose), ("-J", remoteHeaderName), ("-w", writeOut != nil), ("--har", har != nil),
-            ("--report=html", reportHtml != nil),
+            ("-i", include), ("-D", dumpHeader != nil), ("--etag-save", etagSave != nil), ("-v", verbose),
+            ("-J", remoteHeaderName), ("-R", remoteTime),
+            ("-w", writeOut != nil), ("--har", har != nil), ("--report=html", reportHtml != nil),
         ].filter(\.1).map(\.0)
     }
 
@@ -88,27 +118,54 @@ struct OutputOptions: ParsableArguments {
         if let writeOut { _ = try WriteOut(writeOut) }
     }
 
-    /// The destinations of the bodies of these URLs.
-    func destinations(of urls: [String]) throws -> [OutputDestination] {
-        if files.count > urls.count { throw ValidationError("There are more -o than URLs.") }
-        let paths = files.map { $0 == "-" ? nil : $0 }
-        let written = paths.compactMap { $0 }.filter { !$0.hasPrefix("/dev/") }
-        if Set(written).count < written.count {
-            throw ValidationError("Two -o name the same file.")
-        }
-        if remoteName, files.count == urls.count {
+    /// The URLs that the arguments stand for, and the destination of each one's body.
+    func targets(of globs: [URLGlob]) throws -> [OutputTarget] {
+        if files.count > globs.count { throw ValidationError("There are more -o than URLs.") }
+        if remoteName, files.count == globs.count {
             throw ValidationError("-O cannot be combined with -o for the same URL.")
         }
-        return try urls.enumerated().map { index, url in
-            if index < paths.count { return OutputDestination(path: paths[index], keepsExisting: noClobber) }
-            guard remoteName else { return OutputDestination(path: nil, keepsExisting: noClobber) }
-            return OutputDestination(
-                // The server may suggest a name for a URL without one.
-                path: remoteHeaderName
-                    ? (try? URLArgument.fileName(of: url)) ?? "index.html" : try URLArgument.fileName(of: url),
-                keepsExisting: noClobber || remoteHeaderName, usesSuggestedName: remoteHeaderName)
+        var targets: [OutputTarget] = []
+        for (index, glob) in globs.enumerated() {
+            let template = index < files.count ? files[index] : nil
+            for expansion in glob.expansions {
+                let path = template.map { glob.hasChoices ? expansion.path($0) : $0 }
+                targets.append(OutputTarget(url: expansion.url, destination: try destination(of: expansion.url, path)))
+            }
         }
+        let written = targets.compactMap(\.destination.path).filter { !$0.hasPrefix("/dev/") && !noClobber }
+        if Set(written).count < written.count, !remoteName || files.count == globs.count {
+            throw ValidationError(
+                "Two URLs have the same -o\(globs.contains { $0.hasChoices } ? "; use #1 in it" : "").")
+        }
+        return targets
     }
+
+    private func destination(of url: String, _ path: String?) throws -> OutputDestination {
+        if let path {
+            return OutputDestination(
+                path: path == "-" ? nil : located(path), keepsExisting: noClobber, createsFolders: createDirs)
+        }
+        guard remoteName else { return OutputDestination(path: nil, keepsExisting: noClobber) }
+        // The server may suggest a name for a URL without one.
+        let name =
+            remoteHeaderName
+            ? (try? URLArgument.fileName(of: url)) ?? "index.html" : try URLArgument.fileName(of: url)
+        return OutputDestination(
+            path: located(name), keepsExisting: noClobber || remoteHeaderName, createsFolders: createDirs,
+            usesSuggestedName: remoteHeaderName)
+    }
+
+    /// A path in the folder of --output-dir. An absolute path stays.
+    private func located(_ path: String) -> String {
+        guard let outputDir, !path.hasPrefix("/") else { return path }
+        return outputDir.hasSuffix("/") ? outputDir + path : "\(outputDir)/\(path)"
+    }
+}
+
+/// A URL to load, and where its body is written.
+struct OutputTarget: Sendable {
+    var url: String
+    var destination: OutputDestination
 }
 
 /// Where the body of one URL is written.
@@ -117,20 +174,33 @@ struct OutputDestination: Sendable {
     var path: String?
     /// Whether an existing file stays as it is.
     var keepsExisting = false
+    /// Whether the folders of the file are created.
+    var createsFolders = false
     /// Whether a safe name that the server suggests replaces the path.
     var usesSuggestedName = false
 
     /// The file for a response.
     func path(for response: HTTPResponse) -> String? {
         guard usesSuggestedName else { return path }
-        return response.fields[.contentDisposition].flatMap(SuggestedName.name) ?? path
+        guard let name = response.fields[.contentDisposition].flatMap(SuggestedName.name) else { return path }
+        let folder = path.flatMap { path in path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } } ?? ""
+        return folder + name
+    }
+
+    /// Creates the folders of a file, with --create-dirs.
+    func makeFolders(of path: String) throws(OutputFile.Failure) {
+        guard createsFolders else { return }
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        } catch {
+            throw OutputFile.Failure(description: "\(folder) cannot be created.")
+        }
     }
 }
 
 /// The file name in a `Content-Disposition` (RFC 6266).
 enum SuggestedName {
-    private static let longestName = 200
-
     /// The name that a field suggests, without folders; nil if it has none that is safe to use.
     static func name(_ field: String) -> String? {
         let parameters = parameters(field)
@@ -139,18 +209,16 @@ enum SuggestedName {
         // By scalars, as the system reads them: a `/` beside a combining mark is part of another `Character`.
         guard let last = name?.unicodeScalars.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init)
         else { return nil }
-        let isSafe =
-            last.utf8.first != UInt8(ascii: ".") && last.utf8.first != UInt8(ascii: "-")
-            && last.utf8.count <= longestName
-            && !last.utf8.reversed().starts(with: OutputFile.partialSuffix.utf8.reversed())
-            && !last.unicodeScalars.contains { [.control, .format].contains($0.properties.generalCategory) }
-        return isSafe && !last.trimmingCharacters(in: .whitespaces).isEmpty ? last : nil
+        let isPartial = last.utf8.reversed().starts(with: ReplacementFile.partialSuffix.utf8.reversed())
+        return isPartial || LocalFileName.refusal(of: last.utf8) != nil ? nil : last
     }
 
     /// The parameters after the type, with their values unquoted.
     private static func parameters(_ field: String) -> [String: String] {
         var parameters: [String: String] = [:]
-        var rest = field.unicodeScalars.drop { $0 != ";" }
+        // Some servers leave out the type.
+        let type = field.unicodeScalars.prefix { $0 != ";" }
+        var rest = type.contains("=") ? ";\(field)".unicodeScalars[...] : field.unicodeScalars[type.endIndex...]
         while rest.first == ";" {
             rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
             let name = rest.prefix { $0 != "=" && $0 != ";" }

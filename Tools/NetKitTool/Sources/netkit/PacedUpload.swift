@@ -8,17 +8,21 @@ enum PacedUpload {
     /// - Parameters:
     ///   - rate: the greatest number of bytes per second; nil for no limit.
     ///   - source: the unopened source.
+    ///   - beginning: bytes to send before those of the source.
     ///   - omitsLineEnds: whether the bytes CR, LF and NUL are left out.
-    static func stream(_ rate: Int64?, _ source: ReadStream, omitsLineEnds: Bool = false) -> ReadStream {
-        if rate == nil, !omitsLineEnds { return source }
+    static func stream(
+        _ rate: Int64?, _ source: ReadStream, after beginning: [UInt8] = [], omitsLineEnds: Bool = false
+    ) -> ReadStream {
+        if rate == nil, !omitsLineEnds, beginning.isEmpty { return source }
         let limit = rate.map(RateLimit.init)
         let pair = StreamPair.bound(bufferSize: limit?.pieceSize ?? ReadStream.chunkSize)
-        Task { await move(source, to: pair.output, limit, omitsLineEnds) }
+        Task { await move(source, after: beginning, to: pair.output, limit, omitsLineEnds) }
         return pair.input
     }
 
     private static func move(
-        _ source: ReadStream, to output: WriteStream, _ limit: RateLimit?, _ omitsLineEnds: Bool
+        _ source: ReadStream, after beginning: [UInt8], to output: WriteStream, _ limit: RateLimit?,
+        _ omitsLineEnds: Bool
     ) async {
         var limit = limit
         let start = ContinuousClock.now
@@ -30,15 +34,20 @@ enum PacedUpload {
             fail(error)
         }
         guard (try? output.open()) != nil else { return }
+        var beginning = beginning[...]
         while true {
-            let count: Int
-            do throws(StreamError) {
-                count = try await source.read(into: &buffer)
-            } catch {
-                fail(error)
+            var piece = Array(beginning.prefix(buffer.count))
+            beginning = beginning.dropFirst(piece.count)
+            if piece.isEmpty {
+                let count: Int
+                do throws(StreamError) {
+                    count = try await source.read(into: &buffer)
+                } catch {
+                    fail(error)
+                }
+                if count == 0 { break }
+                piece = Array(buffer[..<count])
             }
-            if count == 0 { break }
-            var piece = Array(buffer[..<count])
             if omitsLineEnds { UploadSource.removeLineEnds(from: &piece) }
             // Fails once the load has closed the reader.
             if !piece.isEmpty, (try? await output.writeAll(piece)) == nil { return }

@@ -61,13 +61,11 @@ enum URLArgument {
     static func fileName(of text: String) throws -> String {
         let path = URL(string: text)?.path(percentEncoded: true) ?? ""
         let name = path.split(separator: "/", omittingEmptySubsequences: false).last?.removingPercentEncoding ?? ""
-        let isSafe =
-            name.utf8.first != UInt8(ascii: ".")
-            && !name.unicodeScalars.contains { $0 == "/" || $0.properties.generalCategory == .control }
-        guard !name.isEmpty, isSafe else {
-            throw ValidationError("'\(Terminal.shownURL(text))' has no safe file name; use -o FILE.")
+        if name.isEmpty { throw ValidationError("'\(Terminal.shownURL(text))' has no file name; use -o FILE.") }
+        if let refusal = LocalFileName.refusal(of: name.utf8) {
+            throw ValidationError("'\(Terminal.shownURL(text))' has no safe file name: \(refusal); use -o FILE.")
         }
-        return name == "-" ? "./-" : name
+        return name
     }
 
     /// Throws if a percent sign begins no escape (RFC 3986 §2.1), or if only a part of the URL is escaped. Foundation would

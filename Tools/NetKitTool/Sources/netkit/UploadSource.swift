@@ -36,14 +36,30 @@ struct UploadSource {
         length = isFile && (status.st_size > 0 || UploadSource.isEmpty(path)) ? Int64(status.st_size) : nil
     }
 
-    /// The body of an HTTP request. A file can be sent again after a redirect or a login, a pipe cannot.
+    /// The number of bytes of a pipe that are read in order to send their length, which some servers require: 1 MiB.
+    static let measuredLength = 1 << 20
+
+    /// The body of an HTTP request. A file can be sent again after a redirect or a login, a pipe only if it was measured.
     ///
     /// - Parameters:
     ///   - rate: the greatest number of bytes per second; nil for no limit.
     ///   - omitsLineEnds: whether the bytes CR, LF and NUL are left out, as in a body of `-d`.
-    func body(rate: Int64? = nil, omitsLineEnds: Bool = false) throws -> HTTPBody {
+    ///   - measures: whether a pipe is read first, up to ``measuredLength``. A longer one is sent in chunks.
+    func body(rate: Int64? = nil, omitsLineEnds: Bool = false, measures: Bool = false) throws -> HTTPBody {
         guard isFile else {
-            return .stream(once: PacedUpload.stream(rate, try stream(), omitsLineEnds: omitsLineEnds))
+            let source = try source()
+            guard measures else {
+                return .stream(once: PacedUpload.stream(rate, source.stream, omitsLineEnds: omitsLineEnds))
+            }
+            var (bytes, isWhole) = try UploadSource.bytes(
+                of: source.descriptor, path == "-" ? "standard input" : path, atMost: UploadSource.measuredLength)
+            if omitsLineEnds { UploadSource.removeLineEnds(from: &bytes) }
+            guard isWhole else {
+                return .stream(
+                    once: PacedUpload.stream(rate, source.stream, after: bytes, omitsLineEnds: omitsLineEnds))
+            }
+            guard let rate else { return .bytes(bytes) }
+            return .stream(length: Int64(bytes.count)) { [bytes] in PacedUpload.stream(rate, ReadStream(bytes: bytes)) }
         }
         let length = omitsLineEnds ? try length.map { _ in try lengthWithoutLineEnds() } : length
         return .stream(length: length) { [path] in
@@ -81,9 +97,43 @@ struct UploadSource {
             return stream
         }
         if offset > 0 { throw OutputFile.Failure(description: "\(path) cannot be resumed: it is not a file.") }
+        return try source().stream
+    }
+
+    /// A pipe or device as a stream, which owns the descriptor.
+    private func source() throws(OutputFile.Failure) -> (stream: ReadStream, descriptor: Int32) {
         let descriptor = path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw UploadSource.failure(path == "-" ? "standard input" : path) }
-        return StreamPair(descriptor: descriptor, ownership: .owned).input
+        return (StreamPair(descriptor: descriptor, ownership: .owned).input, descriptor)
+    }
+
+    /// Reads up to a number of bytes, and tells whether they are all that there is.
+    private static func bytes(
+        of descriptor: Int32, _ name: String, atMost limit: Int
+    ) throws(OutputFile.Failure) -> ([UInt8], isWhole: Bool) {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        while bytes.count < limit {
+            let count = Glibc.read(descriptor, &buffer, min(buffer.count, limit - bytes.count))
+            if count < 0, errno == EINTR { continue }
+            if count < 0, errno == EAGAIN {
+                var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                poll(&wait, 1, -1)
+                continue
+            }
+            guard count >= 0 else { throw failure(name) }
+            if count == 0 { return (bytes, true) }
+            bytes += buffer[..<count]
+        }
+        return (bytes, false)
+    }
+
+    /// All bytes of a file, or of standard input for `-`.
+    static func contents(of path: String) throws(OutputFile.Failure) -> [UInt8] {
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure(path) }
+        defer { if path != "-" { close(descriptor) } }
+        return try bytes(of: descriptor, path == "-" ? "standard input" : path, atMost: .max).0
     }
 
     /// The number of bytes from the offset of standard input to the end of its file; nil if it is not a file, or is empty.

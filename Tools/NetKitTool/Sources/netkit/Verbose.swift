@@ -1,10 +1,10 @@
 import Foundation
 import NetKit
 
-/// The output of `-v`: connection, certificates and heads of each request, as curl prints them, without secrets.
+/// The output of `-v`: connection, certificates and heads of each request, as curl prints them, without logins.
 enum Verbose {
     /// Prints the requests of a load that have not been printed yet.
-    static func show(_ course: LoadCourse) {
+    static func show(_ course: LoadCourse, hidesCookies: Bool) {
         for stream in course.takeNew() {
             for step in stream.report.steps { Terminal.say("* \(step.description)") }
             if let tls = stream[.tlsInformation] {
@@ -12,18 +12,25 @@ enum Verbose {
                 for line in CertificateTree.lines(tls, .errors, now: now) { Terminal.say("* \(line)") }
             }
             if let request = stream[.httpFinalRequest] {
-                say(">", "\(request.method) \(request.target) \(request.version)", request.fields)
+                say(
+                    ">", "\(request.method) \(request.target) \(request.version)", request.fields, LoadReport.shownValue
+                )
             }
-            for interim in stream[.httpInterimResponses] ?? [] { say("<", interim.statusLine, interim.fields) }
-            if let response = stream[.httpResponse] { say("<", response.statusLine, response.fields) }
+            for response in (stream[.httpInterimResponses] ?? []) + (stream[.httpResponse].map { [$0] } ?? []) {
+                say("<", response.statusLine, response.fields) { name, value in
+                    name.lowercased() == "set-cookie" && !hidesCookies ? value : LoadReport.shownValue(name, value)
+                }
+            }
         }
     }
 
-    private static func say(_ sign: ShownText, _ line: String, _ fields: HTTPFields) {
+    private static func say(
+        _ sign: ShownText, _ line: String, _ fields: HTTPFields, _ shown: (_ name: String, _ value: String) -> String
+    ) {
         Terminal.say("\(sign) \(line)")
         for field in fields {
             let name = field.name.description
-            Terminal.say("\(sign) \(name): \(LoadReport.shownValue(name, field.value))")
+            Terminal.say("\(sign) \(name): \(shown(name, field.value))")
         }
         Terminal.say(sign)
     }

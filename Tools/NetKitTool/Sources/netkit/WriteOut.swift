@@ -17,7 +17,10 @@ struct WriteOut: Sendable {
         case httpCode = "http_code"
         case httpVersion = "http_version"
         case method
+        case connects = "num_connects"
+        case headers = "num_headers"
         case redirects = "num_redirects"
+        case redirectURL = "redirect_url"
         case remoteIP = "remote_ip"
         case remotePort = "remote_port"
         case responseCode = "response_code"
@@ -100,6 +103,15 @@ struct WriteOut: Sendable {
             return String(repeating: "0", count: max(0, 3 - code.count)) + code
         case .httpVersion: return outcome.response.map { "\($0.version)".replacing("HTTP/", with: "") } ?? "0"
         case .method: return hop?.method ?? ""
+        case .connects:
+            return "\(report.hops.count { $0.steps.contains { if case .connect = $0.kind { true } else { false } } })"
+        case .headers: return "\(outcome.response?.fields.count ?? 0)"
+        case .redirectURL:
+            guard let location = outcome.response?.redirectLocation, let base = hop.flatMap({ URL(string: $0.url) })
+            else {
+                return ""
+            }
+            return URL(string: location, relativeTo: base).map { JSONOutput.url($0.absoluteString) } ?? ""
         case .redirects: return "\(report.hops.filter { $0.cause == .redirect }.count)"
         case .remoteIP: return hop?.address?.ipAddress?.description ?? ""
         case .remotePort: return hop?.address?.port.map { "\($0)" } ?? "0"

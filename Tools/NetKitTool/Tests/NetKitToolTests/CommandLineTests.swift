@@ -1,3 +1,4 @@
+import NetKit
 import Testing
 
 /// Command lines with mistakes.
@@ -24,6 +25,13 @@ import Testing
     func helpIsNoMistake(_ arguments: [String]) async throws {
         let run = try await Tool.run(arguments)
         #expect(run.status == 0 && !run.output.isEmpty && run.errors.isEmpty, "\(run.text)")
+    }
+
+    @Test("the version tells whether the public suffixes are known", arguments: ["--version", "-V"])
+    func version(_ option: String) async throws {
+        let run = try await Tool.run([option])
+        let isInstalled = run.output.contains("\npublic suffix list: installed\n")
+        #expect(run.output.hasPrefix("netkit ") && isInstalled == HTTPCookies.knowsPublicSuffixes, "\(run.text)")
     }
 
     @Test func aVerbOfAVerbHasItsOwnOptions() async throws {

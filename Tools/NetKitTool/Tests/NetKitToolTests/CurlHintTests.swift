@@ -64,7 +64,7 @@ import Testing
         (["nslookup", "x"], "Use netkit resolve."), (["wget", "x"], "Use netkit get."),
         (["nc", "-l"], "Use netkit connect."),
         (["resolve", "MX", "h.invalid"], "Use -t MX."), (["resolve", "-4", "h.invalid"], "Use -t A."),
-        (["get", "-r", "0-9", "http://h.invalid/"], "use -H 'Range: bytes=0-9'"),
+        (["get", "-r", "0-9", "http://h.invalid/"], "use --range 0-9"),
         (["get", "-N", "http://h.invalid/"], "netkit does not buffer its output"),
         (["publish", "-s", "x", "_x._tcp", "1"], "It is not needed"),
         (["connect", "-connect", "h.invalid:1"], "netkit connect --tls HOST:PORT"),

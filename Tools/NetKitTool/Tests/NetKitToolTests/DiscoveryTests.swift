@@ -28,6 +28,48 @@ import Testing
         #expect(lines[3].contains(#""interface":"lo""#), "\(run.text)")
     }
 
+    /// Two services are announced that never tell their location. One after the other, they would take the whole time.
+    @Test("a service that does not answer does not delay the others") func sideBySide() async throws {
+        let type = "_nk\(UUID().uuidString.prefix(8).lowercased())"
+        let ghosts = """
+            import socket, sys, time
+            def name(*labels):
+                return b"".join(bytes([len(label)]) + label.encode() for label in labels) + b"\\0"
+            kind = (sys.argv[1], "_tcp", "local")
+            records = b""
+            for ghost in "ghost", "spectre":
+                target = name(ghost, *kind)
+                records += name(*kind) + b"\\0\\x0c\\0\\1" + (120).to_bytes(4, "big") + len(target).to_bytes(2, "big") + target
+            packet = b"\\0\\0\\x84\\0" + b"\\0\\0\\0\\2\\0\\0\\0\\0" + records
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            s.bind(("", 5353))
+            s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
+            while True:
+                s.sendto(packet, ("224.0.0.251", 5353))
+                time.sleep(0.2)
+            """
+        let folder = try TemporaryFolder()
+        try folder.write(ghosts, to: "ghosts.py")
+        let options = "--engine embedded --interface lo"
+        let run = try await Tool.run(
+            shell: """
+                cd '\(folder.path)' || exit
+                python3 ghosts.py \(type) & ghosts=$!
+                $netkit browse \(options) --resolve --timeout 9 \(type)._tcp >out 2>err & browse=$!
+                until grep -q spectre out; do kill -0 $browse || break; sleep 0.1; done
+                $netkit publish \(options) real \(type)._tcp 631 >/dev/null & publish=$!
+                wait $browse; status=$?
+                kill $ghosts $publish; wait $publish
+                cat out; cat err >&2; exit $status
+                """)
+        let lines = run.output.split(separator: "\n")
+        #expect(run.status == 0 && lines.count { $0.hasPrefix("+ lo ") } == 3, "\(run.text)")
+        #expect(lines.contains { $0.hasPrefix("= lo real.") && $0.contains(" 631 ") }, "\(run.text)")
+        #expect(run.errors.contains("ghost.\(type)._tcp.local. cannot be resolved"), "\(run.text)")
+    }
+
     @Test("A signal ends a verb without a message") func signals() async throws {
         let type = "_nk\(UUID().uuidString.prefix(8).lowercased())._tcp"
         let line = """

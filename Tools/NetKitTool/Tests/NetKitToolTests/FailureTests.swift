@@ -73,15 +73,36 @@ import Testing
         (["ls", "ftp://h.invalid/a%2"], 3, "%2 is not an escape; write a percent sign as %25."),
         (["get", "http://h.invalid/a b%20c"], 3, "only a part of it is escaped; write a space as %20."),
         (["get", "--connect-timeout", "0", "http://h.invalid/"], 64, "--connect-timeout must be a number of seconds"),
-        (["get", "-O", "http://h.invalid/"], 64, "has no safe file name; use -o FILE."),
-        (["get", "-O", "http://h.invalid/..%2fx"], 64, "has no safe file name; use -o FILE."),
-        (["get", "-O", "http://h.invalid/.profile"], 64, "has no safe file name; use -o FILE."),
-        (["get", "-b", "/nowhere/x", "http://h.invalid/"], 23, "/nowhere/x cannot be read: No such file"),
-        (["get", "-b", "/etc/hostname", "http://h.invalid/"], 23, "/etc/hostname is not a cookie file."),
+        (["get", "-O", "http://h.invalid/"], 64, "has no file name; use -o FILE."),
+        (["get", "-O", "http://h.invalid/..%2fx"], 64, "has no safe file name: it contains a slash; use -o FILE."),
+        (["get", "-O", "http://h.invalid/.profile"], 64, "it begins with a dot; use -o FILE."),
+        (["get", "-O", "http://h.invalid/-rf"], 64, "it begins with a hyphen; use -o FILE."),
+        (["get", "-b", "/nowhere/x", "http://h.invalid/"], 6, "/nowhere/x does not exist; no cookies are read"),
+        (["get", "-b", "/etc", "http://h.invalid/"], 23, "/etc cannot be read: Is a directory."),
+        (["get", "http://h.invalid/[5-1]"], 3, "[5-1] is not a range; add -g if it is literal."),
+        (["get", "http://h.invalid/{a"], 3, "{ has no }; add -g if it is literal, or write it as %7B."),
+        (["get", "-o", "x", "http://h.invalid/{a,b}"], 64, "Two URLs have the same -o; use #1 in it."),
     ])
     func reportsReason(_ arguments: [String], _ status: Int32, _ words: String) async throws {
         let run = try await Tool.run(arguments)
         #expect(run.status == status && run.text.contains(words), "\(run.text)")
+    }
+
+    @Test(
+        "responses that are invalid or cut short",
+        arguments: [
+            ("HTTP/1.1 200 OK\r\nNo colon\r\n\r\n", 8), ("what is this", 8), ("HTTP/1.1 200 OK\r\nA: b\r\n", 18),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc", 18), ("", 52),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 8),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 8),
+        ] as [(String, Int32)])
+    func invalidResponses(_ response: String, _ status: Int32) async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send(response)
+        }
+        let run = try await Tool.run(["get", "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == status && run.errors.hasPrefix("netkit: "), "\(run.text)")
     }
 
     @Test func reportsAMalformedProxyVariable() async throws {

@@ -36,10 +36,129 @@ import Testing
     }
 
     @Test(
-        "a 206 that does not begin at the requested offset is refused", arguments: ["bytes 0-2/6", "bytes 2-4/6", nil])
+        "a 206 that does not begin at the requested offset is refused", arguments: ["bytes 0-2/6", "bytes 4-5/6", nil])
     func refusesAnotherRange(_ range: String?) async throws {
         let field = range.map { "Content-Range: \($0)\r\n" } ?? ""
         let server = try Self.server("HTTP/1.1 206 Partial Content\r\n\(field)", "XYZ")
+        let folder = try TemporaryFolder()
+        let (file, partial) = (folder.file("file"), try folder.write("abc", to: "file.part"))
+        let run = try await Tool.run(["get", "--resume", "-o", file, "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 33 && run.errors.contains("did not resume at byte 3"), "\(run.text)")
+        #expect(try String(contentsOfFile: partial, encoding: .utf8) == "abc")
+    }
+
+    /// Another user may have made the file so that everybody can change it, or that it runs as its owner.
+    @Test(
+        "the mode of another user's file is not taken over",
+        .enabled(if: geteuid() == 0, "only root can give files away"),
+        arguments: [(0o666, nil), (0o6777, nil), (0o644, 0o640), (0o600, nil)] as [(mode_t, mode_t?)])
+    func theFileOfAnotherUser(_ mode: mode_t, _ own: mode_t?) async throws {
+        let server = try Self.server()
+        let folder = try TemporaryFolder()
+        let file = try folder.write("old", to: "file")
+        try #require(own != nil || chown(file, 65534, 65534) == 0)
+        try #require(chmod(file, own ?? mode) == 0)
+        let run = try await Tool.run(["get", "-o", file, "http://127.0.0.1:\(server.port)/"])
+        var status = stat()
+        #expect(run.status == 0 && stat(file, &status) == 0, "\(run.text)")
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "new")
+        #expect(status.st_uid == 0 && status.st_mode & 0o7022 == 0, "\(String(status.st_mode, radix: 8))")
+        if let own { #expect(status.st_mode & 0o7777 == own) }
+    }
+
+    /// A partial file, cookie file or key log that another user has prepared could be changed after it was written.
+    @Test(
+        "a file that another user has prepared is not written",
+        .enabled(if: geteuid() == 0, "only root can give files away"),
+        arguments: [
+            ("-o", "file", "file.part"), ("-c", "jar", "jar.part"), ("--har", "har", "har.part"), ("-D", "d", "d.part"),
+        ])
+    func theFileThatAnotherUserPrepared(_ option: String, _ name: String, _ prepared: String) async throws {
+        let server = try Self.server()
+        let folder = try TemporaryFolder()
+        let other = try folder.write("", to: prepared)
+        try #require(chown(other, 65534, 65534) == 0 && chmod(other, 0o666) == 0)
+        let run = try await Tool.run(["get", option, folder.file(name), "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 23 && run.errors.contains("it belongs to another user; remove it first"), "\(run.text)")
+        #expect(try String(contentsOfFile: other, encoding: .utf8).isEmpty)
+    }
+
+    /// As the kernel does in /tmp, whoever the user is.
+    @Test(
+        "a link of another user is not followed", .enabled(if: geteuid() == 0, "only root can give files away"))
+    func theLinkOfAnotherUser() async throws {
+        let server = try Self.server()
+        let folder = try TemporaryFolder()
+        let (link, target) = (folder.file("link"), try folder.write("old", to: "target"))
+        try #require(symlink(target, link) == 0 && lchown(link, 65534, 65534) == 0)
+        let run = try await Tool.run(["get", "-o", link, "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 23 && run.errors.contains("it belongs to another user"), "\(run.text)")
+        #expect(try String(contentsOfFile: target, encoding: .utf8) == "old")
+    }
+
+    @Test("-i and -I write the head to the file, with its empty line", arguments: [["-i"], ["-I"], ["-i", "-D"]])
+    func theHeadInTheFile(_ options: [String]) async throws {
+        let server = try RequestTests.echo()
+        defer { server.stop() }
+        let folder = try TemporaryFolder()
+        let (file, dump) = (folder.file("file"), folder.file("dump"))
+        let options = options + (options.last == "-D" ? [dump] : [])
+        let run = try await Tool.run(["get", "-o", file] + options + ["http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 0 && run.output.isEmpty, "\(run.text)")
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        let parts = text.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
+        #expect(parts[0].hasPrefix("HTTP/1.1 200 OK\r\nContent-Length: "), "\(text)")
+        #expect(parts.count == 2 && (parts[1].isEmpty || parts[1].hasPrefix("GET / ")), "\(text)")
+        #expect(parts.last?.isEmpty == options.contains("-I"))
+        if options.contains("-D") {
+            #expect(try String(contentsOfFile: dump, encoding: .utf8) == parts[0] + "\r\n\r\n")
+        }
+    }
+
+    @Test func foldersAndDatesOfFiles() async throws {
+        let server = try Self.server("HTTP/1.1 200 OK\r\nLast-Modified: Wed, 06 May 2020 07:08:09 GMT\r\n")
+        let folder = try TemporaryFolder()
+        let run = try await Tool.run([
+            "get", "-R", "--create-dirs", "--output-dir", folder.file("new"), "-o", "a/file",
+            "http://127.0.0.1:\(server.port)/",
+        ])
+        var status = stat()
+        #expect(run.status == 0 && stat(folder.file("new/a/file"), &status) == 0, "\(run.text)")
+        #expect(status.st_mtim.tv_sec == 1_588_748_889)
+    }
+
+    @Test("cookies are kept without a file", arguments: [["-b", ""], ["-b", "/dev/null"], ["-b", "/nowhere/x"]])
+    func noCookieFile(_ options: [String]) async throws {
+        let folder = try TemporaryFolder()
+        let server = try Self.server("HTTP/1.1 200 OK\r\nSet-Cookie: k=v\r\n")
+        let run = try await Tool.run(
+            ["get"] + options + ["-c", folder.file("jar"), "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 0 && run.output == "new", "\(run.text)")
+        #expect(try String(contentsOfFile: folder.file("jar"), encoding: .utf8).contains("\tk\tv\n"))
+    }
+
+    /// One odd line does not cost the others.
+    @Test("cookies of files", arguments: [[], ["-j"]]) func cookiesOfFiles(_ options: [String]) async throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write(
+            "127.0.0.1\tFALSE\t/\tFALSE\t0\ta\t1\nnot a cookie\nset-cookie: b=2\r\n"
+                + "127.0.0.1\tFALSE\t/\tFALSE\t4102444800\tc\t3\n", to: "file")
+        let server = try RequestTests.echo()
+        defer { server.stop() }
+        let run = try await Tool.run(["get", "-b", file] + options + ["http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 0 && run.errors.contains("\(file), line 2, is not a cookie: "), "\(run.text)")
+        let line = run.output.split(separator: "\r\n").first { $0.hasPrefix("Cookie: ") }?.dropFirst("Cookie: ".count)
+        let sent = Set(line?.split(separator: "; ").map(String.init) ?? [])
+        #expect(sent == (options.isEmpty ? ["a=1", "b=2", "c=3"] : ["c=3"]), "\(run.text)")
+    }
+
+    /// Without a length, it could not be told whether the file that replaces the partial one is complete.
+    @Test func aWholeWithoutALengthDoesNotReplaceAPart() async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send("HTTP/1.0 200 OK\r\n\r\nwhole")
+            try connection.readToEnd()
+        }
         let folder = try TemporaryFolder()
         let (file, partial) = (folder.file("file"), try folder.write("abc", to: "file.part"))
         let run = try await Tool.run(["get", "--resume", "-o", file, "http://127.0.0.1:\(server.port)/"])
@@ -119,7 +238,7 @@ import Testing
     @Test func theRestOfStandardInputIsUploaded() async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
-            _ = try connection.read(until: "\r\n0\r\n\r\n")
+            _ = try connection.read(until: "second\n")
             try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         }
         let folder = try TemporaryFolder()

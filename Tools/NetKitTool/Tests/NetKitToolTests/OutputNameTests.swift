@@ -13,7 +13,8 @@ import Testing
             (#"attachment; filename="../../etc/passwd""#, "passwd"), (#"attachment; filename="a\\b\\c.txt""#, "c.txt"),
             (#"attachment; filename="x.txt"; filename*=UTF-8''na%C3%AFve.txt"#, "naïve.txt"),
             (#"attachment; filename*=UTF-8''..%2F.ssh"#, nil), (#"attachment; filename=".bashrc""#, nil),
-            (#"attachment; filename="-rf""#, nil), (#"attachment; filename="a\#u{1b}[2J""#, nil), ("attachment", nil),
+            ("filename=a/b.txt", "b.txt"), (#"attachment; filename="-rf""#, nil),
+            (#"attachment; filename="a\#u{1b}[2J""#, nil), ("attachment", nil),
             (#"attachment; filename="""#, nil), (#"attachment; filename="x.part""#, nil),
             (#"inline; filename=".."#, nil),
             // U+0301 and U+0D4E form one character with the `/` before or after them.
@@ -30,7 +31,7 @@ import Testing
 
     @Test func namesInURLs() throws {
         #expect(try URLArgument.fileName(of: "http://a/b%CC%81") == "b\u{301}")
-        for name in ["%2Ebashrc", "%2E%CC%81bashrc", "", "a%2Fb"] {
+        for name in ["%2Ebashrc", "%2E%CC%81bashrc", "", "a%2Fb", "-", "%2Drf", "a%1Bb"] {
             #expect(throws: (any Error).self) { try URLArgument.fileName(of: "http://a/\(name)") }
         }
     }
@@ -130,11 +131,29 @@ import Testing
         #expect(failed.output.hasPrefix("000 7 The connection to 127.0.0.1:1 was refused"), "\(failed.text)")
     }
 
+    /// As with --json, and with curl: what the server sends is shown.
+    @Test(
+        "the cookies of a response are shown unless --hide-cookies is given",
+        arguments: [["-i"], ["-I"], ["-v"], ["--json"]])
+    func cookiesOfResponses(_ options: [String]) async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send("HTTP/1.1 200 OK\r\nSet-Cookie: SID=value\r\nContent-Length: 0\r\n\r\n")
+        }
+        defer { server.stop() }
+        let url = "http://127.0.0.1:\(server.port)/"
+        let shown = try await Tool.run(["get"] + options + [url])
+        #expect(shown.status == 0 && shown.text.contains("SID=value"), "\(shown.text)")
+        let hidden = try await Tool.run(["get", "--hide-cookies"] + options + [url])
+        #expect(
+            hidden.status == 0 && hidden.text.contains("Set-Cookie") && !hidden.text.contains("SID"), "\(hidden.text)")
+    }
+
     @Test func verboseOutputHasNoSecrets() async throws {
         let server = try server("Set-Cookie: SID=secret\r\n")
         defer { server.stop() }
         let run = try await Tool.run([
-            "get", "-v", "--bearer", "secret", "-b", "A=secret", "http://127.0.0.1:\(server.port)/",
+            "get", "-v", "--hide-cookies", "--bearer", "secret", "-b", "A=secret", "http://127.0.0.1:\(server.port)/",
         ])
         for line in [
             "> GET / HTTP/1.1\n", "> Authorization: …\n", "> Cookie: …\n", "< HTTP/1.1 200 OK\n", "< Set-Cookie: …\n",

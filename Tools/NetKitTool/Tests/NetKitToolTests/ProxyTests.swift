@@ -54,6 +54,58 @@ import Testing
         #expect(run.status == 7 && !run.errors.contains("proxy"), "\(run.text)")
     }
 
+    /// The variable says which hosts no proxy can reach, whichever proxy is used.
+    @Test("no_proxy applies to -x, and -x '' is for no proxy") func exemptions() async throws {
+        let origin = try Self.server("direct")
+        let url = "http://127.0.0.1:\(origin.port)/"
+        for (options, variables) in [
+            (["-x", "http://127.0.0.1:1"], ["no_proxy": "127.0.0.1"]),
+            (["-x", ""], ["http_proxy": "http://127.0.0.1:1"]),
+            (["-x", "http://127.0.0.1:1"], ["NO_PROXY": "127.0.0.1", "http_proxy": "::::"]),
+        ] {
+            let run = try await Tool.run(["get", url] + options, environment: variables)
+            #expect(run.status == 0 && run.output == "direct", "\(run.text)")
+        }
+        let run = try await Tool.run(
+            ["get", url, "-x", "http://127.0.0.1:1", "--noproxy", "x"], environment: ["no_proxy": "127.0.0.1"])
+        #expect(run.status == 7, "\(run.text)")
+    }
+
+    /// Most HTTP proxies establish tunnels to the ports of HTTP only.
+    @Test("an HTTP proxy loads files of FTP servers", arguments: [false, true]) func ftpFiles(_ isTunnel: Bool)
+        async throws
+    {
+        let proxy = try ScriptedServer { connection throws(PeerError) in
+            let head = try connection.readHead()
+            if isTunnel {
+                try connection.send("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n")
+            } else {
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(head.utf8.count)\r\n\r\n\(head)")
+            }
+        }
+        let run = try await Tool.run(
+            ["get", "-x", "http://127.0.0.1:\(proxy.port)", "ftp://h.invalid/pub/a.txt"] + (isTunnel ? ["-p"] : []))
+        #expect(run.status == (isTunnel ? 97 : 0), "\(run.text)")
+        let sent = try await proxy.finished().map(\.text).joined()
+        #expect(
+            sent.hasPrefix(isTunnel ? "CONNECT h.invalid:21 " : "GET ftp://h.invalid/pub/a.txt HTTP/1.1\r\n"), "\(sent)"
+        )
+    }
+
+    @Test("-p is for tunnels to http URLs, too") func tunnels() async throws {
+        let proxy = try ScriptedServer { connection throws(PeerError) in
+            try connection.expect("CONNECT h.invalid:80 HTTP/1.1\r\n")
+            try connection.readHead()
+            try connection.send("HTTP/1.1 200 Connected\r\n\r\n")
+            try connection.expect("GET /a HTTP/1.1\r\n")
+            try connection.readHead()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ntunnel")
+        }
+        let run = try await Tool.run(["get", "-p", "-x", "http://127.0.0.1:\(proxy.port)", "http://h.invalid/a"])
+        #expect(run.status == 0 && run.output == "tunnel", "\(run.text)")
+        try await proxy.finished()
+    }
+
     /// The nearest proxy receives a CONNECT to the next proxy, which then receives the request.
     @Test("-x twice is a chain") func chain() async throws {
         let nearest = try ScriptedServer { connection throws(PeerError) in

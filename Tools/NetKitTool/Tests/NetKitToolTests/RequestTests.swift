@@ -2,6 +2,8 @@ import Foundation
 import Peers
 import Testing
 
+@testable import netkit
+
 /// The requests that `netkit get` makes from its options.
 @Suite struct RequestTests {
     /// A server that answers each request with the request itself: its head, and then its body.
@@ -38,6 +40,22 @@ import Testing
             (
                 ["--json-body", #"{"a":1}"#], "Content-Type: application/json\r\nAccept: application/json\r\n",
                 #"{"a":1}"#
+            ),
+            (["--json-body", "[1,", "--json-body", "2]"], "Content-Length: 5\r\n", "\r\n\r\n[1,2]"),
+            (["--data-raw", "@a"], "POST / ", "\r\n\r\n@a"), ([], "Accept: */*\r\n", "\r\n\r\n"),
+            (["-H", "Accept: a/b"], "Accept: a/b\r\n", "\r\n\r\n"),
+            (["-Fa=b;c;type=x/y;filename=f"], "name=\"a\"; filename=\"f\"\r\nContent-Type: x/y\r\n\r\nb;c\r\n--", "--"),
+            (
+                ["-F", #"a="b;\"c"; type=x/y; charset=z ;filename="d;e""#],
+                "name=\"a\"; filename=\"d;e\"\r\nContent-Type: x/y; charset=z \r\n\r\nb;\"c\r\n--", "--"
+            ),
+            (
+                ["--form-string", "a=@b;type=c\\\"d", "-F", "e=f"],
+                "name=\"a\"\r\n\r\n@b;type=c\\\"d\r\n--", "name=\"e\"\r\n\r\nf\r\n--"
+            ),
+            (
+                ["-F", "a=b", "-H", "Content-Type: multipart/related"],
+                "Content-Type: multipart/related; boundary=NetKit-", "--"
             ),
             (["-Fa=b"], "POST / ", "Content-Disposition: form-data; name=\"a\"\r\n\r\nb\r\n--"),
             (["-A", "agent/1", "-XPATCH", "-d", "x"], "User-Agent: agent/1\r\n", "x"),
@@ -90,8 +108,8 @@ import Testing
             let piped = try await Tool.run(shell: "printf 'x\\ny\\n' | $netkit get \(option) @- \(url)")
             #expect(piped.output.hasSuffix("\r\n\r\n\(end)"), "\(piped.text)")
         }
-        let query = try await Tool.run(["get", "-G", "-d", "@\(file)", "--data-urlencode", "c=3", url])
-        #expect(query.status == 64, "\(query.text)")
+        let several = try await Tool.run(["get", "-d", "@\(file)", "-d", "c", "--data-raw", "@d", url])
+        #expect(several.output.hasSuffix("\r\n\r\na=1&b=2&c&@d"), "\(several.text)")
         try folder.write("a=1&\r\nb=2\n", to: "file.txt")
         let whole = try await Tool.run(["get", "-G", "-d", "@\(file)", url])
         #expect(whole.output.hasPrefix("GET /?a=1&b=2 "), "\(whole.text)")
@@ -113,6 +131,12 @@ import Testing
         #expect(
             form.output.contains("name=\"f\"; filename=\"other.txt\"\r\nContent-Type: text/plain\r\n\r\ncontents\r\n"),
             "\(form.text)")
+        let guessed = try await Tool.run(["get", "-F", "f=@\(file)", "-F", "t=<\(file);type=text/csv", url])
+        #expect(
+            guessed.output.contains("filename=\"file.txt\"\r\nContent-Type: text/plain\r\n\r\ncontents\r\n"),
+            "\(guessed.text)")
+        #expect(
+            guessed.output.contains("name=\"t\"\r\nContent-Type: text/csv\r\n\r\ncontents\r\n"), "\(guessed.text)")
         let encoded = try await Tool.run(["get", "--data-urlencode", "n@\(file)", url])
         #expect(encoded.output.hasSuffix("n=contents"), "\(encoded.text)")
         let token = try await Tool.run(["get", "--bearer", "@\(file)", url])
@@ -129,6 +153,8 @@ import Testing
         "combinations without a meaning",
         arguments: [
             (["-T", "f", "-d", "x"], "-d and -T cannot be combined."), (["-G"], "-G requires -d"),
+            (["-F", "a=@f;type=x/y,g"], "a part has one file; repeat -F"),
+            (["-F", "a=@f;type=x/y;headers=z"], "'headers=z' is neither type=TYPE nor filename=NAME"),
             (["-d", "x", "--data-binary", "y"], "-d and --data-binary cannot be combined."),
             (["-G", "-d", "a=50%"], "a percent sign in -d begins no escape"),
             (["-G", "-d", "a=%4z"], "a percent sign in -d begins no escape"),
@@ -136,7 +162,8 @@ import Testing
             (["-F", "a=@f;size=1"], "'size=1' is neither type=TYPE nor filename=NAME"),
             (["-H", "Host: x"], "use --connect-to"), (["-H", "X"], "has no colon"),
             (["-H", ";"], "is not a header name"),
-            (["-H", "User-Agent;"], "'User-Agent:' omits it"), (["-H", "Expect;"], "'Expect:' omits it"),
+            (["-H", "User-Agent;"], "'User-Agent:' omits it"), (["-H", "Accept;"], "'Accept:' omits it"),
+            (["-H", "Expect;"], "'Expect:' omits it"),
             (["-H", "cookie:", "-b", "a=b"], "combined with -b"),
             (["-F", "a=b", "-H", "Content-Type:"], "cannot be combined with -F"),
             (["--bearer", "x", "-u", "y"], "cannot be combined with -u"),
@@ -154,7 +181,8 @@ import Testing
             (["--parallel-max", "3"], "--parallel-max requires -Z."), (["-w", "%{x}"], "'x' is unknown"),
             (["--insecure", "--cacert", "f"], "cannot be combined"), (["--pass", "x"], "--pass requires --cert."),
             (["--http2"], "does not support HTTP/2 yet"), (["-C", "-"], "Use --resume."),
-            (["-e", "x"], "Use -H 'Referer: URL'."),
+            (["-e", "x;auto"], "omit ;auto"), (["--range", "x"], "is not a range, such as 0-99"),
+            (["--max-filesize", "x"], "--max-filesize must be a number of bytes"),
             (["--limit-rate", "1k", "-F", "a=b"], "cannot be combined with -F"),
         ])
     func mistakes(_ options: [String], _ words: String) async throws {
@@ -169,6 +197,43 @@ import Testing
     func optionsThatFTPDoesNotHave(_ options: [String]) async throws {
         let run = try await Tool.run(["get"] + options + ["ftp://h.invalid/x"])
         #expect(run.status == 64 && run.errors.contains("\(options[0]): not supported for ftp URLs"), "\(run.text)")
+    }
+
+    /// A pipe has no length. Many servers require one, so the data is read first, up to a limit.
+    @Test(
+        "data from a pipe has a length up to a limit",
+        arguments: [
+            (100, true), (UploadSource.measuredLength - 1, true), (UploadSource.measuredLength + 100_000, false),
+        ])
+    func dataFromAPipe(_ count: Int, _ isMeasured: Bool) async throws {
+        let server = try Self.echo()
+        defer { server.stop() }
+        let folder = try TemporaryFolder()
+        let run = try await Tool.run(
+            shell: """
+                head -c \(count) /dev/zero | tr '\\0' x |
+                    $netkit get -o '\(folder.path)/echo' --data-binary @- http://127.0.0.1:\(server.port)/
+                """)
+        #expect(run.status == 0, "\(run.text)")
+        let text = try String(contentsOfFile: folder.file("echo"), encoding: .utf8)
+        #expect(text.contains("\r\nContent-Length: \(count)\r\n") == isMeasured)
+        #expect(text.contains("\r\nTransfer-Encoding: chunked\r\n") != isMeasured)
+        #expect(text.utf8.reversed().prefix { $0 == UInt8(ascii: "x") }.count == count)
+    }
+
+    @Test("braces and brackets in URLs stand for several") func globs() async throws {
+        let server = try Self.echo()
+        defer { server.stop() }
+        let folder = try TemporaryFolder()
+        let url = "http://127.0.0.1:\(server.port)"
+        let run = try await Tool.run([
+            "get", "-o", folder.file("#1-#2"), "\(url)/{a,b}/[8-10:2]", "-o", folder.file("one"), "\(url)/x[0]",
+        ])
+        #expect(run.status == 0, "\(run.text)")
+        #expect(try folder.names == ["a-10", "a-8", "b-10", "b-8", "one"])
+        #expect(try String(contentsOfFile: folder.file("b-10"), encoding: .utf8).hasPrefix("GET /b/10 "))
+        let literal = try await Tool.run(["get", "-g", "\(url)/[1-3]"])
+        #expect(literal.status == 0 && literal.output.hasPrefix("GET /%5B1-3%5D "), "\(literal.text)")
     }
 
     @Test("-i and -I print the heads of redirects, as with curl", arguments: [["-iL"], ["-LI"], ["-sIL"]])

@@ -19,6 +19,7 @@ public final class PyFTPServer: FTPServer {
     private let masquerade: String?
     private let cutsAfter: Int?
     private let idleTimeout: Int
+    private let lacking: [String]
 
     /// Creates a server that is not started yet.
     ///
@@ -30,9 +31,10 @@ public final class PyFTPServer: FTPServer {
     ///   - cutsAfter: The number of bytes of a download after which the server closes the data connection and replies 426; nil for
     ///     never.
     ///   - idleTimeout: The number of seconds after which the server ends an idle session with 421.
+    ///   - lacking: Commands that the server does not know.
     public init(
         isIPv6: Bool = false, at address: String? = nil, in namespace: NetworkNamespace? = nil,
-        masquerade: String? = nil, cutsAfter: Int? = nil, idleTimeout: Int = 300
+        masquerade: String? = nil, cutsAfter: Int? = nil, idleTimeout: Int = 300, lacking: [String] = []
     ) {
         process = PeerProcess(in: namespace)
         self.address = address ?? (isIPv6 ? "::1" : "127.0.0.1")
@@ -40,6 +42,7 @@ public final class PyFTPServer: FTPServer {
         self.masquerade = masquerade
         self.cutsAfter = cutsAfter
         self.idleTimeout = idleTimeout
+        self.lacking = lacking
     }
 
     /// Starts the server and returns when it accepts connections.
@@ -49,6 +52,7 @@ public final class PyFTPServer: FTPServer {
             let script = try scratch.write("server.py", Self.script)
             let arguments = [
                 scratch.file("root"), address, "\(ports[0])", masquerade ?? "", "\(cutsAfter ?? -1)", "\(idleTimeout)",
+                lacking.joined(separator: ","),
             ]
             return PeerProcess.Launch(
                 arguments: ["-c", "exec /usr/bin/python3 -u \"$@\"", "sh", script] + arguments,
@@ -61,7 +65,7 @@ public final class PyFTPServer: FTPServer {
         from pyftpdlib.authorizers import DummyAuthorizer
         from pyftpdlib.handlers import FTPHandler, DTPHandler, ActiveDTP
         from pyftpdlib.servers import FTPServer
-        folder, host, port, masquerade, cuts, idle = sys.argv[1:]
+        folder, host, port, masquerade, cuts, idle, lacking = sys.argv[1:]
         class Data(DTPHandler):
             def send(self, data):
                 n = super().send(data)
@@ -79,6 +83,7 @@ public final class PyFTPServer: FTPServer {
             dtp_handler = Data
             active_dtp = Connecting
             timeout = int(idle)
+            proto_cmds = {name: info for name, info in FTPHandler.proto_cmds.items() if name not in lacking.split(",")}
             def pre_process_command(self, line, cmd, arg):
                 print("COMMAND", "PASS" if cmd == "PASS" else line, flush=True)
                 super().pre_process_command(line, cmd, arg)

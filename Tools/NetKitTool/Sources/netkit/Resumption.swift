@@ -1,0 +1,49 @@
+import NetKit
+
+/// What a response to a request for the rest of a file means for the part that is here.
+enum Resumption: Equatable {
+    /// The body continues the first `begin` bytes of the file, which has `length` bytes in all; nil if that is unknown.
+    case part(begin: Int64, length: Int64?)
+    /// The body is the whole file, and replaces the part.
+    case whole
+    /// There is nothing left to transfer.
+    case complete
+    /// The part does not belong to the server's file, or the server does not say: the whole is requested.
+    case restart
+    /// The response cannot be used, for this reason.
+    case refusal(Sentence)
+
+    /// - Parameters:
+    ///   - response: a response without an error other than 416.
+    ///   - offset: the number of bytes that are here, above 0.
+    ///   - hasEnd: whether the end of the body is marked, by a length or by chunks.
+    init(_ response: HTTPResponse, at offset: Int64, hasEnd: Bool) {
+        let part = response.contentRange
+        switch response.status {
+        case .partialContent:
+            // A part that begins earlier is usable as well.
+            guard let range = part?.range, range.lowerBound <= offset, range.upperBound > offset else {
+                self = .refusal(
+                    Sentence(
+                        "tool.range", "The server did not resume at byte %1; omit --resume to download the whole file.",
+                        String(offset)))
+                return
+            }
+            self = .part(begin: range.lowerBound, length: part?.length)
+        case .rangeNotSatisfiable:
+            // `Content-Range: bytes */N` holds the full size (RFC 9110 §15.5.17).
+            self = part?.length == offset ? .complete : .restart
+        default:
+            // A server that does not support ranges sends the whole file. Without its length, it could not be told whether the
+            // whole that replaces the part is complete.
+            self =
+                hasEnd
+                ? .whole
+                : .refusal(
+                    Sentence(
+                        "tool.range",
+                        "The server did not resume at byte %1, and sends the whole file without its length.",
+                        String(offset)))
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import NetKit
+import Peers
+import Testing
+
+@testable import netkit
+
+/// What the responses to `--resume` mean.
+@Suite struct ResumptionTests {
+    private func resumption(_ status: Int, _ range: String?, hasEnd: Bool = true) throws -> Resumption {
+        var response = try HTTPResponse(status: #require(HTTPStatus(status)))
+        if let range { try response.fields.set(range, for: .contentRange) }
+        return Resumption(response, at: 400, hasEnd: hasEnd)
+    }
+
+    @Test func parts() throws {
+        #expect(try resumption(206, "bytes 400-999/1000") == .part(begin: 400, length: 1000))
+        #expect(try resumption(206, "Bytes 400-499/1000") == .part(begin: 400, length: 1000))
+        #expect(try resumption(206, "400-999/*") == .part(begin: 400, length: nil))
+        #expect(try resumption(206, "bytes 100-999/1000") == .part(begin: 100, length: 1000))
+        for range in [nil, "bytes 401-999/1000", "bytes 0-399/1000", "bytes */1000", "lines 400-999/1000"] {
+            guard case .refusal(let sentence) = try resumption(206, range) else { return #expect(Bool(false)) }
+            #expect(sentence.key == "tool.range")
+        }
+    }
+
+    @Test func otherResponses() throws {
+        #expect(try resumption(416, "bytes */400") == .complete)
+        #expect(try resumption(416, "bytes */300") == .restart && resumption(416, nil) == .restart)
+        #expect(try resumption(200, nil) == .whole)
+        guard case .refusal = try resumption(200, nil, hasEnd: false) else { return #expect(Bool(false)) }
+    }
+
+    /// A server that answers a request for a range with `part`, and any other one with the whole file.
+    private func server(_ part: String) throws -> ScriptedServer {
+        try ScriptedServer { connection throws(PeerError) in
+            while let head = try? connection.readHead() {
+                let isPart = head.contains("Range: bytes=3-")
+                try connection.send(isPart ? part : "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabcdef")
+            }
+        }
+    }
+
+    @Test(
+        "a partial file is continued or begun anew",
+        arguments: [
+            ("206 Partial Content\r\nContent-Range: Bytes 3-5/6\r\nContent-Length: 3\r\n\r\ndef", "abcdef"),
+            ("206 Partial Content\r\nContent-Range: bytes 1-5/6\r\nContent-Length: 5\r\n\r\nbcdef", "abcdef"),
+            ("416 Range Not Satisfiable\r\nContent-Length: 0\r\n\r\n", "abcdef"),
+            ("416 Range Not Satisfiable\r\nContent-Range: bytes */2\r\nContent-Length: 0\r\n\r\n", "abcdef"),
+            ("416 Range Not Satisfiable\r\nContent-Range: bytes */3\r\nContent-Length: 0\r\n\r\n", "abc"),
+        ])
+    func files(_ part: String, _ contents: String) async throws {
+        let server = try server("HTTP/1.1 " + part)
+        defer { server.stop() }
+        let folder = try TemporaryFolder()
+        try folder.write("abc", to: "file.part")
+        let run = try await Tool.run(["get", "--resume", "-o", folder.file("file"), "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 0, "\(run.text)")
+        #expect(try folder.names == ["file"])
+        #expect(try String(contentsOfFile: folder.file("file"), encoding: .utf8) == contents)
+    }
+
+    /// RFC 9110 §15.3.7: a server may send less than was requested.
+    @Test func aPartOfTheRestIsNotTheWhole() async throws {
+        let server = try server("HTTP/1.1 206 OK\r\nContent-Range: bytes 3-4/6\r\nContent-Length: 2\r\n\r\nde")
+        defer { server.stop() }
+        let folder = try TemporaryFolder()
+        let partial = try folder.write("abc", to: "file.part")
+        let run = try await Tool.run(["get", "--resume", "-o", folder.file("file"), "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 18 && run.errors.contains("5 of 6 bytes are here"), "\(run.text)")
+        #expect(try String(contentsOfFile: partial, encoding: .utf8) == "abcde")
+    }
+}
