@@ -507,8 +507,12 @@ extension Socket {
     ) throws(StreamError) {
         var request = group_req()
         if let interface {
-            request.gr_interface = if_nametoindex(interface)
-            if request.gr_interface == 0 { throw StreamError(posix: ENODEV, .noInterface(interface)) }
+            switch Syscalls.interfaceIndex(interface) {
+            case .success(let index): request.gr_interface = index
+            case .failure(let number) where number.value == ENODEV:
+                throw StreamError(posix: ENODEV, .noInterface(interface))
+            case .failure(let number): throw StreamError(posix: number.value)
+            }
         }
         SocketAddress.ip(group, port: 0).withSockAddr { address, length in
             withUnsafeMutableBytes(of: &request.gr_group) {

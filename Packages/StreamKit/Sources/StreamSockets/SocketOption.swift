@@ -244,8 +244,13 @@ extension SocketOption where Value == String? {
                 }
             }
         } write: { descriptor, name in
-            let index = name.map { if_nametoindex($0) } ?? 0
-            if name != nil, index == 0 { return ErrorNumber(ENODEV) }
+            var index: UInt32 = 0
+            if let name {
+                switch Syscalls.interfaceIndex(name) {
+                case .success(let found): index = found
+                case .failure(let number): return number
+                }
+            }
             let four = ip_mreqn(imr_multiaddr: in_addr(), imr_address: in_addr(), imr_ifindex: CInt(index))
             let result = Syscalls.setOption(descriptor, CInt(IPPROTO_IP), IP_MULTICAST_IF, four)
             return isIPv6(descriptor)

@@ -55,6 +55,16 @@ extension Syscalls {
         return copy
     }
 
+    /// `if_nametoindex(3)`; ENODEV if there is no such interface. The call needs a socket, and does not say so if it gets none.
+    static func interfaceIndex(_ name: String) -> Result<UInt32, ErrorNumber> {
+        let index = if_nametoindex(name)
+        if index != 0 { return .success(index) }
+        let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | closeOnExec, 0)
+        guard descriptor >= 0 else { return .failure(ErrorNumber(errno)) }
+        close(descriptor)
+        return .failure(ErrorNumber(ENODEV))
+    }
+
     private static let closeOnExec = CInt(SOCK_CLOEXEC.rawValue)
 }
 

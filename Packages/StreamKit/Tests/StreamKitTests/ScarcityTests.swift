@@ -26,6 +26,8 @@ import Testing
             let trusting = TLSConfiguration()
             var named = TLSConfiguration()
             named.trust = .only(file: folder + "/root.der")
+            let socket = try Socket(boundTo: .ip(.v4(.any), port: 0), .datagram)
+            let group = try #require(IPAddress("224.0.0.251"))
             func connect(_ pair: StreamPair) throws {
                 defer { pair.close() }
                 try pair.open()
@@ -43,6 +45,14 @@ import Testing
                 ),
                 ("listener", { try Socket(listeningAt: .ip(.v4(.loopback), port: 0)).invalidate() }),
                 ("duplicate", { close(try listener.duplicateDescriptor()) }),
+                ("option of an interface", { try socket.set(.multicastInterface, to: "lo") }),
+                (
+                    "group of an interface",
+                    {
+                        try socket.joinGroup(group, interface: "lo")
+                        try socket.leaveGroup(group, interface: "lo")
+                    }
+                ),
                 ("address", { try connect(StreamPair(address: address)) }),
                 ("addresses", { try connect(StreamPair(addresses: [address, address], name: nil)) }),
                 ("host", { try connect(StreamPair(host: "localhost", port: port)) }),

@@ -161,7 +161,10 @@ enum InterfaceName {
     static func index(of name: String) throws(ServiceDiscoveryError) -> UInt32? {
         let index = if_nametoindex(name)
         if index != 0 { return index }
-        guard errno == ENODEV else { throw ServiceDiscoveryError(errno: errno) }
+        // The call needs a socket, and does not say so if it gets none.
+        let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw ServiceDiscoveryError(errno: errno) }
+        close(descriptor)
         return nil
     }
 }

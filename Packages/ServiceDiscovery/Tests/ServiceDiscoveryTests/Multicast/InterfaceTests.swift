@@ -105,6 +105,11 @@ import Testing
             try begin()
             let need = try DescriptorLimit.need(of: begin) { ($0 as? ServiceDiscoveryError)?.isScarcity == true }
             #expect(need.failsWell && (need.count ?? 0) > 2, "\(need)")
+            let index = try DescriptorLimit.need(of: { _ = try InterfaceName.index(of: "lo") }) {
+                ($0 as? ServiceDiscoveryError)?.isScarcity == true
+            }
+            #expect(index.failsWell && index.count == 1)
+            #expect(try InterfaceName.index(of: "eht0") == nil)
         }
     }
 
