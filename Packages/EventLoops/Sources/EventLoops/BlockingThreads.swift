@@ -80,10 +80,7 @@ public final class BlockingThreads: Sendable {
     /// The threads of this process for calls on files: a disk may be slow, and a network file system may not answer at all.
     ///
     /// ```swift
-    /// let size = try await BlockingThreads.files.value { () -> Int in
-    ///     var status = stat()
-    ///     return stat(path, &status) == 0 ? Int(status.st_size) : -1
-    /// }
+    /// let text = try await BlockingThreads.files.value { try? String(contentsOfFile: "/etc/hostname", encoding: .utf8) }
     /// ```
     ///
     /// A call that no thread can take, because 16 calls run and 4096 wait, throws ``WaitError/busy``. A wait that ends early discards

@@ -3,12 +3,10 @@ internal import Glibc
 /// Lets a test use up the descriptors of a process that it has for itself.
 ///
 /// ```swift
-/// await #expect(processExitsWith: .success) {
-///     let limit = try DescriptorLimit()
-///     limit.allow(0)
-///     // Every call that makes a descriptor fails with EMFILE now.
-///     limit.lift()
-/// }
+/// let limit = try DescriptorLimit()        // in an exit test
+/// limit.allow(0)
+/// // Every call that makes a descriptor fails with EMFILE now.
+/// limit.lift()
 /// ```
 ///
 /// Nothing may suspend while the limit holds: libdispatch needs descriptors when it starts a thread, and ends the process without them.
