@@ -17,10 +17,12 @@ let package = Package(
         .package(path: "../../Packages/HTTP2"),
         .package(path: "../../Packages/HTTPAuth"),
         .package(path: "../../Packages/HTTPMessage"),
+        .package(path: "../../Packages/HTTPStream"),
         .package(path: "../../Packages/HostResolver"),
         .package(path: "../../Packages/NetKit"),
         .package(path: "../../Packages/ServiceDiscovery"),
         .package(path: "../../Packages/StreamKit"),
+        .package(path: "../../Packages/WebSocketStream"),
     ],
     targets: [
         .executableTarget(
@@ -32,10 +34,12 @@ let package = Package(
                 .product(name: "HTTP2", package: "HTTP2"),
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
+                .product(name: "HTTPStream", package: "HTTPStream"),
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "NetKit", package: "NetKit"),
                 .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),
                 .product(name: "StreamKit", package: "StreamKit"),
+                .product(name: "WebSocketStream", package: "WebSocketStream"),
             ],
             swiftSettings: settings)
     ],

@@ -40,7 +40,7 @@ enum Rules {
         "invalidContentLength":
             "RFC 9110 §8.6: a decimal number; RFC 9112 §6.3: anything else is an unrecoverable error",
         "repeatedContentLength":
-            "RFC 9110 §8.6 allows rejecting repeated values (flag repeatedContentLength accepts equal ones)",
+            "RFC 9110 §8.6 allows rejecting repeated values (flag repeatedContentLength accepts equal digits)",
         "conflictingFraming": """
         RFC 9112 §6.1, §6.3: the presence of both fields indicates smuggling and should be an error (flag \
         transferEncodingOverridesLength)
@@ -57,7 +57,7 @@ enum Rules {
         """,
         "invalidChunkSize": """
         RFC 9112 §7.1: at most 16 hexadecimal digits; whitespace is allowed only before an extension, and rejected \
-        because parsers disagree (flag whitespaceInChunkLines)
+        because parsers disagree (flags paddedChunkSizes, for servers only, and whitespaceInChunkLines)
         """,
         "invalidChunkExtension": """
         RFC 9112 §7.1.1: ;name or ;name=value; whitespace is rejected because parsers disagree (flag \
@@ -89,6 +89,9 @@ enum Rules {
         "invalidChain": "OpenSSL or ChainProfile finds the chain malformed: RFC 5280 §4.2, §6.1",
         "unknownRoot": "OpenSSL finds no chain from the certificate to a trusted root",
         "hpackLimits": "limits listSize and fieldCount of HPACKLimits",
+        "cookieNotSent": "RFC 6265bis §5: the cookie is not stored, or not for this request",
+        "cookieDate": "RFC 6265bis §5.1.1: the text is no date",
+        "noEventStream": "WHATWG HTML §9.2.3: the response is no stream of events",
         "proxyConnectionIgnored": "RFC 9112 §C.2.2: Proxy-Connection does not keep a connection open",
     ]
 }
