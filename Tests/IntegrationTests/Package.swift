@@ -16,6 +16,7 @@ let package = Package(
         .package(path: "../../Packages/CFNetwork"),
         .package(path: "../../Packages/EventLoops"),
         .package(path: "../../Packages/FTPStream"),
+        .package(path: "../../Packages/HTTP2"),
         .package(path: "../../Packages/HTTPAuth"),
         .package(path: "../../Packages/HTTPMessage"),
         .package(path: "../../Packages/HTTPStream"),
@@ -240,6 +241,15 @@ let package = Package(
             dependencies: [
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "WebSocketStream", package: "WebSocketStream"),
+                .product(name: "Peers", package: "Peers"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTP2PeerTests",
+            dependencies: [
+                .product(name: "HTTP2", package: "HTTP2"),
+                .product(name: "StreamKit", package: "StreamKit"),
                 .product(name: "Peers", package: "Peers"),
             ],
             swiftSettings: settings

@@ -31,6 +31,7 @@ let package = Package(
                 .product(name: "FTPListing", package: "FTPStream"),
                 .product(name: "FTPStream", package: "FTPStream"),
                 .product(name: "HPACK", package: "HTTP2"),
+                .product(name: "HTTP2", package: "HTTP2"),
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "HostResolver", package: "HostResolver"),

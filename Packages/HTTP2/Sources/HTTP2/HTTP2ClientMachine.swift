@@ -24,6 +24,8 @@ public struct HTTP2ClientMachine: ~Copyable, Sendable {
     var connection: HTTP2Connection
 
     /// Creates the machine of a new connection. Its output contains the connection preface.
+    ///
+    /// - Precondition: the limits are in the ranges that ``HTTP2Limits`` states.
     public init(limits: HTTP2Limits = HTTP2Limits(), now: Duration) {
         connection = HTTP2Connection(.client, limits: limits, allowsConnectProtocol: false, now: now)
     }

@@ -23,6 +23,7 @@ public struct HTTP2ServerMachine: ~Copyable, Sendable {
     /// Creates the machine of a new connection. Its output contains SETTINGS.
     ///
     /// - Parameter allowsConnectProtocol: Whether clients may use extended CONNECT (RFC 8441), for WebSocket and others.
+    /// - Precondition: the limits are in the ranges that ``HTTP2Limits`` states.
     public init(limits: HTTP2Limits = HTTP2Limits(), allowsConnectProtocol: Bool = false, now: Duration) {
         connection = HTTP2Connection(.server, limits: limits, allowsConnectProtocol: allowsConnectProtocol, now: now)
     }

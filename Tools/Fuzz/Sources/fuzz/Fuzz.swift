@@ -14,6 +14,7 @@ struct FuzzTarget: Sendable {
     static let all: [FuzzTarget] = [
         .challenges, .ntlmChallenge, .spnego, .busMessages, .httpRequest, .httpResponse, .ftpListing, .ftpReplies,
         .multicastPackets, .webSocket, .webSocketExtensions, .hpackDecode, .hpackEncode,
+        .http2Frames, .http2Client, .http2Server,
     ]
 }
 

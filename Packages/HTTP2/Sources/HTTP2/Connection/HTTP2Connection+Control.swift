@@ -36,7 +36,7 @@ extension HTTP2Connection {
         guard let sentAt = settingsSentAt else { return try floods.idleFrame(now: now) }
         settingsSentAt = nil
         liveness.measure(now - sentAt)
-        let window = min(limits.initialStreamWindow, SendWindow.maximum)
+        let window = limits.initialStreamWindow
         guard window < 65_535 else { return }
         for place in streams.occupied {
             receiveWindow.shrink(by: streams[place].receiveWindow.size - window)
@@ -73,7 +73,9 @@ extension HTTP2Connection {
             guard sendWindow.add(increment) else {
                 throw .connection(.flowControlError, "RFC 9113 §6.9.1", "the window of the connection exceeds 2^31 - 1")
             }
-            for place in streams.occupied where streams[place].blockedSince != nil { didGetCredit(place) }
+            for id in order.streams {
+                if let place = streams.place(of: id) { didGetCredit(place) }
+            }
             return
         }
         try requireNotIdle(id, .windowUpdate)
@@ -155,7 +157,8 @@ extension HTTP2Connection {
         if let earlier = peerGoAway, goAway.lastStream > earlier.lastStream {
             throw .connection(.protocolError, "RFC 9113 §6.8", "a second GOAWAY has a higher last stream")
         }
-        let isNews = peerGoAway != goAway
+        // The debug data of the first one is kept, so that a flood leaves nothing behind.
+        let isNews = peerGoAway.map { $0.lastStream != goAway.lastStream || $0.code != goAway.code } ?? true
         peerGoAway = goAway
         if isNews { events.append(.goAway(goAway)) }
         if role == .client {

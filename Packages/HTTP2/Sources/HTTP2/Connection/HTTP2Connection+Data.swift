@@ -157,7 +157,7 @@ extension HTTP2Connection {
     /// As the window consists of the reserve and the windows of all streams, and unread streams hold no more than their own, at least
     /// the other half of the reserve is always available.
     mutating func giveConnectionCredit(threshold: Int64? = nil) {
-        if let credit = receiveWindow.takeCredit(threshold: threshold ?? max(1, limits.connectionWindowReserve / 2)) {
+        if let credit = receiveWindow.takeCredit(threshold: threshold ?? limits.connectionWindowReserve / 2) {
             writer.appendWindowUpdate(.connection, increment: credit)
         }
     }

@@ -4,7 +4,7 @@ extension HTTP2Connection {
     /// Returns a stream with the windows that both sides have agreed on, in the state idle.
     func newStream(_ id: StreamID) -> Stream {
         // Until the peer has acknowledged SETTINGS, it may count on the initial value (RFC 9113 §6.9.2).
-        let window = min(limits.initialStreamWindow, SendWindow.maximum)
+        let window = limits.initialStreamWindow
         let size = settingsSentAt == nil ? window : max(window, 65_535)
         var stream = Stream(
             id: id, state: .idle, receiveWindow: ReceiveWindow(size: size),
@@ -16,8 +16,9 @@ extension HTTP2Connection {
     /// Enters a stream. The window of the connection grows by that of the stream.
     mutating func open(_ stream: Stream) -> Int {
         receiveWindow.grow(by: stream.receiveWindow.size)
+        if openCount == 0 { liveness.begin(now: now) }
         openCount += 1
-        if timeouts.nextStreamCheck == nil { timeouts.nextStreamCheck = now }
+        if timeouts.nextStreamCheck == nil { timeouts.nextStreamCheck = now + streamCheckInterval }
         return streams.insert(stream)
     }
 

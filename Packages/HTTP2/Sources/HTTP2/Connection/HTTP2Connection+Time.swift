@@ -63,9 +63,12 @@ extension HTTP2Connection {
                 next = min(next ?? deadline, deadline)
             }
         }
-        let recheck = now + min(limits.creditTimeout, limits.bodyTimeout) / 4
+        let recheck = now + streamCheckInterval
         timeouts.nextStreamCheck = streams.count == 0 ? nil : min(next ?? recheck, recheck)
     }
+
+    /// The time between two looks at all streams. A stream that lacks credit ends at most this much late.
+    var streamCheckInterval: Duration { min(limits.creditTimeout, limits.bodyTimeout) / 4 }
 
     private func streamDeadline(_ place: Int) -> (Duration, HTTP2Error)? {
         let id = streams[place].id
@@ -115,8 +118,8 @@ struct Timeouts: Sendable {
 
 /// Whether the peer is alive, and how long a round trip takes (RFC 9113 §6.7).
 struct Liveness: Sendable {
-    /// When the last byte arrived.
-    var lastArrival: Duration?
+    /// When the last byte arrived, or the first stream was opened since there was none.
+    private var lastArrival: Duration?
     /// The shortest round trip so far.
     private(set) var roundTrip: Duration?
     private var question: Question?
@@ -132,6 +135,11 @@ struct Liveness: Sendable {
         case nothing
         case ask(UInt64)
         case dead
+    }
+
+    /// Notes that bytes have arrived, or that the connection is in use from now on.
+    mutating func begin(now: Duration) {
+        lastArrival = now
     }
 
     mutating func nextPing() -> UInt64 {

@@ -80,6 +80,7 @@ struct HTTP2Connection: ~Copyable, Sendable {
     var now: Duration
 
     init(_ role: HTTP2Role, limits: HTTP2Limits, allowsConnectProtocol: Bool, now: Duration) {
+        limits.requireValid()
         self.role = role
         self.limits = limits
         self.allowsConnectProtocol = allowsConnectProtocol
@@ -109,7 +110,7 @@ extension HTTP2Connection {
     mutating func receive(_ bytes: RawSpan, now: Duration) throws(HTTP2Error) {
         if let failure { throw failure }
         self.now = now
-        liveness.lastArrival = now
+        liveness.begin(now: now)
         do throws(HTTP2Error) {
             var offset = try receivePreface(bytes)
             while let part = try parser.next(in: bytes, at: &offset) { try act(on: part, bytes) }
@@ -132,13 +133,13 @@ extension HTTP2Connection {
             if allowsConnectProtocol { settings.append(Setting(.enableConnectProtocol, 1)) }
         }
         settings += [
-            Setting(.initialWindowSize, UInt32(clamping: min(limits.initialStreamWindow, SendWindow.maximum))),
+            Setting(.initialWindowSize, UInt32(limits.initialStreamWindow)),
             Setting(.maximumHeaderListSize, UInt32(clamping: limits.head.listSize)),
             Setting(.noRFC7540Priorities, 1),
         ]
         writer.appendSettings(settings)
         settingsSentAt = now
-        receiveWindow.grow(by: max(0, limits.connectionWindowReserve - receiveWindow.size))
+        receiveWindow.grow(by: limits.connectionWindowReserve - receiveWindow.size)
         giveConnectionCredit(threshold: 1)
     }
 

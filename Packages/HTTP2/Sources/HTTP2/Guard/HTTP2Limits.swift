@@ -21,13 +21,13 @@ public struct HTTP2Limits: Hashable, Sendable {
 
     /// The initial receive window of a stream, announced as SETTINGS_INITIAL_WINDOW_SIZE. 256 KiB by default.
     ///
-    /// This is the number of bytes that the peer can send without the program reading.
+    /// This is the number of bytes that the peer can send without the program reading: at most 2^31 - 1.
     public var initialStreamWindow: Int64 = 256 * 1024
 
     /// The size up to which the receive window of a stream doubles while the program reads as fast as the peer sends. 16 MiB by default.
     public var maximumStreamWindow: Int64 = 16 * 1024 * 1024
 
-    /// The receive window of the connection beyond the sum of the windows of its streams. 1 MiB by default.
+    /// The receive window of the connection beyond the sum of the windows of its streams. 1 MiB by default, and at least 65,535 bytes.
     ///
     /// As the connection's window follows those of the streams, a stream that is not read never blocks another one.
     public var connectionWindowReserve: Int64 = 1024 * 1024
@@ -94,6 +94,16 @@ public struct HTTP2Limits: Hashable, Sendable {
 
     /// Creates the default limits.
     public init() {}
+
+    /// Checks the values that the protocol restricts.
+    func requireValid() {
+        precondition(
+            (0...SendWindow.maximum).contains(initialStreamWindow), "a window is from 0 to 2^31 - 1 (RFC 9113 §6.5.2)")
+        precondition(
+            (65_535...SendWindow.maximum).contains(connectionWindowReserve),
+            "the window of a connection is at least 65,535 (RFC 9113 §6.9.2)")
+        precondition(maximumConcurrentStreams >= 0 && maximumOutput > 0, "a limit is negative")
+    }
 
     /// The maximum number of CONTINUATION frames in a header block: what the largest list needs, and at least 8 (CVE-2024-27316).
     var maximumContinuations: Int {

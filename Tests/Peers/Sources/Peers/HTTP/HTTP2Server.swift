@@ -1,0 +1,278 @@
+/// A server of HTTP/2, over TLS with ALPN or over TCP with prior knowledge.
+///
+/// ```swift
+/// let server = HTTP2Server(.nghttpd, isSecure: false)
+/// try server.start()
+/// try server.write("hello", Array("hello\n".utf8))
+/// server.url("/hello")       // http://localhost:…/hello
+/// ```
+///
+/// All implementations but ``Implementation/hypercorn`` and ``Implementation/faults`` serve the files of ``write(_:_:)``.
+public final class HTTP2Server: Peer {
+    /// The implementations. nghttpd and Apache use nghttp2, the Python servers python-hyper; nginx has one of its own.
+    public enum Implementation: String, Sendable, CaseIterable {
+        /// nghttpd. It returns the body of each upload, and sends the trailer `x-trailer: tail`.
+        case nghttpd
+        /// nginx. It stores what is sent with `PUT`, and refuses bodies that arrive before its settings are acknowledged.
+        case nginx
+        /// Apache httpd with mod_http2.
+        case apache
+        /// Hypercorn. Its responses contain the version, the method, the path and the number of bytes received.
+        case hypercorn
+        /// A server that makes mistakes on demand, see ``HTTP2Server/faultScript``.
+        case faults
+
+        /// The program.
+        public var program: Program {
+            switch self {
+            case .nghttpd: Program("nghttpd", package: "nghttp2-server")
+            case .nginx: Program("nginx")
+            case .apache: Program("apache2", package: "apache2-bin")
+            // Debian's Python: another Python in `PATH` lacks the packages.
+            case .hypercorn: Program("python3", package: "python3-hypercorn", in: "/usr/bin")
+            case .faults: Program("python3", package: "python3-h2", in: "/usr/bin")
+            }
+        }
+    }
+
+    /// `nghttpd`.
+    public static let program = Implementation.nghttpd.program
+    /// The process of the server.
+    public let process = PeerProcess()
+    /// The implementation.
+    public let implementation: Implementation
+    /// Whether the server demands TLS.
+    public let isSecure: Bool
+
+    /// Creates a server that is not started yet.
+    public init(_ implementation: Implementation, isSecure: Bool) {
+        self.implementation = implementation
+        self.isSecure = isSecure
+    }
+
+    /// Starts the server and returns when it accepts connections.
+    public func start() throws(PeerError) {
+        let identity = try CertificateAuthority.shared().server(.good)
+        try process.start(implementation.program, ports: 1) { scratch, ports throws(PeerError) in
+            for folder in ["files", "files/upload", "temporary"] { try scratch.folder(folder) }
+            var launch = PeerProcess.Launch(arguments: [], sockets: ListeningSocket.tcp(ports[0]))
+            switch implementation {
+            case .nghttpd:
+                launch.arguments = [
+                    "-d", scratch.file("files"), "-a", "127.0.0.1", "--echo-upload", "--trailer=x-trailer: tail",
+                ]
+                launch.arguments +=
+                    isSecure ? ["\(ports[0])", identity.key, identity.chain] : ["--no-tls", "\(ports[0])"]
+            case .nginx:
+                let file = try scratch.write("nginx.conf", nginx(scratch.path, ports[0], identity))
+                launch.arguments = ["-p", scratch.path, "-e", scratch.file("error.log"), "-c", file]
+                launch.logs = ["error.log"]
+            case .apache:
+                let file = try scratch.write("httpd.conf", apache(scratch.path, ports[0], identity))
+                launch.arguments = ["-d", scratch.path, "-f", file, "-DFOREGROUND"]
+                launch.logs = ["error.log"]
+            case .hypercorn:
+                try scratch.write("application.py", Self.application)
+                let certificate = isSecure ? ["--certfile", identity.chain, "--keyfile", identity.key] : []
+                launch.arguments =
+                    ["-m", "hypercorn", "application:app", "-b", "127.0.0.1:\(ports[0])"] + certificate
+                launch.environment = ["PYTHONPATH": scratch.path]
+                // It checks every minute whether the file has changed, and forks: a worker listens.
+                launch.ownerIsDescendant = true
+            case .faults:
+                let script = try scratch.write("faults.py", Self.faultScript)
+                launch.arguments = ["-u", script, "\(ports[0])"] + (isSecure ? [identity.chain, identity.key] : [])
+            }
+            return launch
+        }
+    }
+
+    /// The URL of `path`, which must begin with a slash.
+    public func url(_ path: String = "/") -> String { "\(isSecure ? "https" : "http")://localhost:\(port)\(path)" }
+
+    /// Writes a file that the server serves as `name`.
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if the server is not running or the file cannot be written.
+    public func write(_ name: String, _ contents: [UInt8]) throws(PeerError) {
+        try process.folder().write("files/\(name)", contents)
+    }
+
+    /// The bytes of a file of the server, such as an uploaded one: `read("upload/NAME")`.
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if the file does not exist.
+    public func read(_ name: String) throws(PeerError) -> [UInt8] {
+        try readBytes(process.folder().file("files/\(name)"))
+    }
+
+    private func nginx(_ folder: String, _ port: Int, _ identity: Identity) -> String {
+        """
+        daemon off; worker_processes 1; user root; pid \(folder)/nginx.pid; error_log \(folder)/error.log info;
+        events { worker_connections 512; }
+        http {
+            access_log off; client_max_body_size 1g; client_body_temp_path \(folder)/temporary/body;
+            proxy_temp_path \(folder)/temporary/proxy; fastcgi_temp_path \(folder)/temporary/fastcgi;
+            uwsgi_temp_path \(folder)/temporary/uwsgi; scgi_temp_path \(folder)/temporary/scgi;
+            ssl_certificate \(identity.chain); ssl_certificate_key \(identity.key);
+            server {
+                listen 127.0.0.1:\(port)\(isSecure ? " ssl" : "") http2;
+                http2_body_preread_size 1k; root \(folder)/files;
+                location /upload/ { dav_methods PUT; }
+                location = /last { keepalive_requests 1; }
+            }
+        }
+
+        """
+    }
+
+    private func apache(_ folder: String, _ port: Int, _ identity: Identity) -> String {
+        let modules = ["mpm_event", "authz_core", "dir", "ssl", "http2"].map {
+            "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so"
+        }
+        let secure =
+            "SSLEngine on\nSSLCertificateFile \(identity.chain)\nSSLCertificateKeyFile \(identity.key)\nProtocols h2"
+        return """
+            ServerName localhost
+            ServerRoot \(folder)
+            PidFile \(folder)/httpd.pid
+            Mutex file:\(folder) default
+            ErrorLog \(folder)/error.log
+            DocumentRoot \(folder)/files
+            Listen 127.0.0.1:\(port)
+            \(modules.joined(separator: "\n"))
+            \(isSecure ? secure : "Protocols h2c")
+            <Directory \(folder)/files>
+                Require all granted
+            </Directory>
+
+            """
+    }
+
+    private static let application = """
+        async def app(scope, receive, send):
+            if scope["type"] == "lifespan":
+                while True:
+                    message = await receive()
+                    await send({"type": message["type"] + ".complete"})
+                    if message["type"] == "lifespan.shutdown":
+                        return
+            count = 0
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return
+                count += len(message.get("body", b""))
+                if not message.get("more_body"):
+                    break
+            text = f"{scope['http_version']} {scope['method']} {scope['path']} {count}\\n".encode()
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
+            await send({"type": "http.response.body", "body": text})
+
+        """
+
+    /// The server of mistakes. Each path is one: `/reset/CODE`, `/refuse` (the first time), `/goaway` (the first time, then the
+    /// end), `/short` (a body shorter than its length), `/early` (413 and RST_STREAM before the body), `/hints`, `/trailers`,
+    /// `/bytes/N`, `/push`, `/silence`, `/end` (the connection ends).
+    static let faultScript = """
+        import socket, ssl, struct, sys, threading
+        import h2.config, h2.connection, h2.events
+
+        seen = set()
+
+        def frame(kind, flags, stream, payload=b""):
+            return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+        def send_body(link, stream, body):
+            # Waits for credit as python-h2 sees it.
+            while body:
+                room = min(link.h2.local_flow_control_window(stream), link.h2.max_outbound_frame_size, len(body))
+                if room > 0:
+                    link.h2.send_data(stream, body[:room])
+                    body = body[room:]
+                    link.flush()
+                elif not link.read():
+                    return
+            link.h2.end_stream(stream)
+
+        def answer(link, stream, path):
+            ok = [(":status", "200"), ("content-type", "text/plain")]
+            word, _, rest = path[1:].partition("/")
+            first = path not in seen
+            seen.add(path)
+            if word == "reset":
+                link.h2.reset_stream(stream, int(rest))
+            elif word == "refuse" and first:
+                link.h2.reset_stream(stream, 7)
+            elif word == "goaway" and first:
+                link.raw(frame(7, 0, 0, struct.pack(">II", 0, 0)))
+                link.socket.close()
+            elif word == "short":
+                link.h2.send_headers(stream, ok + [("content-length", "100")])
+                link.h2.send_data(stream, b"short", end_stream=True)
+            elif word == "early":
+                link.h2.send_headers(stream, [(":status", "413")], end_stream=True)
+                link.h2.reset_stream(stream, 0)
+            elif word == "hints":
+                link.h2.send_headers(stream, [(":status", "103"), ("link", "</a>; rel=preload")])
+                link.h2.send_headers(stream, ok, end_stream=True)
+            elif word == "trailers":
+                link.h2.send_headers(stream, ok)
+                link.h2.send_data(stream, b"hello")
+                link.h2.send_headers(stream, [("x-sum", "5")], end_stream=True)
+            elif word == "bytes":
+                link.h2.send_headers(stream, ok)
+                send_body(link, stream, b"x" * int(rest))
+            elif word == "push":
+                link.raw(frame(5, 4, stream, struct.pack(">I", 2) + b"\\x82\\x84\\x87"))
+            elif word == "end":
+                link.socket.close()
+            elif word != "silence":
+                link.h2.send_headers(stream, ok)
+                link.h2.send_data(stream, b"hello\\n", end_stream=True)
+
+        class Link:
+            def __init__(self, connection):
+                self.socket = connection
+                self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
+                self.h2.initiate_connection()
+                self.flush()
+                while self.read():
+                    pass
+
+            def raw(self, data):
+                self.flush()
+                self.socket.sendall(data)
+
+            def flush(self):
+                self.socket.sendall(self.h2.data_to_send())
+
+            def read(self):
+                data = self.socket.recv(65536)
+                if not data:
+                    return False
+                for event in self.h2.receive_data(data):
+                    if isinstance(event, h2.events.RequestReceived):
+                        answer(self, event.stream_id, dict(event.headers)[b":path"].decode())
+                    elif isinstance(event, h2.events.DataReceived):
+                        if event.flow_controlled_length:
+                            self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                self.flush()
+                return True
+
+        def serve(connection):
+            try:
+                if len(sys.argv) > 2:
+                    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                    context.load_cert_chain(sys.argv[2], sys.argv[3])
+                    context.set_alpn_protocols(["h2"])
+                    connection = context.wrap_socket(connection, server_side=True)
+                Link(connection)
+            except (OSError, h2.exceptions.ProtocolError) as error:
+                print(repr(error))
+            connection.close()
+
+        listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+        while True:
+            threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+
+        """
+}
