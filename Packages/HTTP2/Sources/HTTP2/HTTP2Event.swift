@@ -149,7 +149,8 @@ public struct HTTP2SendOutcome: Hashable, Sendable {
 
 /// Events in the order of their arrival.
 struct EventQueue: Sendable {
-    private var events: [HTTP2Event] = []
+    /// The events, those before `start` taken.
+    private var events: [HTTP2Event?] = []
     private var start = 0
 
     mutating func append(_ event: HTTP2Event) {
@@ -158,7 +159,7 @@ struct EventQueue: Sendable {
 
     mutating func next() -> HTTP2Event? {
         guard start < events.count else { return nil }
-        let event = events[start]
+        let event = events[start].take()
         start += 1
         if start == events.count {
             events.removeAll(keepingCapacity: true)
@@ -169,7 +170,7 @@ struct EventQueue: Sendable {
 
     /// Removes the request on a stream and all that followed on it. Returns false if the program has taken the request.
     mutating func removeRequest(on stream: StreamID) -> Bool {
-        let isRequest: (HTTP2Event) -> Bool = { if case .request(stream, _) = $0 { true } else { false } }
+        let isRequest: (HTTP2Event?) -> Bool = { if case .request(stream, _)? = $0 { true } else { false } }
         guard events[start...].contains(where: isRequest) else { return false }
         events.removeFirst(start)
         start = 0

@@ -24,7 +24,7 @@ struct HeaderBlock: Sendable {
         /// The stream is closed, and the peer did not know when it sent the frame.
         case nothing
         /// The stream ends with an error.
-        case refusal(HTTP2Error)
+        indirect case refusal(HTTP2Error)
     }
 }
 

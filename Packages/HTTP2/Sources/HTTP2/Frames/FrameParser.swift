@@ -28,7 +28,7 @@ struct FrameParser: Sendable {
         /// A frame of an unknown type, which is ignored (RFC 9113 §4.1).
         case unknown(FrameHeader)
         /// A frame that violates a rule whose penalty is the end of one stream.
-        case streamError(HTTP2Error)
+        indirect case streamError(HTTP2Error)
     }
 
     /// The length above which a frame is an error: SETTINGS_MAX_FRAME_SIZE, which stays at its initial value.
