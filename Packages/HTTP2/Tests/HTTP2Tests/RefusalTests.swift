@@ -1,0 +1,292 @@
+import HTTPMessage
+import Testing
+
+@testable import HTTP2
+
+/// The tables of the page "What is refused, and why": each rule, its code, and what ends.
+struct RefusalTests {
+    /// What a server answers to these frames behind the preface: the error of the connection, or the code of RST_STREAM.
+    private func serverReaction(_ frames: [UInt8]) throws -> (connection: HTTP2Error?, stream: ErrorCode?) {
+        var server = HTTP2ServerMachine(now: .zero)
+        try server.receive(Wire.clientPreface)
+        _ = server.takeEvents()
+        _ = server.takeOutput()
+        var error: HTTP2Error?
+        do throws(HTTP2Error) { try server.receive(frames) } catch let thrown { error = thrown }
+        let parts = try server.takeParts()
+        if let error {
+            guard case .goAway(let goAway) = parts.last else {
+                Issue.record("no GOAWAY")
+                return (error, nil)
+            }
+            #expect(goAway.code == error.code && error.scope == .connection && error.fault == .peer)
+            #expect(throws: HTTP2Error.self) { try server.receive(Wire.settingsAcknowledgment) }
+            return (error, nil)
+        }
+        for case .resetStream(_, let code) in parts { return (nil, code) }
+        return (nil, nil)
+    }
+
+    @Test(arguments: [
+        (Wire.frame(.continuation, .endHeaders, on: 1, [0x82]), ErrorCode.protocolError, "RFC 9113 §6.10"),
+        (Wire.frame(.headers, on: 1, [0x82]) + Wire.settingsAcknowledgment, .protocolError, "RFC 9113 §6.10"),
+        (Wire.frame(.headers, on: 1, [0x82]) + Wire.get(3), .protocolError, "RFC 9113 §6.10"),
+        (Wire.frame(.headers, on: 1, [0x82]) + Wire.frame(.continuation, on: 3), .protocolError, "RFC 9113 §6.10"),
+        (
+            Wire.frame(.headers, on: 1, [0x82]) + Wire.frame(FrameKind(rawValue: 99), on: 1), .protocolError,
+            "RFC 9113 §6.10"
+        ),
+        (Wire.frame(.headers, .endHeaders, on: 1, [0x80]), .compressionError, "RFC 7541 §6.1"),
+        (Wire.frame(.pushPromise, .endHeaders, on: 1, [0, 0, 0, 2]), .protocolError, "RFC 9113 §8.4"),
+        (Wire.get(2), .protocolError, "RFC 9113 §5.1.1"),
+        (Wire.get(5) + Wire.get(3), .protocolError, "RFC 9113 §5.1.1"),
+        (Wire.data(1, "x"), .protocolError, "RFC 9113 §5.1"),
+        (Wire.reset(1), .protocolError, "RFC 9113 §5.1"),
+        (Wire.windowUpdate(1, 1), .protocolError, "RFC 9113 §5.1"),
+        (Wire.windowUpdate(2, 1), .protocolError, "RFC 9113 §5.1"),
+        (Wire.post(1) + Wire.reset(1) + Wire.get(1), .streamClosed, "RFC 9113 §5.1"),
+        (Wire.windowUpdate(0, SendWindow.maximum), .flowControlError, "RFC 9113 §6.9.1"),
+        (Wire.goAway(1) + Wire.goAway(3), .protocolError, "RFC 9113 §6.8"),
+        (Wire.frames { $0.appendSettings([Setting(.enablePush, 2)]) }, .protocolError, "RFC 9113 §6.5.2"),
+        (
+            Wire.frames { $0.appendSettings([Setting(.initialWindowSize, 1 << 31)]) }, .flowControlError,
+            "RFC 9113 §6.5.2"
+        ),
+        (Wire.frames { $0.appendSettings([Setting(.maximumFrameSize, 16_383)]) }, .protocolError, "RFC 9113 §6.5.2"),
+        (Wire.frames { $0.appendSettings([Setting(.maximumFrameSize, 1 << 24)]) }, .protocolError, "RFC 9113 §6.5.2"),
+        (Wire.frames { $0.appendSettings([Setting(.enableConnectProtocol, 2)]) }, .protocolError, "RFC 8441 §3"),
+        (Wire.frames { $0.appendSettings([Setting(.noRFC7540Priorities, 2)]) }, .protocolError, "RFC 9218 §2.1"),
+        (Wire.frames { $0.appendPriorityUpdate(StreamID(2), "u=1") }, .protocolError, "RFC 9218 §7.1"),
+    ])
+    func connection(_ frames: [UInt8], _ code: ErrorCode, _ rule: String) throws {
+        let reaction = try serverReaction(frames)
+        #expect(reaction.connection?.code == code && reaction.connection?.rule == rule, "\(reaction)")
+    }
+
+    @Test(arguments: [
+        (Wire.get(1) + Wire.data(1, "x"), ErrorCode.streamClosed),
+        (Wire.get(1) + Wire.headers(1, ends: true, [("a", "b")]), .streamClosed),
+        (Wire.post(1) + Wire.windowUpdate(1, 0), .protocolError),
+        (Wire.post(1) + Wire.windowUpdate(1, SendWindow.maximum), .flowControlError),
+        (Wire.post(1) + Wire.frame(.priority, on: 1, [0, 0, 0, 1, 0]), .protocolError),
+        (Wire.post(1) + Wire.frame(.priority, on: 1, [0]), .frameSizeError),
+        (Wire.post(1, [("content-length", "3")]) + Wire.data(1, "ab", ends: true), .protocolError),
+        (Wire.post(1, [("content-length", "3")]) + Wire.data(1, "abcd"), .protocolError),
+        (Wire.get(1, [("content-length", "3")]), .protocolError),
+        (Wire.post(1) + Wire.headers(1, ends: false, [("a", "b")]), .protocolError),
+        (Wire.post(1, [("content-length", "3")]) + Wire.headers(1, ends: true, [("a", "b")]), .protocolError),
+        (
+            Wire.headers(1, ends: false, [(":method", "CONNECT"), (":authority", "a:1")])
+                + Wire.headers(1, ends: true, [("a", "b")]), .protocolError
+        ),
+    ])
+    func stream(_ frames: [UInt8], _ code: ErrorCode) throws {
+        let reaction = try serverReaction(frames)
+        #expect(reaction.connection == nil && reaction.stream == code, "\(reaction)")
+    }
+
+    @Test func theFirstBytes() throws {
+        for (bytes, word) in [
+            ("GET / HTTP/1.1\r\nHost: a\r\n", "GET / HTTP/1.1"), ("PRI * HTTP/2.0\r\n\r\nXX", "preface"),
+        ] {
+            for size in [1, 5, 100] {
+                var server = HTTP2ServerMachine(now: .zero)
+                let error = #expect(throws: HTTP2Error.self) { try server.receive(Array(bytes.utf8), inPiecesOf: size) }
+                #expect(error?.rule == "RFC 9113 §3.4" && error?.code == .protocolError)
+                if size == 100 { #expect(error?.reason.contains(word) == true) }
+            }
+        }
+        for bytes in [Array("HTTP/1.1 400 Bad Request\r\n".utf8), Wire.settingsAcknowledgment, Wire.response(1)] {
+            var client = HTTP2ClientMachine(now: .zero)
+            _ = try client.request(MachinePair.head(), endsHere: true, now: .zero)
+            let error = #expect(throws: HTTP2Error.self) { try client.receive(bytes) }
+            #expect(error?.rule == "RFC 9113 §3.4")
+            if bytes.first == UInt8(ascii: "H") {
+                #expect(error?.reason.contains("'HTTP/1.1 400 Bad Request'") == true)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (Wire.response(1, "100", ends: true), ErrorCode.protocolError),
+        (Wire.response(1, "103") + Wire.data(1, "x"), .protocolError),
+        (Wire.data(1, "x"), .protocolError),
+        (Wire.response(1) + Wire.headers(1, ends: false, [("a", "b")]), .protocolError),
+        (Wire.response(1) + Wire.response(1, ends: true), .protocolError),
+        (Wire.headers(1, ends: false, [(":status", "204"), ("content-length", "1")]), .protocolError),
+        (Wire.response(1, "204") + Wire.data(1, "x"), .protocolError),
+    ])
+    func responses(_ frames: [UInt8], _ code: ErrorCode) throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        _ = try client.request(MachinePair.head(), endsHere: true, now: .zero)
+        try client.receive(Wire.serverPreface + frames)
+        guard case .reset(StreamID(1), let failure) = client.takeEvents().last else {
+            Issue.record("the stream has not ended")
+            return
+        }
+        #expect(failure.code == code)
+        #expect(try client.takeParts().contains(.resetStream(StreamID(1), code)))
+    }
+
+    @Test(arguments: [Wire.response(2), Wire.response(3), Wire.data(3, "x"), Wire.reset(2), Wire.windowUpdate(3, 1)])
+    func aServerOpensNoStreams(_ frames: [UInt8]) throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        _ = try client.request(MachinePair.head(), endsHere: true, now: .zero)
+        let error = #expect(throws: HTTP2Error.self) { try client.receive(Wire.serverPreface + frames) }
+        #expect(error?.code == .protocolError)
+    }
+
+    @Test func whatFollowsAResetIsIgnored() throws {
+        var pair = MachinePair()
+        let stream = try pair.request(MachinePair.head(.post), endsHere: false)
+        _ = pair.server.takeEvents()
+        pair.server.close(stream, code: .cancel)
+        _ = pair.server.takeOutput()
+        // Data, trailers that fill the dynamic table, and credit were on their way.
+        _ = try pair.client.send([1, 2, 3], on: stream, endsHere: false)
+        try pair.client.sendTrailers(["x-indexed": "1"], on: stream)
+        try pair.server.receive(pair.client.takeOutput() + Wire.windowUpdate(1, 5))
+        #expect(pair.server.takeEvents().isEmpty && pair.server.outputCount == 0)
+        _ = try pair.request(MachinePair.head(.get, "/", ["X-Indexed": "1"]))
+        guard
+            case .request(_, let request) = pair.server.takeEvents().last(where: {
+                if case .request = $0 { true } else { false }
+            })
+        else { throw MachinePair.NoRoom() }
+        #expect(request.head.fields["x-indexed"] == "1")
+    }
+
+    @Test func aWindowOfTheConnectionHolds() throws {
+        var limits = HTTP2Limits()
+        limits.connectionWindowReserve = 65_535
+        var server = HTTP2ServerMachine(limits: limits, now: .zero)
+        try server.receive(Wire.clientPreface + Wire.post(1) + Wire.reset(1))
+        let frame = Wire.frame(.data, on: 1, [UInt8](repeating: 0, count: 16_384))
+        // The data of a closed stream is given back, so that it never exhausts the window.
+        for _ in 0..<50 { try server.receive(frame) }
+        #expect(server.connection.receiveWindow.unread == 0)
+        // A stream whose data is not read takes its own window, and then the reserve is left.
+        try server.receive(Wire.post(3))
+        for _ in 0..<16 { try server.receive(Wire.frame(.data, on: 3, [UInt8](repeating: 0, count: 16_384))) }
+        #expect(server.connection.receiveWindow.available >= 65_535 / 2)
+    }
+}
+
+/// The rules for fields (RFC 9113 §8.2 and §8.3): each is violated by a list, and only by it.
+struct HeadReaderTests {
+    private static let get = Wire.request("GET")
+
+    private static func without(_ name: String) -> [(String, String)] { get.filter { $0.0 != name } }
+
+    private static func with(_ fields: (String, String)...) -> [(String, String)] { get + fields }
+
+    /// The lists of requests, by the rule that they violate.
+    private static let requests: [(FieldRule, [(String, String)])] = [
+        (.name, with(("na me", "v"))), (.name, with(("", "v"))), (.lowercase, with(("X-Y", "v"))),
+        (.value, with(("x", "a\nb"))), (.value, with(("x", " a"))), (.value, with(("x", "a\t"))),
+        (.value, with(("x", "a\u{7F}"))),
+        (.pseudoFirst, [("x", "y")] + get), (.pseudoKnown, [(":x", "y")] + get),
+        (.pseudoKnown, [(":status", "200")] + get),
+        (.pseudoOnce, [(":method", "GET")] + get), (.connectionField, with(("connection", "close"))),
+        (.connectionField, with(("keep-alive", "1"))), (.connectionField, with(("proxy-connection", "close"))),
+        (.connectionField, with(("transfer-encoding", "chunked"))), (.connectionField, with(("upgrade", "h2c"))),
+        (.te, with(("te", "gzip"))), (.method, without(":method")),
+        (.method, [(":method", "G T")] + without(":method")),
+        (.scheme, without(":scheme")), (.scheme, [(":scheme", "1x")] + without(":scheme")), (.path, without(":path")),
+        (.path, [(":path", "")] + without(":path")), (.path, [(":path", "x")] + without(":path")),
+        (.path, [(":path", "/a b")] + without(":path")), (.path, [(":path", "*")] + without(":path")),
+        (.path, [(":path", "http://a/")] + without(":path")), (.path, [(":path", "/#a")] + without(":path")),
+        (.authority, [(":authority", "u@a")] + without(":authority")),
+        (.authority, [(":authority", "")] + without(":authority")),
+        (.authority, without(":authority") + [("host", "a b")]), (.authorityPresent, without(":authority")),
+        (.hostEqual, with(("host", "example.com"))),
+        (.hostOnce, with(("host", "example.org"), ("host", "example.org"))),
+        (.connect, [(":method", "CONNECT")] + without(":method")),
+        (.connect, [(":method", "CONNECT"), (":authority", "a")]),
+        (.connectProtocol, [(":protocol", "websocket")] + get),
+        (.connectProtocol, [(":protocol", "websocket"), (":method", "CONNECT")] + without(":method")),
+        (.contentLength, with(("content-length", "+1"))), (.contentLength, with(("content-length", ""))),
+        (.contentLengthOnce, with(("content-length", "1"), ("content-length", "1"))),
+    ]
+
+    private static let responses: [(FieldRule, [(String, String)])] = [
+        (.status, []), (.status, [(":status", "99")]), (.status, [(":status", "+20")]),
+        (.status, [(":status", "2000")]),
+        (.switchingProtocols, [(":status", "101")]), (.pseudoKnown, [(":path", "/"), (":status", "200")]),
+        (.contentLengthForbidden, [(":status", "204"), ("content-length", "5")]),
+        (.contentLengthForbidden, [(":status", "103"), ("content-length", "5")]),
+    ]
+
+    /// The rule that a list violates; nil if it is accepted.
+    private func violation(
+        _ list: [(String, String)], _ read: (HPACKFields) throws(FieldRule) -> Void
+    ) throws -> FieldRule? {
+        var decoder = HPACKDecoder()
+        var fields = HPACKFields()
+        try decoder.decode(Wire.block(list).span.bytes, isLast: true, into: &fields)
+        do throws(FieldRule) { try read(fields) } catch { return error }
+        return nil
+    }
+
+    private func request(_ list: [(String, String)], allowsConnectProtocol: Bool = false) throws -> FieldRule? {
+        try violation(list) { fields throws(FieldRule) in
+            _ = try HeadReader.request(fields, allowsConnectProtocol: allowsConnectProtocol)
+        }
+    }
+
+    @Test func eachRuleIsViolated() throws {
+        var visited: Set<FieldRule> = []
+        for (rule, list) in Self.requests {
+            #expect(try request(list) == rule, "\(list)")
+            visited.insert(rule)
+        }
+        for (rule, list) in Self.responses {
+            let found = try violation(list) { fields throws(FieldRule) in _ = try HeadReader.response(fields) }
+            #expect(found == rule, "\(list)")
+            visited.insert(rule)
+        }
+        let trailers = try violation([("a", "b"), (":path", "/")]) { fields throws(FieldRule) in
+            _ = try HeadReader.trailers(fields)
+        }
+        #expect(trailers == .pseudoInTrailers)
+        visited.insert(.pseudoInTrailers)
+        #expect(visited == Set(FieldRule.allCases))
+        for rule in FieldRule.allCases { #expect(rule.text.section.hasPrefix("RFC ") && !rule.text.reason.isEmpty) }
+    }
+
+    @Test func whatIsAccepted() throws {
+        let accepted: [[(String, String)]] = [
+            Self.get, Self.with(("te", "trailers")), Self.with(("host", "EXAMPLE.org")),
+            Self.without(":authority") + [("host", "a:8")],
+            [(":method", "OPTIONS"), (":path", "*"), (":scheme", "http"), (":authority", "[::1]:80")],
+            [(":method", "CONNECT"), (":authority", "a:443")], Self.with(("x", "")), Self.with(("x", "a\tb é")),
+            Self.with(("content-length", "0")), [(":path", "//a/..")] + Self.without(":path"),
+        ]
+        for list in accepted { #expect(try request(list) == nil, "\(list)") }
+        let extended = [(":method", "CONNECT"), (":protocol", "websocket")] + Self.without(":method")
+        #expect(try request(extended, allowsConnectProtocol: true) == nil)
+    }
+
+    @Test func crumbsOfCookiesAreJoined() throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        let crumbs = [("cookie", "a=1"), ("x", "y"), ("cookie", "b=2"), ("cookie", ""), ("cookie", "c=3")]
+        try server.receive(Wire.clientPreface + Wire.get(1, crumbs))
+        guard case .request(_, let request) = server.takeEvents()[1] else { throw MachinePair.NoRoom() }
+        #expect(request.head.fields.values(for: .cookie) == ["a=1; b=2; c=3"])
+        #expect(request.head.fields["x"] == "y")
+    }
+
+    @Test func fieldsThatFrameAreLeftOutOfTrailers() throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        let trailers = [("content-length", "9"), ("x-sum", "1"), ("authorization", "secret"), ("host", "b")]
+        try server.receive(Wire.clientPreface + Wire.post(1) + Wire.headers(1, ends: true, trailers))
+        #expect(server.takeEvents().contains(.trailers(StreamID(1), ["x-sum": "1"])))
+    }
+
+    @Test func descriptionsHideSecrets() throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        try server.receive(Wire.clientPreface + Wire.get(1, [("authorization", "Basic secret"), ("cookie", "secret")]))
+        guard case .request(_, let request) = server.takeEvents()[1] else { throw MachinePair.NoRoom() }
+        #expect(!"\(request.head)".contains("secret"))
+    }
+}
