@@ -9,8 +9,8 @@ import Peers
         Starts a server on free loopback ports. Runs COMMAND against it if one is given; otherwise waits for Ctrl-C.
         The server ends with this process, whatever the reason.
 
-        NAME   nginx apache lighttpd python websockets tornado tls stunnel echo dnsmasq unbound dante microsocks ssh squid squid-basic tinyproxy
-               vsftpd proftpd pure-ftpd pyftpdlib (user ann, password 'open sesame')
+        NAME   nginx apache lighttpd python websockets tornado nghttpd hypercorn http2-faults tls stunnel echo dnsmasq unbound dante microsocks ssh
+               squid squid-basic tinyproxy vsftpd proftpd pure-ftpd pyftpdlib (user ann, password 'open sesame')
                winbind chromium
                negotiate squid-negotiate (Kerberos; COMMAND has a ticket of alice)
         Environment of COMMAND   PEER_PORT; PEER_ROOT, the root certificate; for web servers PEER_URL and PEER_TLS_URL
@@ -65,6 +65,9 @@ import Peers
         case "python": PythonHTTPServer()
         case "websockets": WebSocketServer(.websockets)
         case "tornado": WebSocketServer(.tornado)
+        case "nghttpd": HTTP2Server(.nghttpd, isSecure: true)
+        case "hypercorn": HTTP2Server(.hypercorn, isSecure: true)
+        case "http2-faults": HTTP2Server(.faults, isSecure: true)
         case "tls": OpenSSLServer(.statusPage)
         case "stunnel": Stunnel(.server, to: 7)
         case "echo": Socat(.echo)
@@ -94,6 +97,7 @@ import Peers
         case let nginx as Nginx: nginx.listeners.map { ($0.name, nginx.url($0, "")) }
         case let apache as Apache: apache.listeners.map { ($0.name, apache.url($0, "")) }
         case let lighttpd as Lighttpd: [(HTTPListener.plain.name, lighttpd.url(""))]
+        case let server as HTTP2Server: [(HTTPListener.tls.name, server.url(""))]
         case let python as PythonHTTPServer: [(HTTPListener.plain.name, python.url(""))]
         case let server as any FTPServer: [(HTTPListener.plain.name, server.url("files/"))]
         case let apache as NegotiateApache: [(HTTPListener.plain.name, apache.url("/kerberos/secret"))]

@@ -91,7 +91,7 @@ private struct HTTP2Conversation {
                 while let event = machine.nextEvent() {
                     if case .readable(let stream) = event, conversation.reads { conversation.read(&machine, stream) }
                 }
-                conversation.check(machine.connection)
+                if size > 1 { conversation.check(machine.connection) }
                 machine.didWrite(machine.outputCount)
             }
             if conversation.advances { try machine.tick(now: .seconds(1)) }
@@ -111,7 +111,7 @@ private struct HTTP2Conversation {
                 let piece = Array(bytes[start..<min(bytes.endIndex, start + size)])
                 try machine.receive(piece.span.bytes, now: conversation.now)
                 conversation.serve(&machine)
-                conversation.check(machine.connection)
+                if size > 1 { conversation.check(machine.connection) }
                 machine.didWrite(machine.outputCount)
             }
             if conversation.advances { try machine.tick(now: .seconds(1)) }
