@@ -372,6 +372,16 @@ import Testing
         #expect(authentication.error?.code == code)
     }
 
+    @Test("values that each request would repeat are limited", arguments: ["realm", "nonce", "opaque"])
+    func repeatedValues(_ name: String) throws {
+        for total in [8192, 8193] {
+            var values = ["realm": "r", "nonce": "n", "opaque": "o"]
+            values[name] = String(repeating: "x", count: total - 2)
+            let text = "Digest " + values.map { "\($0.key)=\"\($0.value)\"" }.joined(separator: ", ")
+            #expect(try Exchange.authentication(text).isValid == (total == 8192))
+        }
+    }
+
     @Test func noMD5() throws {
         var options = DigestOptions()
         options.allowsMD5 = false

@@ -36,6 +36,10 @@ public struct AuthenticationLimits: Hashable, Sendable {
     /// The maximum length of a challenge field in bytes. Kerberos tokens of users in many groups come close to 64 KiB.
     public var challengeLength = 128 << 10
 
+    /// The maximum length in bytes of the values of a challenge that each request repeats: Digest's `realm`, `nonce` and `opaque`
+    /// together. A server would refuse longer fields.
+    public var repeatedLength = 8 << 10
+
     /// The maximum number of challenges in a response.
     public var challengeCount = 32
 

@@ -147,7 +147,7 @@ struct DigestScheme: AuthenticationScheme {
         }
         isAccepted = true
         // A next nonce without a proof can come from anyone on the network path.
-        if isProven, let next = info("nextnonce"), !next.isEmpty {
+        if isProven, let next = info("nextnonce"), 1...limits.repeatedLength ~= next.count {
             givesNextNonce = true
             use(next)
         }
@@ -268,6 +268,10 @@ private struct DigestChallenge: Sendable {
         guard let realm = challenge.parameter("realm"), let nonce = challenge.parameter("nonce") else {
             throw failure(.malformedChallenge, "missing realm or nonce")
         }
+        let opaque = challenge.parameter("opaque")?.rawValue
+        guard realm.rawValue.count + nonce.rawValue.count + (opaque?.count ?? 0) <= limits.repeatedLength else {
+            throw failure(.unsupportedChallenge, "values of more than \(limits.repeatedLength) bytes")
+        }
         guard let algorithm = DigestAlgorithm(challenge["algorithm"]) else {
             throw failure(.unsupportedChallenge, "algorithm \(challenge["algorithm"] ?? "")")
         }
@@ -279,7 +283,7 @@ private struct DigestChallenge: Sendable {
         self.nonce = nonce.rawValue
         self.algorithm = algorithm
         algorithmName = challenge.parameter("algorithm")?.rawValue
-        opaque = challenge.parameter("opaque")?.rawValue
+        self.opaque = opaque
         isStale = challenge["stale"]?.lowercased() == "true"
         isUTF8 = challenge["charset"]?.lowercased() == "utf-8"
         hashesUserNames = challenge["userhash"]?.lowercased() == "true"
