@@ -142,7 +142,7 @@ import Testing
         arguments: [
             "echo hi | $netkit get -H 'Expect:' -T - ",
             "mkfifo pipe && { echo hi >pipe & } && $netkit get -H 'expect: ' -T pipe",
-            "mkfifo pipe && { echo hi >pipe & } && $netkit get -H 'Expect:' -X PUT --data-binary @pipe",
+            "mkfifo pipe && { echo hi >pipe & } && $netkit get -H 'Expect:' -H 'Accept:' -T pipe",
         ])
     func uploadsAPipeAtOnce(_ line: String) async throws {
         let server = try Self.receiver()
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test(
-        "a pipe is uploaded in chunks",
+        "data from a pipe is uploaded with its length",
         arguments: [
             "echo hi | $netkit get -X PUT --data-binary @- ", "echo hi | $netkit get -XPUT --data-binary @/dev/stdin ",
         ])
@@ -164,8 +164,8 @@ import Testing
         let run = try await Tool.run(shell: "\(line) http://127.0.0.1:\(server.port)/")
         #expect(run.status == 0, "\(run.text)")
         let received = try await received(server)
-        #expect(received.hasPrefix("PUT / HTTP/1.1\r\n"))
-        #expect(received.hasSuffix("\r\n\r\n3\r\nhi\n\r\n0\r\n\r\n"), "\(received)")
+        #expect(received.hasPrefix("PUT / HTTP/1.1\r\n") && received.contains("\r\nContent-Length: 3\r\n"))
+        #expect(received.hasSuffix("\r\n\r\nhi\n"), "\(received)")
     }
 
     @Test func aFileWithoutALengthIsUploaded() async throws {
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ["-H", "Host: x"], ["-H", "content-length: 1"], ["-H", "Transfer-Encoding: chunked"], ["-d", "a", "-d", "@-"],
+        ["-H", "Host: x"], ["-H", "content-length: 1"], ["-H", "Transfer-Encoding: chunked"], ["-G", "-d", "@-"],
         ["--resume", "-o", "-"], ["--retry", "-1"],
     ])
     func whatCannotBeHonouredIsRefused(_ options: [String]) async throws {
@@ -201,7 +201,6 @@ import Testing
         "a response without a body, or an error, leaves the file as it is",
         arguments: [
             ("HTTP/1.1 304 Not Modified\r\n\r\n", [], 0), ("HTTP/1.1 204 No Content\r\n\r\n", [], 0),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", ["--head"], 0),
             ("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", [], 22),
             ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ncut", [], 18),
         ] as [(String, [String], Int32)])
