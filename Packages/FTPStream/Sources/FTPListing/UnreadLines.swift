@@ -4,7 +4,9 @@
 /// while there are any:
 ///
 /// ```swift
-/// if parser.unread.isEmpty { deleteFiles(missingIn: entries) } else { print("not read:", parser.unread.texts) }
+/// var parser = ListingParser(ListingOptions(now: now))
+/// let entry = try parser.finish(bytes.span.bytes)        // a listing of one line
+/// for line in parser.unread.texts { print("not read:", line) }
 /// ```
 public struct UnreadLines: Sendable, Hashable {
     /// The most lines in ``texts``.

@@ -94,6 +94,14 @@ import Testing
         #expect(server.commands.count { $0.hasPrefix("USER") } == 1 && client.pool.idleCount == 1)
     }
 
+    /// A server without PASV: the refusal of PASV is not the reason.
+    @Test func theFirstFailureIsReportedIfThereIsNoSecondWay() async throws {
+        let dead = try DeadPort(.refused)
+        let server = try CommandServer { $0 == "EPSV" ? "229 (|||\(dead.port)|)" : nil }
+        let error = await #expect(throws: StreamError.self) { try await content(try client(server)) }
+        #expect(error?.isPOSIX(ECONNREFUSED) == true && server.commands.last == "PASV")
+    }
+
     /// Over IPv6 there is only EPSV.
     @Test func overIPv6ThereIsNoSecondWay() async throws {
         let dead = try DeadPort(.refused)

@@ -47,8 +47,12 @@ struct TreeTests {
         #expect(sent.skipped.map(\.path) == [folder.path("source/link")] && sent.skipped[0].reason == .notAFile)
         #expect(try await client.upload(folder.path("source"), to: "files/tree").files == 4)  // over the existing files
         let fetched = try await client.download("files/tree", to: folder.path("target"))
-        #expect(fetched.files == 4 && fetched.directories == 4 && fetched.bytes == 201_005 && fetched.skipped.isEmpty)
-        for (name, count) in Self.files { #expect(try folder.read("target/" + name) == patterned(count)) }
+        // A name that begins with a hyphen is one for the server, but not for the commands of this machine.
+        #expect(fetched.files == 3 && fetched.directories == 4 && fetched.bytes == 201_000)
+        #expect(fetched.skipped == [.init(path: "files/tree/a/-R", reason: .unsafeName)])
+        for (name, count) in Self.files where name != "a/-R" {
+            #expect(try folder.read("target/" + name) == patterned(count))
+        }
         if kind.logsCommands { #expect(try server.loginCount() == 1) }
     }
 

@@ -18,6 +18,8 @@ internal import StreamKit
 /// | a data connection from the server | the connection, a refusal or the end of the control connection, `ftpReplyTimeout` |
 /// | data, or room for data | the bytes, the end or failure of the data connection, a refusal or the end of the control connection |
 /// | the cause of a failed data connection | a reply, the end of the control connection, ``FTPTimeLimits/cause`` |
+/// | an aborted session to be in step (``FTPRecovery``) | the reply to PWD, the end of the control connection, ``FTPTimeLimits/recovery`` |
+/// | the end of an idle session (``FTPFarewell``) | a reply, the end of the control connection, ``FTPTimeLimits/farewell`` |
 struct FTPConversation: Sendable {
     /// The result of ``advance()``.
     enum Progress: Sendable {
@@ -76,6 +78,8 @@ struct FTPConversation: Sendable {
     private var keepAliveTimer: LoopTimer?
     /// Called when ``sendKeepAlive()`` is due; nil after ``close()``.
     private var onKeepAlive: (@Sendable () -> Void)?
+    /// Why the first way to a data connection failed, while the second is tried.
+    private var firstFailure: StreamError?
     /// Whether the job has begun: before, the session logs in.
     private var hasBegunJob = false
 
@@ -155,7 +159,9 @@ struct FTPConversation: Sendable {
                 }
             } catch {
                 updateInformation()
-                if try !retryOnNewSession(after: error) { throw error }
+                // A server without the second way refuses it, or is silent: the first failure is the reason.
+                let isWithoutSecondWay = [.refused, .timedOut].contains((error.underlying as? FTPError)?.code)
+                if try !retryOnNewSession(after: error) { throw isWithoutSecondWay ? firstFailure ?? error : error }
             }
         }
     }
@@ -417,6 +423,7 @@ struct FTPConversation: Sendable {
             }
         case .error, .closed: try failToConnect(pair.input.error ?? .closed)
         case .open, .reading, .writing, .atEnd:
+            firstFailure = nil
             data = try control.secured(pair)
             try advanceMachine { (machine) throws(FTPError) in try machine.didConnect() }
         }
@@ -432,6 +439,7 @@ struct FTPConversation: Sendable {
         stopReplyTimer()
         let action = try StreamError.converting { () throws(FTPError) in try control.machine.didFailToConnect() }
         guard let action else { throw error }
+        firstFailure = error
         phase = .performing(action)
     }
 

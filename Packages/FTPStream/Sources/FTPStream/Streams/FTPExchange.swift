@@ -104,7 +104,7 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         let attempt = try directly { (conversation, data) throws(StreamError) in
             guard let count = try data.input.tryRead(into: &buffer) else {
-                guard conversation.isControlSilent else { return nil }
+                guard isQuiet(conversation) else { return nil }
                 conversation.waitForData(.reader)
                 return .wouldBlock(.readable)
             }
@@ -125,6 +125,12 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
             try conversation.finishTransfer()
             return nil
         }
+    }
+
+    /// Whether the server has said nothing that must be handled. A registration that has not fired since the last wait shows it without
+    /// a call of the system.
+    private func isQuiet(_ conversation: borrowing FTPConversation) -> Bool {
+        conversation.control?.replyReadiness.point.isRegistered(.reader, self) == true || conversation.isControlSilent
     }
 
     /// Reads ahead: at the end of the data there is nothing to read before the server's final reply.

@@ -42,9 +42,9 @@ final class LocalFolder: Sendable {
     ///
     /// - Parameter creates: whether a folder that does not exist is created.
     static func root(_ path: String, creates: Bool) throws(StreamError) -> LocalFolder {
-        if creates, mkdir(path, 0o777) != 0, errno != EEXIST { throw .folder(path, errno) }
+        if creates, mkdir(path, 0o777) != 0, errno != EEXIST { throw .uncreatedFolder(path, errno) }
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .folder(path, errno) }
+        guard descriptor >= 0 else { throw creates ? .uncreatedFolder(path, errno) : .unreadFolder(path, errno) }
         return LocalFolder(descriptor, path)
     }
 
@@ -69,7 +69,9 @@ final class LocalFolder: Sendable {
             let child = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
             return (child, errno)
         }
-        guard child >= 0 else { throw .folder(childPath, number) }
+        guard child >= 0 else {
+            throw creates ? .uncreatedFolder(childPath, number) : .unreadFolder(childPath, number)
+        }
         return LocalFolder(child, childPath)
     }
 
@@ -300,8 +302,8 @@ extension StreamError {
         return StreamError(posix: number, sentence, underlying: LocalFailure(number: number))
     }
 
-    fileprivate static func folder(_ path: String, _ number: CInt) -> StreamError {
-        .local("ftp.folder", "The folder %1 cannot be opened", path, number)
+    fileprivate static func uncreatedFolder(_ path: String, _ number: CInt) -> StreamError {
+        .local("ftp.folder", "The folder %1 cannot be created", path, number)
     }
 
     fileprivate static func unreadFolder(_ path: String, _ number: CInt) -> StreamError {

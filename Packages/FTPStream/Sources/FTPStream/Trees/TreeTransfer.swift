@@ -120,8 +120,8 @@ final class TreeTransfer: Sendable {
     /// concerns all files.
     private static let refusedCodes: Set<Int> = [450, 550, 553]
 
-    /// The failures of a local disk that is full, read-only or broken, which concern all files.
-    private static let exhaustedNumbers: Set<CInt> = [ENOSPC, EDQUOT, EROFS, EIO]
+    /// The failures of a local disk that is full, read-only or broken, or of a limit of the process, which concern all files.
+    private static let exhaustedNumbers: Set<CInt> = [ENOSPC, EDQUOT, EFBIG, EROFS, EIO]
 
     func reportProgress(_ path: FTPPath, _ count: UInt64, _ size: UInt64?) {
         options.progress?(FTPTreeProgress(path: path.description, count: count, size: size, report: report))
