@@ -1,7 +1,8 @@
 /// The dynamic table (RFC 7541 §2.3.2): the most recent entries that fit into a maximum size.
 ///
-/// Entries have numbers in the order of their insertion. Entry `number` is in the slot `number & mask` of a ring. The bytes of the entries
-/// follow each other in one array, each name followed by its value; once the array is full, those that are left move to its front.
+/// Entries have numbers in the order of their insertion. Entry `number` is in the slot `number & mask` of a ring. The bytes of the
+/// entries follow each other in one array, each name followed by its value; once the array is full, those that are left move to its
+/// front.
 struct DynamicTable: Sendable {
     /// The sum of the sizes of all entries.
     private(set) var size = 0
@@ -48,7 +49,7 @@ struct DynamicTable: Sendable {
         evict(until: 0)
     }
 
-    /// Inserts an entry, after evicting the oldest ones until it fits (RFC 7541 §4.4). A larger entry than the table empties the table.
+    /// Inserts an entry, after evicting the oldest ones until it fits (RFC 7541 §4.4). An entry that is larger than the table empties it.
     ///
     /// Returns the number of the entry, or nil if it is too large.
     @discardableResult

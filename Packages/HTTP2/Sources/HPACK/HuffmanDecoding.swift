@@ -1,7 +1,7 @@
 /// Decodes strings in the Huffman code, by table: each step takes the next 12 bits and yields one symbol, or two if both fit.
 ///
-/// All characters of usual text have codes of 5 to 8 bits. Longer codes than a step, which only unusual characters have, are found by their
-/// length.
+/// All characters of usual text have codes of 5 to 8 bits. Codes that are longer than a step, which only unusual characters have, are
+/// found by their length.
 enum HuffmanDecoding {
     /// The number of bits that a step looks at. The table then has 16 KiB, which fits into the first-level cache of a processor.
     static let stepLength = 12
@@ -57,8 +57,8 @@ enum HuffmanDecoding {
 extension HuffmanCode {
     /// Decodes a string, and moves `position` behind the decoded bytes.
     ///
-    /// The memory must have room for ``HuffmanDecoding/maximumLength(ofDecoded:)`` bytes. Returns false if the string contains the symbol
-    /// for the end, or is not padded with less than 8 of its first bits (RFC 7541 §5.2).
+    /// The memory must have room for ``HuffmanDecoding/maximumLength(ofDecoded:)`` bytes. Returns false if the string contains the
+    /// symbol for the end, or is not padded with less than 8 of its first bits (RFC 7541 §5.2).
     @inline(__always)
     func decode(_ string: RawSpan, into memory: inout MutableRawSpan, at position: inout Int) -> Bool {
         let steps = steps.span
@@ -87,7 +87,8 @@ extension HuffmanCode {
         }
     }
 
-    /// Decodes a symbol whose code is longer than a step. Returns false if it is the symbol for the end, or if the string ends within it.
+    /// Decodes a symbol whose code is longer than a step. Returns false if it is the symbol for the end, or if the string ends
+    /// within it.
     private func decodeLongCode(
         _ bits: inout UInt64, _ count: inout Int, into memory: inout MutableRawSpan, at position: inout Int
     ) -> Bool {

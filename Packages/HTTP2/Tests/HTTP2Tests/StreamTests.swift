@@ -180,7 +180,7 @@ struct SendOrderTests {
         }
     }
 
-    @Test func aStreamThatCannotSendHoldsNobodyUp() {
+    @Test func aStreamThatCannotSendDelaysNoOther() {
         var order = SendOrder()
         order.add(StreamID(1), HTTP2Priority(urgency: 0))
         #expect(!order.isTurn(of: StreamID(3), HTTP2Priority(), canSend: all))

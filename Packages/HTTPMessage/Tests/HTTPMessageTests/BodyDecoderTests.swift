@@ -30,7 +30,7 @@ import Testing
         arguments: [
             ("\r\n", .invalidChunkSize, 0), (" 5\r\n", .invalidChunkSize, 0), ("-5\r\n", .invalidChunkSize, 0),
             ("+5\r\n", .invalidChunkSize, 0), ("0x5\r\n", .invalidChunkSize, 1), ("5_0\r\n", .invalidChunkSize, 1),
-            ("g\r\n", .invalidChunkSize, 0), (";a\r\n", .invalidChunkSize, 0), 
+            ("g\r\n", .invalidChunkSize, 0), (";a\r\n", .invalidChunkSize, 0),
             ("5\u{c}\r\n", .invalidChunkSize, 1),
             ("10000000000000000\r\n", .invalidChunkSize, 16), ("00000000000000001\r\n", .invalidChunkSize, 16),
             ("8000000000000000\r\n", .invalidChunkSize, 15), ("ffffffffffffffff\r\n", .invalidChunkSize, 15),

@@ -158,9 +158,9 @@ extension HTTP2Connection {
             throw .connection(.protocolError, "RFC 9113 §6.8", "a second GOAWAY has a higher last stream")
         }
         // The debug data of the first one is kept, so that a flood leaves nothing behind.
-        let isNews = peerGoAway.map { $0.lastStream != goAway.lastStream || $0.code != goAway.code } ?? true
+        let isChange = peerGoAway.map { $0.lastStream != goAway.lastStream || $0.code != goAway.code } ?? true
         peerGoAway = goAway
-        if isNews { events.append(.goAway(goAway)) }
+        if isChange { events.append(.goAway(goAway)) }
         if role == .client {
             for place in streams.occupied
             where streams[place].id > goAway.lastStream && streams[place].state != .closed {

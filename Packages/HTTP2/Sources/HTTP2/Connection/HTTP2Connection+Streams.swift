@@ -78,7 +78,7 @@ extension HTTP2Connection {
     /// Whether a client has received the whole response.
     private func hasWholeAnswer(_ place: Int) -> Bool { role == .client && streams[place].incoming == .ended }
 
-    /// Removes what a stream has received and nobody will read, and gives the connection credit for it.
+    /// Removes what a stream has received and will not be read, and gives the connection credit for it.
     mutating func discardUnread(_ place: Int) {
         let unread = streams[place].receiveWindow.unread
         streams[place].body.removeAll()
