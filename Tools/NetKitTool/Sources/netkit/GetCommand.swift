@@ -25,7 +25,7 @@ struct GetCommand: AsyncParsableCommand {
               netkit get --tls required ftp://ftp.example.org/notes.txt
               netkit get -r --newer -o photos ftp://ann@ftp.example.org/photos/
               netkit get -O 'ftp://ftp.example.org/pub/*.txt'
-              netkit get -o 'page-#1.html' 'https://www.example.org/news?page=[1-3]'
+              netkit get -o 'page-#1.html' 'https://www.example.org/list?page=[1-3]'
               netkit get -x socks5h://localhost:9050 -x http://inner:3128 \\
                 https://www.example.org/
 

@@ -83,7 +83,7 @@ import Testing
         #expect(try String(contentsOfFile: other, encoding: .utf8).isEmpty)
     }
 
-    /// As the kernel does in /tmp, whoever the user is.
+    /// As the kernel does in /tmp.
     @Test(
         "a link of another user is not followed", .enabled(if: geteuid() == 0, "only root can give files away"))
     func theLinkOfAnotherUser() async throws {
