@@ -99,8 +99,10 @@ let package = Package(
             name: "AttackLab",
             dependencies: [
                 .product(name: "DNSWire", package: "HostResolver"),
+                .product(name: "HTTPServerKit", package: "HTTPStream"),
                 .product(name: "NetKit", package: "NetKit"),
                 .product(name: "Peers", package: "Peers"),
+                .product(name: "WebSocketStream", package: "WebSocketStream"),
             ],
             exclude: ["hostile"],
             swiftSettings: settings

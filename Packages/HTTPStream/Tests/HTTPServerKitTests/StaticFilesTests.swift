@@ -2,9 +2,10 @@ import Dispatch
 import EventLoops
 import FoundationEssentials
 import Glibc
-import HTTPServerKit
 import StreamKit
 import Testing
+
+@testable import HTTPServerKit
 
 /// A folder, served.
 @Suite(.timeLimit(.minutes(1))) final class StaticFilesTests: Sendable {
@@ -135,6 +136,23 @@ import Testing
         #expect(other.status == .badRequest)
         for _ in held { disk.signal() }
         #expect(try await file.value.text == "0123456789")
+    }
+
+    @Test func theLastDescriptorsAreNotUsedForFiles() async {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder.make()
+            try Data("text".utf8).write(to: URL(filePath: folder + "/text.txt"))
+            let root = open(folder, O_RDONLY | O_DIRECTORY)
+            guard case .file = try OpenedFile.open(["text.txt"], below: root) else { throw CancellationError() }
+            var last = root
+            while last < 90 { last = dup(root) }
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            limit.rlim_cur = 120  // of which 30 are in reserve
+            #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+            #expect(throws: StreamError(posix: EMFILE)) { try OpenedFile.open(["text.txt"], below: root) }
+            try FileManager.default.removeItem(atPath: folder)
+        }
     }
 
     @Test func aDiskThatNeverAnswersEndsTheRequest() async throws {

@@ -18,6 +18,31 @@ extension Attack {
             "login-weaker-digest", "a SHA-256 challenge with qop, and MD5 without it once the user has answered",
             on: .client { try await session($0) }),
         Attack(
+            "login-open-prompt",
+            "a login for which the user never answers, beside one of another origin in the session",
+            ending: .success,
+            on: .client { scene in
+                var configuration = HTTPSession.Configuration()
+                configuration.pool = HTTPConnectionPool()
+                configuration.totalTimeout = AttackScene.limit
+                let isAsked = OneShot<Void>()
+                configuration.prompt = { prompt in
+                    guard prompt.space.host == "127.0.0.1" else { return .init(user: "ann", password: "secret") }
+                    isAsked.provide(())
+                    try? await EventLoop.shared.sleep(for: AttackScene.limit * 2)
+                    return nil
+                }
+                let session = HTTPSession(configuration)
+                guard let open = URL(string: "http://127.0.0.1:\(scene.port)/"),
+                    let other = URL(string: "http://localhost:\(scene.port)/")
+                else { return }
+                async let unanswered = session.get(open)
+                try await isAsked.value()
+                let answered = try await session.get(other)
+                guard answered.status == .ok else { throw Breach(description: "the other login failed") }
+                guard (try? await unanswered) == nil else { throw Breach(description: "the login had no answer") }
+            }),
+        Attack(
             "login-netrc-default", "a redirect to a host that requires a login",
             origin: "CVE-2025-0167, CVE-2022-27774",
             on: .client { scene in

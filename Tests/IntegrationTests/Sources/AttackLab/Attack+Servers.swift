@@ -15,7 +15,30 @@ extension Attack {
         Attack("server-empty-lines", "empty lines in front of a request", on: .server(isSecure: false)),
         Attack(
             "server-pipelining", "requests at full speed, without waiting for answers", on: .server(isSecure: false)),
+        Attack(
+            "server-pipelining-crowd", "requests at full speed, without waiting for answers, on 20 connections",
+            on: .server(isSecure: false)),
         Attack("server-one-chunk-per-byte", "bodies in chunks of one byte", on: .server(isSecure: false)),
+        Attack(
+            "server-one-chunk-per-byte-crowd", "bodies in chunks of one byte, on 20 connections",
+            on: .server(isSecure: false)),
+        Attack(
+            "server-websocket-pings", "pings at full speed, on 20 connections", on: .server(isSecure: false)),
+        Attack(
+            "server-websocket-messages", "messages of one byte at full speed, on 20 connections",
+            on: .server(isSecure: false)),
+        Attack(
+            "server-websocket-empty-frames", "a message of ever more empty frames, on 20 connections",
+            on: .server(isSecure: false)),
+        Attack(
+            "server-silent", "more connections than the process has descriptors, which send nothing", descriptors: 512,
+            on: .server(isSecure: false)),
+        Attack(
+            "server-half-heads", "more connections than the process has descriptors, which send a part of a head",
+            descriptors: 512, on: .server(isSecure: false)),
+        Attack(
+            "server-slow-disk", "20 clients that request a file with gzip, from a disk that takes 100 ms for each read",
+            hasSlowDisk: true, on: .server(isSecure: false)),
         Attack("server-connections", "connections that end after 8 bytes", on: .server(isSecure: false)),
         Attack(
             "server-handshake-drip", "64 handshakes that come at 20 bytes a second", on: .server(isSecure: true)),

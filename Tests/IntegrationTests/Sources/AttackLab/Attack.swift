@@ -46,10 +46,15 @@ public struct Attack: Sendable {
     let ending: Ending
     /// The memory for the result of the operation, in bytes: the default limit of the array that the victim requests.
     let result: Int
+    /// The number of descriptors that the victim's process may have; nil for that of this process.
+    let descriptors: Int?
+    /// Whether each access of the victim to a file's contents takes 100 ms (`hostile/slow_disk.c`).
+    let hasSlowDisk: Bool
 
     init(
         _ name: String, _ summary: String, origin: String = "", by program: Program = .script, mode: String? = nil,
-        ending: Ending = .either, result: Int = 0, on victim: Victim
+        ending: Ending = .either, result: Int = 0, descriptors: Int? = nil, hasSlowDisk: Bool = false,
+        on victim: Victim
     ) {
         self.name = name
         self.summary = summary
@@ -58,6 +63,8 @@ public struct Attack: Sendable {
         self.mode = mode ?? name
         self.ending = ending
         self.result = result
+        self.descriptors = descriptors
+        self.hasSlowDisk = hasSlowDisk
         self.victim = victim
     }
 

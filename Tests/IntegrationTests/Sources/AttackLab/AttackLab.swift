@@ -49,12 +49,24 @@ public struct AttackLab: Sendable {
         return try await measurement(attack, seconds, bytes, in: network.right)
     }
 
+    /// Compiles the library that makes the disk slow, next to this program; returns its path.
+    private func slowDisk() async throws -> String {
+        let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
+        let library = "\(URL(fileURLWithPath: tool).deletingLastPathComponent().path)/slow-disk-\(getpid()).so"
+        let command = Command(
+            Program("cc"), ["-shared", "-fPIC", "-O1", "-o", library, "\(sources)/hostile/slow_disk.c"])
+        let result = try await command.run()
+        guard result.status == 0 else { throw Breach(description: "slow_disk.c: \(result.errors)") }
+        return library
+    }
+
     /// Measures one run with `attack-lab --measure`, and reads its output.
     private func measurement(
         _ attack: Attack, _ seconds: Double, _ bytes: Int, in namespace: NetworkNamespace?
     ) async throws -> AttackMeasurement {
-        let command = Command(
+        var command = Command(
             Program(tool), ["--measure", attack.name, "--seconds", "\(seconds)", "--bytes", "\(bytes)"], in: namespace)
+        if attack.hasSlowDisk { command.environment["LD_PRELOAD"] = try await slowDisk() }
         let result: Command.Result
         do throws(PeerError) {
             result = try await command.run(seconds: seconds + Self.graceSeconds)

