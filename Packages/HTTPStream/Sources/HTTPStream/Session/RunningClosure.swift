@@ -7,14 +7,29 @@ internal import HTTPAuth
 /// Theory of operation. The closure may itself load. If that load waited for the closure, neither would ever end. Therefore the load goes on
 /// without the token or the password. A load is within a closure if its task is one of the closure's, by a task-local value, which
 /// detached tasks and queues do not have. Two closures, perhaps of two sessions, may also wait for each other: before a load
-/// waits, the waits between closures are searched for a way back.
+/// waits, the waits between closures are searched for a way back. A task that outlives the closure in which it began is not within it
+/// any more.
 struct RunningClosure: Hashable, Sendable {
     /// The object that calls the closure, which exists as long as the closure runs.
     private let owner: ObjectIdentifier
     private let space: ProtectionSpace?
 
+    /// One call of a closure.
+    private final class Call: Sendable {
+        let closure: RunningClosure
+        private let hasEnded = Locked(false)
+
+        init(_ closure: RunningClosure) { self.closure = closure }
+
+        var isRunning: Bool { !hasEnded.withLock { $0 } }
+
+        func end() { hasEnded.withLock { $0 = true } }
+    }
+
+    /// The calls within which the task began.
+    @TaskLocal private static var calls: [Call] = []
     /// The closures within which the task runs.
-    @TaskLocal private static var enclosing: Set<RunningClosure> = []
+    private static var enclosing: Set<RunningClosure> { Set(calls.filter(\.isRunning).map(\.closure)) }
     /// For each closure, those that its loads wait for.
     private static let waits = Locked<[RunningClosure: [RunningClosure]]>([:])
 
@@ -36,7 +51,10 @@ struct RunningClosure: Hashable, Sendable {
 
     /// Calls the closure.
     func run<Value: Sendable>(_ closure: () async -> Value) async -> Value {
-        await RunningClosure.$enclosing.withValue(RunningClosure.enclosing.union([self]), operation: closure)
+        let call = Call(self)
+        defer { call.end() }
+        return await RunningClosure.$calls.withValue(
+            RunningClosure.calls.filter(\.isRunning) + [call], operation: closure)
     }
 
     /// Records that a load of this task waits for the closure. Returns nil if it must not, because the closure waits for the load.

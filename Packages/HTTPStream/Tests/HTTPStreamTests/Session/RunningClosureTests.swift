@@ -109,6 +109,30 @@ import Testing
         #expect(inner.withLock { $0 } == .unauthorized)
     }
 
+    @Test("a task that outlives the closure in which it began has the token") func outlivingTasks() async throws {
+        let server = try TurnServer([Self.ok, Self.ok])
+        let own = Owned()
+        let url = try url(server)
+        let later = OneShot<Task<HTTPStatus?, any Error>>()
+        let hasToken = AsyncSemaphore(0)
+        let session = try session { configuration in
+            configuration.bearerTokens = try BearerTokens(for: url) { _ in
+                later.provide(
+                    Task {
+                        try await hasToken.wait()
+                        return try await own.session?.get(url).status
+                    })
+                return "a"
+            }
+        }
+        own.session = session
+        defer { own.session = nil }
+        #expect(try await session.get(url).status == .ok)
+        hasToken.signal()
+        #expect(try await later.value().value == .ok)
+        #expect(server.requests.map { $0.contains("Authorization: Bearer a") } == [true, true])
+    }
+
     @Test("a token's closure may load through another session, whose closure loads through the first one")
     func twoSessions() async throws {
         let (a, b) = (try TurnServer([Self.ok, Self.ok]), try TurnServer([Self.ok]))
