@@ -49,7 +49,7 @@ import Testing
     /// A line that was not read may stand for a local file: nothing is deleted in that folder, and the line is reported.
     @Test func aFolderWithUnreadLinesKeepsItsFiles() async throws {
         let listing =
-            Self.line("a") + "gone.txt, in a format that nobody knows\r\n" + Self.line("sub", mode: "drwxr-xr-x")
+            Self.line("a") + "gone.txt, in an unknown format\r\n" + Self.line("sub", mode: "drwxr-xr-x")
         let (server, client) = try client(["d": listing, "d/sub": Self.line("b")])
         let folder = try Folder()
         try folder.write("gone.txt", "precious")
@@ -60,7 +60,7 @@ import Testing
         // The other folder was read whole.
         #expect(folder.text("sub/extra") == nil && report.deleted == 1 && report.files == 2)
         #expect(
-            report.skipped == [.init(path: "d", reason: .unreadLine("gone.txt, in a format that nobody knows"))]
+            report.skipped == [.init(path: "d", reason: .unreadLine("gone.txt, in an unknown format"))]
                 && report.skippedCount == 1)
         withExtendedLifetime(server) {}
     }

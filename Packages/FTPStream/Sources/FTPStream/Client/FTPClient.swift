@@ -98,7 +98,8 @@ public final class FTPClient: Sendable {
 
     /// Returns the entries of a directory, without the directory itself and its parent.
     ///
-    /// For large directories use ``entries(_:)``, which keeps only one entry in memory.
+    /// For large directories use ``entries(_:)``, which keeps only one entry in memory. Lines that could not be read are not among the
+    /// entries: a program that compares the directory with another one uses ``listing(_:)``.
     ///
     /// - Throws: The server's refusal; an error if a line is longer than `ListingOptions.lineLimit`, the listing has more than
     ///   ``listingLimit`` bytes, or the entries take more than ``listMemoryLimit``.
