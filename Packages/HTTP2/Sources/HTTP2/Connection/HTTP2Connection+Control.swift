@@ -157,7 +157,7 @@ extension HTTP2Connection {
         if let earlier = peerGoAway, goAway.lastStream > earlier.lastStream {
             throw .connection(.protocolError, "RFC 9113 §6.8", "a second GOAWAY has a higher last stream")
         }
-        // The debug data of the first one is kept, so that a flood leaves nothing behind.
+        // A repetition is not reported, so that a flood leaves nothing behind.
         let isChange = peerGoAway.map { $0.lastStream != goAway.lastStream || $0.code != goAway.code } ?? true
         peerGoAway = goAway
         if isChange { events.append(.goAway(goAway)) }
