@@ -6,8 +6,9 @@ internal import HTTPMessage
 extension HTTP2Connection {
     /// Sends a request on a new stream. See ``HTTP2ClientMachine/request(_:endsHere:now:)``.
     mutating func request(_ request: HTTP2Request, endsHere: Bool) throws(HTTP2Error) -> StreamID? {
-        let isConnect = request.head.method == .connect
-        guard let authority = request.head.target.authority ?? request.head.fields[.host], !authority.isEmpty else {
+        let (method, target) = (request.head.method, request.head.target)
+        let isConnect = method == .connect
+        guard let authority = target.authority ?? request.head.fields[.host], !authority.isEmpty else {
             throw .caller(nil, .protocolError, "RFC 9113 §8.3.1", "the request has neither Host nor an absolute target")
         }
         let length = try checkFields(request.head.fields)
@@ -21,7 +22,7 @@ extension HTTP2Connection {
         var stream = newStream(id)
         stream.incoming = .head(interimCount: 0)
         stream.outgoing = endsHere ? .ended : isConnect ? .tunnel : .content(remaining: length)
-        stream.isHead = request.head.method == .head
+        stream.isHead = method == .head
         stream.isConnect = isConnect || request.connectProtocol != nil
         if stream.isConnect, !endsHere { stream.outgoing = .tunnel }
         stream.priority = request.priority
@@ -29,22 +30,25 @@ extension HTTP2Connection {
         setState(place, endsHere ? .halfClosedLocal : .open)
         let frame = writer.beginHeaders(on: id, ends: endsHere)
         encoder.beginBlock(into: &writer.bytes)
-        encodePseudoFields(request, authority)
+        encodePseudoFields(request, method, target, authority)
         encodeFields(request.head.fields, hidesHost: true)
         encodePriority(request)
         writer.endHeaders(frame, on: id)
         return id
     }
 
-    private mutating func encodePseudoFields(_ request: HTTP2Request, _ authority: String) {
-        let method = request.connectProtocol == nil ? request.head.method.name : "CONNECT"
-        encoder.encode(.method, method.utf8.span.bytes, into: &writer.bytes)
-        if request.head.method != .connect {
+    private mutating func encodePseudoFields(
+        _ request: HTTP2Request, _ method: HTTPMethod, _ target: RequestTarget, _ authority: String
+    ) {
+        let name = request.connectProtocol == nil ? method.name : "CONNECT"
+        encoder.encode(.method, name.utf8.span.bytes, into: &writer.bytes)
+        if method != .connect {
             encoder.encode(.scheme, request.scheme.utf8.span.bytes, into: &writer.bytes)
         }
         encoder.encode(.authority, authority.utf8.span.bytes, into: &writer.bytes)
-        if request.head.method != .connect {
-            encoder.encode(.path, Self.path(of: request.head.target).span.bytes, into: &writer.bytes)
+        if method != .connect {
+            let path = Self.path(of: target)
+            encoder.encode(.path, path.span.bytes, into: &writer.bytes)
         }
         if let connectProtocol = request.connectProtocol {
             encoder.encode(.protocol, connectProtocol.utf8.span.bytes, into: &writer.bytes)

@@ -14,7 +14,7 @@ extension HTTP2Connection {
     }
 
     /// Enters a stream. The window of the connection grows by that of the stream.
-    mutating func open(_ stream: Stream) -> Int {
+    mutating func open(_ stream: consuming Stream) -> Int {
         receiveWindow.grow(by: stream.receiveWindow.size)
         if openCount == 0 { liveness.begin(now: now) }
         openCount += 1
