@@ -54,22 +54,21 @@ public func CFHostCreateWithAddress(_ allocator: CFAllocator?, _ addr: NSData) -
     CFNetworkC.__CFHostCreateWithAddress(allocator, bridge(addr))
 }
 
-/// The addresses (CFArray of CFData with a sockaddr, port 0), in the order in which to try them; NULL if there are none. The array
-/// is valid until the addresses are looked up again. The flag is whether a lookup, successful or not, has produced this result.
+/// The addresses (CFArray of CFData with a sockaddr, port 0), in the order in which to try them; NULL if there are none. The flag is whether a lookup, successful or not, has produced this result.
 @_alwaysEmitIntoClient
 public func CFHostGetAddressing(_ theHost: CFHost, _ hasBeenResolved: UnsafeMutablePointer<DarwinBoolean>?)
     -> Unmanaged<NSArray>?
 { CFNetworkC.__CFHostGetAddressing(theHost, bridge(hasBeenResolved)).map { bridge($0) } }
 
 /// The names (CFArray of CFString), the canonical one first; NULL if there are none. Before a lookup, the name that the host was
-/// created with. Validity and flag are those of CFHostGetAddressing.
+/// created with. The flag is that of CFHostGetAddressing.
 @_alwaysEmitIntoClient
 public func CFHostGetNames(_ theHost: CFHost, _ hasBeenResolved: UnsafeMutablePointer<DarwinBoolean>?) -> Unmanaged<
     NSArray
 >? { CFNetworkC.__CFHostGetNames(theHost, bridge(hasBeenResolved)).map { bridge($0) } }
 
 /// The reachability: a CFData with a UInt32 of the bits of SCNetworkReachabilityFlags, from the routes of this machine. Nothing is
-/// sent to the host. Validity and flag are those of CFHostGetAddressing.
+/// sent to the host. The flag is that of CFHostGetAddressing.
 @_alwaysEmitIntoClient
 public func CFHostGetReachability(_ theHost: CFHost, _ hasBeenResolved: UnsafeMutablePointer<DarwinBoolean>?)
     -> Unmanaged<NSData>?
@@ -110,32 +109,31 @@ public func CFNetServiceGetType(_ theService: CFNetService) -> Unmanaged<NSStrin
     bridge(CFNetworkC.__CFNetServiceGetType(theService))
 }
 
-/// The name; of a registered service, the one that it is registered with. It is valid until the name changes.
+/// The name; of a registered service, the one that it is registered with.
 @_alwaysEmitIntoClient
 public func CFNetServiceGetName(_ theService: CFNetService) -> Unmanaged<NSString> {
     bridge(CFNetworkC.__CFNetServiceGetName(theService))
 }
 
-/// The host of a resolved service, with the final dot; NULL before. It is valid until it changes.
+/// The host of a resolved service, with the final dot; NULL before.
 @_alwaysEmitIntoClient
 public func CFNetServiceGetTargetHost(_ theService: CFNetService) -> Unmanaged<NSString>? {
     CFNetworkC.__CFNetServiceGetTargetHost(theService).map { bridge($0) }
 }
 
-/// The addresses of a resolved service (CFArray of CFData with a sockaddr), in the order in which to try them; NULL before. The array is
-/// valid until they change.
+/// The addresses of a resolved service (CFArray of CFData with a sockaddr), in the order in which to try them; NULL before.
 @_alwaysEmitIntoClient
 public func CFNetServiceGetAddressing(_ theService: CFNetService) -> Unmanaged<NSArray>? {
     CFNetworkC.__CFNetServiceGetAddressing(theService).map { bridge($0) }
 }
 
-/// The TXT record of a resolved service, or the one that was set; NULL if there is none. It is valid until it changes.
+/// The TXT record of a resolved service, or the one that was set; NULL if there is none.
 @_alwaysEmitIntoClient
 public func CFNetServiceGetTXTData(_ theService: CFNetService) -> Unmanaged<NSData>? {
     CFNetworkC.__CFNetServiceGetTXTData(theService).map { bridge($0) }
 }
 
-/// The strings of the TXT record, separated by characters of value 1; NULL if there is no record. It is valid until the record changes.
+/// The strings of the TXT record, separated by characters of value 1; NULL if there is no record.
 /// Replaced by CFNetServiceGetTXTData.
 @_alwaysEmitIntoClient
 public func CFNetServiceGetProtocolSpecificInformation(_ theService: CFNetService) -> Unmanaged<NSString>? {

@@ -126,7 +126,7 @@ public final class ReplacementFile: Sendable {
                     try prepare(existing, permissions)
                     return existing
                 }
-                // Whoever has the old one open shall not read the new contents.
+                // A program that has the old one open must not read the new contents.
                 guard unlinkat(folder, partial, 0) == 0 else { throw .system(errno) }
             } catch .system(ENOENT) {
             }

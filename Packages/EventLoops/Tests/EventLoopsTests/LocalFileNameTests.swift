@@ -4,7 +4,9 @@ import Testing
 
 extension EventLoopsTests {
     @Suite struct LocalFileNameTests {
-        @Test(arguments: ["report.pdf", "a b.txt", "naïve.txt", "日本.html", "x-rf", "a..b", "C:\\x", "~", "👩\u{200d}👧.jpg"])
+        @Test(arguments: [
+            "report.pdf", "a b.txt", "naïve.txt", "日本.html", "x-rf", "a..b", "C:\\x", "~", "👩\u{200d}👧.jpg",
+        ])
         func aNameIsSafe(_ name: String) {
             #expect(LocalFileName.refusal(of: name.utf8) == nil)
         }

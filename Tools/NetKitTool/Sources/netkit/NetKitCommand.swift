@@ -255,6 +255,7 @@ enum PackageVersions {
         ("EventLoops", "0.1.0"),
         ("FTPStream", "0.1.0"),
         ("HTTPAuth", "0.1.0"),
+        ("HTTP2", "0.1.0"),
         ("HTTPMessage", "0.1.0"),
         ("HTTPStream", "0.1.0"),
         ("HostResolver", "0.1.0"),
