@@ -47,18 +47,20 @@ enum ContentCoding: String, CaseIterable {
 ///
 /// Theory of operation. A body may have several codings, `gzip, br`, which are removed from the last one on. Each has a stage, whose
 /// output is the input of the next. A stage decodes into a piece of its own when that is empty, so that the memory is bounded
-/// by the number of stages.
+/// by the number of stages. The output of each stage is limited, so that the work is bounded as well: what a stage decodes may be
+/// the beginnings and ends of empty members, of which nothing comes out at the end.
 final class ContentDecoder: @unchecked Sendable {
     // Unchecked: only the load refers to it, one step at a time.
 
-    /// The maximum number of codings of one body. A body with more is delivered as it is: each multiplies what a byte can become.
-    static let maximumCodings = 5
+    /// The maximum number of codings of one body. A body with more is delivered as it is, as one with an unknown coding: each multiplies
+    /// what a byte can become, and servers have no use for more than two, one of the file and one of the server.
+    static let maximumCodings = 2
 
     private let stages: [DecodingStage]
-    private let limit: Int64
-    private var total: Int64 = 0
 
     /// Returns nil for a body without a coding, with one that is unknown, or with too many. It is delivered as it is.
+    ///
+    /// - Parameter limit: the maximum number of bytes that the removal of each coding may produce.
     init?(for response: HTTPResponse, limit: Int64) {
         guard response.fields.contains(.contentEncoding) else { return nil }
         let names = response.fields.contentCodings
@@ -66,8 +68,7 @@ final class ContentDecoder: @unchecked Sendable {
         guard !codings.isEmpty, codings.count == names.count, codings.count <= ContentDecoder.maximumCodings else {
             return nil
         }
-        stages = codings.reversed().map { DecodingStage($0) }
-        self.limit = limit
+        stages = codings.reversed().map { DecodingStage($0, limit: limit) }
     }
 
     /// Whether decoded bytes are available.
@@ -84,7 +85,6 @@ final class ContentDecoder: @unchecked Sendable {
     func decode(_ input: RawSpan) throws(StreamError) -> (consumed: Int, cost: Int) {
         if let cost = try passOn() { return (0, cost) }
         let consumed = try stages[0].decode(input)
-        try count()
         return (consumed, consumed)
     }
 
@@ -96,7 +96,6 @@ final class ContentDecoder: @unchecked Sendable {
         if let cost = try passOn() { return cost }
         for stage in stages {
             try stage.finish()
-            try count()
             if stage.hasBytes { return 0 }
         }
         return nil
@@ -105,15 +104,7 @@ final class ContentDecoder: @unchecked Sendable {
     /// Passes bytes to the last stage that can have some. Returns their number; nil if no stage has any for the next one.
     private func passOn() throws(StreamError) -> Int? {
         guard let index = stages.dropLast().lastIndex(where: \.hasBytes) else { return nil }
-        let cost = try stages[index].pass(to: stages[index + 1])
-        try count()
-        return cost
-    }
-
-    /// Counts what the last stage has decoded.
-    private func count() throws(StreamError) {
-        total += Int64(stages[stages.count - 1].takeCount())
-        guard total <= limit else { throw .decodedTooMuch(limit) }
+        return try stages[index].pass(to: stages[index + 1])
     }
 }
 
@@ -150,24 +141,22 @@ private final class DecodingStage: @unchecked Sendable {
     }
 
     private let coding: ContentCoding
+    private let limit: Int64
+    /// The number of decoded bytes.
+    private var total: Int64 = 0
     private var engine: Engine?
     private var piece: [UInt8] = []
     private var position = 0
     private var end = 0
-    /// The number of decoded bytes that have not been counted.
-    private var uncounted = 0
     private var hasEnded = false
 
-    init(_ coding: ContentCoding) { self.coding = coding }
+    init(_ coding: ContentCoding, limit: Int64) {
+        self.coding = coding
+        self.limit = limit
+    }
 
     /// Whether decoded bytes are available.
     var hasBytes: Bool { position < end }
-
-    /// Returns the number of bytes decoded since the last call.
-    func takeCount() -> Int {
-        defer { uncounted = 0 }
-        return uncounted
-    }
 
     /// Moves decoded bytes into `target`. Returns their number.
     func read(into target: inout MutableRawSpan) -> Int {
@@ -203,8 +192,9 @@ private final class DecodingStage: @unchecked Sendable {
         }
         position = 0
         end = step.produced
-        uncounted += step.produced
         hasEnded = step.hasEnded
+        total += Int64(step.produced)
+        guard total <= limit else { throw .decodedTooMuch(limit) }
         return step.consumed
     }
 

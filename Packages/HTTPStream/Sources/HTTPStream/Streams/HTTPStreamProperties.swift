@@ -24,7 +24,7 @@ extension StreamProperty where Value == Bool {
     /// Whether coded bodies are requested and decoded (RFC 9110 §8.4). Default false: the body is as the server encoded it.
     ///
     /// The codings are gzip and deflate, and br (RFC 7932) and zstd (RFC 8878) if libbrotlidec and libzstd are installed. A body may have
-    /// up to five of them. One with another coding is not decoded: see ``StreamProperty/httpRemainingContentCoding``.
+    /// up to two of them. One with more, or with another coding, is not decoded: see ``StreamProperty/httpRemainingContentCoding``.
     public static var httpDecodesContent: Self {
         .init(setting: "HTTPStream.decodesContent", access: .beforeOpen, default: false)
     }
@@ -91,7 +91,8 @@ extension StreamProperty where Value == Duration {
 }
 
 extension StreamProperty where Value == Int64 {
-    /// The maximum size of a decoded body in bytes. Default 1 GiB; see ``StreamProperty/httpDecodesContent``.
+    /// The maximum size of a decoded body in bytes, also of one from which only the outer of two codings has been removed. Default 1 GiB;
+    /// see ``StreamProperty/httpDecodesContent``.
     public static var httpDecodedLength: Self {
         .init(setting: "HTTPStream.decodedLength", access: .beforeOpen, default: 1 << 30)
     }
