@@ -49,7 +49,7 @@ struct TreeTests {
         let fetched = try await client.download("files/tree", to: folder.path("target"))
         // A name that begins with a hyphen is one for the server, but not for the commands of this machine.
         #expect(fetched.files == 3 && fetched.directories == 4 && fetched.bytes == 201_000)
-        #expect(fetched.skipped == [.init(path: "files/tree/a/-R", reason: .unsafeName)])
+        #expect(fetched.skipped.map(\.path) == ["files/tree/a/-R"] && fetched.skipped[0].reason == .unsafeName)
         for (name, count) in Self.files where name != "a/-R" {
             #expect(try folder.read("target/" + name) == patterned(count))
         }
