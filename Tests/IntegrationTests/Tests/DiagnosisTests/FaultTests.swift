@@ -32,13 +32,13 @@ import Testing
     }()
 
     /// The sentence of the cause in a report, without the values that differ in each run: times, hashes, and the message of a script's
-    /// interpreter.
+    /// engine.
     private static func sentence(in report: String) -> String {
         let lines = report.split(separator: "\n")
         let line = lines.count > 1 ? String(lines[1]) : ""
         let date = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT/
         return line.replacing(date, with: "…").replacing(/[0-9a-f]{64}|\d+\.\d+ seconds/, with: "…")
-            .replacing(/JSERROR: .*/, with: "…")
+            .replacing(/(JSERROR|ReferenceError): .*/, with: "…")
     }
 
     @Test func everyFaultHasASentence() {
