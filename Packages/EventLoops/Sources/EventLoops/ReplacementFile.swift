@@ -44,10 +44,10 @@ public final class ReplacementFile: Sendable {
     ///   - folder: The descriptor of the folder to which a relative path belongs, which must stay open as long as this object;
     ///     nil for the current folder.
     ///   - suffix: The suffix of the partial file.
-    ///   - keepsPartial: Whether the bytes of an existing partial file stay: see ``WritableFile/size()``, and
-    ///     ``WritableFile/truncate(to:)``. Otherwise it is deleted, and a new one created.
+    ///   - keepsPartial: Whether an existing partial file is continued: see ``WritableFile/size()``, and
+    ///     ``WritableFile/truncate(to:)``. Otherwise one that exists is deleted, and a new one created.
     ///   - isPrivate: Whether a file that replaces none is readable by its user only.
-    /// - Throws: The reason why the partial file cannot be written.
+    /// - Throws: The reason why the partial file cannot be written; `ENOENT` if there is none to continue.
     public convenience init(
         of path: String, in folder: CInt? = nil, suffix: String = partialSuffix, keepsPartial: Bool = false,
         isPrivate: Bool = false
@@ -128,7 +128,7 @@ public final class ReplacementFile: Sendable {
                 }
                 // A program that has the old one open must not read the new contents.
                 guard unlinkat(folder, partial, 0) == 0 else { throw .system(errno) }
-            } catch .system(ENOENT) {
+            } catch .system(ENOENT) where !keepsPartial {
             }
             do throws(WritableFile.Failure) {
                 let mode: UInt32 = if case .new(let mode) = permissions { mode } else { 0o600 }

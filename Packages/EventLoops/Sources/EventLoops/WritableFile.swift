@@ -37,6 +37,8 @@ public final class WritableFile: Sendable {
         case linked
         /// Another program, or another transfer of this one, is writing the file (``ReplacementFile``).
         case busy
+        /// The file does not have the bytes that an earlier look at it has found.
+        case changed
 
         /// The `errno` of the failure, or the one that comes closest.
         public var number: CInt {
@@ -46,6 +48,7 @@ public final class WritableFile: Sendable {
             case .foreign: EPERM
             case .linked: EMLINK
             case .busy: EBUSY
+            case .changed: ESTALE
             }
         }
 
@@ -71,6 +74,9 @@ public final class WritableFile: Sendable {
             case .busy:
                 Sentence(
                     "file.unwritable.busy", "%1 cannot be written: another transfer is writing it at the moment.", path)
+            case .changed:
+                Sentence(
+                    "file.unwritable.changed", "%1 cannot be written: something else has changed it meanwhile.", path)
             }
         }
 
@@ -170,7 +176,10 @@ public final class WritableFile: Sendable {
     }
 
     /// Keeps the first bytes of the file, removes the rest, and continues to write there.
+    ///
+    /// - Throws: ``Failure/changed`` for a file that is shorter: the missing bytes would be zeros.
     public func truncate(to count: Int64) throws(Failure) {
+        guard try size() >= count else { throw .changed }
         guard ftruncate(descriptor, off_t(count)) == 0, lseek(descriptor, off_t(count), SEEK_SET) >= 0 else {
             throw .system(errno)
         }

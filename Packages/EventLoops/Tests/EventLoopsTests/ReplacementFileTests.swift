@@ -61,7 +61,11 @@ extension EventLoopsTests {
             #expect(folder.mode("f") == 0o600 && folder.text("target") == "old")
         }
 
-        @Test func aPartialFileIsContinuedOrMadeAnew() throws {
+        @Test func aPartialFileIsContinuedIfThereIsOne() throws {
+            #expect(throws: WritableFile.Failure.system(ENOENT)) {
+                _ = try ReplacementFile(of: path, keepsPartial: true)
+            }
+            #expect(folder.names.isEmpty)
             try folder.file("f.part", "begun", mode: 0o666)
             let kept = try ReplacementFile(of: path, keepsPartial: true)
             #expect(try kept.file.size() == 5)

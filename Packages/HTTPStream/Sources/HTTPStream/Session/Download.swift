@@ -123,7 +123,7 @@ extension HTTPSession {
             if let date = download.lastModified { await file.setDate(date) }
             if !isComplete { return nil }
         }
-        try await file.finish()
+        try await file.finish(download.offset)
         response.isFileComplete = true
         return response
     }

@@ -34,7 +34,7 @@ struct DownloadFile: Sendable {
         return ((Int64(status.st_size), date), isWhole)
     }
 
-    /// Prepares to write at an offset, and cuts off everything after it.
+    /// Prepares to write at an offset, and cuts off everything after it. The bytes before it must still be there.
     mutating func begin(at offset: Int64) async throws(StreamError) {
         let (path, opened) = (path, replacement)
         replacement = try await DownloadFile.onThread(path + ReplacementFile.partialSuffix) {
@@ -62,12 +62,16 @@ struct DownloadFile: Sendable {
     }
 
     /// Gives the complete file its name. A file that an earlier download has completed keeps it.
-    func finish() async throws(StreamError) {
-        let (path, replacement, isWhole) = (path, replacement, isWhole)
-        try await DownloadFile.onThread(path) { () throws(WritableFile.Failure) in
-            if let replacement { return try replacement.finish() }
-            // The partial file of an earlier download has everything.
-            if !isWhole { try ReplacementFile(of: path, keepsPartial: true).finish() }
+    ///
+    /// - Parameter count: the number of bytes of the file. Another number is an error: something else has changed it.
+    func finish(_ count: Int64) async throws(StreamError) {
+        let (path, opened, isWhole) = (path, replacement, isWhole)
+        if opened == nil, isWhole { return }
+        try await DownloadFile.onThread(path + ReplacementFile.partialSuffix) { () throws(WritableFile.Failure) in
+            // Without one that is open, the partial file of an earlier download has everything.
+            let replacement = if let opened { opened } else { try ReplacementFile(of: path, keepsPartial: true) }
+            guard try replacement.file.size() == count else { throw .changed }
+            try replacement.finish()
         }
     }
 

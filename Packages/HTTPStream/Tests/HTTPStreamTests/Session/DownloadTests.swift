@@ -172,6 +172,27 @@ import Testing
         }
     }
 
+    /// While the request for the rest is under way, something else deletes the partial file, cuts it off, or makes it longer.
+    @Test(arguments: [nil, "", "ab", "abcd"])
+    func aPartialFileThatHasChangedReplacesNothing(_ text: String?) async throws {
+        let folder = try Folder()
+        let part = folder.file + ".part"
+        #expect(FileManager.default.createFile(atPath: folder.file, contents: Data("old".utf8)))
+        #expect(FileManager.default.createFile(atPath: part, contents: Data("abc".utf8)))
+        #expect(utimensat(AT_FDCWD, part, [timespec(), timespec(tv_sec: 1, tv_nsec: 0)], 0) == 0)
+        var file = try await DownloadFile(folder.file, resuming: true)
+        #expect(file.kept?.count == 3)
+        unlink(part)
+        if let text { #expect(FileManager.default.createFile(atPath: part, contents: Data(text.utf8))) }
+        await #expect(throws: StreamError.self) { try await file.finish(3) }
+        #expect(folder.text("file") == "old" && folder.text("file.part") == text)
+        // Nothing is added to bytes that are missing. Surplus ones are cut off.
+        var error: StreamError?
+        do throws(StreamError) { try await file.begin(at: 3) } catch let failure { error = failure }
+        #expect(error?.isPOSIX(text == nil ? ENOENT : ESTALE) == (text == "abcd" ? nil : true))
+        #expect(folder.text("file.part") == (text == "abcd" ? "abc" : text))
+    }
+
     @Test func aNewVersionReplacesACompleteFile() async throws {
         let folder = try Folder()
         try await serve(Self.whole, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nnew") { url, requests in
