@@ -151,8 +151,7 @@ public final class ReplacementFile: Sendable {
     private static func lock(
         _ file: WritableFile, _ path: String, _ folder: CInt
     ) throws(WritableFile.Failure) -> Bool {
-        // Some file systems have no locks.
-        if flock(file.descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { throw .busy }
+        try file.lock()
         let opened = try file.status()
         var named = stat()
         return fstatat(folder, path, &named, AT_SYMLINK_NOFOLLOW) == 0

@@ -185,6 +185,44 @@ public final class WritableFile: Sendable {
         }
     }
 
+    /// Locks the file without waiting, until ``unlock()`` or until this object and its descriptor are gone.
+    ///
+    /// The lock is one for writing that belongs to the open file (`F_OFD_SETLK`): it also excludes other objects of this process, and only a
+    /// user who may write the file can hold it. With `flock(2)`, a user who may only read the file could exclude its owner. Such
+    /// a user can also hold a lock for reading, which this class never takes. It is ignored: the file then stays unlocked,
+    /// as on a file system without locks.
+    ///
+    /// - Throws: ``Failure/busy`` if another object or program holds the lock.
+    public func lock() throws(Failure) {
+        // The holder may unlock the file between the two calls, but not for ever.
+        for _ in 0..<16 {
+            if control(WritableFile.setLock, F_WRLCK) != nil { return }
+            guard errno == EAGAIN || errno == EACCES else { return }
+            switch control(WritableFile.getLock, F_WRLCK) {
+            case F_WRLCK: throw .busy
+            case F_UNLCK: continue
+            default: return
+            }
+        }
+        throw .busy
+    }
+
+    /// Unlocks the file.
+    public func unlock() {
+        _ = control(WritableFile.setLock, F_UNLCK)
+    }
+
+    // F_OFD_GETLK and F_OFD_SETLK, macros that Swift does not import
+    private static let getLock: CInt = 36
+    static let setLock: CInt = 37
+
+    /// Makes a call about a lock of the whole file. Returns the type of the lock afterwards; nil with `errno` if it failed.
+    private func control(_ command: CInt, _ type: CInt) -> CInt? {
+        var lock = flock()
+        lock.l_type = Int16(type)
+        return fcntl(descriptor, command, &lock) == 0 ? CInt(lock.l_type) : nil
+    }
+
     /// Sets the time of the last change, in seconds since 1970; returns whether that succeeded.
     @discardableResult
     public func setDate(_ seconds: Int64) -> Bool {

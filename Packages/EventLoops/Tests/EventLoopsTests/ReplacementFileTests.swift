@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 @testable import EventLoops
@@ -106,6 +107,22 @@ extension EventLoopsTests {
             try first.file.write(Array("first".utf8).span.bytes)
             try first.finish()
             try withExtendedLifetime(first) { try replace() }
+        }
+
+        /// The locks that another user can hold who may only read the partial file.
+        @Test(arguments: [LOCK_EX, LOCK_SH, nil]) func aReaderDoesNotHoldUpATransfer(_ lock: CInt?) throws {
+            try folder.file("f.part", "begun", mode: 0o644)
+            let reader = try #require(FileHandle(forReadingAtPath: path + ".part"))
+            if let lock {
+                #expect(flock(reader.fileDescriptor, lock | LOCK_NB) == 0)
+            } else {
+                var lock = Glibc.flock()
+                lock.l_type = Int16(F_RDLCK)
+                #expect(fcntl(reader.fileDescriptor, WritableFile.setLock, &lock) == 0)
+            }
+            try withExtendedLifetime(reader) {
+                for keeps in [true, false] { _ = try ReplacementFile(of: path, keepsPartial: keeps) }
+            }
         }
 
         @Test func anExistingFileIsNotReplacedUnderAnotherName() throws {

@@ -53,6 +53,16 @@ extension EventLoopsTests {
             #expect(throws: WritableFile.Failure.system(EEXIST)) { _ = try WritableFile(path, opening: .new) }
         }
 
+        @Test func oneObjectHoldsTheLock() throws {
+            let path = try folder.file("log")
+            let (first, second) = (try WritableFile(path), try WritableFile(path))
+            try first.lock()
+            #expect(throws: WritableFile.Failure.busy) { try second.lock() }
+            first.unlock()
+            try second.lock()
+            #expect(throws: WritableFile.Failure.busy) { try first.lock() }
+        }
+
         @Test func anExistingFileKeepsItsContents() throws {
             let path = try folder.file("log", "one ")
             let file = try WritableFile(path, appends: true)

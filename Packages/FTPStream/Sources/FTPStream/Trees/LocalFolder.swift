@@ -273,7 +273,7 @@ final class LocalTarget: Sendable {
     func abandon(keepsPartial: Bool) {
         turn.withLock { _ in
             if !keepsPartial { replacement?.discard() }
-            flock(file.descriptor, LOCK_UN)
+            file.unlock()
         }
     }
 
