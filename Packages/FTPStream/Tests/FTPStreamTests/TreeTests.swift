@@ -138,6 +138,20 @@ import Testing
         #expect(folder.text("a") == "ohhello" && report.files == 1 && server.commands.contains("REST 2"))
     }
 
+    /// Two lines of a listing may have the same name.
+    @Test(arguments: [LocalTarget.Progress.existing(2), .partial(2), nil])
+    func aFileIsWrittenByOneTransferAtATime(_ progress: LocalTarget.Progress?) throws {
+        let folder = try Folder()
+        try folder.write("a", "oh")
+        try folder.write("a" + LocalFolder.partialSuffix, "oh")
+        let root = try LocalFolder.root(folder.path, creates: false)
+        let first = try root.target("a", continuing: progress)
+        let error = #expect(throws: StreamError.self) { _ = try root.target("a", continuing: progress) }
+        #expect(error?.isPOSIX(EBUSY) == true)
+        first.abandon(keepsPartial: true)
+        _ = try root.target("a", continuing: progress)
+    }
+
     /// What is in the way of one entry costs that entry. Nothing is written through links.
     @Test func linksAndSpecialFilesAreSkipped() async throws {
         let names = ["link", "pipe", "folder", "linked"]

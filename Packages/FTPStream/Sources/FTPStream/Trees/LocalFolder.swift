@@ -163,12 +163,13 @@ final class LocalFolder: Sendable {
         return .existing(existing.size)
     }
 
-    /// Opens the local file of a download.
+    /// Opens the local file of a download, which only one transfer writes at a time.
     func target(_ name: String, continuing progress: LocalTarget.Progress?) throws(StreamError) -> LocalTarget {
         do throws(WritableFile.Failure) {
             switch progress {
             case .existing(let count):
                 let file = try WritableFile(name, in: descriptor, opening: .existing)
+                try file.lock()
                 try file.truncate(to: Int64(clamping: count))
                 return LocalTarget(file, nil, in: self, name)
             case .partial(let count):
