@@ -200,6 +200,15 @@ import Testing
         case silence, formatError, notImplemented, badVersion, serverFailure, refused, unknownCode, noRecursion
         case pseudoRecordInAnswer, pseudoRecordInAuthority, twoPseudoRecords, cutOff, connectionLost
 
+        /// What it shows about EDNS, once the server answers without it.
+        var sign: ExtensionsSign.Kind? {
+            switch self {
+            case .silence: .silence
+            case .formatError, .notImplemented, .badVersion, .pseudoRecordInAnswer, .pseudoRecordInAuthority: .rejection
+            case .serverFailure, .refused, .unknownCode, .noRecursion, .twoPseudoRecords, .cutOff, .connectionLost: nil
+            }
+        }
+
         /// The failure of a server that breaks the query without EDNS as well.
         var outcome: ServerOutcome.Result {
             switch self {
@@ -269,10 +278,10 @@ import Testing
         let plain = try #require(rig.sent())
         #expect(plain.server == sent.server && plain.transport == .udp && !plain.hasExtensions)
         #expect(try DNSMessage(wire: plain.bytes).additionals.isEmpty)
-        #expect(rig.machine.serverWithoutExtensions == nil)
+        #expect(rig.machine.extensionsSign == nil)
         rig.receive(plain)
         #expect(rig.isFinished && rig.machine.outcomes.map(\.result) == [.answered])
-        #expect(rig.machine.serverWithoutExtensions == sent.server)
+        #expect(rig.machine.extensionsSign == breakage.sign.map { ExtensionsSign(server: sent.server, kind: $0) })
     }
 
     /// EDNS was not the reason if the query without it fails as well: the next server follows, and is queried with EDNS.
@@ -281,7 +290,7 @@ import Testing
         let sent = try #require(rig.sent())
         breakage.happen(to: sent, in: rig)
         breakage.happen(to: try #require(rig.sent()), in: rig)
-        #expect(rig.machine.serverWithoutExtensions == nil || breakage.outcome == .answered)
+        #expect(rig.machine.extensionsSign == nil || breakage.outcome == .answered)
         if breakage.outcome == .answered { return }
         let next = try #require(rig.sent())
         #expect(rig.machine.outcomes.map(\.result) == [breakage.outcome])
@@ -305,7 +314,8 @@ import Testing
         #expect(again.server == sent.server && !again.hasExtensions)
         #expect(rig.passTime() == .seconds(4))
         rig.receive(sent)
-        #expect(rig.isFinished && rig.machine.serverWithoutExtensions == nil)
+        #expect(rig.isFinished)
+        #expect(rig.machine.extensionsSign == ExtensionsSign(server: sent.server, kind: .support))
     }
 
     @Test func aServerThatIsKnownToBreakEDNSIsNotQueriedWithIt() throws {
@@ -315,21 +325,42 @@ import Testing
         #expect(rig.passTime() == .seconds(4))
         #expect(try #require(rig.sent()).hasExtensions)
         rig.receive(sent)
-        #expect(rig.isFinished && rig.machine.serverWithoutExtensions == Self.servers[0])
+        #expect(rig.isFinished && rig.machine.extensionsSign == nil)
+    }
+
+    /// What happens in this order, for one server, and whether it then breaks EDNS.
+    @Test(
+        arguments: [
+            ([("a", .rejection)], true), ([("a", .silence)], false), ([("a", .silence), ("A", .silence)], false),
+            ([("a", .silence), ("b", .silence)], true), ([("a", .silence), ("a", .rejection)], true),
+            ([("a", .rejection), ("b", .support)], false), ([("a", .rejection), ("b", .silence)], true),
+            ([("a", .silence), ("b", .support), ("c", .silence)], false),
+            ([("a", .silence), ("b", .silence), ("c", .silence)], true),
+        ] as [([(String, ExtensionsSign.Kind)], Bool)])
+    func whatShowsThatAServerBreaksEDNS(_ signs: [(String, ExtensionsSign.Kind)], _ expected: Bool) throws {
+        var memory = ServersWithoutExtensions()
+        let now = ContinuousClock.now
+        for (name, kind) in signs {
+            memory.note(ExtensionsSign(server: Self.servers[0], kind: kind), of: DNSName(name)!, now: now)
+        }
+        #expect(memory.servers(now: now) == (expected ? [Self.servers[0]] : []))
     }
 
     @Test func serversThatBreakEDNSAreForgotten() throws {
         var memory = ServersWithoutExtensions()
+        func insert(_ server: SocketAddress, _ now: ContinuousClock.Instant) {
+            memory.note(ExtensionsSign(server: server, kind: .rejection), of: .root, now: now)
+        }
         let start = ContinuousClock.now
         let end = start + ServersWithoutExtensions.time
         #expect(memory.servers(now: start).isEmpty)
-        memory.insert(Self.servers[0], now: start)
-        memory.insert(Self.servers[0], now: end - .seconds(1))
-        memory.insert(Self.servers[1], now: end - .seconds(1))
+        insert(Self.servers[0], start)
+        insert(Self.servers[0], end - .seconds(1))
+        insert(Self.servers[1], end - .seconds(1))
         #expect(memory.servers(now: end - .seconds(1)) == Set(Self.servers))
         #expect(memory.servers(now: end) == [Self.servers[1]])
         for port in 1...UInt16(2 * ServersWithoutExtensions.maximumCount) {
-            memory.insert(.ip(.v4(.loopback), port: port), now: end)
+            insert(.ip(.v4(.loopback), port: port), end)
         }
         #expect(memory.servers(now: end).count == ServersWithoutExtensions.maximumCount)
     }

@@ -37,8 +37,8 @@ final class DNSClient: Sendable {
             let outcome = await DNSQueryDriver.ask(
                 next, configuration: configuration, firstServer: first, withoutExtensions: known)
             servers += outcome.servers
-            if let server = outcome.serverWithoutExtensions {
-                serversWithoutExtensions.withLock { $0.insert(server, now: .now) }
+            if let sign = outcome.extensionsSign {
+                serversWithoutExtensions.withLock { $0.note(sign, of: next.name, now: .now) }
             }
             let message: DNSMessage
             switch outcome.result {
@@ -59,30 +59,50 @@ final class DNSClient: Sendable {
     }
 }
 
-/// The servers that break EDNS, so that only one query in a while waits for an answer that does not come.
+/// The servers that break EDNS, so that few queries in a while wait for an answer that does not come.
 ///
-/// Each is forgotten after some time, since the box that breaks EDNS may be gone by then. Reads no clock.
+/// Silence counts only after queries for two names, because the name may be the reason. Each server is forgotten at its first answer
+/// with EDNS, and after some time, since the box that breaks EDNS may be gone by then. Reads no clock.
 struct ServersWithoutExtensions: Sendable {
     /// The time for which a server is remembered.
     static let time: Duration = .seconds(900)
     /// The maximum number of servers; the one that expires first gives way. Servers change only with the configuration.
     static let maximumCount = 64
 
-    private var expiries: [SocketAddress: ContinuousClock.Instant] = [:]
-
-    /// The servers that are remembered.
-    func servers(now: ContinuousClock.Instant) -> Set<SocketAddress> {
-        expiries.isEmpty ? [] : Set(expiries.lazy.filter { $0.value > now }.map(\.key))
+    private struct Entry {
+        /// The only name for which the server was silent; nil if it breaks EDNS.
+        let silentName: DNSName?
+        let expires: ContinuousClock.Instant
     }
 
-    /// Remembers a server. One that is known already keeps its time, so that it is tried with EDNS again in the end.
-    mutating func insert(_ server: SocketAddress, now: ContinuousClock.Instant) {
-        expiries = expiries.filter { $0.value > now }
-        if expiries[server] != nil { return }
-        if expiries.count >= Self.maximumCount, let first = expiries.min(by: { $0.value < $1.value }) {
-            expiries[first.key] = nil
+    private var entries: [SocketAddress: Entry] = [:]
+
+    /// The servers that break EDNS.
+    func servers(now: ContinuousClock.Instant) -> Set<SocketAddress> {
+        entries.isEmpty
+            ? [] : Set(entries.lazy.filter { $0.value.silentName == nil && $0.value.expires > now }.map(\.key))
+    }
+
+    /// Notes what the answer to a query for a name has shown. A server that is known to break EDNS keeps its time, so that it is tried
+    /// with EDNS again in the end.
+    mutating func note(_ sign: ExtensionsSign, of name: DNSName, now: ContinuousClock.Instant) {
+        entries = entries.filter { $0.value.expires > now }
+        let known = entries[sign.server]
+        let silentName: DNSName?
+        switch sign.kind {
+        case .support:
+            entries[sign.server] = nil
+            return
+        case .rejection: silentName = nil
+        case .silence: silentName = known == nil || known?.silentName == name ? name : nil
         }
-        expiries[server] = now + Self.time
+        if let known, known.silentName == silentName { return }
+        if known == nil, entries.count >= Self.maximumCount,
+            let first = entries.min(by: { $0.value.expires < $1.value.expires })
+        {
+            entries[first.key] = nil
+        }
+        entries[sign.server] = Entry(silentName: silentName, expires: now + Self.time)
     }
 }
 

@@ -8,8 +8,8 @@ enum DNSQueryDriver {
     struct Outcome: Sendable {
         let result: Result<DNSMessage, ResolverError>
         let servers: [ServerOutcome]
-        /// The server that breaks EDNS, and answers without it; nil if none does.
-        var serverWithoutExtensions: SocketAddress?
+        /// What the answer shows about its server and EDNS; nil if nothing.
+        var extensionsSign: ExtensionsSign?
     }
 
     /// Queries the servers until one answers or all have failed. If the task is cancelled, the result is `cancelled`.
@@ -36,8 +36,7 @@ enum DNSQueryDriver {
                     if let event = try? await mailbox.next(until: Moment(time)) { machine.accept(event) }
                 case .finish(let result):
                     return Outcome(
-                        result: result, servers: machine.outcomes,
-                        serverWithoutExtensions: machine.serverWithoutExtensions)
+                        result: result, servers: machine.outcomes, extensionsSign: machine.extensionsSign)
                 }
             }
             let error = ResolverError(.cancelled, name: question.name.description, servers: machine.outcomes)

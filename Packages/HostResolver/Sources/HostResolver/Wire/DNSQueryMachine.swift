@@ -9,8 +9,9 @@ internal import DNSWire
 ///
 /// Servers and the boxes in front of them break EDNS in every way: they reject it, drop the query or the answer, answer
 /// with another error, or put the pseudo-record where it does not belong. A query with EDNS therefore fails a server only
-/// after one without it: at once if the answer cannot be used, after half of the server's time if there is none. A server that answers only
-/// the latter is reported (``serverWithoutExtensions``), so that the caller need not wait again.
+/// after one without it: at once if the answer cannot be used, after half of the server's time if there is none. What the answer shows about
+/// the server and EDNS is reported (``extensionsSign``), so that the caller need not wait again. Most failures show nothing: a domain
+/// whose own servers fail makes any server fail, with EDNS and without it.
 ///
 /// An answer is accepted only from the queried server, with the ID of the query, marked as an answer, with our one
 /// question, whose letters have the random case of the query (RFC 5452 §9, draft-vixie-dnsext-dns0x20). The driver adds
@@ -69,8 +70,8 @@ struct DNSQueryMachine {
 
     /// The outcomes of the servers so far, in the order of their turns.
     private(set) var outcomes: [ServerOutcome] = []
-    /// The server that has answered the query without EDNS after it failed one with EDNS; nil if none has.
-    private(set) var serverWithoutExtensions: SocketAddress?
+    /// What the answer shows about its server and EDNS; nil if there is no answer, or it shows nothing.
+    private(set) var extensionsSign: ExtensionsSign?
 
     private let question: DNSQuestion
     private let configuration: ResolverConfiguration
@@ -79,6 +80,8 @@ struct DNSQueryMachine {
     private var transport: Transport
     private var withExtensions: Bool
     private var serversWithoutExtensions: Set<SocketAddress>
+    /// The first sign that each server breaks EDNS, which counts once the server answers without it.
+    private var signs: [SocketAddress: ExtensionsSign.Kind] = [:]
     private var mustSend = true
     private var turnEnd: ContinuousClock.Instant?
     /// When the server is queried without EDNS if it has not answered by then; nil if the last query has none.
@@ -116,7 +119,7 @@ struct DNSQueryMachine {
         if let result { return .finish(result) }
         if mustSend { return .send(transmission(until: now + timeLimit, now: now, using: &random)) }
         if let turnEnd, let silenceEnd, now >= silenceEnd {
-            giveUpExtensions()
+            giveUpExtensions(.silence)
             return .send(transmission(until: turnEnd, now: now, using: &random))
         }
         return .wait(until: silenceEnd ?? turnEnd ?? now)
@@ -131,7 +134,7 @@ struct DNSQueryMachine {
         guard source == nil || source == query.server, let head = query.answer(in: bytes) else { return }
         let isCurrent = isLast(number)
         guard let question = head.questions.first else {
-            if isCurrent { serverFailed(.notUnderstood, now: now) }
+            if isCurrent { serverFailed(.notUnderstood, sign: .rejection, now: now) }
             return
         }
         if question.name.wireForm != query.question.name.wireForm, query.transport == .udp {
@@ -175,25 +178,32 @@ extension DNSQueryMachine {
     {
         let (server, hasExtensions) = (query.transmission.server, query.transmission.hasExtensions)
         let failure: ServerOutcome.Result
+        var sign: ExtensionsSign.Kind?
         switch message.responseCode {
-        case _ where hasExtensions && message.misplacesExtensions: failure = .malformed
+        case _ where hasExtensions && message.misplacesExtensions: (failure, sign) = (.malformed, .rejection)
         case .noError where message.isLame: failure = .refused
         case .noError, .nameError:
             outcomes.append(ServerOutcome(server: server, result: .answered, elapsed: query.start.duration(to: now)))
-            if !hasExtensions, serversWithoutExtensions.contains(server) { serverWithoutExtensions = server }
+            let sign = hasExtensions ? .support : signs[server]
+            extensionsSign = sign.map { ExtensionsSign(server: server, kind: $0) }
             result = .success(message)
             return
         case .serverFailure: failure = .serverFailure
         case .refused: failure = .refused
+        case .formatError, .notImplemented, .badVersion: (failure, sign) = (.notUnderstood, .rejection)
         default: failure = .notUnderstood
         }
-        if isCurrent { serverFailed(failure, now: now) }
+        if isCurrent { serverFailed(failure, sign: sign, now: now) }
     }
 
     /// The server has answered the last query with a failure, or unusably. EDNS may be the reason.
-    private mutating func serverFailed(_ failure: ServerOutcome.Result, now: ContinuousClock.Instant) {
+    ///
+    /// - Parameter sign: what the failure shows about EDNS; nil if it has other reasons as well.
+    private mutating func serverFailed(
+        _ failure: ServerOutcome.Result, sign: ExtensionsSign.Kind? = nil, now: ContinuousClock.Instant
+    ) {
         guard sent.last?.transmission.hasExtensions == true else { return endTurn(failure, now: now) }
-        giveUpExtensions()
+        giveUpExtensions(sign)
         // If the server could not be queried over TCP, the smaller answer may fit into a datagram.
         if failure == .connectionFailed, !configuration.usesTCPOnly { transport = .udp }
         mustSend = true
@@ -216,8 +226,9 @@ extension DNSQueryMachine {
     }
 
     /// The next queries of the server have no EDNS (RFC 6891 §6.2.2).
-    private mutating func giveUpExtensions() {
+    private mutating func giveUpExtensions(_ sign: ExtensionsSign.Kind?) {
         serversWithoutExtensions.insert(turns[turn])
+        signs[turns[turn]] = sign
         withExtensions = false
     }
 
@@ -287,6 +298,23 @@ extension DNSQueryMachine {
             return isLetter && Bool.random(using: &random) ? byte ^ 0x20 : byte
         }
     }
+}
+
+/// What an answer shows about its server and EDNS.
+struct ExtensionsSign: Hashable, Sendable {
+    enum Kind: Hashable, Sendable {
+        /// The server has answered a query with EDNS.
+        case support
+        /// It has answered the query without EDNS after it rejected the one with EDNS as such: by FORMERR, NOTIMP or BADVERS
+        /// (RFC 6891 §6.1.3, §7), or by a pseudo-record where it does not belong.
+        case rejection
+        /// It has answered the query without EDNS after silence about the one with EDNS. A lost datagram and a domain
+        /// whose servers are slow look the same.
+        case silence
+    }
+
+    let server: SocketAddress
+    let kind: Kind
 }
 
 extension DNSMessage {
