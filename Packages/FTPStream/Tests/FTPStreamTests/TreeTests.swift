@@ -152,6 +152,15 @@ import Testing
         _ = try root.target("a", continuing: progress)
     }
 
+    /// The transfer of another line of the listing has completed the file after this one found it shorter.
+    @Test func aFileThatHasBeenCompletedIsNotCutOff() throws {
+        let folder = try Folder()
+        try folder.write("a", "complete")
+        let root = try LocalFolder.root(folder.path, creates: false)
+        let error = #expect(throws: StreamError.self) { _ = try root.target("a", continuing: .existing(2)) }
+        #expect(error?.isPOSIX(ESTALE) == true && folder.text("a") == "complete")
+    }
+
     /// What is in the way of one entry costs that entry. Nothing is written through links.
     @Test func linksAndSpecialFilesAreSkipped() async throws {
         let names = ["link", "pipe", "folder", "linked"]

@@ -170,6 +170,8 @@ final class LocalFolder: Sendable {
             case .existing(let count):
                 let file = try WritableFile(name, in: descriptor, opening: .existing)
                 try file.lock()
+                // Another transfer may have continued it meanwhile, even to its end.
+                guard try file.size() == Int64(clamping: count) else { throw .changed }
                 try file.truncate(to: Int64(clamping: count))
                 return LocalTarget(file, nil, in: self, name)
             case .partial(let count):
