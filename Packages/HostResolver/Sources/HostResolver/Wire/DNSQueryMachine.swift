@@ -184,7 +184,7 @@ extension DNSQueryMachine {
         case .noError where message.isLame: failure = .refused
         case .noError, .nameError:
             outcomes.append(ServerOutcome(server: server, result: .answered, elapsed: query.start.duration(to: now)))
-            let sign = hasExtensions ? .support : signs[server]
+            sign = hasExtensions ? .support : signs[server]
             extensionsSign = sign.map { ExtensionsSign(server: server, kind: $0) }
             result = .success(message)
             return
