@@ -127,8 +127,22 @@ extension Connection {
 
     @inline(__always)
     private nonisolated(nonsending) func write(_ bytes: RawSpan, all: Bool) async throws(StreamError) -> Int {
-        try enter(.writer)
         var progress = WriteProgress(all: all)
+        return try await complete(&progress, bytes)
+    }
+
+    @inline(__always)
+    nonisolated(nonsending) func flush() async throws(StreamError) {
+        var progress = WriteProgress(all: false)
+        progress.isFlushing = true
+        _ = try await complete(&progress, RawSpan())
+    }
+
+    @inline(__always)
+    private nonisolated(nonsending) func complete(
+        _ progress: inout WriteProgress, _ bytes: RawSpan
+    ) async throws(StreamError) -> Int {
+        try enter(.writer)
         while case .wait(let waitPoint, let interest, let deadline) = try step(&progress, bytes) {
             progress.wake = await waitPoint.writerWait(for: interest, until: deadline)
         }

@@ -215,7 +215,7 @@ extension WriteStream {
     /// Passes down bytes that a layer, such as TLS, accepted in ``tryWrite(_:)-(RawSpan)`` but had no room for below.
     ///
     /// Writes that wait do this themselves. After the last `tryWrite`, call it until it returns true, waiting for room
-    /// in between. Another write and ``canAcceptBytes`` pass bytes down, too.
+    /// in between, or call ``flush()``. Another write and ``canAcceptBytes`` pass bytes down, too.
     ///
     /// - Returns: false if bytes are still held.
     /// - Throws: as ``tryWrite(_:)-(RawSpan)``.
@@ -236,6 +236,13 @@ extension WriteStream {
     ///   stream has failed; ``StreamError/closed``, ``StreamError/busy``.
     public nonisolated(nonsending) func write(_ bytes: RawSpan) async throws(StreamError) -> Int {
         try await connection.write(bytes)
+    }
+
+    /// Waits until layers, such as TLS, have passed down all bytes that ``tryWrite(_:)-(RawSpan)`` accepted.
+    ///
+    /// - Throws: as ``write(_:)-(RawSpan)``.
+    public nonisolated(nonsending) func flush() async throws(StreamError) {
+        try await connection.flush()
     }
 
     /// Writes 1…n bytes from the front of an array and returns their number.

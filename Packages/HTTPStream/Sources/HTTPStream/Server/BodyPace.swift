@@ -18,9 +18,14 @@ struct BodyPace {
     /// The longest permitted next wait; zero for a client that was too slow.
     var allowance: Duration {
         guard rate > 0 else { return limit }
-        let earned = Duration.seconds(moved / rate) + .milliseconds(moved % rate * 1000 / rate)
         return max(.zero, min(limit, limit + earned - waited))
     }
+
+    /// Whether the client is slower than the minimum rate up to now, so that it lives on the initial allowance.
+    var isBehind: Bool { rate > 0 && waited > earned }
+
+    /// The waiting time that the bytes have earned, if there is a minimum rate.
+    private var earned: Duration { .seconds(moved / rate) + .milliseconds(moved % rate * 1000 / rate) }
 
     /// Records the number of bytes that a wait has moved.
     mutating func note(_ count: Int, after wait: Duration) {

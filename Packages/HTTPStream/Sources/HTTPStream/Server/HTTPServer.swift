@@ -181,14 +181,16 @@ extension HTTPServer {
         /// The time for which a connection may be idle between two requests. Default 60 s; then it is closed without a response.
         ///
         /// While `connections.maximumConnections` is reached, the connection that has waited longest for its client is closed earlier,
-        /// for the sake of another client (`StreamListener.Configuration.minimumWait`).
+        /// for the sake of another client (`StreamListener.Configuration.minimumWait`). That holds for every wait: for a request, for
+        /// its body, and until the client takes the response.
         public var idleTimeout: Duration = .seconds(60)
 
         /// The time limit of the wait for each piece of a request's body. Default 30 s; then the response is 408.
         public var bodyTimeout: Duration = .seconds(30)
 
         /// The minimum rate at which a client must send a request's body, in bytes per second. All waits count, after the first
-        /// ``bodyTimeout`` of them. Default 500; 0 for any rate. Below it, the response is 408.
+        /// ``bodyTimeout`` of them. Default 500; 0 for any rate. Below it, the response is 408. While a client is below it, its wait
+        /// goes on: a byte now and then does not keep it from being closed for another client (``idleTimeout``).
         public var minimumBodyRate = 500
 
         /// The time limit until the client accepts each piece of a response. Default 30 s; then the connection is closed.
@@ -207,7 +209,8 @@ extension HTTPServer {
         public var halfClosedTimeout: Duration = .seconds(10)
 
         /// The maximum number of bytes of a request's body that the server reads and drops after the handler, in order to keep
-        /// the connection. Default 256 KiB.
+        /// the connection. Default 256 KiB. It waits for them as in ``minimumBodyRate``, with ``lingerTimeout`` in place of
+        /// ``bodyTimeout`` if that is shorter.
         public var unreadLength: Int64 = 256 * 1024
 
         /// The time for which the server reads and drops bytes that a client still sends after the last response on its

@@ -129,7 +129,10 @@ extension HTTPServerExchange {
         if let refusal { throw .requestRefused(refusal.status, underlying: refusal.error) }
         while true {
             if connection.isShareSpent() { await Task.yield() }
-            if let piece = try takePiece(upTo: max(1, limit)) { return piece }
+            if let piece = try takePiece(upTo: max(1, limit)) {
+                if decoder.isComplete { try endWait() }
+                return piece
+            }
             if exchange.needsContinue {
                 exchange.permitBody()
                 connection.output = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
@@ -148,9 +151,18 @@ extension HTTPServerExchange {
         let limit = requestPace.allowance
         guard limit > .zero else { throw .timedOut }
         let start = Moment.now
-        let count = try await connection.fill(within: limit)
+        let count = try await connection.receive(within: limit)
         if count == 0 { throw .requestCutShort }
         requestPace.note(count, after: start.duration(to: .now))
+        // A byte now and then must not keep the connection: its wait continues until the client is fast enough.
+        if !requestPace.isBehind { try endWait() }
+    }
+
+    /// Ends the wait for the client, unless the connection was closed for another one.
+    private func endWait() throws(StreamError) {
+        if connection.changes(to: .busy) { return }
+        isClientGone = true
+        throw .closed
     }
 
     /// Returns the rest of the request's body.
@@ -190,10 +202,13 @@ extension HTTPServerExchange {
         exchange.refuseRequest()
     }
 
-    /// Reads the part of the body that the handler did not read, unless it is too long to keep the connection.
+    /// Reads the part of the body that the handler did not read, for a short time, if that can keep the connection.
     private func skipBody() async {
-        var rest = connection.configuration.unreadLength
-        while exchange.request == .body, rest > 0, let piece = try? await nextPiece() {
+        let configuration = connection.configuration
+        var rest = configuration.unreadLength
+        requestPace = BodyPace(
+            limit: min(configuration.bodyTimeout, configuration.lingerTimeout), rate: configuration.minimumBodyRate)
+        while exchange.outcome == .requestUnderway, rest > 0, let piece = try? await nextPiece() {
             rest -= Int64(piece.count)
         }
     }

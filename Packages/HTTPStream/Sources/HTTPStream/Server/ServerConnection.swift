@@ -41,6 +41,8 @@ final class ServerConnection {
     let loop: EventLoop
     /// Whether the wait is for the first request.
     private var isNew = true
+    /// What the listener has been told that the connection does.
+    private var activity = ServedConnection.Activity.idle
     private var parser: HeadParser
     private var readTimeout = Duration.zero
     private var writeTimeout: Duration
@@ -93,7 +95,7 @@ final class ServerConnection {
         var headDeadline = isNew ? .now + configuration.headTimeout : nil as Moment?
         if buffer.isEmpty {
             buffer.shrink()
-            guard isNew || client.changes(to: .idle) else { return .ended }
+            guard isNew || changes(to: .idle) else { return .ended }
         } else if loop.isShareSpent {
             await Task.yield()
         }
@@ -104,12 +106,12 @@ final class ServerConnection {
                 if !buffer.isEmpty {
                     do throws(RequestRefusal) {
                         if let incoming = try findRequest() {
-                            return client.changes(to: .busy) ? .request(incoming) : .ended
+                            return changes(to: .busy) ? .request(incoming) : .ended
                         }
                     } catch {
                         return .refused(error)
                     }
-                    if !isReceiving, !client.changes(to: .receiving) { return .ended }
+                    if !isReceiving, !changes(to: .receiving) { return .ended }
                     isReceiving = true
                     headDeadline = headDeadline ?? .now + configuration.headTimeout
                 }
@@ -141,37 +143,73 @@ final class ServerConnection {
     /// Reads into the buffer, waiting for bytes. Returns their number, 0 at the end.
     ///
     /// - Throws: the error of the stream; ``StreamError/timedOut``.
-    func fill(within limit: Duration) async throws(StreamError) -> Int {
+    private func fill(within limit: Duration) async throws(StreamError) -> Int {
         if isShareSpent() { await Task.yield() }
-        if limit != readTimeout {
-            readTimeout = limit
-            try pair.set(.readTimeout, to: limit)
-        }
+        try setReadLimit(limit)
         return try await buffer.fill(from: pair.input)
     }
 
-    /// Writes some bytes, waiting for room for at least one. Returns their number.
+    /// Reads a part of a body into the buffer; while it waits, the connection may be closed for another client. Returns the number of
+    /// bytes, 0 at the end.
+    ///
+    /// The connection is still ``ServedConnection/Activity/receiving`` afterwards if it has waited: the caller knows whether these
+    /// bytes are enough to end that.
+    ///
+    /// - Throws: the error of the stream; ``StreamError/timedOut``.
+    func receive(within limit: Duration) async throws(StreamError) -> Int {
+        if isShareSpent() { await Task.yield() }
+        if let count = try buffer.fill(from: pair.input, waits: false) { return count }
+        guard changes(to: .receiving) else { throw .closed }
+        try setReadLimit(limit)
+        return try await buffer.fill(from: pair.input)
+    }
+
+    /// Writes some bytes, waiting for room for at least one; meanwhile, the connection may be closed for another client. Returns
+    /// their number.
     ///
     /// - Throws: the error of the stream; ``StreamError/timedOut``.
     func write(_ bytes: RawSpan, within limit: Duration) async throws(StreamError) -> Int {
-        try setWriteLimit(limit)
-        let count = try await pair.output.write(bytes)
-        if count == 0 { throw .closed }
+        // At each write, not each few: it may encrypt a large piece.
+        if loop.isShareSpent { await Task.yield() }
+        var written = try pair.output.tryWrite(bytes)
+        let isFlushed = try pair.output.tryFlush()
+        if written == nil || !isFlushed {
+            guard changes(to: .sending) else { throw .closed }
+            try setWriteLimit(limit)
+            if written == nil { written = try await pair.output.write(bytes) } else { try await pair.output.flush() }
+            guard changes(to: .busy) else { throw .closed }
+        }
+        guard let written, written > 0 else { throw .closed }
         watcher.noteTransfer()
-        return count
+        return written
     }
 
     /// Writes all bytes; each wait has the limit of the configuration.
     func writeAll(_ bytes: [UInt8]) async throws(StreamError) {
-        try setWriteLimit(configuration.writeTimeout)
-        try await pair.output.writeAll(bytes)
-        watcher.noteTransfer()
+        var sent = 0
+        while sent < bytes.count {
+            sent += try await write(
+                bytes.span.bytes.extracting(droppingFirst: sent), within: configuration.writeTimeout)
+        }
+    }
+
+    private func setReadLimit(_ limit: Duration) throws(StreamError) {
+        if limit == readTimeout { return }
+        readTimeout = limit
+        try pair.set(.readTimeout, to: limit)
     }
 
     private func setWriteLimit(_ limit: Duration) throws(StreamError) {
         if limit == writeTimeout { return }
         writeTimeout = limit
         try pair.set(.writeTimeout, to: limit)
+    }
+
+    /// Tells the listener what the connection does next. Returns false if the connection must end instead.
+    func changes(to activity: ServedConnection.Activity) -> Bool {
+        if activity == self.activity { return true }
+        self.activity = activity
+        return client.changes(to: activity)
     }
 
     /// Counts a read, or a piece of a body. Returns true if the caller must now yield to the loop: a client that sends small pieces at
@@ -207,6 +245,7 @@ final class ServerConnection {
 
     /// Closes the connection so that the client receives the last response, even if it is still sending.
     func linger() async {
+        guard changes(to: .receiving) else { return }
         let end = Moment.now + configuration.lingerTimeout
         var rest = Self.lingerBytes
         do throws(StreamError) {

@@ -31,9 +31,19 @@ import Testing
         #expect(pace.allowance == .seconds(20))
     }
 
+    @Test func aClientThatPausesIsBehindUntilItsBytesHaveEarnedThePause() {
+        var pace = BodyPace(limit: .seconds(20), rate: 500)
+        var isBehind = [pace.isBehind]
+        for (count, wait) in [(1, 1.0), (498, 0), (1, 0), (500, 1.0), (1, 0.5)] {
+            pace.note(count, after: .seconds(wait))
+            isBehind.append(pace.isBehind)
+        }
+        #expect(isBehind == [false, true, true, false, false, true])
+    }
+
     @Test func anyRate() {
         var pace = BodyPace(limit: .seconds(20), rate: 0)
         pace.note(1, after: .seconds(1_000_000))
-        #expect(pace.allowance == .seconds(20))
+        #expect(pace.allowance == .seconds(20) && !pace.isBehind)
     }
 }

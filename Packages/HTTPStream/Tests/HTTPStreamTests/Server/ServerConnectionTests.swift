@@ -3,6 +3,7 @@ import Glibc
 import HTTPMessage
 import HostResolver
 import StreamKit
+import StreamKitTesting
 import Testing
 
 @testable import HTTPStream
@@ -36,7 +37,8 @@ import Testing
     }
 
     private func open(_ server: HTTPServer) async throws -> StreamPair {
-        let pair = StreamPair(address: .ip(.v4(.loopback), port: try #require(server.port)))
+        let pair = StreamPair(host: "127.0.0.1", port: try #require(server.port))
+        if server.configuration.connections.tls != nil { try pair.set(.tls, to: try TestIdentity.trusted()) }
         try pair.open()
         try await pair.output.opened()
         return pair
@@ -120,6 +122,50 @@ import Testing
         }
         #expect(reports.withLock { $0.count } == 1, "said once")
         #expect(reports.withLock { $0.first }?.isPOSIX(EAGAIN) == true)
+    }
+
+    /// A wait for the client after the head of its request.
+    enum Stall: String, CaseIterable {
+        case body = "POST /read HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n"
+        case slowBody = "POST /read HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1"
+        case unreadBody = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n"
+        case response = "GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        case end = "nonsense\r\n\r\n"
+    }
+
+    /// Clients that send no body, read no response or do not close the connection do not shut others out, whatever the time limits.
+    @Test(arguments: Stall.allCases, [false, true])
+    func aClientThatStallsMakesRoom(_ stall: Stall, isSecure: Bool) async throws {
+        let tls = isSecure ? try TestIdentity.server() : nil
+        try await serving {
+            $0.connections.tls = tls
+            $0.connections.maximumConnections = 3
+            $0.connections.minimumWait = .zero
+            $0.bodyTimeout = .seconds(3600)
+            $0.writeTimeout = .seconds(3600)
+            $0.lingerTimeout = .seconds(3600)
+        } answering: { exchange in
+            if exchange.request.target.path == "/read" { _ = try await exchange.body() }
+            if exchange.request.target.path == "/endless" {
+                try await exchange.begin(HTTPResponse(status: .ok))
+                while true { try await exchange.write([UInt8](repeating: 0, count: 1 << 20)) }
+            }
+            try await exchange.respond(.ok)
+        } during: { server in
+            var clients: [StreamPair] = []
+            for _ in 0..<3 {
+                let client = try await open(server)
+                try await client.output.writeAll(stall.rawValue)
+                clients.append(client)
+            }
+            // Each new client is served, and then waits itself.
+            for _ in 0..<6 {
+                let client = try await open(server)
+                #expect(await answer(on: client)?.starts(with: Array("HTTP/1.1 200".utf8)) == true)
+                clients.append(client)
+            }
+            for pair in clients { pair.close() }
+        }
     }
 
     @Test func aClientHasAMaximumOfConnections() async throws {

@@ -31,7 +31,7 @@ struct ConnectionTable<Connection> {
         case close(Connection)
         /// Try again at this moment: no connection has waited long enough.
         case wait(until: Moment)
-        /// No connection waits: the next one that would become idle ends.
+        /// No connection waits: the next one that would become idle ends. Try again once one waits (``mayFindRoom``).
         case none
     }
 
@@ -45,6 +45,8 @@ struct ConnectionTable<Connection> {
     /// Whether a client waits for room although all connections are busy: the next one that would become idle ends.
     private(set) var isCrowded = false
     private(set) var isStopping = false
+    /// Whether a connection has begun to wait since no room was found: try again.
+    var mayFindRoom: Bool { isCrowded && !waits.isEmpty }
 
     /// - Parameters:
     ///   - maximumPerClient: the maximum number of connections of one client; nil for no limit.
@@ -101,6 +103,7 @@ struct ConnectionTable<Connection> {
         needsRoom = true
         while firstWait <= lastNumber {
             if let wait = waits[firstWait], let row = rows[wait.connection] {
+                isCrowded = false
                 let end = wait.start + minimumWait
                 if end > now { return .wait(until: end) }
                 remove(wait.connection)

@@ -16,7 +16,7 @@ internal import HostResolver
 /// ```
 ///
 /// Once ``StreamListener/Configuration/maximumConnections`` is reached and another client waits, the connection that has waited
-/// longest for its own client is closed, whether it is ``Activity/idle`` or ``Activity/receiving``, if it has waited for at least
+/// longest for its own client is closed, unless it is ``Activity/busy``, if it has waited for at least
 /// ``StreamListener/Configuration/minimumWait``. A new connection is idle, also
 /// during its TLS handshake. ``StreamListener/stop(within:)`` closes the idle connections to which nothing has been sent.
 public struct ServedConnection: Sendable {
@@ -26,6 +26,8 @@ public struct ServedConnection: Sendable {
         case idle
         /// It waits for the rest of a request.
         case receiving
+        /// It waits until its client takes more of a response.
+        case sending
         /// It works for its client, and is never closed for the sake of others.
         case busy
     }
@@ -82,7 +84,11 @@ final class ServedConnections: Sendable {
     func remove(_ number: ConnectionTable<StreamPair>.Number) { table.withLock { $0.remove(number) } }
 
     func change(_ number: ConnectionTable<StreamPair>.Number, to activity: ServedConnection.Activity) -> Bool {
-        table.withLock { $0.change(number, to: activity, now: .now) }
+        let (mayContinue, mayFindRoom) = table.withLock {
+            ($0.change(number, to: activity, now: .now), $0.mayFindRoom)
+        }
+        if mayFindRoom { makeRoom() }
+        return mayContinue
     }
 
     var mayBecomeIdle: Bool { table.withLock { !$0.isStopping && !$0.isCrowded } }

@@ -76,6 +76,22 @@ import Testing
         #expect(mayBecomeIdle == [false, true], "one of them makes enough room")
     }
 
+    /// No connection waited when the client came: the next one that does ends after the minimum wait, at which room is sought again.
+    @Test(arguments: [ServedConnection.Activity.receiving, .sending])
+    func inACrowdTheNextWaitEnds(_ activity: ServedConnection.Activity) {
+        var table = table()
+        let numbers = add(["a", "b"], to: &table)
+        for number in numbers { _ = table.change(number, to: .busy, now: start) }
+        let room = text(table.makeRoom(now: start))
+        let mayFindRoomAtFirst = table.mayFindRoom
+        let mayWait = table.change(numbers[1], to: activity, now: start + .seconds(5))
+        #expect(room == "none" && !mayFindRoomAtFirst && mayWait && table.mayFindRoom)
+        let later = text(table.makeRoom(now: start + .seconds(5)))
+        #expect(later == "wait 6.0 seconds" && !table.mayFindRoom && !table.isCrowded && table.needsRoom)
+        let last = text(table.makeRoom(now: start + .seconds(6)))
+        #expect(last == "close b")
+    }
+
     @Test func stoppingEndsIdleConnectionsOnly() {
         var table = table()
         let numbers = add(["a", "b", "c"], to: &table)

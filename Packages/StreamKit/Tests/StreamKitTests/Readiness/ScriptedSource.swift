@@ -22,6 +22,7 @@ final class ScriptedSource: StreamTransport {
         var readFailure: StreamError?
         var writeFailure: StreamError?
         var isEndless = false
+        var holdsBytes = false
         var interruption: (site: Site, body: @Sendable () -> Void)?
     }
 
@@ -78,6 +79,19 @@ final class ScriptedSource: StreamTransport {
 
     /// From now on, any number of bytes can be read and written.
     func makeEndless() { state.withLock { $0.isEndless = true } }
+
+    /// From now on, the layer holds written bytes.
+    func hold() { state.withLock { $0.holdsBytes = true } }
+
+    /// Passes down the bytes that the layer holds.
+    func release() {
+        state.withLock { $0.holdsBytes = false }
+        point.signal(.writable)
+    }
+
+    func tryFlush() throws(StreamError) -> Attempt {
+        state.withLock { $0.holdsBytes } ? .wouldBlock(.writable) : .ended
+    }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         let room = buffer.byteCount

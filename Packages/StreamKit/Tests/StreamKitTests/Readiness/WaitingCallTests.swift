@@ -106,11 +106,27 @@ import Testing
         pair.close()
     }
 
-    @Test func aFlushOfAFailedStreamThrows() throws {
+    @Test func aFlushWaitsUntilTheLayerHoldsNothing() async throws {
+        let source = ScriptedSource()
+        source.hold()
+        let pair = StreamPair(transport: source)
+        try pair.open()
+        let flushing = Task {
+            try await pair.output.flush()
+            return try pair.output.tryFlush()
+        }
+        while !pair.output.connection.point.isInside(.writer) { await Task.yield() }
+        source.release()
+        #expect(try await flushing.value)
+        pair.close()
+    }
+
+    @Test func aFlushOfAFailedStreamThrows() async throws {
         let pair = StreamPair(transport: ScriptedSource())
         try pair.open()
         pair.input.connection.failBoth(StreamError(posix: EIO))
         #expect(throws: StreamError(posix: EIO)) { try pair.output.tryFlush() }
+        await #expect(throws: StreamError(posix: EIO)) { try await pair.output.flush() }
         pair.close()
     }
 

@@ -230,6 +230,7 @@ MODES = {
     "server-websocket-empty-frames": many(frames(frame(0x02), frame(0x00))),
     "server-silent": crowds(b""),
     "server-half-heads": crowds(b"GET / HT"),
+    "server-no-bodies": crowds(POST + b"Content-Length: 1\r\n\r\n"),
     "server-slow-disk": many(requests_of_files),
     "server-connections": attacks(comes_and_goes, 2),
 }
