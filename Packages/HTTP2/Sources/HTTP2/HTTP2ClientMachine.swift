@@ -54,8 +54,9 @@ public struct HTTP2ClientMachine: ~Copyable, Sendable {
     /// Sends a request on a new stream.
     ///
     /// - Parameters:
-    ///   - request: The head. ``HTTPRequest/body`` is not sent.
+    ///   - request: The head. Its body is not sent.
     ///   - endsHere: Whether the request has neither a body nor trailers.
+    ///   - now: The time, as for ``receive(_:now:)``.
     /// - Returns: The stream, or nil if the server or the limits allow no further stream now. ``HTTP2Event/room`` follows, unless the
     ///   connection accepts no more requests at all (``isDraining``).
     /// - Throws: an error with the fault ``HTTP2Error/Fault/caller`` if HTTP/2 cannot carry the request. Nothing was sent then.
@@ -70,7 +71,11 @@ public struct HTTP2ClientMachine: ~Copyable, Sendable {
     ///
     /// The rest must be given again when ``nextWritable()`` returns the stream. Data waits for the server's first SETTINGS.
     ///
-    /// - Parameter endsHere: Whether the message ends behind the data. An empty span can end a message.
+    /// - Parameters:
+    ///   - bytes: The data.
+    ///   - stream: The stream of the request.
+    ///   - endsHere: Whether the message ends behind the data. An empty span can end a message.
+    ///   - now: The time, as for ``receive(_:now:)``.
     /// - Throws: an error of the stream if it has ended, or if the data does not match `Content-Length`.
     public mutating func send(
         _ bytes: RawSpan, on stream: StreamID, endsHere: Bool, now: Duration

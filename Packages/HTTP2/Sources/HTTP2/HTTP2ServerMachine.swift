@@ -22,7 +22,10 @@ public struct HTTP2ServerMachine: ~Copyable, Sendable {
 
     /// Creates the machine of a new connection. Its output contains SETTINGS.
     ///
-    /// - Parameter allowsConnectProtocol: Whether clients may use extended CONNECT (RFC 8441), for WebSocket and others.
+    /// - Parameters:
+    ///   - limits: The limits of the connection.
+    ///   - allowsConnectProtocol: Whether clients may use extended CONNECT (RFC 8441), for WebSocket and others.
+    ///   - now: The time since any fixed instant, the same for all calls.
     /// - Precondition: the limits are in the ranges that ``HTTP2Limits`` states.
     public init(limits: HTTP2Limits = HTTP2Limits(), allowsConnectProtocol: Bool = false, now: Duration) {
         connection = HTTP2Connection(.server, limits: limits, allowsConnectProtocol: allowsConnectProtocol, now: now)
@@ -52,8 +55,10 @@ public struct HTTP2ServerMachine: ~Copyable, Sendable {
     /// Sends the head of a response: an interim one, of which there can be several, or the final one.
     ///
     /// - Parameters:
-    ///   - response: The head. ``HTTPResponse/body`` is not sent.
+    ///   - stream: The stream of the request.
+    ///   - response: The head. Its body is not sent.
     ///   - endsHere: Whether the response has neither content nor trailers.
+    ///   - now: The time, as for ``receive(_:now:)``.
     /// - Throws: an error of the stream if it has ended, or if HTTP/2 cannot carry the response. Nothing was sent then.
     public mutating func respond(
         _ stream: StreamID, with response: HTTPResponse, endsHere: Bool, now: Duration
@@ -67,7 +72,11 @@ public struct HTTP2ServerMachine: ~Copyable, Sendable {
     /// The rest must be given again when ``nextWritable()`` returns the stream: a response is pulled from the program, never
     /// collected.
     ///
-    /// - Parameter endsHere: Whether the message ends behind the data. An empty span can end a message.
+    /// - Parameters:
+    ///   - bytes: The data.
+    ///   - stream: The stream of the request.
+    ///   - endsHere: Whether the message ends behind the data. An empty span can end a message.
+    ///   - now: The time, as for ``receive(_:now:)``.
     /// - Throws: an error of the stream if it has ended, or if the data does not match `Content-Length`.
     public mutating func send(
         _ bytes: RawSpan, on stream: StreamID, endsHere: Bool, now: Duration

@@ -99,7 +99,9 @@ import Testing
         }
         let twofold = try await get(origin.url("/a"), style, Self.follow)
         #expect(twofold.error?.code == HTTPErrorNumber.redirectionLoop.rawValue)
-        #expect(origin.requests.map(\.target) == ["/a", "/b"])
+        // Only the number limits: a page may redirect to itself once more with a cookie.
+        let targets = (0...RedirectPolicy.limit).map { $0.isMultiple(of: 2) ? "/a" : "/b" }
+        #expect(origin.requests.map(\.target) == targets)
     }
 
     // Parity: HM-087

@@ -330,7 +330,7 @@ public struct FTPPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
 }
 
 extension FTPPath {
-    /// Whether an FTP URL selects text mode (`;type=a`). ``FTPClient`` reads it from ``StreamProperty/ftpTransfersText``.
+    /// Whether an FTP URL selects text mode (`;type=a`). ``FTPClient`` reads it from the property `ftpTransfersText`.
     ///
     /// - Throws: As `ReadStream.init(ftpURL:loop:)`.
     public static func isText(_ url: URL) throws(StreamError) -> Bool {

@@ -103,7 +103,7 @@ public struct FTPMatch: Sendable, Hashable {
 }
 
 extension FTPClient {
-    /// The most paths that ``matches(_:)`` returns.
+    /// The most paths that ``matches(_:onUnread:)`` returns.
     public static let matchLimit = 100_000
 
     /// Returns the paths that match a pattern, sorted by name within each directory.
