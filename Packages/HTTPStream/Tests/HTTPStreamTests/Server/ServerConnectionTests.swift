@@ -130,7 +130,7 @@ import Testing
         case slowBody = "POST /read HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1"
         case unreadBody = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n"
         case response = "GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n"
-        case end = "nonsense\r\n\r\n"
+        case end = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     }
 
     /// Clients that send no body, read no response or do not close the connection do not shut others out, whatever the time limits.
