@@ -4,7 +4,7 @@ internal import Glibc
 ///
 /// A process that has used up its descriptors (`RLIMIT_NOFILE`, `ulimit -n`) fails in places that have no error to report: the
 /// threads of the Swift runtime, for example, end it if they cannot open a file. Peers decide how many connections a server has, so
-/// a server accepts none, and opens no file for a client, with a descriptor of the reserve.
+/// a server stops accepting once a connection has a descriptor of the reserve, and opens no file for a client with one.
 ///
 /// ```swift
 /// let file = open(path, O_RDONLY | O_CLOEXEC)

@@ -159,10 +159,11 @@ public final class EventLoop: TaskExecutor, Sendable {
     /// ```
     public var isShareSpent: Bool { isCurrent && turn.share.isSpent(now: .now) }
 
-    /// The time that one job may take while others wait. See ``isShareSpent``.
+    /// The time that one job may take, counted from its first question whether its share is spent. See ``isShareSpent``.
     public static let jobBudget: Duration = .milliseconds(1)
 
-    /// The time after which a turn's remaining jobs make only one step each. See ``isShareSpent``.
+    /// The time after which a turn's remaining jobs make only one step each, counted from the turn's first such question. See
+    /// ``isShareSpent``.
     public static let turnBudget: Duration = .milliseconds(10)
 
     /// Suspends the calling task until `deadline`, with a timer of this loop.

@@ -12,9 +12,10 @@ internal import Glibc
 /// ```
 ///
 /// The partial file is a ``WritableFile``: a new one, or one that belongs to the user and has one name. It has its final mode before it has
-/// a byte. That is the mode of the file that it replaces if this belongs to the user, without set-id bits. A file of another user only
-/// takes permissions away from those of a new file. While the object exists, another one for the same path fails with
-/// ``WritableFile/Failure/busy``, also in another process.
+/// a byte, and its user can read and write it until ``finish()``. The mode is that of the file that it replaces if this belongs to the
+/// user, without set-id bits. A file of another user only takes permissions away from those of a new file. Until ``finish()`` or
+/// ``discard()``, another object for the same path fails with ``WritableFile/Failure/busy``, also in another process, on file systems
+/// with locks.
 public final class ReplacementFile: Sendable {
     /// The suffix of a partial file.
     public static let partialSuffix = ".part"

@@ -189,7 +189,7 @@ public final class WritableFile: Sendable {
     ///
     /// The lock is one for writing that belongs to the open file (`F_OFD_SETLK`): it also excludes other objects of this process, and only a
     /// user who may write the file can hold it. With `flock(2)`, a user who may only read the file could exclude its owner. Such
-    /// a user can also hold a lock for reading, which this class never takes. It is ignored: the file then stays unlocked,
+    /// a user can also hold a lock for reading, which this class never takes. Such a lock is ignored: the file then stays unlocked,
     /// as on a file system without locks.
     ///
     /// - Throws: ``Failure/busy`` if another object or program holds the lock.

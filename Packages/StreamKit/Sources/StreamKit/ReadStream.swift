@@ -231,7 +231,7 @@ extension ReadStream {
     /// Makes a stream of the bytes of a file. The file is first accessed by `open()`, which fails if it does not exist.
     ///
     /// A blocking read waits for the disk on the calling thread. In the other styles, bytes that are in memory are there at once, and
-    /// others are read by one of the threads of `BlockingThreads.files`: no event loop waits for the disk.
+    /// others are read by one of the threads of `BlockingThreads.files`: no read keeps an event loop waiting for the disk.
     ///
     /// Replaces `InputStream(fileAtPath:)`.
     public convenience init(path: String, loop: EventLoop = .shared) {

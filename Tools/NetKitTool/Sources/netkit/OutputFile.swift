@@ -129,9 +129,10 @@ struct OutputFile: ~Copyable {
         let exists = stat(path, &status) == 0
         guard !isSpecial(path), !exists || status.st_mode & S_IFMT == S_IFREG else { return try existing(path, keeps) }
         let partial = path + ReplacementFile.partialSuffix
-        // Another program's partial file has the name of the whole.
+        // Other programs write partial files under the name of the whole.
         if keeps > 0, access(partial, F_OK) != 0 {
-            guard !exists || status.st_uid == geteuid() else { throw .foreign }
+            // A file that must not be written keeps its name.
+            _ = try WritableFile(path, opening: .existing)
             guard rename(path, partial) == 0 else { throw .system(errno) }
         }
         do throws(WritableFile.Failure) {

@@ -197,6 +197,15 @@ import Testing
         #expect(try String(contentsOfFile: other, encoding: .utf8) == "other")
     }
 
+    /// A file that is continued becomes its own partial file, unless it must not be written.
+    @Test func aRefusedFileKeepsItsName() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("abc", to: "file")
+        try #require(link(file, folder.file("other")) == 0)
+        #expect(throws: OutputFile.Failure.self) { _ = try OutputFile(path: file, keeping: 3) }
+        #expect(try folder.names.sorted() == ["file", "other"])
+    }
+
     @Test func theFileHasTheLastNameOfTheURL() async throws {
         let server = try Self.server()
         let folder = try TemporaryFolder()

@@ -14,7 +14,7 @@ extension FTPClient {
     /// ```
     ///
     /// The server's names are not trusted: an entry whose name is not safe as a local name (`LocalFileName`) is skipped and reported;
-    /// see ``FTPTreeOptions/permitsHiddenNames``. Links are neither followed nor created, on either side. Existing files are replaced
+    /// see ``FTPTreeOptions/permitsHiddenNames``. Links below the roots are neither followed nor created, on either side. Existing files are replaced
     /// when the new ones are complete, unless `options` resumes them.
     ///
     /// Files and directories that the server refuses, whose local counterparts cannot be used, or for which the process has no

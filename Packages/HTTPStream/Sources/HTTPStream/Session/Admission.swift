@@ -1,8 +1,8 @@
 internal import EventLoops
 internal import HTTPAuth
 
-/// Limits how many loads of a session do something at once for each origin, proxy or protection space: send requests, ask for a
-/// password. Further ones wait, in the order of their calls.
+/// Limits how many loads of a session send requests, or ask for a password, at the same time for each origin, proxy or protection
+/// space. Further ones wait, in the order of their calls.
 final class Admission: Sendable {
     /// The permission for one load.
     final class Permit: Sendable {

@@ -37,8 +37,6 @@ struct ConnectionTable<Connection> {
 
     /// The connections that wait for their clients, by the numbers of the waits.
     private var waits: [UInt64: Wait] = [:]
-    /// No wait has a lower number.
-    private var firstWait: UInt64 = 0
     private var lastNumber: UInt64 = 0
     /// Whether a client waits for room.
     private(set) var needsRoom = false
@@ -101,18 +99,15 @@ struct ConnectionTable<Connection> {
     /// Chooses the connection that has waited longest for its client, and forgets it.
     mutating func makeRoom(now: Moment) -> Room {
         needsRoom = true
-        while firstWait <= lastNumber {
-            if let wait = waits[firstWait], let row = rows[wait.connection] {
-                isCrowded = false
-                let end = wait.start + minimumWait
-                if end > now { return .wait(until: end) }
-                remove(wait.connection)
-                return .close(row.connection)
-            }
-            firstWait += 1
+        guard let first = waits.keys.min(), let wait = waits[first], let row = rows[wait.connection] else {
+            isCrowded = true
+            return .none
         }
-        isCrowded = true
-        return .none
+        isCrowded = false
+        let end = wait.start + minimumWait
+        if end > now { return .wait(until: end) }
+        remove(wait.connection)
+        return .close(row.connection)
     }
 
     /// Lets no connection become idle any more.

@@ -18,7 +18,7 @@ internal import HostResolver
 /// Once ``StreamListener/Configuration/maximumConnections`` is reached and another client waits, the connection that has waited
 /// longest for its own client is closed, unless it is ``Activity/busy``, if it has waited for at least
 /// ``StreamListener/Configuration/minimumWait``. A new connection is idle, also
-/// during its TLS handshake. ``StreamListener/stop(within:)`` closes the idle connections to which nothing has been sent.
+/// during its TLS handshake. ``StreamListener/stop(within:)`` closes the idle connections whose clients have sent nothing.
 public struct ServedConnection: Sendable {
     /// What a connection does.
     public enum Activity: Hashable, Sendable {

@@ -16,7 +16,7 @@ import Testing
         .ip(try #require(IPAddress(text)), port: 7)
     }
 
-    /// Adds connections; the numbers of those that are refused are nil.
+    /// Adds connections; the numbers of those that are refused are 0.
     private func add(_ names: [String], to table: inout ConnectionTable<String>) -> [UInt64] {
         names.enumerated().map { index, name in table.add(name, from: nil, now: start + .seconds(index)) ?? 0 }
     }
