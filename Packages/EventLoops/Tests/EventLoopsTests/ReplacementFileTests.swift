@@ -109,7 +109,7 @@ extension EventLoopsTests {
             try withExtendedLifetime(first) { try replace() }
         }
 
-        /// The locks that another user can hold who may only read the partial file.
+        /// The locks that a user without permission to write the partial file can hold.
         @Test(arguments: [LOCK_EX, LOCK_SH, nil]) func aReaderDoesNotHoldUpATransfer(_ lock: CInt?) throws {
             try folder.file("f.part", "begun", mode: 0o644)
             let reader = try #require(FileHandle(forReadingAtPath: path + ".part"))

@@ -6,6 +6,7 @@ internal import HostResolver
 /// for the sake of others.
 ///
 /// ```swift
+/// let listener = try StreamListener(port: 7)
 /// try await listener.serve { connection in
 ///     var lines = connection.pair.input.lines(limit: 1000).makeAsyncIterator()
 ///     while let line = try await lines.next(), connection.changes(to: .busy) {
