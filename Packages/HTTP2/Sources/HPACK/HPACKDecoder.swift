@@ -165,14 +165,19 @@ public struct HPACKDecoder: Sendable {
             let nameLength = name?.count ?? nameEntry?.nameLength
             return beginSkipping(value, behindName: nameLength, isIndexed, bytes.byteCount, at: &position)
         }
+        // A name of one byte can stand for one of the whole table: it is not copied for a field that will be dropped.
+        let entryLength = nameEntry?.nameLength ?? 0
+        let isDropped =
+            !isIndexed && !fields.hasRoom(forSize: entryLength + HPACKFields.overhead, within: limits)
+        let copied = isDropped ? 0 : entryLength
         let start = fields.end
         var (valueStart, end) = (start, start)
-        fields.makeRoom(for: (name?.maximumLength ?? nameEntry?.nameLength ?? 0) + value.maximumLength, at: start)
+        fields.makeRoom(for: (name?.maximumLength ?? copied) + value.maximumLength, at: start)
         try fields.write { memory throws(HPACKError) in
             if let name {
                 try name.decode(bytes, huffman, into: &memory, at: &end)
             } else if let nameEntry {
-                copy(nameEntry, nameEntry.nameLength, into: &memory, at: &end)
+                copy(nameEntry, copied, into: &memory, at: &end)
             }
             valueStart = end
             try value.decode(bytes, huffman, into: &memory, at: &end)
@@ -182,7 +187,8 @@ public struct HPACKDecoder: Sendable {
             table.insert(name: span.extracting(start..<valueStart), value: span.extracting(valueStart..<end))
         }
         fields.append(
-            nameLength: valueStart - start, valueLength: end - valueStart, isNeverIndexed: isNeverIndexed,
+            nameLength: valueStart - start + entryLength - copied, valueLength: end - valueStart,
+            isNeverIndexed: isNeverIndexed,
             within: limits)
         position = value.end
         return true

@@ -246,6 +246,19 @@ import Testing
         #expect(try decoder.decode(next.dropLast(3) + []).lines == reference.decode(next.dropLast(3) + []).lines)
     }
 
+    @Test func aDroppedFieldDoesNotCopyTheNameOfAnEntry() throws {
+        var limits = HPACKLimits()
+        limits.listSize = 5000
+        var decoder = HPACKDecoder(limits: limits)
+        _ = try decoder.decode(literal(4000, 0))
+        limits.listSize = 100
+        decoder.limits = limits
+        // Two literals without indexing, whose name is that of the entry 62.
+        let fields = try decoder.decode([0x0F, 0x2F, 1, 0x61, 0x0F, 0x2F, 1, 0x62])
+        #expect(fields.isEmpty && fields.droppedCount == 2 && fields.listSize == 2 * (4000 + 1 + 32))
+        #expect(fields.bytes.count < 4000)
+    }
+
     @Test func tooManyFieldsAreDropped() throws {
         var decoder = HPACKDecoder()
         let fields = try decoder.decode([UInt8](repeating: 0x82, count: 300))
