@@ -59,7 +59,8 @@ public struct HTTP2ClientMachine: ~Copyable, Sendable {
     ///   - now: The time, as for ``receive(_:now:)``.
     /// - Returns: The stream, or nil if the server or the limits allow no further stream now. ``HTTP2Event/room`` follows, unless the
     ///   connection accepts no more requests at all (``isDraining``).
-    /// - Throws: an error with the fault ``HTTP2Error/Fault/caller`` if HTTP/2 cannot carry the request. Nothing was sent then.
+    /// - Throws: an error with the fault ``HTTP2Error/Fault/caller`` and the scope ``HTTP2Error/Scope/call`` if HTTP/2 cannot carry the
+    ///   request. Nothing was sent then, and the connection continues.
     public mutating func request(
         _ request: HTTP2Request, endsHere: Bool, now: Duration
     ) throws(HTTP2Error) -> StreamID? {
@@ -141,7 +142,7 @@ public struct HTTP2ClientMachine: ~Copyable, Sendable {
     /// Removes bytes from the front of the output that were written.
     ///
     /// - Precondition: `count` is at most ``outputCount``.
-    public mutating func didWrite(_ count: Int) { connection.writer.didWrite(count) }
+    public mutating func didWrite(_ count: Int) { connection.didWrite(count) }
 
     /// The time at which the driver must call ``tick(now:)``, or nil. It changes with each call of a member.
     public var nextDeadline: Duration? { connection.nextDeadline }
@@ -150,6 +151,9 @@ public struct HTTP2ClientMachine: ~Copyable, Sendable {
 
     /// The number of bytes to write.
     public var outputCount: Int { connection.writer.count }
+
+    /// Whether so much output waits that the driver should write some of it before it reads again. See ``HTTP2Limits/maximumOutput``.
+    public var isOutputFull: Bool { connection.isOutputFull }
 
     /// The number of requests that can be sent now.
     public var room: Int { connection.room }

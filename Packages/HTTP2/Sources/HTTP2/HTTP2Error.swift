@@ -32,6 +32,8 @@ public struct HTTP2Error: Error, Hashable, Sendable {
         case connection
         /// One stream.
         case stream(StreamID)
+        /// The call alone: nothing was sent, and the connection and its streams continue.
+        case call
     }
 
     /// The origin of an error.
@@ -59,7 +61,7 @@ extension HTTP2Error {
 
     static func caller(_ stream: StreamID? = nil, _ code: ErrorCode, _ rule: String, _ reason: String) -> HTTP2Error {
         HTTP2Error(
-            code: code, scope: stream.map { .stream($0) } ?? .connection, fault: .caller, rule: rule, reason: reason)
+            code: code, scope: stream.map { .stream($0) } ?? .call, fault: .caller, rule: rule, reason: reason)
     }
 }
 

@@ -114,7 +114,7 @@ public struct HTTP2ServerMachine: ~Copyable, Sendable {
     /// Ends the connection gracefully, with two GOAWAY frames (RFC 9113 §6.8).
     ///
     /// The first one tells the client to send no more requests. Requests on their way are still served: the second one, with the last of
-    /// them, follows when the client has answered a PING. ``HTTP2Event/drained`` follows the last stream.
+    /// them, follows when the client has answered a PING, or ``HTTP2Limits/pingTimeout`` later. ``HTTP2Event/drained`` follows the last stream.
     public mutating func shutDown(now: Duration) {
         connection.now = max(connection.now, now)
         connection.shutDown()
@@ -145,7 +145,7 @@ public struct HTTP2ServerMachine: ~Copyable, Sendable {
     /// Removes bytes from the front of the output that were written.
     ///
     /// - Precondition: `count` is at most ``outputCount``.
-    public mutating func didWrite(_ count: Int) { connection.writer.didWrite(count) }
+    public mutating func didWrite(_ count: Int) { connection.didWrite(count) }
 
     /// The time at which the driver must call ``tick(now:)``, or nil. It changes with each call of a member.
     public var nextDeadline: Duration? { connection.nextDeadline }
@@ -154,6 +154,9 @@ public struct HTTP2ServerMachine: ~Copyable, Sendable {
 
     /// The number of bytes to write.
     public var outputCount: Int { connection.writer.count }
+
+    /// Whether so much output waits that the driver should write some of it before it reads again. See ``HTTP2Limits/maximumOutput``.
+    public var isOutputFull: Bool { connection.isOutputFull }
 
     /// The number of streams that are not closed by both sides.
     public var openStreams: Int { connection.openCount }

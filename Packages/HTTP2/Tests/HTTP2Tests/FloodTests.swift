@@ -103,6 +103,53 @@ struct FloodTests {
         #expect(result.error?.code == .enhanceYourCalm && result.error?.rule == "maximumOutput")
     }
 
+    @Test func requestsWhoseAnswersAreNotReadAreLimited() throws {
+        let answer = { (server: inout HTTP2ServerMachine) in
+            while let event = server.nextEvent() {
+                guard case .request(let stream, _) = event else { continue }
+                try? server.respond(stream, with: HTTPResponse(status: .noContent), endsHere: true, now: .zero)
+                server.close(stream)
+            }
+        }
+        let result = try flood(handler: answer) { Wire.get(1 + 2 * $0) }
+        #expect(result.error?.code == .enhanceYourCalm && result.error?.rule == "maximumOutput")
+        var limits = HTTP2Limits()
+        limits.head.listSize = 10
+        limits.resets = HTTP2Rate(burst: 1_000_000, perSecond: 1)
+        let tooLarge = try flood(limits: limits) { Wire.get(1 + 2 * $0) }
+        #expect(tooLarge.error?.code == .enhanceYourCalm && tooLarge.error?.rule == "maximumOutput")
+    }
+
+    @Test func aDriverThatStopsReadingKeepsTheConnection() throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        try server.receive(Wire.clientPreface)
+        for index in 0..<20_000 as Range<UInt32> {
+            if server.isOutputFull { server.didWrite(server.outputCount) }
+            let stream = StreamID(1 + 2 * index)
+            try server.receive(Wire.get(stream.rawValue))
+            server.dropEvents()
+            try server.respond(stream, with: HTTPResponse(status: .noContent), endsHere: true, now: .zero)
+            server.close(stream)
+        }
+        // Data alone never makes a driver stop reading: two sides that both send would wait for each other.
+        _ = server.takeOutput()
+        try server.receive(Wire.windowUpdate(0, 1 << 20) + Wire.post(40_001) + Wire.windowUpdate(40_001, 1 << 20))
+        try server.respond(StreamID(40_001), with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
+        let sent = try server.send([UInt8](repeating: 0, count: 1 << 20), on: StreamID(40_001), endsHere: true)
+        #expect(!sent.isComplete && !server.isOutputFull)
+    }
+
+    @Test func requestsAfterTheLastGoAwayAreCounted() throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        try server.receive(Wire.clientPreface)
+        server.shutDown(now: .zero)
+        try server.receive(Wire.frames { $0.appendPing(1, isAcknowledgment: true) })
+        let error = #expect(throws: HTTP2Error.self) {
+            for index in 0..<20_000 as Range<UInt32> { try server.receive(Wire.get(1 + 2 * index)) }
+        }
+        #expect(error?.rule == "idleFrames")
+    }
+
     @Test func continuationsAreLimited() throws {
         for piece in [[], [0x82]] as [[UInt8]] {
             let head = Wire.frame(.headers, on: 1, [0x82])

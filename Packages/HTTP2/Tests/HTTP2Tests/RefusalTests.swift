@@ -205,6 +205,9 @@ struct HeadReaderTests {
         (.connect, [(":method", "CONNECT"), (":authority", "a")]),
         (.connectProtocol, [(":protocol", "websocket")] + get),
         (.connectProtocol, [(":protocol", "websocket"), (":method", "CONNECT")] + without(":method")),
+        (
+            .contentLengthForbidden, [(":method", "CONNECT"), (":authority", "a:1"), ("content-length", "3")]
+        ),
         (.contentLength, with(("content-length", "+1"))), (.contentLength, with(("content-length", ""))),
         (.contentLengthOnce, with(("content-length", "1"), ("content-length", "1"))),
     ]
@@ -265,6 +268,26 @@ struct HeadReaderTests {
         for list in accepted { #expect(try request(list) == nil, "\(list)") }
         let extended = [(":method", "CONNECT"), (":protocol", "websocket")] + Self.without(":method")
         #expect(try request(extended, allowsConnectProtocol: true) == nil)
+    }
+
+    @Test(arguments: ["", "web socket", "a\r\nx: y", "é"]) func theProtocolIsAToken(_ name: String) throws {
+        let extended = [(":method", "CONNECT"), (":protocol", name)] + Self.without(":method")
+        #expect(try request(extended, allowsConnectProtocol: true) == .connectProtocol)
+        var pair = MachinePair(allowsConnectProtocol: true)
+        try pair.exchange()
+        let head = try HTTP2Request(MachinePair.head().head, scheme: "https", connectProtocol: name)
+        let error = #expect(throws: HTTP2Error.self) { try pair.client.request(head, endsHere: false, now: .zero) }
+        #expect(error?.fault == .caller && error?.scope == .call && pair.client.outputCount == 0)
+    }
+
+    @Test func anExtendedConnectHasNoLength() throws {
+        let extended = [(":method", "CONNECT"), (":protocol", "websocket")] + Self.without(":method")
+        let list = extended + [("content-length", "3")]
+        #expect(try request(list, allowsConnectProtocol: true) == .contentLengthForbidden)
+        var client = HTTP2ClientMachine(now: .zero)
+        let connect = try MachinePair.head(.connect, "a:1", ["Content-Length": "3"])
+        let error = #expect(throws: HTTP2Error.self) { try client.request(connect, endsHere: false, now: .zero) }
+        #expect(error?.rule == "RFC 9110 §8.6" && error?.fault == .caller)
     }
 
     @Test func crumbsOfCookiesAreJoined() throws {

@@ -91,6 +91,64 @@ struct ShutdownTests {
         #expect(pair.server.takeEvents().last == .drained && pair.client.openStreams == 0)
     }
 
+    @Test func aClientThatDoesNotAnswerThePing() throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        try server.receive(Wire.clientPreface)
+        server.shutDown(now: .seconds(1))
+        _ = server.takeOutput()
+        #expect(server.nextDeadline == .seconds(16))
+        try server.tick(now: .seconds(16))
+        let last = HTTP2GoAway(lastStream: .connection, code: .noError, debugData: [])
+        #expect(try server.takeParts() == [.goAway(last)])
+        #expect(server.takeEvents().last == .drained && server.nextDeadline == nil)
+        // The answer comes late.
+        try server.receive(Wire.frames { $0.appendPing(1, isAcknowledgment: true) }, now: .seconds(17))
+        #expect(server.outputCount == 0)
+    }
+
+    @Test(arguments: [Wire.response(1), Wire.response(1, "103")], [Wire.reset(1, .refusedStream), Wire.goAway(0)])
+    func aRequestThatWasAnsweredWasProcessed(_ head: [UInt8], _ end: [UInt8]) throws {
+        #expect(failures(try client(after: head + end))[1]?.processing == .unknown)
+        #expect(failures(try client(after: end))[1]?.processing == .notProcessed)
+    }
+
+    @Test func recentStreamsAreNotedOnce() throws {
+        var limits = HTTP2Limits()
+        limits.maximumConcurrentStreams = 200
+        var recent = RecentStreams(limits)
+        for id in 0..<400 as Range<UInt32> {
+            recent.insert(StreamID(1 + 2 * id), wasResetHere: true)
+            recent.insert(StreamID(1 + 2 * id), wasResetHere: false)
+        }
+        #expect(recent.wasResetHere(StreamID(1)) && recent.wasResetHere(StreamID(799)))
+        recent.insert(StreamID(801), wasResetHere: false)
+        #expect(!recent.contains(StreamID(1)) && recent.contains(StreamID(3)) && !recent.wasResetHere(StreamID(801)))
+    }
+
+    @Test func limitsStayWithinAWindow() {
+        func isValid(_ change: (inout HTTP2Limits) -> Void) -> Bool {
+            var limits = HTTP2Limits()
+            change(&limits)
+            return limits.violation == nil
+        }
+        #expect(isValid { _ in })
+        #expect(isValid { $0.maximumConcurrentStreams = 8000 })
+        #expect(!isValid { $0.maximumConcurrentStreams = 8192 })
+        #expect(!isValid { $0.maximumConcurrentStreams = .max })
+        #expect(!isValid { ($0.maximumConcurrentStreams, $0.initialStreamWindow) = (40_000, 0) })
+        #expect(!isValid { $0.connectionWindowReserve = SendWindow.maximum })
+        #expect(!isValid { $0.maximumStreamWindow = 1 << 31 })
+        #expect(!isValid { $0.maximumConnectionWindow = 1 << 31 })
+    }
+
+    @Test func aMistakeInARequestEndsNothing() throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        let bad = try HTTP2Request(MachinePair.head().head, scheme: "1x")
+        let error = #expect(throws: HTTP2Error.self) { try client.request(bad, endsHere: true, now: .zero) }
+        #expect(error?.scope == .call && error?.fault == .caller && client.failure == nil)
+        #expect(try client.request(MachinePair.head(), endsHere: true, now: .zero) != nil)
+    }
+
     @Test func aRequestAfterTheSecondGoAwayIsIgnored() throws {
         var server = HTTP2ServerMachine(now: .zero)
         try server.receive(Wire.clientPreface + Wire.get(1))

@@ -112,6 +112,58 @@ struct TimeTests {
         }
     }
 
+    /// A server whose response on stream 1 has sent what the window allows.
+    private static func respondingServer(window: UInt32) throws -> HTTP2ServerMachine {
+        var server = HTTP2ServerMachine(now: .zero)
+        let settings = Wire.frames { $0.appendSettings([Setting(.initialWindowSize, window)]) }
+        let credit = Wire.windowUpdate(0, 1 << 20)
+        try server.receive(ConnectionPreface.bytes + settings + Wire.settingsAcknowledgment + credit + Wire.get(1))
+        try server.respond(StreamID(1), with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
+        _ = try server.send([UInt8](repeating: 0, count: 200_000), on: StreamID(1), endsHere: true)
+        _ = server.takeEvents()
+        return server
+    }
+
+    @Test func creditOfTheConnectionAloneIsNoCredit() throws {
+        var server = try Self.respondingServer(window: 10)
+        for second in stride(from: 5, through: 40, by: 5) {
+            try Self.tick(&server, until: .seconds(second))
+            try server.receive(Wire.windowUpdate(0, 1), now: .seconds(second))
+        }
+        #expect(server.openStreams == 0)
+    }
+
+    @Test func settingsThatTakeTheWindowAway() throws {
+        // The output is full, so that the stream waits with credit.
+        var server = try Self.respondingServer(window: 1 << 20)
+        let none = Wire.frames { $0.appendSettings([Setting(.initialWindowSize, 0)]) }
+        try server.receive(none, now: .seconds(1))
+        try Self.tick(&server, until: .seconds(50))
+        #expect(server.openStreams == 0)
+    }
+
+    @Test func aProgramThatIsSlowerThanTheCreditKeepsItsStream() throws {
+        var server = try Self.respondingServer(window: 10)
+        try server.receive(Wire.windowUpdate(1, 1 << 20), now: .seconds(20))
+        try Self.tick(&server, until: .seconds(200))
+        #expect(server.openStreams == 1 && server.nextWritable() == StreamID(1))
+    }
+
+    @Test func outputMustLeave() throws {
+        var server = try Self.respondingServer(window: 1 << 20)
+        try Self.tick(&server, until: .seconds(20), writes: false)
+        server.didWrite(1)
+        try Self.tick(&server, until: .seconds(44), writes: false)
+        let error = #expect(throws: HTTP2Error.self) { try Self.tick(&server, until: .seconds(70), writes: false) }
+        #expect(error?.rule == "creditTimeout" && error?.code == .enhanceYourCalm)
+        // The program has closed its streams, and the last response does not leave.
+        var closed = HTTP2ServerMachine(now: .zero)
+        try closed.receive(Wire.clientPreface + Wire.get(1))
+        try closed.respond(StreamID(1), with: HTTPResponse(status: .noContent), endsHere: true, now: .zero)
+        closed.close(StreamID(1))
+        #expect(throws: HTTP2Error.self) { try Self.tick(&closed, until: .seconds(60), writes: false) }
+    }
+
     @Test func aSmallRestOfAWindowWaitsForMore() throws {
         var client = HTTP2ClientMachine(now: .zero)
         let stream = try #require(try client.request(MachinePair.head(.put), endsHere: false, now: .zero))
@@ -169,8 +221,13 @@ struct TimeTests {
     }
 
     /// Calls `tick` at each deadline up to a time.
-    private static func tick(_ server: inout HTTP2ServerMachine, until end: Duration) throws {
-        while let deadline = server.nextDeadline, deadline <= end { try server.tick(now: deadline) }
+    private static func tick(
+        _ server: inout HTTP2ServerMachine, until end: Duration, writes: Bool = true
+    ) throws {
+        while let deadline = server.nextDeadline, deadline <= end {
+            if writes { server.didWrite(server.outputCount) }
+            try server.tick(now: deadline)
+        }
         try server.tick(now: end)
     }
 }

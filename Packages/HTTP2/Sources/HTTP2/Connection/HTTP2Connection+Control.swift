@@ -9,7 +9,7 @@ extension HTTP2Connection {
             if setting.id == .headerTableSize { encoder.setPeerTableSize(peerSettings.headerTableSize) }
         }
         try adjustSendWindows(by: peerSettings.initialWindowSize - before.initialWindowSize)
-        try queueAnswer()
+        try requireReadAnswers()
         writer.appendSettingsAcknowledgment()
         hasPeerSettings = true
         firstBytes = []
@@ -47,22 +47,28 @@ extension HTTP2Connection {
     mutating func receivePing(_ opaque: UInt64, _ isAcknowledgment: Bool) throws(HTTP2Error) {
         guard isAcknowledgment else {
             try floods.ping(now: now)
-            try queueAnswer()
+            try requireReadAnswers()
             return writer.appendPing(opaque, isAcknowledgment: true)
         }
-        if shutdown == .announced(ping: opaque) {
+        if case .announced(ping: opaque, _) = shutdown {
             finishShutdown()
         } else if !liveness.receiveAnswer(opaque, now: now) {
             try floods.idleFrame(now: now)
         }
     }
 
-    /// Checks that the peer reads what it makes this side answer (CVE-2019-9512, CVE-2019-9515).
-    func queueAnswer() throws(HTTP2Error) {
+    /// Checks that the peer reads what it makes this side answer: SETTINGS, PING, refused frames (CVE-2019-9512, CVE-2019-9515), and
+    /// requests, whose heads of responses leave without credit.
+    func requireReadAnswers() throws(HTTP2Error) {
         if writer.count > limits.maximumQueuedAnswers {
             throw .connection(.enhanceYourCalm, "maximumOutput", "the peer does not read the answers to its frames")
         }
     }
+}
+
+extension HTTP2Connection {
+    /// Whether more output waits than DATA alone makes wait: two sides that both send bodies never stop reading from each other.
+    var isOutputFull: Bool { writer.count > limits.maximumQueuedAnswers / 2 }
 }
 
 // MARK: - WINDOW_UPDATE and RST_STREAM (RFC 9113 §6.9 and §6.4)
@@ -91,7 +97,7 @@ extension HTTP2Connection {
 
     private mutating func didGetCredit(_ place: Int) {
         streams[place].hold = .none
-        if streams[place].blockedSince != nil { streams[place].blockedSince = now }
+        if hasCredit(place) { streams[place].blockedSince = nil }
     }
 
     mutating func receiveReset(_ id: StreamID, _ code: ErrorCode) throws(HTTP2Error) {
@@ -172,8 +178,8 @@ extension HTTP2Connection {
 
     /// Begins a graceful end. See ``HTTP2ServerMachine/shutDown(now:)``.
     ///
-    /// A client cannot know of requests on their way, so a server first sends GOAWAY with the highest identifier and a PING. Once
-    /// the PING is answered, the last stream is known (RFC 9113 §6.8).
+    /// A server cannot know of requests on their way, so it first sends GOAWAY with the highest identifier and a PING. Once the PING is
+    /// answered, or ``HTTP2Limits/pingTimeout`` has passed, the last stream is known (RFC 9113 §6.8).
     mutating func shutDown() {
         guard shutdown == .none, failure == nil else { return }
         guard role == .server else {
@@ -184,10 +190,11 @@ extension HTTP2Connection {
         writer.appendGoAway(HTTP2GoAway(lastStream: .highest, code: .noError, debugData: []))
         let ping = liveness.nextPing()
         writer.appendPing(ping, isAcknowledgment: false)
-        shutdown = .announced(ping: ping)
+        shutdown = .announced(ping: ping, until: now + limits.pingTimeout)
     }
 
-    private mutating func finishShutdown() {
+    /// Sends the second GOAWAY, with the last stream.
+    mutating func finishShutdown() {
         shutdown = .final(lastStream: highestPeerStream)
         writer.appendGoAway(HTTP2GoAway(lastStream: highestPeerStream, code: .noError, debugData: []))
         reportDrained()

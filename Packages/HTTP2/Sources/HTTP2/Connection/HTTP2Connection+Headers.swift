@@ -121,7 +121,10 @@ extension HTTP2Connection {
                 .protocolError, "RFC 9113 §5.1.1", "HEADERS on stream \(stream), which the peer cannot open")
         }
         highestPeerStream = stream
-        if isIgnored(stream) { return .nothing }
+        if isIgnored(stream) {
+            try floods.idleFrame(now: now)
+            return .nothing
+        }
         if streams.count >= limits.maximumConcurrentStreams {
             return .refusal(
                 .stream(
@@ -148,6 +151,7 @@ extension HTTP2Connection {
 extension HTTP2Connection {
     /// Receives a request, which opens its stream.
     private mutating func receiveRequest(_ block: HeaderBlock) throws(HTTP2Error) {
+        try requireReadAnswers()
         let id = block.stream
         if fields.droppedCount > 0 { return try refuseLargeRequest(block) }
         let received: HeadReader.Request

@@ -73,7 +73,10 @@ extension HTTP2Connection {
     private func checkRequest(
         _ request: HTTP2Request, _ authority: String, endsHere: Bool, _ length: Int64?
     ) throws(HTTP2Error) {
-        if request.connectProtocol != nil {
+        if let name = request.connectProtocol {
+            guard FieldBytes.isToken(name.utf8.span.bytes) else {
+                throw .caller(nil, .protocolError, "RFC 8441 §4", "the protocol of an extended CONNECT is not a token")
+            }
             guard hasPeerSettings, peerSettings.isConnectProtocolEnabled, request.head.method == .get, !endsHere else {
                 throw .caller(
                     nil, .protocolError, "RFC 8441 §4",
@@ -89,6 +92,9 @@ extension HTTP2Connection {
             throw .caller(nil, .protocolError, "RFC 9113 §8.3.1", "'\(authority)' is not a host with an optional port")
         }
         if endsHere, let length, length > 0 { throw Self.contentLengthMistake(nil) }
+        if length != nil, request.head.method == .connect || request.connectProtocol != nil {
+            throw .caller(nil, .protocolError, "RFC 9110 §8.6", "a CONNECT has no content, and so no Content-Length")
+        }
     }
 
     /// Sends the head of an interim or the final response. See ``HTTP2ServerMachine/respond(_:with:endsHere:now:)``.
@@ -272,8 +278,17 @@ extension HTTP2Connection {
     private mutating func wait(_ place: Int, goesOn: Bool) {
         if goesOn { order.remove(streams[place].id) }
         order.add(streams[place].id, streams[place].priority, goesOn: goesOn)
-        let lacksCredit = min(streams[place].sendWindow.available, sendWindow.available) <= 0
-        if lacksCredit, streams[place].blockedSince == nil { streams[place].blockedSince = now }
+        noteCredit(place)
+    }
+
+    /// Notes since when a stream that wants to send lacks credit.
+    mutating func noteCredit(_ place: Int) {
+        streams[place].blockedSince = hasCredit(place) ? nil : streams[place].blockedSince ?? now
+    }
+
+    /// Whether both windows allow a stream to send.
+    func hasCredit(_ place: Int) -> Bool {
+        min(streams[place].sendWindow.available, sendWindow.available) > 0
     }
 
     /// Whether DATA of this stream may be written now.
@@ -287,7 +302,7 @@ extension HTTP2Connection {
     /// Whether the windows allow a stream that waits to send.
     private func canSend(_ id: StreamID) -> Bool {
         guard let place = streams.place(of: id), streams[place].hold != .waiting else { return false }
-        return min(streams[place].sendWindow.available, sendWindow.available) > 0
+        return hasCredit(place)
     }
 
     /// Whether the rest of a window is too small to be worth a frame, as credit is to be expected (RFC 9113 §6.9.1 leaves it open).

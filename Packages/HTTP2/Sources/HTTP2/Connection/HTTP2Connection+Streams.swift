@@ -46,7 +46,7 @@ extension HTTP2Connection {
     ///
     /// On a server, such streams count as resets (``HTTP2Limits/resets``): the peer can cause any number of them.
     mutating func endStream(_ id: StreamID, _ error: HTTP2Error) throws(HTTP2Error) {
-        try queueAnswer()
+        try requireReadAnswers()
         writer.appendReset(id, error.code)
         recentStreams.insert(id, wasResetHere: true)
         if let place = streams.place(of: id), streams[place].state != .closed {
@@ -62,6 +62,9 @@ extension HTTP2Connection {
     mutating func end(_ place: Int, _ failure: HTTP2StreamFailure) {
         let id = streams[place].id
         let isWhole = hasWholeAnswer(place)
+        var failure = failure
+        // A server that has begun to respond has processed the request, whatever it says afterwards.
+        if streams[place].incoming != .head(interimCount: 0) { failure.processing = .unknown }
         if !isWhole { streams[place].failure = failure }
         streams[place].incoming = .ended
         streams[place].outgoing = .ended
@@ -147,12 +150,15 @@ extension HTTP2Connection {
     }
 }
 
-/// The streams that were closed last, at most 128. All others are forgotten.
+/// The streams that were closed last: as many as can be open twice over, and at least 128. All others are forgotten.
 struct RecentStreams: Sendable {
     private var closed: [(stream: StreamID, wasResetHere: Bool)] = []
     private var next = 0
+    private let maximumCount: Int
 
-    static let maximumCount = 128
+    init(_ limits: HTTP2Limits) {
+        maximumCount = max(128, 2 * limits.maximumConcurrentStreams)
+    }
 
     /// Whether a stream was closed lately.
     func contains(_ stream: StreamID) -> Bool { closed.contains { $0.stream == stream } }
@@ -160,13 +166,15 @@ struct RecentStreams: Sendable {
     /// Whether this side has reset a stream lately. The peer may have sent frames on it before it knew (RFC 9113 §5.1).
     func wasResetHere(_ stream: StreamID) -> Bool { closed.contains { $0.stream == stream && $0.wasResetHere } }
 
-    /// Notes a closed stream. One that was reset may be noted again when the program closes it.
+    /// Notes a closed stream. One that was reset is noted again when the program closes it, which changes nothing.
     mutating func insert(_ stream: StreamID, wasResetHere: Bool) {
-        if closed.count < Self.maximumCount {
+        if let place = closed.firstIndex(where: { $0.stream == stream }) {
+            if wasResetHere { closed[place].wasResetHere = true }
+        } else if closed.count < maximumCount {
             closed.append((stream, wasResetHere))
         } else {
             closed[next] = (stream, wasResetHere)
-            next = (next + 1) % Self.maximumCount
+            next = (next + 1) % maximumCount
         }
     }
 }

@@ -10,6 +10,7 @@ extension HTTP2Connection {
         }
         consider(settingsSentAt.map { $0 + limits.settingsTimeout })
         consider(block.map { $0.startedAt + limits.headTimeout })
+        if case .announced(_, let until) = shutdown { consider(until) }
         consider(liveness.deadline(limits, hasStreams: openCount > 0))
         consider(timeouts.smallWindowsUntil)
         if role == .server { consider(timeouts.nextStreamCheck) }
@@ -42,6 +43,7 @@ extension HTTP2Connection {
             throw .connection(
                 .enhanceYourCalm, "headTimeout", "the header block of stream \(block.stream) does not end")
         }
+        if case .announced(_, let until) = shutdown, until <= now { finishShutdown() }
         switch liveness.check(limits, hasStreams: openCount > 0, now: now) {
         case .nothing: break
         case .ask(let ping): writer.appendPing(ping, isAcknowledgment: false)
@@ -51,6 +53,10 @@ extension HTTP2Connection {
 
     /// Ends the streams of a server whose client neither sends what it owes nor lets the response leave.
     private mutating func checkStreams() throws(HTTP2Error) {
+        try checkOutput()
+        for id in order.streams {
+            if let place = streams.place(of: id) { noteCredit(place) }
+        }
         var next: Duration?
         for place in streams.occupied where streams[place].state != .closed {
             guard let (deadline, error) = streamDeadline(place) else { continue }
@@ -64,7 +70,24 @@ extension HTTP2Connection {
             }
         }
         let recheck = now + streamCheckInterval
-        timeouts.nextStreamCheck = streams.count == 0 ? nil : min(next ?? recheck, recheck)
+        timeouts.nextStreamCheck =
+            streams.count == 0 && writer.count == 0 ? nil : min(next ?? recheck, recheck)
+    }
+
+    /// Ends the connection if its output waits and the transport has taken none of it for too long (CVE-2019-9517).
+    private mutating func checkOutput() throws(HTTP2Error) {
+        guard writer.count > 0 else { return timeouts.outputWaitsSince = nil }
+        let since = timeouts.outputWaitsSince ?? now
+        timeouts.outputWaitsSince = since
+        if since + limits.creditTimeout <= now {
+            throw .connection(.enhanceYourCalm, "creditTimeout", "the client does not read what this side writes")
+        }
+    }
+
+    /// Accounts output that has left. See ``HTTP2ServerMachine/didWrite(_:)``.
+    mutating func didWrite(_ count: Int) {
+        writer.didWrite(count)
+        if count > 0 { timeouts.outputWaitsSince = nil }
     }
 
     /// The time between two looks at all streams. A stream that lacks credit ends at most this much late.
@@ -112,6 +135,8 @@ extension HTTP2Connection {
 struct Timeouts: Sendable {
     /// When the streams of a server are looked at next.
     var nextStreamCheck: Duration?
+    /// When a look at the streams of a server first found output that waits, if none has left since.
+    var outputWaitsSince: Duration?
     /// When streams with little window no longer wait for more.
     var smallWindowsUntil: Duration?
 }

@@ -54,7 +54,7 @@ struct HTTP2Connection: ~Copyable, Sendable {
     /// Server: the highest identifier of a request so far.
     var highestPeerStream = StreamID.connection
     /// The streams that were closed last.
-    var recentStreams = RecentStreams()
+    var recentStreams: RecentStreams
     /// Client: whether the program was refused a stream for lack of room.
     var wantsRoom = false
 
@@ -89,6 +89,7 @@ struct HTTP2Connection: ~Copyable, Sendable {
         parser = FrameParser(maximumSettings: limits.maximumSettingsEntries)
         decoder = HPACKDecoder(limits: limits.head)
         floods = FloodGuard(limits)
+        recentStreams = RecentStreams(limits)
         receiveWindow = ReceiveWindow(size: 65_535)
         sendPreface()
     }
@@ -97,7 +98,8 @@ struct HTTP2Connection: ~Copyable, Sendable {
     enum Shutdown: Equatable {
         case none
         /// A server has sent GOAWAY with the highest identifier, and this PING. Its answer shows that no earlier request is on its way.
-        case announced(ping: UInt64)
+        /// A client that does not answer until this time sends no request that would still be served.
+        case announced(ping: UInt64, until: Duration)
         /// GOAWAY was sent. Streams above the last one are ignored.
         case final(lastStream: StreamID)
     }

@@ -24,15 +24,18 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// This is the number of bytes that the peer can send without the program reading: at most 2^31 - 1.
     public var initialStreamWindow: Int64 = 256 * 1024
 
-    /// The size up to which the receive window of a stream doubles while the program reads as fast as the peer sends. 16 MiB by default.
+    /// The size up to which the receive window of a stream doubles while the program reads as fast as the peer sends. 16 MiB by default,
+    /// and at most 2^31 - 1.
     public var maximumStreamWindow: Int64 = 16 * 1024 * 1024
 
     /// The receive window of the connection beyond the sum of the windows of its streams. 1 MiB by default, and at least 65,535 bytes.
     ///
+    /// With ``maximumConcurrentStreams`` times ``initialStreamWindow``, or 65,535 if that is more, it is at most 2^31 - 1 (RFC 9113 §6.9.1).
     /// As the connection's window follows those of the streams, a stream that is not read never blocks another one.
     public var connectionWindowReserve: Int64 = 1024 * 1024
 
-    /// The size of the connection's receive window up to which windows of streams may grow. 64 MiB by default.
+    /// The size of the connection's receive window up to which windows of streams may grow. 64 MiB by default, and at most
+    /// 2^31 - 1.
     public var maximumConnectionWindow: Int64 = 64 * 1024 * 1024
 
     /// The limits on a received list of fields: 256 KiB and 256 fields by default. The size is announced as
@@ -42,6 +45,10 @@ public struct HTTP2Limits: Hashable, Sendable {
     public var head = HPACKLimits()
 
     /// The number of bytes of frames that may wait to be written before DATA waits. 64 KiB by default.
+    ///
+    /// Answers and heads do not wait. A driver that stops reading while ``HTTP2ServerMachine/isOutputFull`` (this number and 32 KiB) makes
+    /// a peer wait that sends more than it reads. A driver that goes on reading ends the connection of such a peer with
+    /// ENHANCE_YOUR_CALM, at twice this number and 64 KiB.
     public var maximumOutput = 64 * 1024
 
     /// The maximum number of entries in a received SETTINGS frame (CVE-2020-11080). 32 by default.
@@ -77,16 +84,19 @@ public struct HTTP2Limits: Hashable, Sendable {
 
     /// The time that a server's response waits for credit before its stream ends (CVE-2019-9511, CVE-2019-9517). 30 seconds by default.
     ///
-    /// If the connection's own window is exhausted for so long, the connection ends.
+    /// If the connection's own window is exhausted for so long, or output waits of which the transport takes nothing
+    /// (``HTTP2ServerMachine/didWrite(_:)``), the connection ends. Each is noticed at most a quarter of this time late.
     public var creditTimeout: Duration = .seconds(30)
 
-    /// The time without an byte of a request's body after which a server resets the stream. 60 seconds by default.
+    /// The time without a byte of a request's body after which a server resets the stream. 60 seconds by default.
     public var bodyTimeout: Duration = .seconds(60)
 
     /// The time without any frame, while streams are open, after which a PING asks whether the peer is alive. Nil, the default: never.
     public var pingInterval: Duration?
 
     /// The time in which the peer must answer a PING, from when it was queued. 15 seconds by default.
+    ///
+    /// It ends the connection, except for the PING of ``HTTP2ServerMachine/shutDown(now:)``, whose second GOAWAY then follows at once.
     public var pingTimeout: Duration = .seconds(15)
 
     /// The time that less than 1 KiB of window waits for more credit instead of leaving as a small frame. 50 milliseconds by default.
@@ -97,12 +107,26 @@ public struct HTTP2Limits: Hashable, Sendable {
 
     /// Checks the values that the protocol restricts.
     func requireValid() {
-        precondition(
-            (0...SendWindow.maximum).contains(initialStreamWindow), "a window is from 0 to 2^31 - 1 (RFC 9113 §6.5.2)")
-        precondition(
-            (65_535...SendWindow.maximum).contains(connectionWindowReserve),
-            "the window of a connection is at least 65,535 (RFC 9113 §6.9.2)")
-        precondition(maximumConcurrentStreams >= 0 && maximumOutput > 0, "a limit is negative")
+        if let violation { preconditionFailure(violation) }
+    }
+
+    /// What is wrong with the values, or nil.
+    var violation: String? {
+        let windows = 0...SendWindow.maximum
+        if !windows.contains(initialStreamWindow) { return "a window is from 0 to 2^31 - 1 (RFC 9113 §6.5.2)" }
+        if !(65_535...SendWindow.maximum).contains(connectionWindowReserve) {
+            return "the window of a connection is from 65,535 to 2^31 - 1 (RFC 9113 §6.9.2)"
+        }
+        if !windows.contains(maximumStreamWindow) || !windows.contains(maximumConnectionWindow) {
+            return "a window does not grow above 2^31 - 1 (RFC 9113 §6.9.1)"
+        }
+        if maximumConcurrentStreams < 0 || maximumOutput <= 0 { return "a limit is negative" }
+        let rest = SendWindow.maximum - connectionWindowReserve
+        // Until SETTINGS are acknowledged, a stream has the window of 65,535 bytes at least.
+        if Int64(maximumConcurrentStreams) > rest / max(initialStreamWindow, 65_535) {
+            return "the window of a connection with all its streams is at most 2^31 - 1 (RFC 9113 §6.9.1)"
+        }
+        return nil
     }
 
     /// The maximum number of CONTINUATION frames in a header block: what the largest list needs, and at least 8 (CVE-2024-27316).

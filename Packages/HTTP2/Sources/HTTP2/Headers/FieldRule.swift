@@ -48,12 +48,13 @@ enum FieldRule: Error, Hashable, CaseIterable {
         case .hostOnce: ("RFC 9110 §7.2", "there is more than one host")
         case .connect: ("RFC 9113 §8.5", "a CONNECT has a :scheme or :path, or no host and port in :authority")
         case .connectProtocol:
-            ("RFC 8441 §4", "there is a :protocol without CONNECT, or without the server's permission")
+            ("RFC 8441 §4", "there is a :protocol without CONNECT or the server's permission, or it is not a token")
         case .status: ("RFC 9113 §8.3.2", "there is no :status, or it is not a number from 100 to 999")
         case .switchingProtocols: ("RFC 9113 §8.6", "the status is 101")
         case .contentLength: ("RFC 9110 §8.6", "the content-length is not a number")
         case .contentLengthOnce: ("RFC 9110 §8.6", "there is more than one content-length")
-        case .contentLengthForbidden: ("RFC 9110 §8.6", "a response without content has a content-length")
+        case .contentLengthForbidden:
+            ("RFC 9110 §8.6", "a message that has no content, such as a CONNECT, has a content-length")
         }
     }
 
@@ -81,6 +82,12 @@ enum FieldBytes {
 
     @inline(__always)
     static func lowercased(_ byte: UInt8) -> UInt8 { byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte }
+
+    /// Whether the bytes are a token.
+    static func isToken(_ bytes: RawSpan) -> Bool {
+        for index in 0..<bytes.byteCount where !isToken(bytes.byte(index)) { return false }
+        return bytes.byteCount > 0
+    }
 
     /// Whether the bytes are `ALPHA *( ALPHA / DIGIT / "+" / "-" / "." )` (RFC 3986 §3.1).
     static func isScheme(_ bytes: RawSpan) -> Bool {

@@ -124,7 +124,12 @@ extension HeadReader {
         let isConnect = method.isEqual("CONNECT")
         var target = pseudo.path
         let isExtended = pseudo.connectProtocol != nil
-        if isExtended, !isConnect || !allowsConnectProtocol { throw .connectProtocol }
+        if let name = pseudo.connectProtocol {
+            guard isConnect, allowsConnectProtocol, FieldBytes.isToken(bytes.extracting(name)) else {
+                throw .connectProtocol
+            }
+        }
+        if isConnect, contentLength != nil { throw .contentLengthForbidden }
         if isConnect, !isExtended {
             guard pseudo.scheme == nil, pseudo.path == nil, let authority = pseudo.authority,
                 RequestTarget.isAuthority(bytes.extracting(authority), requiresPort: true)

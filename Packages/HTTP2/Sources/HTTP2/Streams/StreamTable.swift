@@ -108,9 +108,9 @@ struct Stream: Sendable {
     var failure: HTTP2StreamFailure?
     /// Whether the program was told that there is something to read, and has not read everything since.
     var isReadableReported = false
-    /// Client: the method is HEAD, so that the response has no content whatever its fields say.
+    /// The method is HEAD, so that the response has no content whatever its fields say.
     var isHead = false
-    /// Client: the method is CONNECT. A successful response opens a tunnel.
+    /// The method is CONNECT. A successful response opens a tunnel.
     var isConnect = false
     /// When the last byte arrived that the peer owes, or the window was given that it needs.
     var lastArrival: Duration = .zero
