@@ -240,7 +240,7 @@ extension WriteStream {
 
     /// Waits until layers, such as TLS, have passed down all bytes that ``tryWrite(_:)-(RawSpan)`` accepted.
     ///
-    /// - Throws: as ``write(_:)-(RawSpan)``.
+    /// - Throws: as `write(_:)`.
     public nonisolated(nonsending) func flush() async throws(StreamError) {
         try await connection.flush()
     }
