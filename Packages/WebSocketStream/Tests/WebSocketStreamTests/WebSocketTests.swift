@@ -7,6 +7,17 @@ import Testing
 
 @testable import WebSocketStream
 
+extension WebSocket.Configuration {
+    /// Without waits that a busy machine reaches. A test of a wait sets it.
+    fileprivate static var patient: WebSocket.Configuration {
+        var configuration = WebSocket.Configuration()
+        configuration.keepAlive = nil
+        configuration.writeTimeout = .seconds(100)
+        configuration.closeTimeout = .seconds(100)
+        return configuration
+    }
+}
+
 /// Sockets of both sides, connected through an `HTTPServer`, and peers that send exactly these bytes.
 @Suite(.timeLimit(.minutes(2))) struct WebSocketTests {
     /// Runs a server while `body` uses its URL.
@@ -30,7 +41,7 @@ import Testing
 
     /// Returns each message.
     @Sendable private static func echo(_ exchange: HTTPServerExchange) async throws {
-        var configuration = WebSocket.Configuration()
+        var configuration = WebSocket.Configuration.patient
         configuration.compression = WebSocketCompression()
         configuration.subprotocols = ["echo"]
         let socket = try await exchange.acceptWebSocket(configuration)
@@ -50,11 +61,11 @@ import Testing
                 let host = exchange.request.fields[.host] ?? ""
                 return try await exchange.respond(.found, fields: HTTPFields([("Location", "ws://\(host)/new")]))
             }
-            let socket = try await exchange.acceptWebSocket()
+            let socket = try await exchange.acceptWebSocket(.patient)
             try await socket.send(.text("hello"))
             for try await _ in socket.messages {}
         } _: { url in
-            var configuration = WebSocket.Configuration()
+            var configuration = WebSocket.Configuration.patient
             configuration.followsRedirects = followsRedirects
             do throws(WebSocketError) {
                 let socket = try await WebSocket.connect(url, configuration: configuration, session: session())
@@ -69,7 +80,7 @@ import Testing
     @Test(arguments: [false, true])
     func echoes(isCompressed: Bool) async throws {
         try await serving(Self.echo) { url in
-            var configuration = WebSocket.Configuration()
+            var configuration = WebSocket.Configuration.patient
             configuration.subprotocols = ["other", "echo"]
             if isCompressed { configuration.compression = WebSocketCompression() }
             let socket = try await WebSocket.connect(url, configuration: configuration, session: session())
@@ -96,12 +107,12 @@ import Testing
     /// The server closes: the client's messages end, with the code and the reason.
     @Test func receivesTheServersClose() async throws {
         try await serving { exchange in
-            let socket = try await exchange.acceptWebSocket()
+            let socket = try await exchange.acceptWebSocket(.patient)
             try await socket.send(.text("last"))
             try await socket.close(code: .tryAgainLater, reason: "full")
             #expect(socket.closure == WebSocketClosure(code: .tryAgainLater))
         } _: { url in
-            let socket = try await WebSocket.connect(url, session: session())
+            let socket = try await WebSocket.connect(url, configuration: .patient, session: session())
             var received: [WebSocketMessage] = []
             for try await message in socket.messages { received.append(message) }
             #expect(received == [.text("last")])
@@ -112,7 +123,7 @@ import Testing
     /// Several tasks send long messages at once: none is interleaved with another.
     @Test func ordersSenders() async throws {
         try await serving(Self.echo) { url in
-            let socket = try await WebSocket.connect(url, session: session())
+            let socket = try await WebSocket.connect(url, configuration: .patient, session: session())
             let senders = Task {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for index in 0..<8 {
@@ -142,7 +153,7 @@ import Testing
     @Test func slowsTheSenderDown() async throws {
         let outcome = OneShot<(count: Int, code: WebSocketError.Code?)>()
         try await serving { exchange in
-            var configuration = WebSocket.Configuration()
+            var configuration = WebSocket.Configuration.patient
             configuration.writeTimeout = .milliseconds(100)
             let socket = try await exchange.acceptWebSocket(configuration)
             var count = 0
@@ -156,7 +167,7 @@ import Testing
                 outcome.provide((count, error.code))
             }
         } _: { url in
-            let socket = try await WebSocket.connect(url, session: session())
+            let socket = try await WebSocket.connect(url, configuration: .patient, session: session())
             let (count, code) = try await outcome.value()
             #expect(code == .timedOut)
             #expect(count < 4000)
@@ -174,10 +185,10 @@ import Testing
     /// Messages in the queue do not prevent the close.
     @Test func closesWithAFullQueue() async throws {
         try await serving { exchange in
-            let socket = try await exchange.acceptWebSocket()
+            let socket = try await exchange.acceptWebSocket(.patient)
             while (try? await socket.send(.binary([UInt8](repeating: 1, count: 64 << 10)))) != nil {}
         } _: { url in
-            let socket = try await WebSocket.connect(url, session: session())
+            let socket = try await WebSocket.connect(url, configuration: .patient, session: session())
             var messages = socket.messages.makeAsyncIterator()
             _ = try await messages.next()
             try await socket.close()
@@ -190,7 +201,7 @@ import Testing
         let errors = Locked<[WebSocketError]>([])
         try await serving { exchange in
             do throws(WebSocketError) {
-                _ = try await exchange.acceptWebSocket()
+                _ = try await exchange.acceptWebSocket(.patient)
             } catch {
                 errors.withLock { $0.append(error) }
             }
@@ -209,7 +220,7 @@ import Testing
             try await exchange.respond(.forbidden)
         } _: { url in
             do throws(WebSocketError) {
-                _ = try await WebSocket.connect(url, session: session())
+                _ = try await WebSocket.connect(url, configuration: .patient, session: session())
                 Issue.record("connected")
             } catch {
                 #expect(error.code == .handshakeRefused)
@@ -229,14 +240,14 @@ import Testing
         try await serving { exchange in
             var fields = HTTPFields()
             try fields.set(exchange.request.fields["X-Token"] ?? "", for: "X-Answer")
-            let socket = try await exchange.acceptWebSocket(fields: fields)
+            let socket = try await exchange.acceptWebSocket(.patient, fields: fields)
             try await socket.close()
         } _: { url in
             var parts = try #require(URLComponents(url: url, resolvingAgainstBaseURL: true))
             parts.scheme = "http"
             var request = try HTTPRequest(method: .get, url: try #require(parts.url))
             try request.fields.set("secret", for: "X-Token")
-            let socket = try await WebSocket.connect(request, session: session())
+            let socket = try await WebSocket.connect(request, configuration: .patient, session: session())
             #expect(socket.response?.fields["X-Answer"] == "secret")
             for try await _ in socket.messages {}
             #expect(socket.closure?.code == .normalClosure)
@@ -263,7 +274,7 @@ import Testing
         try await scripted { pair in
             try await pair.output.writeAll(WireFrame.text("one").bytes(masked: false))
         } _: { url in
-            let socket = try await WebSocket.connect(url, session: session())
+            let socket = try await WebSocket.connect(url, configuration: .patient, session: session())
             var messages = socket.messages.makeAsyncIterator()
             #expect(try await messages.next() == .text("one"))
             do throws(WebSocketError) {
@@ -284,7 +295,7 @@ import Testing
             var bytes = try await pair.input.readAll(limit: 1000)
             seen.provide(WireFrame.take(from: &bytes))
         } _: { url in
-            let socket = try await WebSocket.connect(url, session: session())
+            let socket = try await WebSocket.connect(url, configuration: .patient, session: session())
             do throws(WebSocketError) {
                 for try await _ in socket.messages {}
                 Issue.record("no error")
@@ -303,7 +314,7 @@ import Testing
             _ = try? await pair.input.readAll(limit: 1000)
             done.provide(())
         } _: { url in
-            var configuration = WebSocket.Configuration()
+            var configuration = WebSocket.Configuration.patient
             configuration.closeTimeout = .milliseconds(50)
             let socket = try await WebSocket.connect(url, configuration: configuration, session: session())
             try await socket.close()
@@ -320,7 +331,7 @@ import Testing
             var bytes = try await pair.input.readAll(limit: 1000)
             seen.provide(WireFrame.take(from: &bytes))
         } _: { url in
-            var configuration = WebSocket.Configuration()
+            var configuration = WebSocket.Configuration.patient
             configuration.keepAlive = .milliseconds(50)
             let socket = try await WebSocket.connect(url, configuration: configuration, session: session())
             do throws(WebSocketError) {
@@ -340,7 +351,7 @@ import Testing
                 try await pair.output.writeAll(WireFrame.text("still here").bytes(masked: false))
             }
         } _: { url in
-            let socket = try await WebSocket.connect(url, session: session())
+            let socket = try await WebSocket.connect(url, configuration: .patient, session: session())
             do throws(WebSocketError) {
                 _ = try await socket.ping(within: .milliseconds(20))
                 Issue.record("no error")
@@ -378,7 +389,7 @@ import Testing
             }
         }
         let url = try #require(URL(string: "ws://127.0.0.1:\(port)/"))
-        let socket = try await WebSocket.connect(url, session: session())
+        let socket = try await WebSocket.connect(url, configuration: .patient, session: session())
         var received: [WebSocketMessage] = []
         for try await message in socket.messages { received.append(message) }
         #expect(received == [.text("first")])
@@ -389,7 +400,7 @@ import Testing
     /// A cancelled reader takes no message.
     @Test func cancelsAReader() async throws {
         try await serving(Self.echo) { url in
-            let socket = try await WebSocket.connect(url, session: session())
+            let socket = try await WebSocket.connect(url, configuration: .patient, session: session())
             let reader = Task { () -> WebSocketError.Code? in
                 do throws(WebSocketError) {
                     var messages = socket.messages.makeAsyncIterator()
@@ -412,7 +423,7 @@ import Testing
     @Test func closesWhenReleased() async throws {
         let ended = OneShot<WebSocketError.Code?>()
         try await serving { exchange in
-            let socket = try await exchange.acceptWebSocket()
+            let socket = try await exchange.acceptWebSocket(.patient)
             do throws(WebSocketError) {
                 for try await _ in socket.messages {}
                 ended.provide(nil)
@@ -420,7 +431,7 @@ import Testing
                 ended.provide(error.code)
             }
         } _: { url in
-            _ = try await WebSocket.connect(url, session: session())
+            _ = try await WebSocket.connect(url, configuration: .patient, session: session())
             #expect(try await ended.value() == .connectionLost)
         }
     }

@@ -38,13 +38,4 @@ enum RequestSpan {
         }
     }
 }
-
-extension HTTPServerExchange {
-    /// The status of the response, once it has begun.
-    fileprivate var responseStatus: HTTPStatus? {
-        guard (try? use.enter()) != nil else { return nil }
-        defer { use.leave() }
-        return status
-    }
-}
 #endif

@@ -97,6 +97,9 @@ public final class HTTPServerExchange: @unchecked Sendable {
     /// The loop of the connection.
     package var loop: EventLoop { connection.loop }
 
+    /// The status of the response, once it has begun.
+    var responseStatus: HTTPStatus? { progress.withLock { $0.status } }
+
     /// Waits until the client has disconnected, the handler has ended, or the calling task is cancelled.
     ///
     /// For a task that the handler's end does not cancel, such as one that feeds a stream of events.
