@@ -122,10 +122,23 @@ let rows: [Row] = [
             "HTTPStream", "HostResolver", "NetDiag", "NetKit", "ServiceDiscovery", "StreamKit", "StreamKitFoundation",
         ]),
     Row("CFNetwork", .library, "CFNetwork", ["CFNetworkC", "CFNetworkEngine"]),
-    Row("CFNetwork", .shim, "CFNetworkPrograms", ["CFNetworkC"]),
+    Row("CFNetwork", .shim, "SystemConfigurationC", ["CFNetworkC"]),
+    Row(
+        "CFNetwork", .library, "SystemConfigurationEngine",
+        [
+            "CFNetworkC", "CFNetworkEngine", "SystemConfigurationC", "EventLoops", "RunLoopDelivery", "DNSWire",
+            "HostResolver", "ServiceDiscovery", "StreamKit",
+        ]),
+    Row(
+        "CFNetwork", .library, "SystemConfiguration",
+        ["CFNetwork", "SystemConfigurationC", "SystemConfigurationEngine", "EventLoops"]),
+    Row("CFNetwork", .shim, "CFNetworkPrograms", ["CFNetworkC", "SystemConfigurationC"]),
     Row(
         "CFNetwork", .tests, "CFNetworkTests",
-        ["CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms", "HostResolver", "StreamKitTesting"]),
+        [
+            "CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms", "SystemConfiguration",
+            "SystemConfigurationEngine", "DNSWire", "HostResolver", "StreamKit", "StreamKitTesting",
+        ]),
 ]
 
 struct Row {

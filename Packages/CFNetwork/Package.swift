@@ -14,6 +14,8 @@ let package = Package(
     products: [
         .library(name: "CFNetworkEngine", targets: ["CFNetworkEngine"]),
         .library(name: "CFNetwork", targets: ["CFNetwork"]),
+        .library(name: "SystemConfigurationEngine", targets: ["SystemConfigurationEngine"]),
+        .library(name: "SystemConfiguration", targets: ["SystemConfiguration"]),
     ],
     dependencies: [
         .package(path: "../EventLoops"),
@@ -50,12 +52,37 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "CFNetwork", dependencies: ["CFNetworkC", "CFNetworkEngine"], swiftSettings: settings),
-        .target(name: "CFNetworkPrograms", dependencies: ["CFNetworkC"]),
+        .target(name: "SystemConfigurationC", dependencies: ["CFNetworkC"]),
+        .target(
+            name: "SystemConfigurationEngine",
+            dependencies: [
+                "CFNetworkC", "CFNetworkEngine", "SystemConfigurationC",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "RunLoopDelivery", package: "EventLoops"),
+                .product(name: "DNSWire", package: "HostResolver"),
+                .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),
+                .product(name: "StreamKit", package: "StreamKit"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "SystemConfiguration",
+            dependencies: [
+                "CFNetwork", "SystemConfigurationC", "SystemConfigurationEngine",
+                .product(name: "EventLoops", package: "EventLoops"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(name: "CFNetworkPrograms", dependencies: ["CFNetworkC", "SystemConfigurationC"]),
         .testTarget(
             name: "CFNetworkTests",
             dependencies: [
-                "CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms",
+                "CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms", "SystemConfiguration",
+                "SystemConfigurationEngine",
+                .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "StreamKit", package: "StreamKit"),
                 .product(name: "StreamKitTesting", package: "StreamKit"),
             ],
             swiftSettings: settings

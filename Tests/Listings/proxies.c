@@ -1,8 +1,12 @@
-// Proxies from the dynamic store (chapter 2), on a stand-in for SystemConfiguration. The proxy is squid.
-// run: nginx squid env http_proxy=http://127.0.0.1:$PEER_PORT no_proxy= $PROGRAM $PEER_URL/hello
+// Proxies from the dynamic store (chapter 2). The proxy is squid, which the user's settings name.
+// run: nginx squid env XDG_CONFIG_HOME=$SCRATCH $PROGRAM $PEER_URL/hello $PEER_PORT
 // prints: hello\ncache: [A-Z]+ from localhost\nhello\ncache: [A-Z]+ from localhost\nchanges 1
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE // unsetenv
+#endif
 #include "Listings.h"
 #include <SystemConfiguration/SystemConfiguration.h>
+#include <sys/stat.h>
 
 static SCDynamicStoreRef systemDynamicStore;
 static CFDictionaryRef gProxyDict;
@@ -38,7 +42,25 @@ static void load(CFReadStreamRef stream) {
     CFRelease(stream);
 }
 
+/// Replaces the user's settings.
+static void changeProxies(const char *port, const char *more) {
+    const char *folder = getenv("XDG_CONFIG_HOME");
+    char path[1024], draft[1024];
+    snprintf(path, sizeof path, "%s/netkit", folder);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/netkit/proxies", folder);
+    snprintf(draft, sizeof draft, "%s/netkit/draft", folder);
+    FILE *file = fopen(draft, "w");
+    fprintf(file, "http_proxy = http://127.0.0.1:%s\n%s", port, more);
+    fclose(file);
+    rename(draft, path);
+}
+
 int main(int argc, char **argv) {
+    // The variables of the environment come before the settings of the user.
+    const char *variables[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "ftp_proxy", "FTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
+    changeProxies(argv[2], "");
     CFReadStreamRef readStream = streamFor(argv[1]);
     {
 #include "listing 2-11"
@@ -51,8 +73,8 @@ int main(int argc, char **argv) {
 #include "listing 2-13"
 #include "listing 2-14"
     }
-    changeProxies();
-    CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0, TRUE);
+    changeProxies(argv[2], "exclude_simple_hostnames = yes\n");
+    CFRunLoopRunInMode(kCFRunLoopDefaultMode, 20, TRUE);
     readStream = streamFor(argv[1]);
 #include "listing 2-16"
     load(readStream);

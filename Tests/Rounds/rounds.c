@@ -6,6 +6,7 @@
 // Without TYPE, the slow types do a part of the rounds.
 
 #include <CFNetwork/CFNetwork.h>
+#include <SystemConfiguration/SystemConfiguration.h>
 #include <dirent.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -265,6 +266,71 @@ static void diagnoses(int round) {
     CFRelease(url);
 }
 
+// MARK: SystemConfiguration
+
+#ifndef __HAS_DISPATCH__
+extern dispatch_queue_t dispatch_queue_create(const char *label, void *attributes);
+extern void dispatch_release(void *object);
+#endif
+
+/// The references to all contexts. One that a call holds on another thread outlasts its round.
+static atomic_int references;
+
+static const void *retainCount(const void *info) { atomic_fetch_add((atomic_int *)info, 1); return info; }
+static void releaseCount(const void *info) { atomic_fetch_sub((atomic_int *)info, 1); }
+static void keysChanged(SCDynamicStoreRef store, CFArrayRef keys, void *info) {}
+
+static void stores(int round) {
+    SCDynamicStoreContext context = {0, &references, retainCount, releaseCount, NULL};
+    SCDynamicStoreRef store = SCDynamicStoreCreate(NULL, CFSTR("rounds"), keysChanged, &context);
+    CFStringRef key = SCDynamicStoreKeyCreateNetworkInterfaceEntity(NULL, kSCDynamicStoreDomainState, CFSTR("lo"), kSCEntNetIPv4);
+    CFStringRef pattern = CFSTR("State:/Network/.*");
+    CFArrayRef keys = CFArrayCreate(NULL, (const void **)&key, 1, &kCFTypeArrayCallBacks);
+    CFArrayRef patterns = CFArrayCreate(NULL, (const void **)&pattern, 1, &kCFTypeArrayCallBacks);
+    EXPECT(SCDynamicStoreSetNotificationKeys(store, keys, patterns) && !SCDynamicStoreSetNotificationKeys(store, patterns, (CFArrayRef)key));
+    if (round & 1) {
+        CFRunLoopSourceRef source = SCDynamicStoreCreateRunLoopSource(NULL, store, 0);
+        CFRunLoopAddSource(CFRunLoopGetCurrent(), source, kCFRunLoopDefaultMode);
+        CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0, true);
+        if (round & 2) CFRunLoopSourceInvalidate(source);
+        else CFRunLoopRemoveSource(CFRunLoopGetCurrent(), source, kCFRunLoopDefaultMode);
+        CFRelease(source);
+    } else {
+        dispatch_queue_t queue = dispatch_queue_create("rounds", NULL);
+        EXPECT(SCDynamicStoreSetDispatchQueue(store, queue));
+        if (round & 2) EXPECT(SCDynamicStoreSetDispatchQueue(store, NULL));
+        dispatch_release(queue);
+    }
+    CFTypeRef all[] = {
+        SCDynamicStoreCopyValue(store, key), SCDynamicStoreCopyMultiple(store, keys, patterns), SCDynamicStoreCopyKeyList(store, pattern),
+        SCDynamicStoreCopyProxies(store), SCDynamicStoreCopyComputerName(store, NULL), SCDynamicStoreCopyLocalHostName(store),
+        SCDynamicStoreCopyNotifiedKeys(store), CFCopyDescription(store), SCCopyLastError(), keys, patterns, key, store};
+    EXPECT(!SCDynamicStoreCopyValue(store, CFSTR("nothing")) && SCError() == kSCStatusNoKey);
+    for (size_t index = 0; index < sizeof all / sizeof *all; index++) CFRelease(all[index]);
+}
+
+static void flagsChanged(SCNetworkReachabilityRef target, SCNetworkReachabilityFlags flags, void *info) {}
+
+static void reachabilities(int round) {
+    SCNetworkReachabilityContext context = {0, &references, retainCount, releaseCount, NULL};
+    SCNetworkReachabilityFlags flags = 0;
+    SCNetworkReachabilityRef target = SCNetworkReachabilityCreateWithName(NULL, round % 16 ? "localhost" : "none.invalid");
+    EXPECT(SCNetworkReachabilitySetCallback(target, flagsChanged, &context) && SCNetworkReachabilityGetFlags(target, &flags));
+    if (round & 1) {
+        EXPECT(SCNetworkReachabilityScheduleWithRunLoop(target, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode));
+        CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0, true);
+        if (round & 2) EXPECT(SCNetworkReachabilityUnscheduleFromRunLoop(target, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode));
+    } else {
+        dispatch_queue_t queue = dispatch_queue_create("rounds", NULL);
+        EXPECT(SCNetworkReachabilitySetDispatchQueue(target, queue));
+        if (round & 2) EXPECT(SCNetworkReachabilitySetDispatchQueue(target, NULL));
+        dispatch_release(queue);
+    }
+    EXPECT(!SCNetworkReachabilityCreateWithName(NULL, ""));
+    if (round & 4) EXPECT(SCNetworkReachabilitySetCallback(target, NULL, NULL));
+    CFRelease(target);
+}
+
 // MARK: Counting
 
 static int descriptors(void) {
@@ -285,6 +351,7 @@ static const struct {
 } types[] = {
     {"messages", messages, 1}, {"proxies", proxies, 20}, {"loads", loads, 1},      {"uploads", uploads, 1},    {"transfers", transfers, 4},
     {"pairs", pairs, 1},       {"hosts", hosts, 1},      {"services", services, 1}, {"diagnoses", diagnoses, 4},
+    {"stores", stores, 1},     {"reach", reachabilities, 1},
 };
 
 static int rounds;

@@ -1,13 +1,13 @@
-internal import CoreFoundation
+package import CoreFoundation
 internal import EventLoops
 
 /// The pointer that a client in C receives, which is retained and released as the client's context says.
-final class ClientInfo: @unchecked Sendable {
+package final class ClientInfo: @unchecked Sendable {
     // The properties are constant. A context's functions may be called on any thread.
-    let pointer: UnsafeMutableRawPointer?
+    package let pointer: UnsafeMutableRawPointer?
     private let release: CFAllocatorReleaseCallBack?
 
-    init(
+    package init(
         _ info: UnsafeMutableRawPointer?, retain: CFAllocatorRetainCallBack?, release: CFAllocatorReleaseCallBack?
     ) {
         guard let info, let retain else {

@@ -1,6 +1,6 @@
 internal import CFNetworkC
 internal import CFNetworkC.Runtime
-internal import CoreFoundation
+package import CoreFoundation
 
 /// The state of a CoreFoundation object of this library.
 class ObjectState {
@@ -33,10 +33,37 @@ func state<State: ObjectState>(of object: AnyObject, as type: State.Type = State
     return unsafeDowncast(Unmanaged<ObjectState>.fromOpaque(state).takeUnretainedValue(), to: type)
 }
 
+/// What an object consists of whose functions another module of this package defines.
+package protocol ObjectContent: AnyObject, Sendable {
+    /// The text between braces in the description of the object.
+    var summary: String { get }
+}
+
+/// The state of such an object.
+private final class ContentState: ObjectState {
+    let content: any ObjectContent
+
+    init(_ content: any ObjectContent) { self.content = content }
+
+    override var summary: String { content.summary }
+}
+
+/// Creates the CoreFoundation object that owns a content. Nil if the allocator has no memory.
+package func makeObject<Object: AnyObject>(
+    _ allocator: CFAllocator?, _ type: CFTypeID, _ content: any ObjectContent
+) -> Unmanaged<Object>? {
+    ContentState(content).makeObject(allocator, type)
+}
+
+/// The content of an object that ``makeObject(_:_:_:)`` has created.
+package func content<Content: ObjectContent>(of object: AnyObject, as type: Content.Type = Content.self) -> Content {
+    unsafeDowncast(state(of: object, as: ContentState.self).content, to: type)
+}
+
 /// Returns a result that the header declares as never NULL, but is NULL for arguments that the function rejects.
 ///
 /// C programs compare it with NULL, as Apple documents it. A Swift program must not use it.
 @inline(__always)
-func nullable<Object: AnyObject>(_ object: Unmanaged<Object>?) -> Unmanaged<Object> {
+package func nullable<Object: AnyObject>(_ object: Unmanaged<Object>?) -> Unmanaged<Object> {
     unsafeBitCast(object, to: Unmanaged<Object>.self)
 }

@@ -1,10 +1,10 @@
 internal import CFNetworkC
 internal import CFNetworkC.Runtime
-internal import CoreFoundation
+package import CoreFoundation
 internal import Foundation
 internal import HTTPMessage
 internal import HTTPStream
-internal import StreamKit
+package import StreamKit
 internal import StreamKitFoundation
 
 // MARK: - From the program
@@ -97,7 +97,7 @@ extension ProxyServer {
 
 extension ProxySettings {
     /// A retained dictionary with the keys of the system's settings, without user names and passwords.
-    var cfDictionary: Unmanaged<CFDictionary> {
+    package var cfDictionary: Unmanaged<CFDictionary> {
         let dictionary = CFNDictionaryCreate().takeRetainedValue()
         func set(_ key: String, _ value: Unmanaged<some AnyObject>) {
             let key = cfString(key)

@@ -1,6 +1,6 @@
 internal import CFNetworkC
 internal import CFNetworkC.Runtime
-@preconcurrency internal import CoreFoundation
+@preconcurrency package import CoreFoundation
 internal import StreamKit
 
 extension StreamError {
@@ -35,7 +35,7 @@ extension StreamError {
 }
 
 /// A retained number.
-func cfNumber(_ value: Int) -> Unmanaged<CFNumber> {
+package func cfNumber(_ value: Int) -> Unmanaged<CFNumber> {
     var value = value
     return .passRetained(CFNumberCreate(nil, .cfIndexType, &value))
 }

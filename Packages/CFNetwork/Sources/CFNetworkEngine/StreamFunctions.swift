@@ -6,7 +6,7 @@ public import CFNetworkC.Runtime
 public import CoreFoundation
 public import Foundation
 internal import HostResolver
-@_spi(CoreFoundation) internal import RunLoopDelivery
+@_spi(CoreFoundation) package import RunLoopDelivery
 internal import StreamKit
 internal import StreamKitFoundation
 
@@ -174,7 +174,7 @@ public func cfn_stream_set(_ pointer: UnsafeMutableRawPointer, _ key: CFString, 
 }
 
 /// The run loop and mode of a function in C.
-func runLoopTarget(_ loop: CFRunLoop, _ mode: CFString) -> RunLoopTarget {
+package func runLoopTarget(_ loop: CFRunLoop, _ mode: CFString) -> RunLoopTarget {
     RunLoopTarget(coreFoundation: Unmanaged.passUnretained(loop).toOpaque(), mode: .init(rawValue: string(mode)))
 }
 

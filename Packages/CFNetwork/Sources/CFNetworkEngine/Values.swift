@@ -2,13 +2,13 @@
 
 internal import CFNetworkC
 internal import CFNetworkC.Runtime
-internal import CoreFoundation
+package import CoreFoundation
 internal import Foundation
 
 private let utf8 = CFStringEncoding(0x0800_0100)
 
 /// The text of a CoreFoundation string. A surrogate without its pair becomes U+FFFD.
-func string(_ text: CFString) -> String {
+package func string(_ text: CFString) -> String {
     let range = CFRange(location: 0, length: CFStringGetLength(text))
     let capacity = CFStringGetMaximumSizeForEncoding(range.length, utf8)
     var converted = 0
@@ -25,7 +25,7 @@ func string(_ text: CFString) -> String {
 }
 
 /// A retained CoreFoundation string.
-func cfString(_ text: String) -> Unmanaged<CFString> {
+package func cfString(_ text: String) -> Unmanaged<CFString> {
     var text = text
     return text.withUTF8 { .passRetained(CFStringCreateWithBytes(nil, $0.baseAddress, $0.count, utf8, false)) }
 }
@@ -36,7 +36,7 @@ func cfData(_ bytes: [UInt8]) -> Unmanaged<CFData> {
 }
 
 /// The bytes of a CoreFoundation data object.
-func bytes(_ data: CFData) -> [UInt8] {
+package func bytes(_ data: CFData) -> [UInt8] {
     let count = CFDataGetLength(data)
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
         if let start = buffer.baseAddress { CFDataGetBytes(data, CFRange(location: 0, length: count), start) }
@@ -69,7 +69,7 @@ func cfDictionary(_ entries: [AnyHashable: Any]) -> Unmanaged<CFDictionary> {
 }
 
 /// A retained array of objects, whose references it takes over.
-func cfArray(_ objects: [Unmanaged<some AnyObject>]) -> Unmanaged<CFArray> {
+package func cfArray(_ objects: [Unmanaged<some AnyObject>]) -> Unmanaged<CFArray> {
     let array = CFNArrayCreate().takeRetainedValue()
     for object in objects {
         CFArrayAppendValue(array, object.toOpaque())

@@ -3,28 +3,40 @@ import Testing
 
 /// The public headers as C and C++ compilers see them.
 struct HeadersTests {
-    private static let include = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../Sources/CFNetworkC/include").standardizedFileURL
+    private static let sources = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../Sources").standardizedFileURL
+    /// The folders with headers, and the names of the folders in them.
+    private static let includes = ["CFNetworkC": "CFNetwork", "SystemConfigurationC": "SystemConfiguration"]
     private static let compilers: [(name: String, standards: [String])] = [
         ("clang", ["c11", "gnu17", "c23"]), ("gcc", ["c11", "gnu17"]),
         ("clang++", ["c++11", "c++20"]), ("g++", ["c++11", "c++20"]),
     ]
 
-    /// Each header alone, and all of them through `CoreServices.h`, before and after CoreFoundation's.
+    /// Each header alone, and all of them through `CoreServices.h`, before and after CoreFoundation's, and before and after those of
+    /// dispatch queues.
     @Test(arguments: compilers.indices)
     func headersCompileAlone(_ index: Int) throws {
         let (name, standards) = Self.compilers[index]
-        let names = try FileManager.default.contentsOfDirectory(atPath: Self.include.path + "/CFNetwork").sorted()
-        #expect(names.contains("CFNetwork.h"))
+        let names = try Self.includes.flatMap { target, folder in
+            let path = "\(Self.sources.path)/\(target)/include/\(folder)"
+            return try FileManager.default.contentsOfDirectory(atPath: path).map { "\(folder)/\($0)" }
+        }.sorted()
+        #expect(names.contains("CFNetwork/CFNetwork.h") && names.contains("SystemConfiguration/SystemConfiguration.h"))
         let first = ["-D__COREFOUNDATION_FORSWIFTFOUNDATIONONLY__=1", "-D__LITTLE_ENDIAN__=1"]
         let empty = ["-D_Nullable=", "-D_Nonnull=", "-D_Null_unspecified=", "-D_Nullable_result="]
         for standard in standards {
             for header in names {
-                try expectToCompile("#include <CFNetwork/\(header)>\n", name, standard)
+                try expectToCompile("#include <\(header)>\n", name, standard)
             }
             try expectToCompile("#include <CoreServices/CoreServices.h>\n", name, standard)
             let reversed = "#include <CoreFoundation/CoreFoundation.h>\n#include <CFNetwork/CFNetwork.h>\n"
             try expectToCompile(reversed, name, standard, first + (name.hasPrefix("g") ? empty : []))
+            // g++ comments on attributes in the header of dispatch queues, and gcc cannot read it alone.
+            if name == "g++" { continue }
+            let headers = ["<SystemConfiguration/SystemConfiguration.h>", "<dispatch/dispatch.h>"]
+            for order in name == "gcc" ? [headers] : [headers, headers.reversed()] {
+                try expectToCompile(order.map { "#include \($0)\n" }.joined(), name, standard)
+            }
         }
     }
 
@@ -36,7 +48,8 @@ struct HeadersTests {
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments =
             [compiler, "-x", isC ? "c" : "c++", "-std=\(standard)", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
-            + ["-I", Self.include.path, "-isystem", try Self.toolchain() + "/lib/swift"] + options + ["-"]
+            + Self.includes.keys.flatMap { ["-I", "\(Self.sources.path)/\($0)/include"] }
+            + ["-isystem", try Self.toolchain() + "/lib/swift"] + options + ["-"]
         let input = Pipe()
         let output = Pipe()
         process.standardInput = input

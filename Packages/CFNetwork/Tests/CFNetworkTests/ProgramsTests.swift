@@ -22,6 +22,7 @@ struct ProgramsTests {
         case objects, threads
         case proxies, proxyScripts, diagnostics
         case ftpTransfers, ftpEvents, ftpListing
+        case storeKeys, store, storeChanges, reachability, reachabilityEvents
 
         /// Returns the condition that does not hold, or `nil`.
         func run() -> String? {
@@ -62,6 +63,11 @@ struct ProgramsTests {
                 case .ftpTransfers: CFNetworkFTPProgram()
                 case .ftpEvents: CFNetworkFTPEventsProgram()
                 case .ftpListing: CFNetworkListingProgram()
+                case .storeKeys: CFNetworkStoreKeysProgram()
+                case .store: CFNetworkStoreProgram()
+                case .storeChanges: CFNetworkStoreChangesProgram()
+                case .reachability: CFNetworkReachabilityProgram()
+                case .reachabilityEvents: CFNetworkReachabilityEventsProgram()
                 }
             return failure.map { String(cString: $0) }
         }

@@ -47,11 +47,32 @@ import Testing
         payload.appendAttribute(RouteNetlink.preferredSource, [192, 0, 2, 2])
         let message = NetlinkMessage(type: RouteNetlink.newRoute, flags: 0, sequence: 1, payload: payload)
         let route = Route(
-            kind: .unicast, gateway: IPAddress("192.0.2.1"), source: IPAddress("192.0.2.2"), interfaceIndex: 4)
+            kind: .unicast, gateway: IPAddress("192.0.2.1"), source: IPAddress("192.0.2.2"), interfaceIndex: 4,
+            family: .v4)
         #expect(Route(message) == route)
         payload[8] = 16
         #expect(Route(NetlinkMessage(type: 24, flags: 0, sequence: 1, payload: payload))?.isDead == true)
         #expect(Route(NetlinkMessage(type: 24, flags: 0, sequence: 1, payload: [2, 32])) == nil)
+    }
+
+    /// A default route of either family makes the network in general reachable, if its link works.
+    @Test func theNetworkInGeneral() throws {
+        let links = [
+            NetworkInterface(name: "eth0", index: 2, hasCarrier: false), NetworkInterface(name: "eth1", index: 3),
+        ]
+        func flags(_ routes: Route...) -> ReachabilityFlags {
+            ReachabilityFlags(generalIn: NetworkSnapshot(interfaces: links, defaultRoutes: routes))
+        }
+        let unplugged = Route(kind: .unicast, gateway: IPAddress("192.0.2.1"), interfaceIndex: 2)
+        #expect(flags() == [] && flags(unplugged) == [])
+        #expect(flags(unplugged, Route(kind: .unicast, interfaceIndex: 3, family: .v6)) == .reachable)
+        #expect(flags(Route(kind: .unicast, interfaceIndex: 3, isDead: true)) == [])
+        // A route with several next hops names no interface.
+        #expect(flags(Route(kind: .unicast)) == .reachable)
+        // The kernel itself would reach these addresses on this machine.
+        let general = try ReachabilityFlags(of: [IPAddress("0.0.0.0")!])
+        #expect(general == .reachable || general == [])
+        #expect(try ReachabilityFlags(of: [IPAddress("::")!]) == general)
     }
 
     // Parity: HR-016

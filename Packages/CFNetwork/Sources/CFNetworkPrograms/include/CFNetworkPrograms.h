@@ -110,4 +110,19 @@ const char *_Nullable CFNetworkFTPEventsProgram(void);
 /// The lines of a listing.
 const char *_Nullable CFNetworkListingProgram(void);
 
+/// The keys and constants of SystemConfiguration, and its errors.
+const char *_Nullable CFNetworkStoreKeysProgram(void);
+
+/// The values of the dynamic store.
+const char *_Nullable CFNetworkStoreProgram(void);
+
+/// Changes of the proxies on a run loop and on a queue.
+const char *_Nullable CFNetworkStoreChangesProgram(void);
+
+/// The reachability of names, addresses and pairs.
+const char *_Nullable CFNetworkReachabilityProgram(void);
+
+/// Changes of the reachability on a run loop and on a queue.
+const char *_Nullable CFNetworkReachabilityEventsProgram(void);
+
 #endif

@@ -41,6 +41,12 @@ public struct NetworkSnapshot: Hashable, Sendable {
         return .seconds(now.tv_sec) + .nanoseconds(now.tv_nsec)
     }
 
+    /// Creates a snapshot from the kernel's answers.
+    init(_ messages: [NetlinkMessage]) {
+        self.init()
+        receive(messages)
+    }
+
     /// Adds the kernel's answers to the snapshot. The message about an interface must precede those about its
     /// addresses.
     mutating func receive(_ messages: [NetlinkMessage], upTime: Duration = .zero) {

@@ -50,6 +50,9 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
 
     /// Creates the flags of the first reachable address; empty if no address is reachable.
     ///
+    /// The unspecified addresses, `0.0.0.0` and `::`, stand for the network in general: they are reachable if there is
+    /// a default route, of either family, over a link that works.
+    ///
     /// - Throws: ``ResolverError`` in the domain ``ResolverError/Domain/systemConfiguration`` if the kernel cannot be
     ///   queried.
     public init(of addresses: [IPAddress]) throws(ResolverError) {
@@ -61,7 +64,10 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
             self = try RouteSocket.withSocket { descriptor throws(ResolverError) in
                 for address in addresses {
                     current = address
-                    let flags = ReachabilityFlags(try RouteSocket.route(to: address, over: descriptor))
+                    let flags =
+                        address.isAny
+                        ? try ReachabilityFlags.ofDefaultRoutes()
+                        : ReachabilityFlags(try RouteSocket.route(to: address, over: descriptor))
                     if flags.contains(.reachable) { return flags }
                 }
                 return []
@@ -71,6 +77,21 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
                 error.code, name: current.description, detail: error.detail, domain: .systemConfiguration,
                 number: error.number)
         }
+    }
+
+    /// The flags of the network in general. The hosts behind a default route are not on its link, even if it names no
+    /// router.
+    private static func ofDefaultRoutes() throws(ResolverError) -> ReachabilityFlags {
+        let messages = try RouteSocket.dump(RouteNetlink.getLink) + RouteSocket.dump(RouteNetlink.getRoute)
+        return ReachabilityFlags(generalIn: NetworkSnapshot(messages))
+    }
+
+    init(generalIn network: NetworkSnapshot) {
+        let working = Set(network.interfaces.filter(\.hasCarrier).map(\.index))
+        let isReachable = network.defaultRoutes.contains { route in
+            !route.isDead && route.interfaceIndex.map(working.contains) ?? true
+        }
+        self = isReachable ? .reachable : []
     }
 }
 

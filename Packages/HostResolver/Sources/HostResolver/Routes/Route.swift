@@ -26,6 +26,8 @@ public struct Route: Hashable, Sendable {
 
     /// The kind of the destination.
     public var kind: Kind
+    /// The family of the destinations; nil if it is not known.
+    public var family: AddressFamilies?
     /// The next router; nil if the destination is on the link.
     public var gateway: IPAddress?
     /// The source address that the kernel would use.
@@ -38,9 +40,10 @@ public struct Route: Hashable, Sendable {
     /// Creates a route.
     public init(
         kind: Kind, gateway: IPAddress? = nil, source: IPAddress? = nil, interfaceIndex: UInt32? = nil,
-        isDead: Bool = false
+        isDead: Bool = false, family: AddressFamilies? = nil
     ) {
         self.kind = kind
+        self.family = family
         self.gateway = gateway
         self.source = source
         self.interfaceIndex = interfaceIndex
@@ -96,7 +99,8 @@ extension Route {
             gateway: attributes[RouteNetlink.gateway].flatMap { IPAddress(octets: $0[...]) } ?? via,
             source: attributes[RouteNetlink.preferredSource].flatMap { IPAddress(octets: $0[...]) },
             interfaceIndex: index,
-            isDead: flags & RouteNetlink.deadFlags != 0)
+            isDead: flags & RouteNetlink.deadFlags != 0,
+            family: [UInt8(AF_INET): .v4, UInt8(AF_INET6): .v6][message.payload[0]])
     }
 
     /// Whether the message is a route of the main table with an empty destination.

@@ -61,6 +61,16 @@ public enum ComputerName {
     }
 }
 
+/// The name of this machine in multicast DNS, without `.local`.
+///
+/// Replaces `SCDynamicStoreCopyLocalHostName`.
+public enum LocalHostName {
+    /// The first label of the host name, with hyphens in place of characters that host names do not have.
+    ///
+    /// Each access reads it again. An engine that finds the name taken publishes another one.
+    public static var current: String { HostLabel.fitting(HostLabel.ofThisMachine) }
+}
+
 /// The name of this machine as one DNS label.
 enum HostLabel {
     /// The host name, which includes a domain on some machines.

@@ -1,0 +1,294 @@
+internal import CFNetworkC
+internal import CFNetworkC.Runtime
+internal import CFNetworkEngine
+@preconcurrency internal import CoreFoundation
+internal import EventLoops
+internal import HostResolver
+internal import SystemConfigurationC
+
+/// The host of an SCNetworkReachability.
+enum ReachabilityTarget: Sendable {
+    case name(String)
+    /// The addresses of a connection.
+    case addresses(local: IPAddress?, remote: IPAddress?)
+}
+
+/// A host whose reachability is asked for or watched: SCNetworkReachability.
+///
+/// Theory of operation. While the target is scheduled, it observes the system and compares its flags with those that it reported last. The
+/// addresses of a name are looked up when the watch begins and after each change; until there are some, its flags are empty. If a later
+/// lookup gives no answer, the addresses stay: the flags then say whether they can be reached. The object owns its content; the
+/// content refers to the object weakly.
+final class ReachabilityContent: ObjectContent, @unchecked Sendable {
+    // The locks protect all state. The object is set once, before the program has it.
+    static let typeID = CFNClassRegister("SCNetworkReachability")
+
+    /// The function that is called after changes, and its pointer.
+    struct Client: Sendable {
+        let callback: SCNetworkReachabilityCallBack
+        let context: ClientContext
+    }
+
+    /// What belongs to the time during which the target is scheduled.
+    private struct Watch {
+        /// The number of this watch: what an earlier one has begun is dropped.
+        let number: Int
+        /// Nil while the watch begins.
+        var subscription: Subscription?
+        /// The addresses of a name; nil before a lookup has found any.
+        var addresses: [IPAddress]?
+        var lookup: HostLookup?
+        var reported: ReachabilityFlags = []
+        var flags: ReachabilityFlags = []
+    }
+
+    private struct State {
+        var client: Client?
+        var watch: Watch?
+        var lastWatch = 0
+        /// The queue, which excludes run loops.
+        var queue: (any DeliveryTarget)?
+        var runLoops = 0
+    }
+
+    private let target: ReachabilityTarget
+    private weak var object: SCNetworkReachability?
+    private let state = Locked(State())
+    private let pump = EventPump(isReentrant: true)
+    /// Held while flags are determined and compared, so that they are compared in their order.
+    private let comparisons = Locked(())
+
+    private init(_ target: ReachabilityTarget) { self.target = target }
+
+    deinit {
+        pump.stop()
+        let watch = state.withLock { $0.watch.take() }
+        watch?.subscription?.cancel()
+    }
+
+    /// Creates a target.
+    static func makeTarget(
+        _ allocator: CFAllocator?, _ target: ReachabilityTarget
+    ) -> Unmanaged<SCNetworkReachability>? {
+        let content = ReachabilityContent(target)
+        let object: Unmanaged<SCNetworkReachability>? = makeObject(allocator, typeID, content)
+        content.object = object?.takeUnretainedValue()
+        return object
+    }
+
+    var summary: String {
+        let context = state.withLock { $0.client }?.context.description
+        let host =
+            switch target {
+            case .name(let name): name
+            case .addresses(let local, let remote):
+                [local, remote].compactMap { $0?.description }.joined(separator: " to ")
+            }
+        return [host, context].compactMap(\.self).joined(separator: ", ")
+    }
+
+    // MARK: Flags
+
+    /// The present flags. For a name, waits for its addresses, as CFHost does.
+    ///
+    /// - Throws: `reachabilityUnknown` if the kernel cannot be queried.
+    func flags() throws(Status) -> ReachabilityFlags {
+        do throws(ResolverError) {
+            switch target {
+            case .name(let name):
+                let host = HostLookup(name: name)
+                try host.resolve(.reachability)
+                return host.reachability.value ?? []
+            case .addresses(let local, let remote): return try Self.flags(from: local, to: remote)
+            }
+        } catch {
+            if error.domain == .systemConfiguration { throw .reachabilityUnknown }
+            return []
+        }
+    }
+
+    private static func flags(
+        from local: IPAddress?, to remote: IPAddress?
+    ) throws(ResolverError) -> ReachabilityFlags {
+        guard let local else { return try ReachabilityFlags(of: [remote].compactMap(\.self)) }
+        let ownFlags = try ReachabilityFlags(of: [local])
+        guard let remote else { return ownFlags }
+        return local.isAny || ownFlags.contains(.isLocalAddress) ? try ReachabilityFlags(of: [remote]) : []
+    }
+
+    // MARK: The client
+
+    func setClient(_ new: Client?) {
+        let former = state.withLock { state in
+            let former = state.client
+            state.client = new
+            return former
+        }
+        // The former pointer is released here, outside the lock: its function may use the target.
+        withExtendedLifetime(former) {}
+        pump.signal()
+    }
+
+    /// Calls the client with the flags, if they differ from those that it was called with last. Without a client, they wait.
+    private func deliver(on target: any DeliveryTarget) {
+        pump.deliver(on: target) {
+            let (client, flags) = state.withLock { state -> (Client?, ReachabilityFlags) in
+                guard let client = state.client, let watch = state.watch, watch.flags != watch.reported else {
+                    return (nil, [])
+                }
+                state.watch?.reported = watch.flags
+                return (client, watch.flags)
+            }
+            guard let object, let client else { return .nothing }
+            client.callback(
+                object, SCNetworkReachabilityFlags(rawValue: flags.rawValue), client.context.info.pointer)
+            return .delivered
+        }
+    }
+
+    // MARK: Scheduling
+
+    /// Adds a run loop.
+    ///
+    /// - Throws: `invalidArgument` if there is a queue; `failed` if the process has no descriptor left.
+    func schedule(on runLoop: any DeliveryTarget) throws(Status) {
+        if state.withLock({ $0.queue != nil }) { throw .invalidArgument }
+        try watch()
+        let isNew = pump.schedule(on: runLoop) { [weak self] in self?.deliver(on: runLoop) }
+        if isNew { state.withLock { $0.runLoops += 1 } }
+    }
+
+    /// Removes a run loop.
+    ///
+    /// - Throws: `invalidArgument` if the target is not scheduled there.
+    func unschedule(from runLoop: any DeliveryTarget) throws(Status) {
+        guard pump.unschedule(from: runLoop) else { throw .invalidArgument }
+        let isLast = state.withLock { state in
+            state.runLoops -= 1
+            return state.runLoops == 0
+        }
+        if isLast { endWatch() }
+    }
+
+    /// Sets the queue; nil removes it.
+    ///
+    /// - Throws: `invalidArgument` if there is another queue or a run loop; `failed` if the process has no descriptor left.
+    func setQueue(_ queue: (any DeliveryTarget)?) throws(Status) {
+        guard let queue else {
+            if let former = state.withLock({ $0.queue.take() }) {
+                pump.unschedule(from: former)
+                endWatch()
+            }
+            return
+        }
+        let isFree = state.withLock { state in
+            guard state.runLoops == 0, state.queue?.isSame(as: queue) ?? true else { return false }
+            state.queue = queue
+            return true
+        }
+        guard isFree else { throw .invalidArgument }
+        do throws(Status) {
+            try watch()
+        } catch {
+            state.withLock { $0.queue = nil }
+            throw error
+        }
+        pump.schedule(on: queue) { [weak self] in self?.deliver(on: queue) }
+    }
+
+    // MARK: Watching
+
+    /// Begins to watch, with the present flags as those that have been reported.
+    private func watch() throws(Status) {
+        let number = state.withLock { state -> Int? in
+            guard state.watch == nil else { return nil }
+            state.lastWatch += 1
+            state.watch = Watch(number: state.lastWatch)
+            return state.lastWatch
+        }
+        guard let number else { return }
+        let subscription: Subscription
+        do throws(Status) {
+            subscription = try SystemWatch.observe { [weak self] _ in self?.refresh(number) }
+        } catch {
+            state.withLock { $0.watch = nil }
+            throw error
+        }
+        let isCurrent = state.withLock { state in
+            guard state.watch?.number == number else { return false }
+            state.watch?.subscription = subscription
+            return true
+        }
+        guard isCurrent else { return subscription.cancel() }
+        switch target {
+        case .name: lookUp(number)
+        case .addresses: compare(number, isBaseline: true)
+        }
+    }
+
+    private func endWatch() {
+        let watch = state.withLock { $0.watch.take() }
+        watch?.subscription?.cancel()
+    }
+
+    /// Called after each change of the system.
+    private func refresh(_ number: Int) {
+        compare(number)
+        if case .name = target { lookUp(number) }
+    }
+
+    /// Determines the flags. As a baseline, they count as reported.
+    private func compare(_ number: Int, isBaseline: Bool = false) {
+        let hasChanged = comparisons.withLock { _ in
+            let addresses = state.withLock { $0.watch?.addresses }
+            let flags: ReachabilityFlags
+            switch target {
+            // If the kernel cannot be queried now, nothing is known to have changed.
+            case .name:
+                guard let addresses, let found = try? ReachabilityFlags(of: addresses) else { return false }
+                flags = found
+            case .addresses(let local, let remote):
+                guard let found = try? Self.flags(from: local, to: remote) else { return false }
+                flags = found
+            }
+            return state.withLock { state in
+                guard state.watch?.number == number else { return false }
+                state.watch?.flags = flags
+                if isBaseline { state.watch?.reported = flags }
+                return state.watch?.reported != flags
+            }
+        }
+        if hasChanged { pump.signal() }
+    }
+
+    /// Looks the name up, in place of a lookup that is running.
+    private func lookUp(_ number: Int) {
+        guard case .name(let name) = target else { return }
+        let lookup = HostLookup(name: name)
+        lookup.setClient { [weak self] lookup, _, error in
+            let addresses = error == nil ? lookup.addresses.value?.compactMap(\.ipAddress) : nil
+            let isGone = error?.code == .hostNotFound || error?.code == .noData
+            self?.found(isGone ? [] : addresses, by: lookup, number)
+        }
+        lookup.schedule(on: SystemWatch.queue)
+        let former = state.withLock { state -> HostLookup? in
+            guard state.watch?.number == number else { return lookup }
+            let former = state.watch?.lookup
+            state.watch?.lookup = lookup
+            return former
+        }
+        // Releasing the former lookup cancels it. An invalid name has no addresses.
+        withExtendedLifetime(former) {}
+        try? lookup.start(.addresses)
+    }
+
+    private func found(_ addresses: [IPAddress]?, by lookup: HostLookup, _ number: Int) {
+        let isCurrent = state.withLock { state in
+            guard state.watch?.number == number, state.watch?.lookup === lookup else { return false }
+            state.watch?.lookup = nil
+            if let addresses { state.watch?.addresses = addresses }
+            return addresses != nil
+        }
+        if isCurrent { compare(number) }
+    }
+}

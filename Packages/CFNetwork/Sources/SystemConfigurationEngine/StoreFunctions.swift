@@ -1,0 +1,197 @@
+// The functions of SCDynamicStore.h and SCDynamicStoreCopySpecific.h. Their names and documentation are in the headers.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+
+internal import CFNetworkC
+internal import CFNetworkC.Runtime
+internal import CFNetworkEngine
+public import CoreFoundation
+package import EventLoops
+internal import ServiceDiscovery
+internal import StreamKit
+public import SystemConfigurationC
+public import SystemConfigurationC.Runtime
+
+/// The type identifier of sessions.
+@_cdecl("SCDynamicStoreGetTypeID") @implementation
+public func SCDynamicStoreGetTypeID() -> CFTypeID { StoreContent.typeID }
+
+private func session(_ store: SCDynamicStore?) throws(Status) -> StoreContent {
+    try content(store, StoreContent.typeID, orNull: .noSession)
+}
+
+/// Verifies the session of a function that accepts NULL.
+private func verify(_ store: SCDynamicStore?) throws(Status) {
+    if store != nil { _ = try session(store) }
+}
+
+@_cdecl("SCDynamicStoreCreate") @implementation
+public func __SCDynamicStoreCreate(
+    _ allocator: CFAllocator?, _ name: CFString?, _ callout: SCDynamicStoreCallBack?,
+    _ context: UnsafeMutablePointer<SCDynamicStoreContext>?
+) -> Unmanaged<SCDynamicStore>? {
+    reporting(nil) { () throws(Status) in
+        let client = StoreContent.Client(
+            callback: callout, context: ClientContext(context?.pointee ?? SCDynamicStoreContext()))
+        guard let store = StoreContent.makeStore(allocator, try text(name), client) else { throw .failed }
+        return store
+    }
+}
+
+@_cdecl("SCDynamicStoreCreateWithOptions") @implementation
+public func __SCDynamicStoreCreateWithOptions(
+    _ allocator: CFAllocator?, _ name: CFString?, _ storeOptions: CFDictionary?, _ callout: SCDynamicStoreCallBack?,
+    _ context: UnsafeMutablePointer<SCDynamicStoreContext>?
+) -> Unmanaged<SCDynamicStore>? {
+    __SCDynamicStoreCreate(allocator, name, callout, context)
+}
+
+@_cdecl("SCDynamicStoreCreateRunLoopSource") @implementation
+public func __SCDynamicStoreCreateRunLoopSource(
+    _ allocator: CFAllocator?, _ store: SCDynamicStore?, _ order: CFIndex
+) -> Unmanaged<CFRunLoopSource>? {
+    reporting(nil) { () throws(Status) in try session(store).source(allocator, order: order) }
+}
+
+/// Sets the queue of a session; null removes it.
+@_cdecl("scn_store_set_queue") @implementation
+public func scn_store_set_queue(_ store: SCDynamicStore?, _ queue: UnsafeMutableRawPointer?) -> Bool {
+    setQueue(of: store, to: queue.map { DispatchQueueTarget($0) })
+}
+
+/// Sets where a session calls its callback; nil ends the calls.
+package func setQueue(of store: SCDynamicStore?, to target: (any DeliveryTarget)?) -> Bool {
+    reporting(false) { () throws(Status) in
+        try session(store).setQueue(target)
+        return true
+    }
+}
+
+@_cdecl("SCDynamicStoreCopyKeyList") @implementation
+public func __SCDynamicStoreCopyKeyList(_ store: SCDynamicStore?, _ pattern: CFString?) -> Unmanaged<CFArray>? {
+    reporting(nil) { () throws(Status) in
+        try verify(store)
+        let selection = try KeySelection(patterns: [text(pattern)])
+        return cfArray(StoreSnapshot.current().values.keys.filter(selection.contains).sorted().map { cfString($0) })
+    }
+}
+
+@_cdecl("SCDynamicStoreCopyValue") @implementation
+public func __SCDynamicStoreCopyValue(_ store: SCDynamicStore?, _ key: CFString?) -> Unmanaged<CFPropertyList>? {
+    reporting(nil) { () throws(Status) in
+        try verify(store)
+        guard let value = StoreSnapshot.current().values[try text(key)] else { throw .noKey }
+        return value.cfObject
+    }
+}
+
+@_cdecl("SCDynamicStoreCopyMultiple") @implementation
+public func __SCDynamicStoreCopyMultiple(
+    _ store: SCDynamicStore?, _ keys: CFArray?, _ patterns: CFArray?
+) -> Unmanaged<CFDictionary>? {
+    reporting(nil) { () throws(Status) in
+        try verify(store)
+        let selection = try KeySelection(keys: texts(keys), patterns: texts(patterns))
+        return StoreValue.cfDictionary(StoreSnapshot.current().values.filter { selection.contains($0.key) })
+    }
+}
+
+@_cdecl("SCDynamicStoreSetNotificationKeys") @implementation
+public func __SCDynamicStoreSetNotificationKeys(
+    _ store: SCDynamicStore?, _ keys: CFArray?, _ patterns: CFArray?
+) -> Bool {
+    reporting(false) { () throws(Status) in
+        let session = try session(store)
+        try session.select(try KeySelection(keys: texts(keys), patterns: texts(patterns)))
+        return true
+    }
+}
+
+@_cdecl("SCDynamicStoreCopyNotifiedKeys") @implementation
+public func __SCDynamicStoreCopyNotifiedKeys(_ store: SCDynamicStore?) -> Unmanaged<CFArray>? {
+    reporting(nil) { () throws(Status) in cfArray(try session(store).takeChanged().map { cfString($0) }) }
+}
+
+// MARK: Writing
+
+/// Refuses to change a value, after the arguments have been verified.
+private func refuse(_ store: SCDynamicStore?, _ key: CFString?) -> Bool {
+    reporting(false) { () throws(Status) in
+        try verify(store)
+        _ = try text(key)
+        throw .accessError
+    }
+}
+
+@_cdecl("SCDynamicStoreAddValue") @implementation
+public func __SCDynamicStoreAddValue(_ store: SCDynamicStore?, _ key: CFString?, _ value: CFPropertyList?) -> Bool {
+    refuse(store, key)
+}
+
+@_cdecl("SCDynamicStoreAddTemporaryValue") @implementation
+public func __SCDynamicStoreAddTemporaryValue(
+    _ store: SCDynamicStore?, _ key: CFString?, _ value: CFPropertyList?
+) -> Bool {
+    refuse(store, key)
+}
+
+@_cdecl("SCDynamicStoreSetValue") @implementation
+public func __SCDynamicStoreSetValue(_ store: SCDynamicStore?, _ key: CFString?, _ value: CFPropertyList?) -> Bool {
+    refuse(store, key)
+}
+
+@_cdecl("SCDynamicStoreSetMultiple") @implementation
+public func __SCDynamicStoreSetMultiple(
+    _ store: SCDynamicStore?, _ keysToSet: CFDictionary?, _ keysToRemove: CFArray?, _ keysToNotify: CFArray?
+) -> Bool {
+    reporting(false) { () throws(Status) in
+        try verify(store)
+        throw .accessError
+    }
+}
+
+@_cdecl("SCDynamicStoreRemoveValue") @implementation
+public func __SCDynamicStoreRemoveValue(_ store: SCDynamicStore?, _ key: CFString?) -> Bool { refuse(store, key) }
+
+@_cdecl("SCDynamicStoreNotifyValue") @implementation
+public func __SCDynamicStoreNotifyValue(_ store: SCDynamicStore?, _ key: CFString?) -> Bool { refuse(store, key) }
+
+// MARK: Single values
+
+@_cdecl("SCDynamicStoreCopyComputerName") @implementation
+public func __SCDynamicStoreCopyComputerName(
+    _ store: SCDynamicStore?, _ nameEncoding: UnsafeMutablePointer<CFStringEncoding>?
+) -> Unmanaged<CFString>? {
+    reporting(nil) { () throws(Status) in
+        try verify(store)
+        nameEncoding?.pointee = CFStringEncoding(StoreSnapshot.encoding)
+        return cfString(ComputerName.current)
+    }
+}
+
+@_cdecl("SCDynamicStoreCopyLocalHostName") @implementation
+public func __SCDynamicStoreCopyLocalHostName(_ store: SCDynamicStore?) -> Unmanaged<CFString>? {
+    reporting(nil) { () throws(Status) in
+        try verify(store)
+        return cfString(LocalHostName.current)
+    }
+}
+
+@_cdecl("SCDynamicStoreCopyLocation") @implementation
+public func __SCDynamicStoreCopyLocation(_ store: SCDynamicStore?) -> Unmanaged<CFString>? {
+    reporting(nil) { () throws(Status) in
+        try verify(store)
+        throw .noKey
+    }
+}
+
+@_cdecl("SCDynamicStoreCopyProxies") @implementation
+public func __SCDynamicStoreCopyProxies(_ store: SCDynamicStore?) -> Unmanaged<CFDictionary>? {
+    reporting(nil) { () throws(Status) in
+        try verify(store)
+        do throws(StreamError) {
+            return try StoreSnapshot.currentProxies().cfDictionary
+        } catch {
+            throw .failed
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import DNSWire
+import HostResolver
+import StreamKit
+import SystemConfiguration
+import Testing
+
+@testable import SystemConfigurationEngine
+
+/// SystemConfiguration in Swift, as sources for Apple's systems use it, and the values of networks that no test can create. The programs in
+/// C test its behaviour.
+@Suite(.timeLimit(.minutes(2)))
+struct SystemConfigurationTests {
+    @Test func sourceAsOnApplesSystems() throws {
+        let store = try #require(SCDynamicStoreCreate(nil, "tests" as CFString, nil, nil))
+        let key = SCDynamicStoreKeyCreateNetworkInterfaceEntity(
+            nil, kSCDynamicStoreDomainState, "lo" as CFString, kSCEntNetIPv4)
+        let value = try #require(SCDynamicStoreCopyValue(store, key) as? [String: Any])
+        #expect((value[kSCPropNetIPv4Addresses as String] as? [String])?.first == "127.0.0.1")
+        let keys = SCDynamicStoreCopyKeyList(store, "State:/Network/Interface/[^/]+/Link" as CFString) as? [String]
+        #expect(keys?.contains("State:/Network/Interface/lo/Link") == true)
+        #expect((SCDynamicStoreCopyComputerName(store, nil) as String?)?.isEmpty == false)
+        #expect(SCDynamicStoreCopyProxies(nil) as? [String: Any] != nil)
+        #expect(SCDynamicStoreCopyValue(store, "Setup:/Nothing" as CFString) == nil && SCError() == kSCStatusNoKey)
+        #expect(CFErrorGetCode(SCCopyLastError()) == kSCStatusNoKey)
+        #expect(SCDynamicStoreSetNotificationKeys(store, [key] as CFArray, nil))
+    }
+
+    @Test func reachabilityCallsAClosure() async throws {
+        final class Info: Sendable {}
+        weak var gone: Info?
+        do {
+            let info = Info()
+            gone = info
+            let target = try #require(SCNetworkReachabilityCreateWithName(nil, "localhost"))
+            var address = sockaddr()
+            address.sa_len = UInt8(MemoryLayout<sockaddr>.size)
+            address.sa_family = sa_family_t(AF_INET)
+            #expect(address.sa_len == 16 && SCNetworkReachabilityCreateWithAddress(nil, &address) != nil)
+            let flags = await withCheckedContinuation { continuation in
+                var context = SCNetworkReachabilityContext(
+                    version: 0, info: Unmanaged.passUnretained(info).toOpaque(),
+                    retain: { UnsafeRawPointer(Unmanaged<Info>.fromOpaque($0).retain().toOpaque()) },
+                    release: { Unmanaged<Info>.fromOpaque($0).release() },
+                    copyDescription: { _ in Unmanaged.passRetained("the info" as CFString) })
+                let queue = DispatchQueue(label: "tests")
+                #expect(
+                    SCNetworkReachabilitySetCallback(
+                        target,
+                        { _, flags, info in
+                            _ = Unmanaged<Info>.fromOpaque(info!).takeUnretainedValue()
+                            continuation.resume(returning: flags)
+                        }, &context))
+                #expect(SCNetworkReachabilitySetDispatchQueue(target, queue))
+            }
+            #expect(flags == [.reachable, .isLocalAddress, .isDirect])
+            let description = unsafeBitCast(CFCopyDescription(target), to: NSString.self) as String
+            #expect(description.hasSuffix("{localhost, the info}"))
+            SCNetworkReachabilitySetCallback(target, nil, nil)
+            SCNetworkReachabilitySetDispatchQueue(target, nil)
+        }
+        #expect(gone == nil)
+    }
+
+    private func interface(
+        _ index: UInt32, _ name: String, hasCarrier: Bool = true, _ addresses: [InterfaceAddress] = []
+    )
+        -> NetworkInterface
+    {
+        NetworkInterface(name: name, index: index, hasCarrier: hasCarrier, addresses: addresses)
+    }
+
+    private func values(_ network: NetworkSnapshot, _ resolver: ResolverConfiguration = .init(parsing: "")) -> [String:
+        StoreValue]
+    {
+        StoreSnapshot(network, resolver, nil, computerName: "Anna’s", localHostName: "annas").values
+    }
+
+    @Test func valuesOfInterfaces() {
+        let address = InterfaceAddress(IPAddress("192.0.2.7")!, prefixLength: 24)
+        let tunnel = InterfaceAddress(IPAddress("198.51.100.1")!, prefixLength: 32)
+        let found = values(
+            NetworkSnapshot(interfaces: [
+                interface(
+                    2, "eth0",
+                    [
+                        address, InterfaceAddress(IPAddress("2001:db8::7")!, prefixLength: 64),
+                        InterfaceAddress(IPAddress("2001:db8::8")!, prefixLength: 64, isTentative: true),
+                    ]),
+                interface(3, "tun0", hasCarrier: false, [tunnel]),
+            ]))
+        #expect(
+            found["State:/Network/Interface"] == .dictionary(["Interfaces": .list([.text("eth0"), .text("tun0")])]))
+        #expect(
+            found["State:/Network/Interface/eth0/IPv4"]
+                == .dictionary([
+                    "Addresses": .list([.text("192.0.2.7")]), "SubnetMasks": .list([.text("255.255.255.0")]),
+                    "BroadcastAddresses": .list([.text("192.0.2.255")]),
+                ]))
+        #expect(
+            found["State:/Network/Interface/eth0/IPv6"]
+                == .dictionary(["Addresses": .list([.text("2001:db8::7")]), "PrefixLength": .list([.number(64)])]))
+        #expect(found["State:/Network/Interface/eth0/Link"] == .dictionary(["Active": .flag(true)]))
+        #expect(found["State:/Network/Interface/tun0/Link"] == .dictionary(["Active": .flag(false)]))
+        #expect(
+            found["State:/Network/Interface/tun0/IPv4"]
+                == .dictionary([
+                    "Addresses": .list([.text("198.51.100.1")]), "SubnetMasks": .list([.text("255.255.255.255")]),
+                ]))
+        #expect(found["State:/Network/Interface/tun0/IPv6"] == nil)
+        #expect(
+            found["Setup:/System"]
+                == .dictionary(["ComputerName": .text("Anna’s"), "ComputerNameEncoding": .number(0x0800_0100)]))
+        #expect(found["Setup:/Network/HostNames"] == .dictionary(["LocalHostName": .text("annas")]))
+        #expect(found["State:/Network/Global/Proxies"] == nil && found["State:/Network/Global/IPv4"] == nil)
+    }
+
+    /// The preferred route whose link works counts, for each family.
+    @Test func valuesOfRoutesAndNameServers() {
+        let unplugged = Route(kind: .unicast, gateway: IPAddress("192.0.2.1"), interfaceIndex: 2, family: .v4)
+        let working = Route(kind: .unicast, gateway: IPAddress("198.51.100.1"), interfaceIndex: 3, family: .v4)
+        let direct = Route(kind: .unicast, interfaceIndex: 3, family: .v6)
+        let found = values(
+            NetworkSnapshot(
+                interfaces: [interface(2, "eth0", hasCarrier: false), interface(3, "eth1")],
+                defaultRoutes: [unplugged, working, direct]),
+            ResolverConfiguration(
+                parsing: "nameserver 192.0.2.53\nnameserver 2001:db8::53\nsearch one.example two.example\n"))
+        #expect(
+            found["State:/Network/Global/IPv4"]
+                == .dictionary(["PrimaryInterface": .text("eth1"), "Router": .text("198.51.100.1")]))
+        #expect(found["State:/Network/Global/IPv6"] == .dictionary(["PrimaryInterface": .text("eth1")]))
+        #expect(
+            found["State:/Network/Global/DNS"]
+                == .dictionary([
+                    "ServerAddresses": .list([.text("192.0.2.53"), .text("2001:db8::53")]),
+                    "SearchDomains": .list([.text("one.example"), .text("two.example")]),
+                    "DomainName": .text("one.example"),
+                ]))
+        #expect(values(NetworkSnapshot())["State:/Network/Global/DNS"] == nil)
+    }
+
+    @Test(arguments: [
+        ("State:/Network/[^/]+", "State:/Network/Interface", true),
+        ("State:/Network/[^/]+", "State:/Network/Interface/lo", false),
+        ("a|ab", "ab", true), ("b", "ab", false), ("", "", true), ("é.", "éx", true),
+    ])
+    func patternsMatchWholeKeys(pattern: String, key: String, isMatch: Bool) throws {
+        #expect(try #require(KeyPattern(pattern)).matches(key) == isMatch)
+    }
+
+    @Test(arguments: ["(", "[", "a\0b", "*a{"]) func invalidPatterns(pattern: String) {
+        #expect(KeyPattern(pattern) == nil)
+    }
+
+    /// The kernel's events, at every length.
+    @Test func eventsOfInotify() {
+        let bytes: [UInt8] =
+            [1, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0] + Array("proxies\0".utf8)
+            + [2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+        let first = InotifyEvent(watch: 1, mask: 8, name: "proxies")
+        #expect(InotifyEvent.events(in: bytes[...]) == [first, InotifyEvent(watch: 2, mask: 512, name: "")])
+        for count in 0..<bytes.count {
+            #expect(InotifyEvent.events(in: bytes[..<count]) == (count < 24 ? [] : [first]))
+        }
+    }
+}
