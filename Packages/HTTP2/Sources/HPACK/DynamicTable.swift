@@ -105,7 +105,7 @@ struct DynamicTable: Sendable {
         let used = end - start
         var room = max(bytes.count, 256)
         while room < 2 * (used + length) { room *= 2 }
-        bytes.append(contentsOf: repeatElement(0, count: room - bytes.count))
+        bytes += [UInt8](repeating: 0, count: room - bytes.count)
         bytes.withUnsafeMutableBytes { bytes in
             bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[start..<start + used]))
         }

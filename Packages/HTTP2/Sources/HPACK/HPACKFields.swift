@@ -76,6 +76,9 @@ extension HPACKFields {
     /// What a field counts beyond the bytes of its name and value (RFC 9113 §6.5.2).
     static let overhead = 32
 
+    /// Returns what a field counts in the size of a list: the lengths of its name and its value in bytes, and 32 (RFC 9113 §6.5.2).
+    public static func size(name: Int, value: Int) -> Int { name + value + overhead }
+
     /// Ensures that `count` bytes can be written behind the last field, beginning at `offset`.
     @inline(__always)
     mutating func makeRoom(for count: Int, at offset: Int) {
@@ -84,7 +87,7 @@ extension HPACKFields {
     }
 
     private mutating func grow(by missing: Int) {
-        bytes.append(contentsOf: repeatElement(0, count: Swift.max(missing, bytes.count, 1024)))
+        bytes += [UInt8](repeating: 0, count: Swift.max(missing, bytes.count, 1024))
     }
 
     /// The memory of ``bytes``. Use ``makeRoom(for:at:)`` before.

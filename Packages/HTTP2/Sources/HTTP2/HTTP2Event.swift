@@ -37,7 +37,7 @@ public enum HTTP2Event: Hashable, Sendable {
     case sendingStopped(StreamID, ErrorCode)
     /// The peer's settings have arrived: the first ones, or new ones.
     case settings
-    /// Client: a request can be sent, after ``HTTP2ClientMachine/request(_:endsHere:now:)`` has returned nil.
+    /// Client: a request can be sent, after ``HTTP2Machine/request(_:endsHere:now:)`` has returned nil.
     case room
     /// The peer will end the connection and accepts no new streams (RFC 9113 §6.8). Streams up to its last one continue.
     case goAway(HTTP2GoAway)
@@ -92,40 +92,6 @@ extension HTTP2StreamFailure {
     }
 }
 
-/// A request on a stream of HTTP/2: a head and what HTTP/1.1 does not carry in one.
-///
-/// ```swift
-/// var head = try HTTPRequest(method: .get, target: "/index.html")
-/// try head.fields.set("example.org", for: .host)
-/// let request = HTTP2Request(head, scheme: "https")
-/// ```
-public struct HTTP2Request: Hashable, Sendable {
-    /// The method, the target and the fields.
-    ///
-    /// `Host` stands for `:authority`. For an extended CONNECT (RFC 8441), this is the `GET` request that HTTP/1.1 would send
-    /// with `Upgrade`, and ``connectProtocol`` stands for that field.
-    public var head: HTTPRequest
-
-    /// The scheme of the target's URL, `https` or `http`. Empty for `CONNECT`.
-    public var scheme: String
-
-    /// The protocol of an extended CONNECT, such as `websocket`; nil for all other requests.
-    public var connectProtocol: String?
-
-    /// The priority, which a client sends as the field `Priority` (RFC 9218 §5). The default priority is not sent.
-    public var priority: HTTP2Priority
-
-    /// Creates a request.
-    public init(
-        _ head: HTTPRequest, scheme: String, connectProtocol: String? = nil, priority: HTTP2Priority = HTTP2Priority()
-    ) {
-        self.head = head
-        self.scheme = scheme
-        self.connectProtocol = connectProtocol
-        self.priority = priority
-    }
-}
-
 /// The result of reading from a stream.
 public enum HTTP2ReadOutcome: Hashable, Sendable {
     /// This many bytes are at the front of the memory; none only if the memory is empty.
@@ -145,42 +111,4 @@ public struct HTTP2SendOutcome: Hashable, Sendable {
     /// Whether all bytes were taken and, if the message was to end, its end. If not, the rest is sent when
     /// `nextWritable()` returns the stream.
     public var isComplete: Bool
-}
-
-/// Events in the order of their arrival.
-struct EventQueue: Sendable {
-    /// The events, those before `start` taken.
-    private var events: [HTTP2Event?] = []
-    private var start = 0
-
-    mutating func append(_ event: HTTP2Event) {
-        events.append(event)
-    }
-
-    mutating func next() -> HTTP2Event? {
-        guard start < events.count else { return nil }
-        let event = events[start].take()
-        start += 1
-        if start == events.count {
-            events.removeAll(keepingCapacity: true)
-            start = 0
-        }
-        return event
-    }
-
-    /// Removes the request on a stream and all that followed on it. Returns false if the program has taken the request.
-    mutating func removeRequest(on stream: StreamID) -> Bool {
-        let isRequest: (HTTP2Event?) -> Bool = { if case .request(stream, _)? = $0 { true } else { false } }
-        guard events[start...].contains(where: isRequest) else { return false }
-        events.removeFirst(start)
-        start = 0
-        events.removeAll { event in
-            switch event {
-            case .request(let id, _), .readable(let id), .trailers(let id, _), .ended(let id), .reset(let id, _):
-                id == stream
-            default: false
-            }
-        }
-        return true
-    }
 }

@@ -91,8 +91,8 @@ private struct EndingModel: ~Copyable {
             pair.server.close(stream, code: .internalError)
         case .clientShutsDown: pair.client.shutDown(now: .zero)
         case .serverShutsDown: pair.server.shutDown(now: .zero)
-        case .clientFails: pair.client.end(.internalError)
-        case .serverFails: pair.server.end(.internalError)
+        case .clientFails: pair.client.abort(.internalError)
+        case .serverFails: pair.server.abort(.internalError)
         case .clientIsGone:
             try? pair.server.receiveEnd(now: .zero)
             isCut = true
@@ -190,16 +190,7 @@ extension HTTP2Connection {
     }
 }
 
-extension HTTP2ClientMachine {
-    var windows: (send: Int64, receive: Int64) {
-        (connection.sendWindow.available, connection.receiveWindow.available)
-    }
-
-    func sendWindow(of id: StreamID) -> Int64? { connection.sendWindow(of: id) }
-    func receiveWindow(of id: StreamID) -> Int64? { connection.receiveWindow(of: id) }
-}
-
-extension HTTP2ServerMachine {
+extension HTTP2Machine {
     var windows: (send: Int64, receive: Int64) {
         (connection.sendWindow.available, connection.receiveWindow.available)
     }

@@ -159,6 +159,51 @@ struct ExchangeTests {
         #expect(pair.client.outputCount == 0 && pair.client.openStreams == 1)
     }
 
+    @Test func trailersDoNotFollowDataThatWasNotSent() throws {
+        var pair = MachinePair()
+        let stream = try pair.request(MachinePair.head(.put), endsHere: false)
+        let body = [UInt8](repeating: 1, count: 300_000)
+        var sent = try pair.client.send(body, on: stream, endsHere: false).count
+        #expect(sent < body.count)
+        let error = #expect(throws: HTTP2Error.self) { try pair.client.sendTrailers(["x-a": "1"], on: stream) }
+        #expect(error?.fault == .caller && error?.rule == "RFC 9113 §8.1")
+        while sent < body.count {
+            try pair.exchange()
+            _ = try pair.server.readAll(stream)
+            #expect(pair.client.nextWritable() == nil || sent < body.count)
+            #expect(throws: HTTP2Error.self) { try pair.client.sendTrailers(["x-a": "1"], on: stream) }
+            sent += try pair.client.send(Array(body[sent...]), on: stream, endsHere: false).count
+        }
+        try pair.client.sendTrailers(["x-a": "1"], on: stream)
+        try pair.exchange()
+        #expect(pair.server.takeEvents().contains(.trailers(stream, ["x-a": "1"])))
+    }
+
+    @Test func headsThatThePeerDoesNotAcceptAreMistakes() throws {
+        var limits = HTTP2Limits()
+        limits.head.listSize = 400
+        var pair = MachinePair(client: limits, server: limits)
+        try pair.exchange()
+        // The list of a GET for example.org has 42, 44, 53 and 38 bytes, and the field 32 and its length.
+        let request = { (length: Int) in
+            try MachinePair.head(.get, "/", HTTPFields(["x": String(repeating: "v", count: length)]))
+        }
+        let error = #expect(throws: HTTP2Error.self) {
+            try pair.client.request(request(191), endsHere: true, now: .zero)
+        }
+        #expect(error?.rule == "RFC 9113 §10.5.1" && error?.scope == .call && error?.fault == .caller)
+        #expect(pair.client.outputCount == 0 && pair.client.openStreams == 0)
+        let stream = try pair.request(request(190))
+        #expect(pair.server.takeEvents().count == 3, "the largest list that is sent is accepted")
+        let large = try HTTPFields(["x": String(repeating: "v", count: 400)])
+        #expect(throws: HTTP2Error.self) {
+            try pair.server.respond(stream, with: HTTPResponse(status: .ok, fields: large), endsHere: false, now: .zero)
+        }
+        try pair.server.respond(stream, with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
+        #expect(throws: HTTP2Error.self) { try pair.server.sendTrailers(large, on: stream) }
+        try pair.server.sendTrailers(["x": "1"], on: stream)
+    }
+
     @Test func contentLengthIsCheckedWhenSent() throws {
         var pair = MachinePair()
         let stream = try pair.request(MachinePair.head(.put, "/", ["Content-Length": "3"]), endsHere: false)

@@ -57,6 +57,7 @@ struct RefusalTests {
         (Wire.frames { $0.appendSettings([Setting(.enableConnectProtocol, 2)]) }, .protocolError, "RFC 8441 §3"),
         (Wire.frames { $0.appendSettings([Setting(.noRFC7540Priorities, 2)]) }, .protocolError, "RFC 9218 §2.1"),
         (Wire.frames { $0.appendPriorityUpdate(StreamID(2), "u=1") }, .protocolError, "RFC 9218 §7.1"),
+        (Wire.frame(.priorityUpdate, on: 1, [0, 0, 0, 1]), .protocolError, "RFC 9218 §7.1"),
     ])
     func connection(_ frames: [UInt8], _ code: ErrorCode, _ rule: String) throws {
         let reaction = try serverReaction(frames)

@@ -77,6 +77,10 @@ struct ShutdownTests {
         try pair.server.receive(pair.client.takeOutput())
         try pair.client.receive(announcement)
         #expect(pair.client.isDraining == true)
+        let lastStreams = { (events: [HTTP2Event]) in
+            events.compactMap { if case .goAway(let goAway) = $0 { goAway.lastStream } else { nil } }
+        }
+        #expect(lastStreams(pair.client.takeEvents()) == [.highest])
         #expect(try pair.client.request(MachinePair.head(), endsHere: true, now: .zero) == nil)
         try pair.exchange()
         for stream in [first, second] {
@@ -84,10 +88,7 @@ struct ShutdownTests {
             pair.server.close(stream)
         }
         try pair.exchange()
-        let goAways = pair.client.takeEvents().compactMap { event in
-            if case .goAway(let goAway) = event { goAway.lastStream } else { nil }
-        }
-        #expect(goAways == [.highest, second])
+        #expect(lastStreams(pair.client.takeEvents()) == [second])
         #expect(pair.server.takeEvents().last == .drained && pair.client.openStreams == 0)
     }
 
@@ -139,6 +140,11 @@ struct ShutdownTests {
         #expect(!isValid { $0.connectionWindowReserve = SendWindow.maximum })
         #expect(!isValid { $0.maximumStreamWindow = 1 << 31 })
         #expect(!isValid { $0.maximumConnectionWindow = 1 << 31 })
+        #expect(!isValid { $0.maximumOutput = .max })
+        #expect(!isValid { $0.head.listSize = .max })
+        #expect(!isValid { $0.maximumSettingsEntries = .max })
+        #expect(!isValid { $0.creditTimeout = .zero })
+        #expect(!isValid { $0.pingInterval = .seconds(-1) })
     }
 
     @Test func aMistakeInARequestEndsNothing() throws {

@@ -112,19 +112,13 @@ struct BodyRingTests {
 }
 
 struct StreamTableTests {
-    private func stream(_ id: UInt32) -> HTTP2.Stream {
-        Stream(
-            id: StreamID(id), state: .open, receiveWindow: ReceiveWindow(size: 1), sendWindow: SendWindow(size: 1),
-            incoming: .ended, outgoing: .ended)
-    }
-
     @Test func findsWhatIsThere() {
         var table = StreamTable()
         var model: Set<UInt32> = []
         var next: UInt32 = 1
         for round in 0..<5000 {
             if round % 3 != 2 || model.isEmpty {
-                let place = table.insert(stream(next))
+                let place = table.insert(next)
                 #expect(table[place].id == StreamID(next))
                 model.insert(next)
                 next += 2
@@ -149,6 +143,13 @@ struct StreamTableTests {
                 #expect(Set(table.occupied.map { table[$0].id.rawValue }) == model)
             }
         }
+    }
+}
+
+extension StreamTable {
+    fileprivate mutating func insert(_ id: UInt32) -> Int {
+        insert(
+            StreamID(id), ReceiveWindow(size: 1), SendWindow(size: 1), incoming: .tunnel, outgoing: .tunnel, now: .zero)
     }
 }
 
@@ -189,6 +190,38 @@ struct SendOrderTests {
     }
 }
 
+struct EventQueueTests {
+    @Test func keepsTheOrderAndLittleMemory() {
+        var queue = EventQueue()
+        var (appended, taken) = (UInt32(0), UInt32(0))
+        for _ in 0..<10_000 {
+            // The program never takes the last event.
+            for _ in 0..<2 where appended < taken + 20 {
+                queue.append(.readable(StreamID(appended)))
+                appended += 1
+            }
+            #expect(queue.take() == .readable(StreamID(taken)))
+            taken += 1
+            #expect(queue.placeCount <= 64)
+        }
+    }
+
+    @Test func repetitionsTakeThePlaceOfWhatTheyRepeat() {
+        var queue = EventQueue()
+        let goAways = [5, 3].map { HTTP2GoAway(lastStream: StreamID($0), code: .noError, debugData: []) }
+        for _ in 0..<100 {
+            queue.replace(with: .settings)
+            queue.append(.readable(StreamID(1)))
+            for goAway in goAways { queue.replace(with: .goAway(goAway)) }
+            #expect(queue.take() != nil)
+        }
+        #expect(queue.placeCount <= 16)
+        var rest: [HTTP2Event] = []
+        while let event = queue.take() { rest.append(event) }
+        #expect(rest.last == .goAway(goAways[1]))
+    }
+}
+
 struct TokenBucketTests {
     @Test func burstAndRate() {
         var bucket = TokenBucket(HTTP2Rate(burst: 3, perSecond: 2))
@@ -218,7 +251,17 @@ struct TokenBucketTests {
     @Test func extremeRates() {
         var none = TokenBucket(HTTP2Rate(burst: 0, perSecond: 0))
         #expect(none.take(now: .zero) == false)
-        var all = TokenBucket(HTTP2Rate(burst: 1_000_000_000, perSecond: .max))
-        for step in 0..<100 { #expect(all.take(now: .seconds(step)) == true) }
+        for rate in [
+            HTTP2Rate(burst: 1_000_000_000, perSecond: .max), HTTP2Rate(burst: .max, perSecond: .max),
+            HTTP2Rate(burst: .max, perSecond: 0), HTTP2Rate(burst: .max, perSecond: 1_000_000),
+        ] {
+            var all = TokenBucket(rate)
+            for step in 0..<100 {
+                #expect(all.take(now: .seconds(step * 1_000_000)) == true)
+                all.putBack()
+            }
+        }
+        var negative = TokenBucket(HTTP2Rate(burst: .min, perSecond: .min))
+        for step in 0..<3 { #expect(negative.take(now: .seconds(step * 1_000_000)) == false) }
     }
 }

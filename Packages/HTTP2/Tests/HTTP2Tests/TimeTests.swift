@@ -124,6 +124,49 @@ struct TimeTests {
         return server
     }
 
+    /// A client that gives a byte each 29 seconds keeps its stream, or the connection, no longer than one that gives nothing.
+    @Test(arguments: [true, false]) func aByteNowAndThenIsNoCredit(ofTheConnection: Bool) throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        let window = Setting(.initialWindowSize, ofTheConnection ? 1 << 20 : 10)
+        let settings = Wire.frames { $0.appendSettings([window]) }
+        try server.receive(ConnectionPreface.bytes + settings + Wire.settingsAcknowledgment + Wire.get(1))
+        try server.respond(StreamID(1), with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
+        let body = [UInt8](repeating: 0, count: 200_000)
+        var (now, sent, isOpen) = (Duration.zero, 0, true)
+        while isOpen, now < .seconds(600) {
+            // The output leaves in any case.
+            server.didWrite(server.outputCount)
+            let rest = Array(body[sent...])
+            sent += try server.send(rest, on: StreamID(1), endsHere: true, now: now).count
+            server.didWrite(server.outputCount)
+            let next = now + .seconds(29)
+            let isAlive: ()? = try? Self.tick(&server, until: next)
+            now = next
+            isOpen = isAlive != nil && server.openStreams == 1
+            if isOpen {
+                try server.receive(Wire.windowUpdate(ofTheConnection ? 0 : 1, 1), now: now)
+                // What is too little for a frame waits a moment.
+                now += .milliseconds(50)
+                try? Self.tick(&server, until: now)
+                isOpen = server.openStreams == 1
+            }
+        }
+        #expect(now < .seconds(120))
+        #expect((server.failure?.rule == "creditTimeout") == ofTheConnection)
+    }
+
+    @Test func aClientWithSmallWindowsThatGivesCreditKeepsItsStream() throws {
+        var server = try Self.respondingServer(window: 100)
+        let body = [UInt8](repeating: 0, count: 200_000)
+        var sent = 100
+        for second in 1...600 {
+            try server.receive(Wire.windowUpdate(1, 100), now: .seconds(second))
+            sent += try server.send(Array(body[sent...]), on: StreamID(1), endsHere: true, now: .seconds(second)).count
+            try Self.tick(&server, until: .seconds(second))
+        }
+        #expect(server.openStreams == 1 && sent == 60_100)
+    }
+
     @Test func creditOfTheConnectionAloneIsNoCredit() throws {
         var server = try Self.respondingServer(window: 10)
         for second in stride(from: 5, through: 40, by: 5) {
@@ -183,6 +226,21 @@ struct TimeTests {
         #expect(client.nextWritable() == stream)
         let rest = try client.send(Array(body[65_535...]), on: stream, endsHere: true, now: .milliseconds(60))
         #expect(rest == HTTP2SendOutcome(count: 4465, isComplete: true))
+    }
+
+    @Test(arguments: [0, 1] as [UInt32]) func creditEndsTheWaitForALargerWindow(on stream: UInt32) throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        let body = [UInt8](repeating: 0, count: 70_000)
+        let id = try #require(try client.request(MachinePair.head(.put), endsHere: false, now: .zero))
+        // The other window is large already.
+        try client.receive(Wire.serverPreface + Wire.windowUpdate(1 - stream, 1 << 20), now: .zero)
+        _ = client.takeOutput()
+        #expect(try client.send(Array(body[..<65_000]), on: id, endsHere: false, now: .zero).count == 65_000)
+        _ = client.takeOutput()
+        #expect(try client.send(Array(body[65_000...]), on: id, endsHere: true, now: .zero).count == 0)
+        #expect(client.nextWritable() == nil)
+        try client.receive(Wire.windowUpdate(stream, 10_000), now: .zero)
+        #expect(client.nextWritable() == id)
     }
 
     @Test func theEndOfABodyDoesNotWait() throws {

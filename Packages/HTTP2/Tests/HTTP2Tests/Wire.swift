@@ -93,31 +93,7 @@ enum Wire {
     }
 }
 
-/// A side of a connection, as both machines have it.
-protocol Machine: ~Copyable {
-    mutating func receive(_ bytes: RawSpan, now: Duration) throws(HTTP2Error)
-    mutating func receiveEnd(now: Duration) throws(HTTP2Error)
-    mutating func tick(now: Duration) throws(HTTP2Error)
-    mutating func nextEvent() -> HTTP2Event?
-    mutating func nextWritable() -> StreamID?
-    func withOutput<Result, Failure: Error>(_ body: (RawSpan) throws(Failure) -> Result) throws(Failure) -> Result
-    mutating func didWrite(_ count: Int)
-    mutating func send(
-        _ bytes: RawSpan, on stream: StreamID, endsHere: Bool, now: Duration
-    ) throws(HTTP2Error) -> HTTP2SendOutcome
-    mutating func read(
-        _ stream: StreamID, into target: inout MutableRawSpan, now: Duration
-    ) throws(HTTP2Error) -> HTTP2ReadOutcome
-    mutating func close(_ stream: StreamID, code: ErrorCode?)
-    var outputCount: Int { get }
-    var openStreams: Int { get }
-    var nextDeadline: Duration? { get }
-}
-
-extension HTTP2ClientMachine: Machine {}
-extension HTTP2ServerMachine: Machine {}
-
-extension Machine where Self: ~Copyable {
+extension HTTP2Machine {
     /// Acts on bytes in pieces of a size.
     mutating func receive(
         _ bytes: [UInt8], inPiecesOf size: Int = .max, now: Duration = .zero

@@ -77,7 +77,7 @@ let encodeHeads = Row("encode") { arguments in
     measure_end(Double(count), 0)
 }
 
-private func builder(_ list: HPACKFields, behind pseudoHeaders: Int) throws -> HTTPFields.Builder {
+func builder(_ list: HPACKFields, behind pseudoHeaders: Int) throws -> HTTPFields.Builder {
     var builder = HTTPFields.Builder(fieldCapacity: list.count, byteCapacity: list.listSize)
     for index in pseudoHeaders..<list.count {
         let field = list[index]
@@ -88,14 +88,14 @@ private func builder(_ list: HPACKFields, behind pseudoHeaders: Int) throws -> H
 }
 
 /// The heads begin with `:method` and `:path`, and have four pseudo-header fields.
-private func request(_ list: HPACKFields) throws -> HTTPRequest {
+func request(_ list: HPACKFields) throws -> HTTPRequest {
     let bytes = list.bytes.span.bytes
     return try HTTPRequest(
         method: bytes.extracting(list[0].value), target: bytes.extracting(list[1].value), version: .http20,
         fields: builder(list, behind: 4))
 }
 
-private func response(_ list: HPACKFields) throws -> HTTPResponse {
+func response(_ list: HPACKFields) throws -> HTTPResponse {
     guard let code = Int(String(decoding: list.bytes[list[0].value], as: UTF8.self)), let status = HTTPStatus(code)
     else {
         stop("no status")

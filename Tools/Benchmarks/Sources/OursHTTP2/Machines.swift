@@ -35,16 +35,12 @@ private struct Pair: ~Copyable {
                 try server.respond(stream, with: response, endsHere: false, now: .zero)
                 try send(on: stream)
             }
-            try server.withOutput { bytes throws(HTTP2Error) in try client.receive(bytes, now: .zero) }
+            try receive()
             server.didWrite(server.outputCount)
             while let event = client.nextEvent() {
-                switch event {
-                case .readable(let stream): try read(stream)
-                case .ended(let stream):
-                    client.close(stream)
-                    ended += 1
-                default: break
-                }
+                guard case .ended(let stream) = event else { continue }
+                client.close(stream)
+                ended += 1
             }
         }
     }
@@ -61,18 +57,19 @@ private struct Pair: ~Copyable {
         }
     }
 
-    private mutating func read(_ stream: StreamID) throws {
+    /// The client copies the data from the server's output to its memory.
+    private mutating func receive() throws {
         var target = Swift.exchange(&memory, with: [])
-        while case .bytes(let count) = try Self.read(&client, stream, into: &target) { received += count }
+        var count = 0
+        try server.withOutput { bytes throws(HTTP2Error) in
+            try client.receive(bytes, now: .zero) { _, data in
+                target.withUnsafeMutableBytes { target in data.withUnsafeBytes { target.copyMemory(from: $0) } }
+                count += data.byteCount
+                return data.byteCount
+            }
+        }
         memory = target
-    }
-
-    private static func read(
-        _ client: inout HTTP2ClientMachine, _ stream: StreamID, into memory: inout [UInt8]
-    ) throws -> HTTP2ReadOutcome {
-        var span = memory.mutableSpan
-        var target = span.mutableBytes
-        return try client.read(stream, into: &target, now: .zero)
+        received += count
     }
 
     mutating func run(_ request: HTTP2Request, length: Int) throws {
@@ -115,4 +112,55 @@ let data = Row("data") { arguments in
     try pair.run(request, length: bytes)
     guard pair.ended == 1, pair.received == bytes else { stop("the body is not complete") }
     measure_end(1, Double(bytes))
+}
+
+/// A direction of a connection without its machine: the head is encoded, decoded and made a message.
+private struct HeadPath {
+    let fields: [(name: [UInt8], value: [UInt8])]
+    var encoder = HPACKEncoder()
+    var decoder = HPACKDecoder()
+    var block: [UInt8] = []
+    var list = HPACKFields()
+
+    init(_ fields: [(String, String)]) {
+        self.fields = fields.map { (Array($0.utf8), Array($1.utf8)) }
+    }
+
+    mutating func carry() throws {
+        block.removeAll(keepingCapacity: true)
+        encoder.beginBlock(into: &block)
+        for (name, value) in fields { encoder.encode(name: name.span.bytes, value: value.span.bytes, into: &block) }
+        list.removeAll()
+        let block = block
+        try decoder.decode(block.span.bytes, isLast: true, into: &list)
+    }
+}
+
+/// 12h, the part that no machine can save: both heads of an exchange, as messages, and two copies of its body.
+let heads = Row("exchange-heads") { arguments in
+    let count = arguments.number("count")
+    var toServer = HeadPath([
+        (":method", "GET"), (":path", "/1024"), (":scheme", "https"), (":authority", "www.example.com"),
+        ("user-agent", "example/1.0"), ("accept", "*/*"),
+    ])
+    var toClient = HeadPath([
+        (":status", "200"), ("server", "example/1.0"), ("content-type", "application/octet-stream"),
+        ("content-length", "1024"), ("date", "Mon, 21 Oct 2024 20:13:21 GMT"), ("etag", "\"0123-4567\""),
+    ])
+    let body = [UInt8](repeating: UInt8(ascii: "x"), count: 1024)
+    var (output, memory) = ([UInt8](), [UInt8]())
+    var checked = 0
+    measure_begin()
+    for _ in 0..<count {
+        try toServer.carry()
+        checked += try request(toServer.list).fields.count
+        try toClient.carry()
+        checked += try response(toClient.list).fields.count
+        output.removeAll(keepingCapacity: true)
+        output += body
+        memory.removeAll(keepingCapacity: true)
+        memory += output
+    }
+    guard checked == count * 7, memory.count == 1024 else { stop("a head is not complete") }
+    measure_end(Double(count), Double(count * 1024))
 }

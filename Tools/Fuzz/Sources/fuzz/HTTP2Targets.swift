@@ -57,8 +57,7 @@ extension FuzzTarget {
     }
 }
 
-/// A machine and a program that reads, answers and closes, as the bits of a choice say.
-///
+/// A machine and a program that reads, takes, answers and closes, as the bits of a choice say.
 private struct HTTP2Conversation {
     var error = ""
     private let choice: UInt8
@@ -72,6 +71,14 @@ private struct HTTP2Conversation {
     /// The frames behind an answer are late or early, depending on how the input is cut.
     var answers: Bool { choice & 2 != 0 }
     private var advances: Bool { choice & 4 != 0 }
+    /// How much of each piece of data the program takes at once.
+    private func taken(_ data: RawSpan) -> Int {
+        switch choice >> 5 & 3 {
+        case 1: data.byteCount
+        case 2: data.byteCount / 2
+        default: 0
+        }
+    }
 
     static func client(_ bytes: ArraySlice<UInt8>, _ choice: UInt8, inPiecesOf size: Int) -> HTTP2Conversation {
         var conversation = HTTP2Conversation(choice)
@@ -87,7 +94,7 @@ private struct HTTP2Conversation {
             try machine.receive(settings.span.bytes, now: .zero)
             for start in stride(from: bytes.startIndex, to: bytes.endIndex, by: size) {
                 let piece = Array(bytes[start..<min(bytes.endIndex, start + size)])
-                try machine.receive(piece.span.bytes, now: conversation.now)
+                try machine.receive(piece.span.bytes, now: conversation.now) { conversation.taken($1) }
                 while let event = machine.nextEvent() {
                     if case .readable(let stream) = event, conversation.reads { conversation.read(&machine, stream) }
                 }
@@ -109,7 +116,7 @@ private struct HTTP2Conversation {
             try machine.receive((ConnectionPreface.bytes + settings).span.bytes, now: .zero)
             for start in stride(from: bytes.startIndex, to: bytes.endIndex, by: size) {
                 let piece = Array(bytes[start..<min(bytes.endIndex, start + size)])
-                try machine.receive(piece.span.bytes, now: conversation.now)
+                try machine.receive(piece.span.bytes, now: conversation.now) { conversation.taken($1) }
                 conversation.serve(&machine)
                 if size > 1 { conversation.check(machine.connection) }
                 machine.didWrite(machine.outputCount)

@@ -13,7 +13,7 @@ extension HTTP2Connection {
         writer.appendSettingsAcknowledgment()
         hasPeerSettings = true
         firstBytes = []
-        events.append(.settings)
+        events.replace(with: .settings)
         if wantsRoom, room > 0 {
             wantsRoom = false
             events.append(.room)
@@ -33,7 +33,7 @@ extension HTTP2Connection {
 
     /// The peer has applied this side's settings (RFC 9113 §6.5.3).
     mutating func receiveSettingsAcknowledgment() throws(HTTP2Error) {
-        guard let sentAt = settingsSentAt else { return try floods.idleFrame(now: now) }
+        guard let sentAt = settingsSentAt else { return try floods.frameWithoutEffect(now: now) }
         settingsSentAt = nil
         liveness.measure(now - sentAt)
         let window = limits.initialStreamWindow
@@ -53,12 +53,13 @@ extension HTTP2Connection {
         if case .announced(ping: opaque, _) = shutdown {
             finishShutdown()
         } else if !liveness.receiveAnswer(opaque, now: now) {
-            try floods.idleFrame(now: now)
+            try floods.frameWithoutEffect(now: now)
         }
     }
 
     /// Checks that the peer reads what it makes this side answer: SETTINGS, PING, refused frames (CVE-2019-9512, CVE-2019-9515), and
     /// requests, whose heads of responses leave without credit.
+    @inline(__always)
     func requireReadAnswers() throws(HTTP2Error) {
         if writer.count > limits.maximumQueuedAnswers {
             throw .connection(.enhanceYourCalm, "maximumOutput", "the peer does not read the answers to its frames")
@@ -79,15 +80,9 @@ extension HTTP2Connection {
             guard sendWindow.add(increment) else {
                 throw .connection(.flowControlError, "RFC 9113 §6.9.1", "the window of the connection exceeds 2^31 - 1")
             }
-            for id in order.streams {
-                if let place = streams.place(of: id) { didGetCredit(place) }
-            }
             return
         }
-        try requireNotIdle(id, .windowUpdate)
-        guard let place = streams.place(of: id), streams[place].state != .closed else {
-            return try floods.idleFrame(now: now)
-        }
+        guard let place = try admit(.windowUpdate, on: id, at: streams.place(of: id)) else { return }
         guard streams[place].sendWindow.add(increment) else {
             return try endStream(
                 id, .stream(id, .flowControlError, "RFC 9113 §6.9.1", "the window of the stream exceeds 2^31 - 1"))
@@ -97,24 +92,14 @@ extension HTTP2Connection {
 
     private mutating func didGetCredit(_ place: Int) {
         streams[place].hold = .none
-        if hasCredit(place) { streams[place].blockedSince = nil }
+        if streams[place].creditWait != nil { noteCredit(place) }
     }
 
     mutating func receiveReset(_ id: StreamID, _ code: ErrorCode) throws(HTTP2Error) {
-        try requireNotIdle(id, .resetStream)
-        guard let place = streams.place(of: id), streams[place].state != .closed else {
-            return try floods.idleFrame(now: now)
-        }
+        guard let place = try admit(.resetStream, on: id, at: streams.place(of: id)) else { return }
         let processing: HTTP2StreamFailure.Processing = code == .refusedStream ? .notProcessed : .unknown
-        end(place, HTTP2StreamFailure(code: code, cause: .peer, processing: processing))
+        abandon(place, HTTP2StreamFailure(code: code, cause: .peer, processing: processing))
         if role == .server { try floods.reset(now: now) }
-    }
-
-    /// A frame on a stream that does not exist yet is an error of the connection (RFC 9113 §5.1).
-    private func requireNotIdle(_ id: StreamID, _ kind: FrameKind) throws(HTTP2Error) {
-        if isIdle(id), streams.place(of: id) == nil {
-            throw .connection(.protocolError, "RFC 9113 §5.1", "\(kind) on stream \(id), which is idle")
-        }
     }
 
     /// A frame that its parser refused on behalf of its stream.
@@ -123,7 +108,7 @@ extension HTTP2Connection {
         if isIdle(id) {
             throw .connection(error.code, error.rule, error.reason)
         }
-        try floods.idleFrame(now: now)
+        try floods.frameWithoutEffect(now: now)
         if !recentStreams.wasResetHere(id) { try endStream(id, error) }
     }
 }
@@ -133,7 +118,7 @@ extension HTTP2Connection {
 extension HTTP2Connection {
     /// PRIORITY is checked and forgotten: no tree is kept (RFC 9113 §5.3.2). It makes no stream, even if its stream is idle.
     mutating func receivePriority(_ id: StreamID, _ dependency: StreamDependency) throws(HTTP2Error) {
-        try floods.idleFrame(now: now)
+        try floods.frameWithoutEffect(now: now)
         guard dependency.stream == id else { return }
         let error = HTTP2Error.stream(id, .protocolError, "RFC 7540 §5.3.1", "stream \(id) depends on itself")
         try receiveStreamError(error)
@@ -141,7 +126,7 @@ extension HTTP2Connection {
 
     /// PRIORITY_UPDATE moves a stream in the order of sending (RFC 9218 §7.1). That of a stream that is not open is ignored.
     mutating func receivePriorityUpdate(_ id: StreamID, _ value: [UInt8]) throws(HTTP2Error) {
-        try floods.idleFrame(now: now)
+        try floods.frameWithoutEffect(now: now)
         guard role == .server, id != .connection, id.isClientInitiated else {
             throw .connection(.protocolError, "RFC 9218 §7.1", "a PRIORITY_UPDATE for stream \(id)")
         }
@@ -159,24 +144,24 @@ extension HTTP2Connection {
 extension HTTP2Connection {
     /// Receives GOAWAY: requests above its last stream were not processed and end here, all others continue.
     mutating func receiveGoAway(_ goAway: HTTP2GoAway) throws(HTTP2Error) {
-        try floods.idleFrame(now: now)
+        try floods.frameWithoutEffect(now: now)
         if let earlier = peerGoAway, goAway.lastStream > earlier.lastStream {
             throw .connection(.protocolError, "RFC 9113 §6.8", "a second GOAWAY has a higher last stream")
         }
         // A repetition is not reported, so that a flood leaves nothing behind.
         let isChange = peerGoAway.map { $0.lastStream != goAway.lastStream || $0.code != goAway.code } ?? true
         peerGoAway = goAway
-        if isChange { events.append(.goAway(goAway)) }
+        if isChange { events.replace(with: .goAway(goAway)) }
         if role == .client {
             for place in streams.occupied
             where streams[place].id > goAway.lastStream && streams[place].state != .closed {
-                end(place, HTTP2StreamFailure(code: goAway.code, cause: .goAway(goAway), processing: .notProcessed))
+                abandon(place, HTTP2StreamFailure(code: goAway.code, cause: .goAway(goAway), processing: .notProcessed))
             }
         }
         reportDrained()
     }
 
-    /// Begins a graceful end. See ``HTTP2ServerMachine/shutDown(now:)``.
+    /// Begins a graceful end. See ``HTTP2Machine/shutDown(now:)``.
     ///
     /// A server cannot know of requests on their way, so it first sends GOAWAY with the highest identifier and a PING. Once the PING is
     /// answered, or ``HTTP2Limits/pingTimeout`` has passed, the last stream is known (RFC 9113 §6.8).

@@ -20,7 +20,7 @@ extension HTTP2Connection {
         let id = header.stream
         guard let place = streams.place(of: id), streams[place].state != .closed else {
             receiveWindow.consume(Int64(header.length))
-            return try receiveDataOnClosedStream(id)
+            return try receiveLateData(header)
         }
         guard streams[place].receiveWindow.receive(header.length) else {
             receiveWindow.consume(Int64(header.length))
@@ -35,12 +35,7 @@ extension HTTP2Connection {
     /// Checks what DATA means for its stream (RFC 9113 §5.1 and §8.1).
     private mutating func checkData(_ start: FrameStart, _ place: Int) throws(HTTP2Error) {
         let id = start.header.stream
-        switch streams[place].state.transition(start.header.endsStream ? .dataEnd : .data, .receive) {
-        case .connectionError(let code): throw .connection(code, "RFC 9113 §5.1", "DATA on stream \(id)")
-        case .streamError(let code):
-            return try endStream(id, .stream(id, code, "RFC 9113 §5.1", "DATA after the end of the message"))
-        case .to, .ignore, .forbidden: break
-        }
+        guard try admit(start.header.event, on: id, at: place) != nil else { return }
         switch streams[place].incoming {
         case .head:
             try endStream(id, .stream(id, .protocolError, "RFC 9113 §8.1", "DATA before the head of the response"))
@@ -52,26 +47,33 @@ extension HTTP2Connection {
     }
 
     /// DATA on a stream that is not open (RFC 9113 §5.1).
-    private mutating func receiveDataOnClosedStream(_ id: StreamID) throws(HTTP2Error) {
+    private mutating func receiveLateData(_ header: FrameHeader) throws(HTTP2Error) {
         dataFrame = nil
-        if isIdle(id) {
-            throw .connection(.protocolError, "RFC 9113 §5.1", "DATA on stream \(id), which is idle")
+        let id = header.stream
+        if !isIdle(id) {
+            try floods.frameWithoutEffect(now: now)
+            if recentStreams.wasResetHere(id) || isIgnored(id) { return }
         }
-        try floods.idleFrame(now: now)
-        if recentStreams.wasResetHere(id) || isIgnored(id) { return }
-        try endStream(id, .stream(id, .streamClosed, "RFC 9113 §5.1", "DATA on a closed stream"))
+        _ = try admit(header.event, on: id, at: nil)
     }
 
-    /// Takes a piece of the DATA frame that has begun. What arrives for a stream that has ended meanwhile is accounted already.
-    mutating func receiveData(_ content: RawSpan) {
-        guard let dataFrame, let place = streams.place(of: dataFrame.stream), streams[place].state != .closed,
+    /// Offers a piece of the DATA frame that has begun to the program, and keeps what it does not take. What arrives for a stream that
+    /// has ended meanwhile is accounted already.
+    mutating func receiveData(_ content: RawSpan, _ take: (StreamID, RawSpan) -> Int) {
+        guard let id = dataFrame?.stream, let place = streams.place(of: id), streams[place].state != .closed,
             content.byteCount > 0
         else { return }
+        guard streams[place].body.count == 0 else { return keep(content, place) }
+        let taken = take(id, content)
+        precondition((0...content.byteCount).contains(taken), "more bytes were taken than were offered")
+        if taken > 0 { consume(Int64(taken), of: place) }
+        if taken == content.byteCount { return }
+        events.append(.readable(id))
+        keep(content.extracting(droppingFirst: taken), place)
+    }
+
+    private mutating func keep(_ content: RawSpan, _ place: Int) {
         streams[place].body.append(content, limit: Int(clamping: streams[place].receiveWindow.size))
-        if !streams[place].isReadableReported {
-            streams[place].isReadableReported = true
-            events.append(.readable(dataFrame.stream))
-        }
     }
 
     mutating func endData() throws(HTTP2Error) {
@@ -80,19 +82,20 @@ extension HTTP2Connection {
         guard frame.endsStream, let place = streams.place(of: frame.stream), streams[place].state != .closed else {
             return
         }
-        try receiveEnd(place)
+        try receiveEndStream(place, .dataEnd)
     }
 
     /// Acts on END_STREAM, behind the last byte of the peer's message.
-    mutating func receiveEnd(_ place: Int) throws(HTTP2Error) {
+    mutating func receiveEndStream(_ place: Int, _ event: StreamState.Event) throws(HTTP2Error) {
         let id = streams[place].id
         guard isContentComplete(place) else { return try endStream(id, Self.contentLengthError(id)) }
-        streams[place].incoming = .ended
+        guard case .to(let state) = streams[place].state.transition(event, .receive) else { return }
         events.append(.ended(id))
-        if case .to(let state) = streams[place].state.transition(.dataEnd, .receive) { setState(place, state) }
+        enter(state, place)
     }
 
     /// Whether the message may end here, by its `content-length`.
+    @inline(__always)
     func isContentComplete(_ place: Int) -> Bool {
         // The length in a response to HEAD describes what GET would get (RFC 9110 §9.3.2).
         if case .content(let remaining?) = streams[place].incoming { remaining == 0 } else { true }
@@ -103,6 +106,11 @@ extension HTTP2Connection {
     }
 }
 
+extension FrameHeader {
+    /// What a DATA frame means for the state of its stream.
+    fileprivate var event: StreamState.Event { endsStream ? .dataEnd : .data }
+}
+
 // MARK: - Reading and credit (RFC 9113 §5.2 and §6.9)
 
 extension HTTP2Connection {
@@ -110,28 +118,27 @@ extension HTTP2Connection {
     mutating func read(
         _ id: StreamID, into target: inout MutableRawSpan, now: Duration
     ) throws(HTTP2Error) -> HTTP2ReadOutcome {
-        self.now = max(self.now, now)
+        advance(to: now)
         guard let place = streams.place(of: id) else { throw Self.unknownStream(id) }
         let count = streams[place].body.read(into: &target)
         if count > 0 {
             consume(Int64(count), of: place)
-            if streams[place].body.count == 0 { streams[place].isReadableReported = false }
             giveConnectionCredit()
             return .bytes(count)
         }
         if streams[place].body.count > 0 { return .bytes(0) }
         if let failure = streams[place].failure { return .reset(failure) }
-        if streams[place].incoming == .ended { return .ended }
+        if streams[place].incoming.hasEnded { return .ended }
         return .blocked
     }
 
     /// Accounts bytes of a stream that were read, or that carry nothing, in both windows.
     ///
-    /// This function, ``forget(_:)`` and the frames for streams that are not open are the only places that give credit.
+    /// This function, ``discardUnread(_:)`` and the frames for streams that are not open are the only places that give credit.
     mutating func consume(_ count: Int64, of place: Int) {
         receiveWindow.consume(count)
         streams[place].receiveWindow.consume(count)
-        guard streams[place].incoming != .ended, streams[place].state != .closed else { return }
+        guard case .to = streams[place].state.transition(.windowUpdate, .send) else { return }
         growWindow(place)
         let window = streams[place].receiveWindow
         guard let credit = streams[place].receiveWindow.takeCredit(threshold: window.size / 2) else { return }

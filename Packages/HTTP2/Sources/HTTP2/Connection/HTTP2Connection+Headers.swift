@@ -2,7 +2,7 @@ internal import HPACK
 internal import HTTPMessage
 
 /// A header block that has begun: HEADERS and its CONTINUATION frames (RFC 9113 §4.3).
-struct HeaderBlock: Sendable {
+struct HeaderBlock: Sendable, BitwiseCopyable {
     let stream: StreamID
     /// Whether the HEADERS frame has END_STREAM.
     let endsStream: Bool
@@ -17,14 +17,34 @@ struct HeaderBlock: Sendable {
     var isDecoded = false
 
     /// What happens with the fields. They are decoded in any case: the blocks after them refer to the dynamic table.
-    enum Purpose: Sendable {
+    enum Purpose: Sendable, BitwiseCopyable {
         case request
         case response
         case trailers
         /// The stream is closed, and the peer did not know when it sent the frame.
         case nothing
         /// The stream ends with an error.
-        indirect case refusal(HTTP2Error)
+        case refusal(Refusal)
+    }
+
+    /// Why a stream ends whatever its fields are.
+    enum Refusal: Sendable, BitwiseCopyable {
+        case dependsOnItself
+        case tooManyStreams
+        case messageHasEnded(ErrorCode)
+
+        func error(on stream: StreamID) -> HTTP2Error {
+            switch self {
+            case .dependsOnItself:
+                .stream(stream, .protocolError, "RFC 7540 §5.3.1", "stream \(stream) depends on itself")
+            case .tooManyStreams:
+                .stream(
+                    stream, .refusedStream, "RFC 9113 §5.1.2",
+                    "there are as many streams already as maximumConcurrentStreams")
+            case .messageHasEnded(let code):
+                .stream(stream, code, "RFC 9113 §5.1", "HEADERS after the end of the message")
+            }
+        }
     }
 }
 
@@ -35,8 +55,7 @@ extension HTTP2Connection {
         let header = start.header
         var purpose = try purpose(of: header)
         if let dependency = start.dependency, dependency.stream == header.stream {
-            purpose = .refusal(
-                .stream(header.stream, .protocolError, "RFC 7540 §5.3.1", "the stream depends on itself"))
+            purpose = .refusal(.dependsOnItself)
         }
         block = HeaderBlock(
             stream: header.stream, endsStream: header.endsStream, purpose: purpose, startedAt: now,
@@ -76,7 +95,7 @@ extension HTTP2Connection {
         self.block = nil
         switch block.purpose {
         case .nothing: break
-        case .refusal(let error): try refuse(error)
+        case .refusal(let refusal): try endStream(block.stream, refusal.error(on: block.stream))
         case .request: try receiveRequest(block)
         case .response, .trailers:
             // The program may have closed the stream while the block arrived.
@@ -94,23 +113,23 @@ extension HTTP2Connection {
         let stream = header.stream
         let event: StreamState.Event = header.endsStream ? .headersEnd : .headers
         let place = streams.place(of: stream)
-        if place == nil, isIdle(stream) { return try purpose(ofNewStream: stream) }
-        let state = place.map { streams[$0].state } ?? .closed
-        if state == .closed, recentStreams.wasResetHere(stream) || isIgnored(stream) {
-            try floods.idleFrame(now: now)
-            return .nothing
-        }
-        if place == nil, !recentStreams.contains(stream) {
-            throw .connection(.protocolError, "RFC 9113 §5.1.1", "stream \(stream) is below another one, and not open")
+        let state = state(of: stream, at: place)
+        if state == .closed {
+            if recentStreams.wasResetHere(stream) || isIgnored(stream) {
+                try floods.frameWithoutEffect(now: now)
+                return .nothing
+            }
+            if place == nil, !recentStreams.contains(stream) {
+                throw .connection(
+                    .protocolError, "RFC 9113 §5.1.1", "stream \(stream) is below another one, and not open")
+            }
         }
         switch state.transition(event, .receive) {
-        case .connectionError(let code):
-            throw .connection(code, "RFC 9113 §5.1", "HEADERS on stream \(stream), which is closed")
-        case .streamError(let code):
-            return .refusal(.stream(stream, code, "RFC 9113 §5.1", "HEADERS after the end of the message"))
+        case .connectionError(let code): throw Self.stateError(code, .headers, stream, state)
+        case .streamError(let code): return .refusal(.messageHasEnded(code))
         case .to, .ignore, .forbidden: break
         }
-        guard let place else { return .nothing }
+        guard let place else { return try purpose(ofNewStream: stream) }
         if case .head = streams[place].incoming { return .response }
         return .trailers
     }
@@ -122,28 +141,19 @@ extension HTTP2Connection {
         }
         highestPeerStream = stream
         if isIgnored(stream) {
-            try floods.idleFrame(now: now)
+            try floods.frameWithoutEffect(now: now)
             return .nothing
         }
-        if streams.count >= limits.maximumConcurrentStreams {
-            return .refusal(
-                .stream(
-                    stream, .refusedStream, "RFC 9113 §5.1.2",
-                    "there are \(limits.maximumConcurrentStreams) streams already"))
-        }
+        if streams.count >= limits.maximumConcurrentStreams { return .refusal(.tooManyStreams) }
         return .request
     }
 
     /// Whether a stream is above the last one of this side's GOAWAY, so that all its frames are ignored (RFC 9113 §6.8).
+    @inline(__always)
     func isIgnored(_ stream: StreamID) -> Bool {
         if case .final(let last) = shutdown { role == .server && stream > last } else { false }
     }
 
-    /// Ends a stream because of what its header block is or says.
-    private mutating func refuse(_ error: HTTP2Error) throws(HTTP2Error) {
-        guard case .stream(let stream) = error.scope else { return }
-        try endStream(stream, error)
-    }
 }
 
 // MARK: - Messages (RFC 9113 §8.1)
@@ -160,16 +170,13 @@ extension HTTP2Connection {
         } catch {
             return try endStream(id, error.error(on: id))
         }
-        var stream = newStream(id)
-        stream.incoming = received.isConnect ? .tunnel : .content(remaining: received.contentLength)
-        stream.outgoing = .head
-        stream.isHead = received.isHead
-        stream.isConnect = received.isConnect
-        stream.priority = received.request.priority
-        let place = open(stream)
-        setState(place, .open)
+        let place = open(
+            id, incoming: received.isConnect ? .tunnel : .content(remaining: received.contentLength), outgoing: .head)
+        streams[place].isHead = received.isHead
+        streams[place].isConnect = received.isConnect
+        streams[place].priority = received.request.priority
         events.append(.request(id, received.request))
-        if block.endsStream { try receiveEnd(place) }
+        if block.endsStream { try receiveEndStream(place, .headersEnd) }
     }
 
     /// Answers a request whose fields exceed the limits with 431 (RFC 6585 §5).
@@ -202,29 +209,36 @@ extension HTTP2Connection {
         guard status >= 200 else { return try receiveInterim(received.response, block, place) }
         if streams[place].isConnect, status < 300 {
             streams[place].incoming = .tunnel
-            streams[place].outgoing = streams[place].outgoing == .ended ? .ended : .tunnel
+            if !streams[place].outgoing.hasEnded { streams[place].outgoing = .tunnel }
         } else if streams[place].isHead || status == 204 || status == 304 {
             streams[place].incoming = .content(remaining: 0)
         } else {
             streams[place].incoming = .content(remaining: received.contentLength)
         }
         events.append(.response(id, received.response))
-        if block.endsStream { try receiveEnd(place) }
+        if block.endsStream { try receiveEndStream(place, .headersEnd) }
     }
 
     private mutating func receiveInterim(
         _ response: HTTPResponse, _ block: HeaderBlock, _ place: Int
     ) throws(HTTP2Error) {
         let id = block.stream
-        guard case .head(let count) = streams[place].incoming, !block.endsStream else {
+        guard case .head(var interims) = streams[place].incoming, !block.endsStream else {
             return try endStream(
                 id, .stream(id, .protocolError, "RFC 9113 §8.1", "an interim response ends the stream"))
         }
-        guard count < HTTPLimits.interimResponses else {
+        guard interims.count < HTTPLimits.interimResponses else {
             return try endStream(
                 id, .stream(id, .enhanceYourCalm, "HTTPLimits.interimResponses", "too many interim responses"))
         }
-        streams[place].incoming = .head(interimCount: count + 1)
+        interims.count += 1
+        interims.listSize += fields.listSize
+        // The program may not have taken any of them: together, they are kept within the limit on one list.
+        guard interims.listSize <= limits.head.listSize else {
+            return try endStream(
+                id, .stream(id, .enhanceYourCalm, "head", "the fields of the interim responses exceed the limits"))
+        }
+        streams[place].incoming = .head(after: interims)
         events.append(.interim(id, response))
     }
 
@@ -247,6 +261,6 @@ extension HTTP2Connection {
             return try endStream(id, error.error(on: id))
         }
         if isContentComplete(place) { events.append(.trailers(id, trailers)) }
-        try receiveEnd(place)
+        try receiveEndStream(place, .headersEnd)
     }
 }

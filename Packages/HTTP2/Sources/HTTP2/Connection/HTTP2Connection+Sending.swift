@@ -4,62 +4,36 @@ internal import HTTPMessage
 // MARK: - Heads (RFC 9113 §8.3)
 
 extension HTTP2Connection {
-    /// Sends a request on a new stream. See ``HTTP2ClientMachine/request(_:endsHere:now:)``.
+    /// Sends a request on a new stream. See ``HTTP2Machine/request(_:endsHere:now:)``.
     mutating func request(_ request: HTTP2Request, endsHere: Bool) throws(HTTP2Error) -> StreamID? {
-        let (method, target) = (request.head.method, request.head.target)
-        let isConnect = method == .connect
-        guard let authority = target.authority ?? request.head.fields[.host], !authority.isEmpty else {
-            throw .caller(nil, .protocolError, "RFC 9113 §8.3.1", "the request has neither Host nor an absolute target")
-        }
-        let length = try checkFields(request.head.fields)
-        try checkRequest(request, authority, endsHere: endsHere, length)
+        let fields = request.head.fields
+        let facts = try Self.checkFields(fields, hidesHost: true)
+        let allowsExtended = hasPeerSettings && peerSettings.isConnectProtocolEnabled
+        try Self.check(request, endsHere: endsHere, facts.contentLength, allowsExtended: allowsExtended)
+        let pseudoFields = try SentPseudoFields(request, fields)
+        try requireAccepted(facts.listSize + pseudoFields.listSize, on: nil)
         guard room > 0 else {
             wantsRoom = true
             return nil
         }
         let id = nextStream
         nextStream = StreamID(id.rawValue + 2)
-        var stream = newStream(id)
-        stream.incoming = .head(interimCount: 0)
-        stream.outgoing = endsHere ? .ended : isConnect ? .tunnel : .content(remaining: length)
-        stream.isHead = method == .head
-        stream.isConnect = isConnect || request.connectProtocol != nil
-        if stream.isConnect, !endsHere { stream.outgoing = .tunnel }
-        stream.priority = request.priority
-        let place = open(stream)
-        setState(place, endsHere ? .halfClosedLocal : .open)
+        let place = open(
+            id, incoming: .head(after: .none),
+            outgoing: pseudoFields.opensTunnel ? .tunnel : .content(remaining: facts.contentLength))
+        streams[place].isHead = request.head.method == .head
+        streams[place].isConnect = pseudoFields.opensTunnel
+        streams[place].priority = request.priority
+        if case .to(let state) = StreamState.idle.transition(endsHere ? .headersEnd : .headers, .send) {
+            enter(state, place)
+        }
         let frame = writer.beginHeaders(on: id, ends: endsHere)
         encoder.beginBlock(into: &writer.bytes)
-        encodePseudoFields(request, method, target, authority)
-        encodeFields(request.head.fields, hidesHost: true)
+        pseudoFields.encode(with: &encoder, into: &writer.bytes)
+        encodeFields(fields, hidesHost: true)
         encodePriority(request)
         writer.endHeaders(frame, on: id)
         return id
-    }
-
-    private mutating func encodePseudoFields(
-        _ request: HTTP2Request, _ method: HTTPMethod, _ target: RequestTarget, _ authority: String
-    ) {
-        let name = request.connectProtocol == nil ? method.name : "CONNECT"
-        encoder.encode(.method, name.utf8.span.bytes, into: &writer.bytes)
-        if method != .connect {
-            encoder.encode(.scheme, request.scheme.utf8.span.bytes, into: &writer.bytes)
-        }
-        encoder.encode(.authority, authority.utf8.span.bytes, into: &writer.bytes)
-        if method != .connect {
-            let path = Self.path(of: target)
-            encoder.encode(.path, path.span.bytes, into: &writer.bytes)
-        }
-        if let connectProtocol = request.connectProtocol {
-            encoder.encode(.protocol, connectProtocol.utf8.span.bytes, into: &writer.bytes)
-        }
-    }
-
-    /// The `:path`: the target in origin form, or `*`.
-    private static func path(of target: RequestTarget) -> [UInt8] {
-        guard target.form == .absolute else { return target.bytes }
-        let path = target.path ?? ""
-        return Array((path.isEmpty ? "/" : path).utf8) + (target.query.map { Array("?\($0)".utf8) } ?? [])
     }
 
     private mutating func encodePriority(_ request: HTTP2Request) {
@@ -70,50 +44,44 @@ extension HTTP2Connection {
 
     private static let priorityName = Array("priority".utf8)
 
-    private func checkRequest(
-        _ request: HTTP2Request, _ authority: String, endsHere: Bool, _ length: Int64?
+    private static func check(
+        _ request: HTTP2Request, endsHere: Bool, _ length: Int64?, allowsExtended: Bool
     ) throws(HTTP2Error) {
         if let name = request.connectProtocol {
             guard FieldBytes.isToken(name.utf8.span.bytes) else {
                 throw .caller(nil, .protocolError, "RFC 8441 §4", "the protocol of an extended CONNECT is not a token")
             }
-            guard hasPeerSettings, peerSettings.isConnectProtocolEnabled, request.head.method == .get, !endsHere else {
+            guard allowsExtended, request.head.method == .get, !endsHere else {
                 throw .caller(
                     nil, .protocolError, "RFC 8441 §4",
                     "extended CONNECT needs a GET whose body is not ended, and a server that has allowed it")
             }
         }
-        if request.head.method != .connect {
-            guard FieldBytes.isScheme(request.scheme.utf8.span.bytes) else {
-                throw .caller(nil, .protocolError, "RFC 9113 §8.3.1", "the request has no valid scheme")
-            }
-        }
-        guard RequestTarget.isAuthority(authority.utf8.span.bytes) else {
-            throw .caller(nil, .protocolError, "RFC 9113 §8.3.1", "'\(authority)' is not a host with an optional port")
-        }
-        if endsHere, let length, length > 0 { throw Self.contentLengthMistake(nil) }
+        if endsHere, let length, length > 0 { throw contentLengthMistake(nil) }
         if length != nil, request.head.method == .connect || request.connectProtocol != nil {
             throw .caller(nil, .protocolError, "RFC 9110 §8.6", "a CONNECT has no content, and so no Content-Length")
         }
     }
 
-    /// Sends the head of an interim or the final response. See ``HTTP2ServerMachine/respond(_:with:endsHere:now:)``.
+    /// Sends the head of an interim or the final response. See ``HTTP2Machine/respond(_:with:endsHere:now:)``.
     mutating func respond(_ id: StreamID, _ response: HTTPResponse, endsHere: Bool) throws(HTTP2Error) {
-        let place = try placeToSend(id)
+        let place = try placeToSend(endsHere ? .headersEnd : .headers, on: id)
         let status = response.status.code
-        guard streams[place].outgoing == .head else {
+        guard case .head = streams[place].outgoing else {
             throw .caller(id, .protocolError, "RFC 9113 §8.1", "the final response has begun")
         }
         if status == 101 || status < 200 && endsHere {
             throw .caller(
                 id, .protocolError, "RFC 9113 §8.6", "an interim response cannot switch protocols or be the last")
         }
-        let length = try checkFields(response.fields)
+        let fields = try Self.checkFields(response.fields, hidesHost: false)
+        let length = fields.contentLength
+        try requireAccepted(fields.listSize + HPACKFields.size(name: ":status".utf8.count, value: 3), on: id)
         let isBodiless = streams[place].isHead || status == 204 || status == 304
         if endsHere, !isBodiless, let length, length > 0 { throw Self.contentLengthMistake(id) }
         let frame = writer.beginHeaders(on: id, ends: endsHere)
         encoder.beginBlock(into: &writer.bytes)
-        encoder.encode(.status, response.status.description.utf8.span.bytes, into: &writer.bytes)
+        encode(response.status)
         encodeFields(response.fields, hidesHost: false)
         writer.endHeaders(frame, on: id)
         if status < 200 { return }
@@ -122,17 +90,28 @@ extension HTTP2Connection {
         } else {
             streams[place].outgoing = .content(remaining: isBodiless ? 0 : length)
         }
-        if endsHere { didEnd(place) }
+        if endsHere { didEnd(place, .headersEnd) }
     }
 
-    /// Sends trailers, which end the message. See ``HTTP2ClientMachine/sendTrailers(_:on:now:)``.
+    private mutating func encode(_ status: HTTPStatus) {
+        var digits = InlineArray<3, UInt8>(repeating: UInt8(ascii: "0"))
+        digits[0] += UInt8(status.code / 100 % 10)
+        digits[1] += UInt8(status.code / 10 % 10)
+        digits[2] += UInt8(status.code % 10)
+        encoder.encode(.status, digits.span.bytes, into: &writer.bytes)
+    }
+
+    /// Sends trailers, which end the message. See ``HTTP2Machine/sendTrailers(_:on:)``.
     mutating func sendTrailers(_ trailers: HTTPFields, on id: StreamID) throws(HTTP2Error) {
-        let place = try placeToSend(id)
+        let place = try placeToSend(.headersEnd, on: id)
         guard case .content(let remaining) = streams[place].outgoing else {
             throw .caller(id, .protocolError, "RFC 9113 §8.1", "trailers follow the content of a message")
         }
+        if streams[place].hasUnsentData {
+            throw .caller(id, .protocolError, "RFC 9113 §8.1", "the data before the trailers was not sent completely")
+        }
         guard remaining ?? 0 == 0 else { throw Self.contentLengthMistake(id) }
-        _ = try checkFields(trailers)
+        try requireAccepted(Self.checkFields(trailers, hidesHost: false).listSize, on: id)
         for field in trailers where HTTPFieldName.neverSentInTrailers.contains(field.name) {
             throw .caller(id, .protocolError, "RFC 9110 §6.5.1", "\(field.name) is not allowed in trailers")
         }
@@ -140,29 +119,37 @@ extension HTTP2Connection {
         encoder.beginBlock(into: &writer.bytes)
         encodeFields(trailers, hidesHost: false)
         writer.endHeaders(frame, on: id)
-        didEnd(place)
+        didEnd(place, .headersEnd)
     }
 
-    /// Accounts END_STREAM.
-    private mutating func didEnd(_ place: Int) {
-        streams[place].outgoing = .ended
-        streams[place].blockedSince = nil
+    /// Accounts a frame with END_STREAM.
+    private mutating func didEnd(_ place: Int, _ event: StreamState.Event) {
+        streams[place].creditWait = nil
         order.remove(streams[place].id)
-        if case .to(let state) = streams[place].state.transition(.dataEnd, .send) { setState(place, state) }
+        if case .to(let state) = streams[place].state.transition(event, .send) { enter(state, place) }
     }
 
-    /// Returns the place of a stream on which this side may send.
-    private func placeToSend(_ id: StreamID) throws(HTTP2Error) -> Int {
+    /// Returns the place of a stream on which the table of states lets this side send a frame.
+    @inline(__always)
+    private func placeToSend(_ event: StreamState.Event, on id: StreamID) throws(HTTP2Error) -> Int {
         guard let place = streams.place(of: id) else { throw Self.unknownStream(id) }
+        let state = streams[place].state
+        guard case .forbidden = state.transition(event, .send) else { return place }
         if let failure = streams[place].failure { throw failure.error(on: id) }
-        guard streams[place].outgoing != .ended else {
-            let isStopped = streams[place].state == .closed
-            let reason = isStopped ? "the peer wants no more of the message" : "the message is complete"
-            throw HTTP2Error(
-                code: .streamClosed, scope: .stream(id), fault: isStopped ? .peer : .caller, rule: "RFC 9113 §5.1",
-                reason: reason)
-        }
-        return place
+        let isStopped = state == .closed
+        let reason = isStopped ? "the peer wants no more of the message" : "the message is complete"
+        throw HTTP2Error(
+            code: .streamClosed, scope: .stream(id), fault: isStopped ? .peer : .caller, rule: "RFC 9113 §5.1",
+            reason: reason)
+    }
+
+    /// Checks that the peer accepts a list of fields of this size: its SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 §10.5.1).
+    @inline(__always)
+    private func requireAccepted(_ size: Int, on stream: StreamID?) throws(HTTP2Error) {
+        guard let maximum = peerSettings.maximumHeaderListSize, size > maximum else { return }
+        throw .caller(
+            stream, .protocolError, "RFC 9113 §10.5.1",
+            "the peer accepts fields of \(maximum) bytes, and these have \(size)")
     }
 
     static func contentLengthMistake(_ id: StreamID?) -> HTTP2Error {
@@ -173,13 +160,19 @@ extension HTTP2Connection {
 // MARK: - Fields (RFC 9113 §8.2)
 
 extension HTTP2Connection {
-    /// Checks the fields of a message to be sent, and returns its `Content-Length`.
+    /// Checks the fields of a message to be sent, and returns its `Content-Length` and the size of the list (RFC 9113 §6.5.2).
     ///
     /// The fields of a connection of HTTP/1.1 are left out if they only ask for what HTTP/2 does anyway. All others are mistakes.
-    private func checkFields(_ fields: HTTPFields) throws(HTTP2Error) -> Int64? {
+    private static func checkFields(
+        _ fields: HTTPFields, hidesHost: Bool
+    ) throws(HTTP2Error) -> (contentLength: Int64?, listSize: Int) {
         var length: Int64?
+        var listSize = 0
         var mistake: HTTP2Error?
         fields.forEachRawField { name, value in
+            if !isLeftOut(name, hidesHost: hidesHost) {
+                listSize += HPACKFields.size(name: name.byteCount, value: value.byteCount)
+            }
             switch name.byteCount {
             case 2 where name.isEqualIgnoringCase("te"):
                 if !value.isEqualIgnoringCase("trailers") { mistake = Self.noCounterpart("TE: \(value.text)") }
@@ -204,23 +197,28 @@ extension HTTP2Connection {
             }
         }
         if let mistake { throw mistake }
-        return length
+        return (length, listSize)
     }
 
     private static func noCounterpart(_ field: String) -> HTTP2Error {
         .caller(nil, .protocolError, "RFC 9113 §8.2.2", "HTTP/2 has no counterpart of the field \(field)")
     }
 
-    /// Encodes fields, without those that only HTTP/1.1 has.
+    /// Whether a field is not sent: one that only HTTP/1.1 has, or the `Host` of a request, for which `:authority` stands.
+    private static func isLeftOut(_ name: RawSpan, hidesHost: Bool) -> Bool {
+        switch name.byteCount {
+        case 4: hidesHost && name.isEqualIgnoringCase("host")
+        case 10: name.isEqualIgnoringCase("connection") || name.isEqualIgnoringCase("keep-alive")
+        case 16: name.isEqualIgnoringCase("proxy-connection")
+        case 17: name.isEqualIgnoringCase("transfer-encoding")
+        default: false
+        }
+    }
+
     private mutating func encodeFields(_ fields: HTTPFields, hidesHost: Bool) {
         fields.forEachRawField { name, value in
-            switch name.byteCount {
-            case 4 where hidesHost && name.isEqualIgnoringCase("host"): return
-            case 10 where name.isEqualIgnoringCase("connection") || name.isEqualIgnoringCase("keep-alive"): return
-            case 16 where name.isEqualIgnoringCase("proxy-connection"): return
-            case 17 where name.isEqualIgnoringCase("transfer-encoding"): return
-            default: encoder.encode(name: name, value: value, into: &writer.bytes)
-            }
+            if Self.isLeftOut(name, hidesHost: hidesHost) { return }
+            encoder.encode(name: name, value: value, into: &writer.bytes)
         }
     }
 }
@@ -228,12 +226,12 @@ extension HTTP2Connection {
 // MARK: - Data (RFC 9113 §6.1 and §6.9)
 
 extension HTTP2Connection {
-    /// Sends data as far as the windows, the output and the order of the streams allow. See ``HTTP2ClientMachine/send(_:on:endsHere:now:)``.
+    /// Sends data as far as the windows, the output and the order of the streams allow. See ``HTTP2Machine/send(_:on:endsHere:now:)``.
     mutating func send(
         _ bytes: RawSpan, on id: StreamID, endsHere: Bool, now: Duration
     ) throws(HTTP2Error) -> HTTP2SendOutcome {
-        self.now = max(self.now, now)
-        let place = try placeToSend(id)
+        advance(to: now)
+        let place = try placeToSend(endsHere ? .dataEnd : .data, on: id)
         switch streams[place].outgoing {
         case .head: throw .caller(id, .protocolError, "RFC 9113 §8.1", "data before the head of the response")
         case .content(let remaining?):
@@ -254,13 +252,20 @@ extension HTTP2Connection {
             didSend(count, place)
             sent += count
             if ends {
-                didEnd(place)
+                streams[place].hasUnsentData = false
+                didEnd(place, .dataEnd)
                 return HTTP2SendOutcome(count: sent, isComplete: true)
             }
             if priority.isIncremental, order.first(where: { $0 != id && canSend($0) }) != nil { break }
         }
         let isComplete = sent == bytes.byteCount && !endsHere
-        if isComplete { order.remove(id) } else { wait(place, goesOn: sent > 0) }
+        streams[place].hasUnsentData = !isComplete
+        if isComplete {
+            order.remove(id)
+            streams[place].creditWait = nil
+        } else {
+            wait(place, goesOn: sent > 0)
+        }
         return HTTP2SendOutcome(count: sent, isComplete: isComplete)
     }
 
@@ -268,7 +273,8 @@ extension HTTP2Connection {
         streams[place].sendWindow.spend(count)
         sendWindow.spend(count)
         streams[place].hold = .none
-        streams[place].blockedSince = nil
+        if let wait = streams[place].creditWait { streams[place].creditWait = wait.afterSending(count) }
+        if let wait = creditWait { creditWait = wait.afterSending(count) }
         if case .content(let remaining?) = streams[place].outgoing {
             streams[place].outgoing = .content(remaining: remaining - Int64(count))
         }
@@ -281,28 +287,30 @@ extension HTTP2Connection {
         noteCredit(place)
     }
 
-    /// Notes since when a stream that wants to send lacks credit.
+    /// Notes since when a stream that wants to send lacks credit, its own or that of the connection.
     mutating func noteCredit(_ place: Int) {
-        streams[place].blockedSince = hasCredit(place) ? nil : streams[place].blockedSince ?? now
-    }
-
-    /// Whether both windows allow a stream to send.
-    func hasCredit(_ place: Int) -> Bool {
-        min(streams[place].sendWindow.available, sendWindow.available) > 0
+        let window = streams[place].sendWindow
+        streams[place].creditWait = CreditWait.next(streams[place].creditWait, window, now: now)
+        if window.available > 0 { creditWait = CreditWait.next(creditWait, sendWindow, now: now) }
     }
 
     /// Whether DATA of this stream may be written now.
     ///
     /// DATA waits for the peer's SETTINGS: nginx refuses requests whose body arrives before its settings are acknowledged.
+    @inline(__always)
     private func canSendNow(_ id: StreamID, _ priority: HTTP2Priority) -> Bool {
         guard hasPeerSettings, failure == nil, writer.count < limits.maximumOutput else { return false }
-        return order.isTurn(of: id, priority) { canSend($0) }
+        return order.isEmpty || order.isTurn(of: id, priority) { canSend($0) }
     }
 
     /// Whether the windows allow a stream that waits to send.
-    private func canSend(_ id: StreamID) -> Bool {
-        guard let place = streams.place(of: id), streams[place].hold != .waiting else { return false }
-        return hasCredit(place)
+    @inline(__always)
+    func canSend(_ id: StreamID) -> Bool {
+        guard let place = streams.place(of: id) else { return false }
+        let window = streams[place].sendWindow
+        // Credit of the connection ends the wait as well as that of the stream.
+        if streams[place].hold == .waiting, window.isNearlyExhausted || sendWindow.isNearlyExhausted { return false }
+        return min(window.available, sendWindow.available) > 0
     }
 
     /// Whether the rest of a window is too small to be worth a frame, as credit is to be expected (RFC 9113 §6.9.1 leaves it open).
@@ -317,7 +325,7 @@ extension HTTP2Connection {
 
     /// Returns the next stream that can send, in the order of RFC 9218, and takes it out of the order until it sends again.
     mutating func nextWritable() -> StreamID? {
-        guard hasPeerSettings, failure == nil, writer.count < limits.maximumOutput,
+        guard !order.isEmpty, hasPeerSettings, failure == nil, writer.count < limits.maximumOutput,
             let id = order.first(where: { canSend($0) })
         else { return nil }
         order.remove(id)

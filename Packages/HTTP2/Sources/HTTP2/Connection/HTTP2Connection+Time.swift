@@ -1,7 +1,7 @@
 // MARK: - Deadlines and ends
 
 extension HTTP2Connection {
-    /// The earliest time at which ``tick(now:)`` has something to do. See ``HTTP2ClientMachine/nextDeadline``.
+    /// The earliest time at which ``tick(now:)`` has something to do. See ``HTTP2Machine/nextDeadline``.
     var nextDeadline: Duration? {
         if failure != nil { return nil }
         var earliest: Duration?
@@ -17,18 +17,18 @@ extension HTTP2Connection {
         return earliest
     }
 
-    /// Acts on deadlines that have passed. See ``HTTP2ClientMachine/tick(now:)``.
+    /// Acts on deadlines that have passed. See ``HTTP2Machine/tick(now:)``.
     mutating func tick(now: Duration) throws(HTTP2Error) {
         if let failure { throw failure }
-        self.now = max(self.now, now)
+        advance(to: now)
         do throws(HTTP2Error) {
             try checkConnectionDeadlines()
-            if role == .server, let check = timeouts.nextStreamCheck, check <= now { try checkStreams() }
+            if role == .server, let check = timeouts.nextStreamCheck, check <= self.now { try checkStreams() }
         } catch {
             fail(error)
             throw error
         }
-        if let until = timeouts.smallWindowsUntil, until <= now {
+        if let until = timeouts.smallWindowsUntil, until <= self.now {
             timeouts.smallWindowsUntil = nil
             for place in streams.occupied where streams[place].hold == .waiting { streams[place].hold = .released }
         }
@@ -54,17 +54,12 @@ extension HTTP2Connection {
     /// Ends the streams of a server whose client neither sends what it owes nor lets the response leave.
     private mutating func checkStreams() throws(HTTP2Error) {
         try checkOutput()
-        for id in order.streams {
-            if let place = streams.place(of: id) { noteCredit(place) }
-        }
+        try checkCredit()
         var next: Duration?
         for place in streams.occupied where streams[place].state != .closed {
-            guard let (deadline, error) = streamDeadline(place) else { continue }
+            guard let (deadline, wait) = streamDeadline(place) else { continue }
             if deadline <= now {
-                if sendWindow.available <= 0, error.rule == "creditTimeout" {
-                    throw .connection(.enhanceYourCalm, error.rule, "the client gives no credit for the connection")
-                }
-                try endStream(streams[place].id, error)
+                try endStream(streams[place].id, wait.error(on: streams[place].id))
             } else {
                 next = min(next ?? deadline, deadline)
             }
@@ -84,34 +79,46 @@ extension HTTP2Connection {
         }
     }
 
-    /// Accounts output that has left. See ``HTTP2ServerMachine/didWrite(_:)``.
+    /// Ends the connection if its window keeps all streams from sending that have credit (CVE-2019-9511).
+    private mutating func checkCredit() throws(HTTP2Error) {
+        creditWait = creditWait.flatMap { CreditWait.next($0, sendWindow, now: now) }
+        for id in order.streams {
+            if let place = streams.place(of: id) { noteCredit(place) }
+        }
+        if order.isEmpty { creditWait = nil }
+        guard let creditWait, creditWait.since + limits.creditTimeout <= now else { return }
+        let hasCredit = order.streams.contains {
+            streams.place(of: $0).map { streams[$0].sendWindow.available > 0 } ?? false
+        }
+        if hasCredit, order.first(where: { canSend($0) }) == nil {
+            throw .connection(.enhanceYourCalm, "creditTimeout", "the client gives no credit for the connection")
+        }
+    }
+
+    /// Accounts output that has left. See ``HTTP2Machine/didWrite(_:)``.
     mutating func didWrite(_ count: Int) {
         writer.didWrite(count)
         if count > 0 { timeouts.outputWaitsSince = nil }
     }
 
     /// The time between two looks at all streams. A stream that lacks credit ends at most this much late.
+    @inline(__always)
     var streamCheckInterval: Duration { min(limits.creditTimeout, limits.bodyTimeout) / 4 }
 
-    private func streamDeadline(_ place: Int) -> (Duration, HTTP2Error)? {
-        let id = streams[place].id
-        if let blockedSince = streams[place].blockedSince {
-            return (
-                blockedSince + limits.creditTimeout,
-                .stream(id, .enhanceYourCalm, "creditTimeout", "the client gives no credit for the response")
-            )
+    /// When the wait for a stream's client ends, and what for. Nil if the server waits for its own program.
+    private func streamDeadline(_ place: Int) -> (deadline: Duration, wait: StreamWait)? {
+        let stream = streams[place]
+        if let wait = stream.creditWait, stream.sendWindow.available <= 0 || stream.hold == .waiting {
+            return (wait.since + limits.creditTimeout, .credit)
         }
-        guard case .content = streams[place].incoming, streams[place].receiveWindow.available > 0 else { return nil }
-        return (
-            streams[place].lastArrival + limits.bodyTimeout,
-            .stream(id, .cancel, "bodyTimeout", "the body of the request does not arrive")
-        )
+        guard case .content = stream.incoming, stream.receiveWindow.available > 0 else { return nil }
+        return (stream.lastArrival + limits.bodyTimeout, .body)
     }
 
-    /// The peer sends nothing more. See ``HTTP2ClientMachine/receiveEnd(now:)``.
+    /// The peer sends nothing more. See ``HTTP2Machine/receiveEnd(now:)``.
     mutating func receiveEnd(now: Duration) throws(HTTP2Error) {
         if let failure { throw failure }
-        self.now = max(self.now, now)
+        advance(to: now)
         let isClean = openCount == 0 && parser.isBetweenFrames && hasPeerSettings
         let error = HTTP2Error.connection(
             peerGoAway?.code ?? .noError, "RFC 9113 §5.4",
@@ -122,12 +129,27 @@ extension HTTP2Connection {
         if !isClean, let failure { throw failure }
     }
 
-    /// Ends the connection at once. See ``HTTP2ClientMachine/end(_:)``.
-    mutating func end(_ code: ErrorCode) {
+    /// Ends the connection at once. See ``HTTP2Machine/abort(_:)``.
+    mutating func abort(_ code: ErrorCode) {
         fail(
             HTTP2Error(
                 code: code, scope: .connection, fault: .caller, rule: "RFC 9113 §5.4.1", reason: "ended by the program")
         )
+    }
+}
+
+/// What a server waits for on a stream.
+private enum StreamWait {
+    case credit
+    case body
+
+    /// The error that ends the stream when the client does not do its part in time.
+    func error(on stream: StreamID) -> HTTP2Error {
+        switch self {
+        case .credit:
+            .stream(stream, .enhanceYourCalm, "creditTimeout", "the client gives no credit for the response")
+        case .body: .stream(stream, .cancel, "bodyTimeout", "the body of the request does not arrive")
+        }
     }
 }
 

@@ -1,14 +1,14 @@
 internal import HPACK
 
-/// The state of a connection, for both roles. ``HTTP2ClientMachine`` and ``HTTP2ServerMachine`` are its two interfaces.
+/// The state of a connection, for both roles. ``HTTP2Machine`` is its interface.
 ///
-/// Theory of operation. ``receive(_:now:)`` parses the input into parts of frames and acts on each at once: nothing of the input is kept
+/// Theory of operation. ``receive(_:now:take:)`` parses the input into parts of frames and acts on each at once: nothing of the input is kept
 /// but bodies that the program has not read, and the beginning of a frame that the input cuts. Three kinds of results come out:
 /// frames in ``writer``, ``events`` for the program, and the state of the streams. No member waits, reads a clock or
 /// performs I/O.
 ///
 /// Errors follow RFC 9113 §5.4. A rule that is violated on one stream ends that stream: ``endStream(_:_:)`` sends RST_STREAM and reports
-/// it. All other rules throw; ``receive(_:now:)`` then sends GOAWAY and ends all streams, once and for all.
+/// it. All other rules throw; ``receive(_:now:take:)`` then sends GOAWAY and ends all streams, once and for all.
 ///
 /// | file | sections of RFC 9113 |
 /// |---|---|
@@ -19,6 +19,13 @@ internal import HPACK
 /// | `+Sending` | 6.1, 6.2, 8.1 what this side sends |
 /// | `+Streams` | 5.1 streams from opening to closing |
 /// | `+Time` | deadlines, and the end of the connection |
+/// | `Streams/StreamState` | 5.1 the table of states |
+/// | `Streams/FlowWindows` | 5.2 windows |
+/// | `Streams/SendOrder` | 5.3 priorities, as RFC 9218 |
+/// | `Frames/` | 4.1, 4.2, 6 each frame by itself; 6.5.2 settings; 7 error codes |
+/// | `Headers/` | 8.2, 8.3, 8.5 fields and pseudo-header fields; RFC 9218 §4 priorities |
+/// | `Guard/` | 10.5 floods and limits |
+/// | module HPACK | 4.3, RFC 7541 |
 struct HTTP2Connection: ~Copyable, Sendable {
     let role: HTTP2Role
     let limits: HTTP2Limits
@@ -61,6 +68,8 @@ struct HTTP2Connection: ~Copyable, Sendable {
     // Flow control.
     var receiveWindow: ReceiveWindow
     var sendWindow = SendWindow(size: 65_535)
+    /// How long data waits for credit of the connection, of streams that have credit.
+    var creditWait: CreditWait?
 
     // Agreements and ends.
     var peerSettings = HTTP2Settings()
@@ -108,20 +117,27 @@ struct HTTP2Connection: ~Copyable, Sendable {
 // MARK: - What arrives
 
 extension HTTP2Connection {
-    /// Acts on bytes from the peer. See ``HTTP2ClientMachine/receive(_:now:)``.
-    mutating func receive(_ bytes: RawSpan, now: Duration) throws(HTTP2Error) {
+    /// Acts on bytes from the peer. See ``HTTP2Machine/receive(_:now:take:)``.
+    mutating func receive(
+        _ bytes: RawSpan, now: Duration, take: (StreamID, RawSpan) -> Int
+    ) throws(HTTP2Error) {
         if let failure { throw failure }
-        self.now = now
-        liveness.begin(now: now)
+        advance(to: now)
+        liveness.begin(now: self.now)
         do throws(HTTP2Error) {
-            var offset = try receivePreface(bytes)
-            while let part = try parser.next(in: bytes, at: &offset) { try act(on: part, bytes) }
+            var offset = hasPeerSettings ? 0 : try receivePreface(bytes)
+            while let part = try parser.next(in: bytes, at: &offset) { try act(on: part, bytes, take) }
         } catch {
             let error = explained(error)
             fail(error)
             throw error
         }
         giveConnectionCredit()
+    }
+
+    /// Notes the time of a call. A clock that goes back stands still.
+    mutating func advance(to now: Duration) {
+        self.now = max(self.now, now)
     }
 
     /// Sends this side's half of the preface: a client's fixed bytes, then SETTINGS (RFC 9113 §3.4).
@@ -147,7 +163,6 @@ extension HTTP2Connection {
 
     /// Compares the first bytes of a client with the preface (RFC 9113 §3.4). Returns the offset of the first frame.
     private mutating func receivePreface(_ bytes: RawSpan) throws(HTTP2Error) -> Int {
-        if hasPeerSettings { return 0 }
         let expected = ConnectionPreface.bytes
         var offset = 0
         while offset < bytes.byteCount, firstBytes.count < 64 {
@@ -168,27 +183,16 @@ extension HTTP2Connection {
         return hasPreface ? 0 : offset
     }
 
-    private mutating func act(on part: FrameParser.Part, _ bytes: RawSpan) throws(HTTP2Error) {
-        switch part {
-        case .content(let range): return try receiveContent(bytes.extracting(range))
-        case .end: return try endFrame()
-        case .begin(let start):
-            try requireOrder(start.header.kind, on: start.header.stream)
-            switch start.header.kind {
-            case .data: try beginData(start)
-            case .headers: try beginHeaders(start)
-            case .continuation: try beginContinuation(start)
-            default:
-                throw .connection(.protocolError, "RFC 9113 §8.4", "the peer pushes, which this side has not enabled")
-            }
-            return
-        case .settings(let settings):
-            try requireOrder(.settings)
-            return try receiveSettings(settings)
-        default: break
-        }
-        try requireOrder(nil)
-        switch part {
+    private mutating func act(
+        on part: consuming FrameParser.Part, _ bytes: RawSpan, _ take: (StreamID, RawSpan) -> Int
+    ) throws(HTTP2Error) {
+        try requireOrder(part)
+        switch consume part {
+        case .begin(let start): try begin(start)
+        case .content(let range):
+            if block != nil { try decode(bytes.extracting(range)) } else { receiveData(bytes.extracting(range), take) }
+        case .end: if block != nil { try endHeadersFrame() } else { try endData() }
+        case .settings(let settings): try receiveSettings(settings)
         case .settingsAcknowledgment: try receiveSettingsAcknowledgment()
         case .ping(let opaque, let isAcknowledgment): try receivePing(opaque, isAcknowledgment)
         case .goAway(let goAway): try receiveGoAway(goAway)
@@ -196,34 +200,55 @@ extension HTTP2Connection {
         case .resetStream(let stream, let code): try receiveReset(stream, code)
         case .priority(let stream, let dependency): try receivePriority(stream, dependency)
         case .priorityUpdate(let stream, let value): try receivePriorityUpdate(stream, value)
-        case .unknown: try floods.idleFrame(now: now)
+        case .unknown: try floods.frameWithoutEffect(now: now)
         case .streamError(let error): try receiveStreamError(error)
-        case .begin, .content, .end, .settings: break
+        }
+    }
+
+    private mutating func begin(_ start: FrameStart) throws(HTTP2Error) {
+        switch start.header.kind {
+        case .data: try beginData(start)
+        case .headers: try beginHeaders(start)
+        case .continuation: try beginContinuation(start)
+        default:
+            throw .connection(.protocolError, "RFC 9113 §8.4", "the peer pushes, which this side has not enabled")
         }
     }
 
     /// Checks that SETTINGS come first (RFC 9113 §3.4), and that only CONTINUATION follows an open header block (RFC 9113 §6.10).
-    private func requireOrder(_ kind: FrameKind?, on stream: StreamID = .connection) throws(HTTP2Error) {
-        if !hasPeerSettings, kind != .settings {
+    @inline(__always)
+    private func requireOrder(_ part: FrameParser.Part) throws(HTTP2Error) {
+        if part.isWithinFrame { return }
+        if !hasPeerSettings, !part.isSettings {
             throw .connection(.protocolError, "RFC 9113 §3.4", "the first frame is not SETTINGS")
         }
-        if let block {
-            if kind != .continuation || stream != block.stream {
+        if let stream = block?.stream {
+            guard part.continuedStream == stream else {
                 throw .connection(
-                    .protocolError, "RFC 9113 §6.10",
-                    "another frame interrupts the header block of stream \(block.stream)")
+                    .protocolError, "RFC 9113 §6.10", "another frame interrupts the header block of stream \(stream)")
             }
-        } else if kind == .continuation {
+        } else if part.continuedStream != nil {
             throw .connection(.protocolError, "RFC 9113 §6.10", "a CONTINUATION follows no header block")
         }
     }
+}
 
-    private mutating func receiveContent(_ content: RawSpan) throws(HTTP2Error) {
-        if block != nil { try decode(content) } else { receiveData(content) }
+extension FrameParser.Part {
+    /// Whether a part before this one has begun the frame.
+    fileprivate var isWithinFrame: Bool {
+        switch self {
+        case .content, .end: true
+        case .begin, .settings, .settingsAcknowledgment, .ping, .goAway, .windowUpdate, .resetStream, .priority,
+            .priorityUpdate, .unknown, .streamError:
+            false
+        }
     }
 
-    private mutating func endFrame() throws(HTTP2Error) {
-        if block != nil { try endHeadersFrame() } else { try endData() }
+    fileprivate var isSettings: Bool { if case .settings = self { true } else { false } }
+
+    /// The stream of a CONTINUATION that begins; nil for all other parts.
+    fileprivate var continuedStream: StreamID? {
+        if case .begin(let start) = self, start.header.kind == .continuation { start.header.stream } else { nil }
     }
 }
 

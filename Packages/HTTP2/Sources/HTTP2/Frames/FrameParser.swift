@@ -10,21 +10,23 @@
 struct FrameParser: Sendable {
     /// A part of the input that the connection acts on.
     enum Part: Equatable {
+        // What owns memory is indirect: it is rare, and all other parts are then moved without a look at their contents.
+
         /// A DATA, HEADERS, PUSH_PROMISE or CONTINUATION frame begins. Its content follows in `content` parts, then `end`.
         case begin(FrameStart)
         /// A range of the input that belongs to the content of the frame that has begun.
         case content(Range<Int>)
         /// The content and the padding of the frame that has begun are complete.
         case end
-        case settings([Setting])
+        indirect case settings([Setting])
         case settingsAcknowledgment
         case ping(UInt64, isAcknowledgment: Bool)
-        case goAway(HTTP2GoAway)
+        indirect case goAway(HTTP2GoAway)
         case windowUpdate(StreamID, increment: UInt32)
         case resetStream(StreamID, ErrorCode)
         case priority(StreamID, StreamDependency)
         /// PRIORITY_UPDATE: the value of a Priority field for a stream (RFC 9218 §7.1).
-        case priorityUpdate(StreamID, value: [UInt8])
+        indirect case priorityUpdate(StreamID, value: [UInt8])
         /// A frame of an unknown type, which is ignored (RFC 9113 §4.1).
         case unknown(FrameHeader)
         /// A frame that violates a rule whose penalty is the end of one stream.
@@ -75,7 +77,7 @@ struct FrameParser: Sendable {
                 if let part = try begin(header) { return part }
             case .prefix(let header, let size):
                 guard let prefix = collect(size, bytes, &offset) else { return nil }
-                return .begin(try start(header, prefix))
+                return .begin(try start(header, prefix.span.bytes))
             case .content(let remaining, let padding):
                 if remaining == 0 {
                     state = .skipping(remaining: padding, endsFrame: true)
@@ -148,12 +150,15 @@ extension FrameParser {
                 state = .prefix(header, size: size)
                 return nil
             }
-            return .begin(try start(header, []))
+            return .begin(try start(header, RawSpan()))
         case .priority, .resetStream: try requireStream(header)
-        case .settings, .ping, .goAway: try requireConnection(header)
+        case .settings, .ping, .goAway: try requireConnection(header, "RFC 9113 §6")
         case .windowUpdate: break
-        case .priorityUpdate where header.stream == .connection && (4...Self.largestSmallFrame).contains(header.length):
-            break
+        case .priorityUpdate where header.length <= Self.largestSmallFrame:
+            try requireConnection(header, "RFC 9218 §7.1")
+        case .priorityUpdate:
+            try requireConnection(header, "RFC 9218 §7.1")
+            fallthrough
         default:
             state = .skipping(remaining: header.length, endsFrame: false)
             return .unknown(header)
@@ -170,7 +175,7 @@ extension FrameParser {
             return .streamError(
                 .stream(header.stream, .frameSizeError, "RFC 9113 §6.3", "a PRIORITY of \(header.length) bytes"))
         case .resetStream where header.length != 4, .windowUpdate where header.length != 4,
-            .ping where header.length != 8, .goAway where header.length < 8,
+            .ping where header.length != 8, .goAway where header.length < 8, .priorityUpdate where header.length < 4,
             .settings where header.flags.contains(.acknowledgment) && header.length != 0,
             .settings where header.length % Setting.size != 0:
             throw .badLength(header)
@@ -188,16 +193,17 @@ extension FrameParser {
         }
     }
 
-    private func requireConnection(_ header: FrameHeader) throws(HTTP2Error) {
+    private func requireConnection(_ header: FrameHeader, _ rule: String) throws(HTTP2Error) {
         if header.stream != .connection {
-            throw .connection(.protocolError, "RFC 9113 §6", "a \(header.kind) belongs to stream \(header.stream)")
+            throw .connection(.protocolError, rule, "a \(header.kind) belongs to stream \(header.stream)")
         }
     }
 
     /// Reads the fields before the content.
-    private mutating func start(_ header: FrameHeader, _ prefix: [UInt8]) throws(HTTP2Error) -> FrameStart {
-        var start = FrameStart(header: header, contentLength: header.length - prefix.count)
-        var rest = prefix.span.bytes
+    @inline(__always)
+    private mutating func start(_ header: FrameHeader, _ prefix: RawSpan) throws(HTTP2Error) -> FrameStart {
+        var start = FrameStart(header: header, contentLength: header.length - prefix.byteCount)
+        var rest = prefix
         if header.isPadded {
             let padding = Int(rest.byte(0))
             guard padding <= start.contentLength else {

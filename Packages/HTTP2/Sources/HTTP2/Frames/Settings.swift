@@ -98,14 +98,3 @@ struct SettingID: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
     static let enableConnectProtocol = SettingID(rawValue: 0x8)
     static let noRFC7540Priorities = SettingID(rawValue: 0x9)
 }
-
-/// The side of a connection.
-public enum HTTP2Role: Hashable, Sendable, CaseIterable {
-    /// The side that opens the connection and sends requests.
-    case client
-    /// The side that accepts the connection and answers requests.
-    case server
-
-    /// The other side.
-    public var peer: HTTP2Role { self == .client ? .server : .client }
-}

@@ -7,7 +7,7 @@
 /// | pings | CVE-2019-9512 | ``HTTP2Limits/pings`` |
 /// | empty frames | CVE-2019-9518 | ``HTTP2Limits/emptyFrames`` |
 /// | small DATA frames | CVE-2019-9511 | ``HTTP2Limits/smallDataFrames`` |
-/// | frames without effect | CVE-2019-9513 and others | ``HTTP2Limits/idleFrames`` |
+/// | frames without effect | CVE-2019-9513 and others | ``HTTP2Limits/framesWithoutEffect`` |
 ///
 /// An exhausted bucket ends the connection with ENHANCE_YOUR_CALM.
 struct FloodGuard: Sendable {
@@ -16,7 +16,7 @@ struct FloodGuard: Sendable {
     private var pings: TokenBucket
     private var emptyFrames: TokenBucket
     private var smallData: TokenBucket
-    private var idleFrames: TokenBucket
+    private var framesWithoutEffect: TokenBucket
 
     init(_ limits: HTTP2Limits) {
         resets = TokenBucket(limits.resets)
@@ -24,7 +24,7 @@ struct FloodGuard: Sendable {
         pings = TokenBucket(limits.pings)
         emptyFrames = TokenBucket(limits.emptyFrames)
         smallData = TokenBucket(limits.smallDataFrames)
-        idleFrames = TokenBucket(limits.idleFrames)
+        framesWithoutEffect = TokenBucket(limits.framesWithoutEffect)
     }
 
     /// Accounts a stream that the peer has reset, or that it made this side reset.
@@ -52,8 +52,8 @@ struct FloodGuard: Sendable {
     }
 
     /// Accounts a frame without effect: PRIORITY, an unknown type, a frame on a closed stream, an acknowledgment of nothing.
-    mutating func idleFrame(now: Duration) throws(HTTP2Error) {
-        if !idleFrames.take(now: now) { throw Self.flood("idleFrames", "frames without effect") }
+    mutating func frameWithoutEffect(now: Duration) throws(HTTP2Error) {
+        if !framesWithoutEffect.take(now: now) { throw Self.flood("framesWithoutEffect", "frames without effect") }
     }
 
     /// The number of bytes below which DATA is small.

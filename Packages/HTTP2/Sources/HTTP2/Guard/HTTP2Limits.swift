@@ -44,14 +44,14 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// A server answers a larger request with 431, a client resets the stream. The connection remains usable.
     public var head = HPACKLimits()
 
-    /// The number of bytes of frames that may wait to be written before DATA waits. 64 KiB by default.
+    /// The number of bytes of frames that may wait to be written before DATA waits. 64 KiB by default, and at most 1 GiB.
     ///
-    /// Answers and heads do not wait. A driver that stops reading while ``HTTP2ServerMachine/isOutputFull`` (this number and 32 KiB) makes
+    /// Answers and heads do not wait. A driver that stops reading while ``HTTP2Machine/isOutputFull`` (this number and 32 KiB) makes
     /// a peer wait that sends more than it reads. A driver that goes on reading ends the connection of such a peer with
     /// ENHANCE_YOUR_CALM, at twice this number and 64 KiB.
     public var maximumOutput = 64 * 1024
 
-    /// The maximum number of entries in a received SETTINGS frame (CVE-2020-11080). 32 by default.
+    /// The maximum number of entries in a received SETTINGS frame (CVE-2020-11080). 32 by default, and at most 65,536.
     public var maximumSettingsEntries = 32
 
     // MARK: Floods
@@ -72,9 +72,9 @@ public struct HTTP2Limits: Hashable, Sendable {
     public var smallDataFrames = HTTP2Rate(burst: 10_000, perSecond: 1_000)
 
     /// The received frames without effect, such as PRIORITY and unknown types: 10,000 at once, 1,000 a second by default.
-    public var idleFrames = HTTP2Rate(burst: 10_000, perSecond: 1_000)
+    public var framesWithoutEffect = HTTP2Rate(burst: 10_000, perSecond: 1_000)
 
-    // MARK: Waits
+    // MARK: Waits, all of them positive
 
     /// The time in which the peer must acknowledge SETTINGS (RFC 9113 §6.5.3). 30 seconds by default.
     public var settingsTimeout: Duration = .seconds(30)
@@ -84,8 +84,9 @@ public struct HTTP2Limits: Hashable, Sendable {
 
     /// The time that a server's response waits for credit before its stream ends (CVE-2019-9511, CVE-2019-9517). 30 seconds by default.
     ///
-    /// If the connection's own window is exhausted for so long, or output waits of which the transport takes nothing
-    /// (``HTTP2ServerMachine/didWrite(_:)``), the connection ends. Each is noticed at most a quarter of this time late.
+    /// Credit that lets less than 1 KiB leave in this time does not prolong it, unless the rest of the response needs no more. If the
+    /// connection's own window is exhausted for so long, or output waits of which the transport takes nothing
+    /// (``HTTP2Machine/didWrite(_:)``), the connection ends. Each is noticed at most a quarter of this time late.
     public var creditTimeout: Duration = .seconds(30)
 
     /// The time without a byte of a request's body after which a server resets the stream. 60 seconds by default.
@@ -96,7 +97,7 @@ public struct HTTP2Limits: Hashable, Sendable {
 
     /// The time in which the peer must answer a PING, from when it was queued. 15 seconds by default.
     ///
-    /// It ends the connection, except for the PING of ``HTTP2ServerMachine/shutDown(now:)``, whose second GOAWAY then follows at once.
+    /// It ends the connection, except for the PING of ``HTTP2Machine/shutDown(now:)``, whose second GOAWAY then follows at once.
     public var pingTimeout: Duration = .seconds(15)
 
     /// The time that less than 1 KiB of window waits for more credit instead of leaving as a small frame. 50 milliseconds by default.
@@ -120,7 +121,16 @@ public struct HTTP2Limits: Hashable, Sendable {
         if !windows.contains(maximumStreamWindow) || !windows.contains(maximumConnectionWindow) {
             return "a window does not grow above 2^31 - 1 (RFC 9113 §6.9.1)"
         }
-        if maximumConcurrentStreams < 0 || maximumOutput <= 0 { return "a limit is negative" }
+        if maximumConcurrentStreams < 0 || !(1...1 << 30).contains(maximumOutput) {
+            return "a limit is negative or too large"
+        }
+        if !(0...1 << 30).contains(head.listSize) || head.fieldCount < 0
+            || !(0...1 << 16).contains(maximumSettingsEntries)
+        {
+            return "a limit is negative or too large"
+        }
+        let waits = [settingsTimeout, headTimeout, creditTimeout, bodyTimeout, pingTimeout, smallWindowDelay]
+        if !waits.allSatisfy({ $0 > .zero }) || pingInterval ?? pingTimeout <= .zero { return "a wait is not positive" }
         let rest = SendWindow.maximum - connectionWindowReserve
         // Until SETTINGS are acknowledged, a stream has the window of 65,535 bytes at least.
         if Int64(maximumConcurrentStreams) > rest / max(initialStreamWindow, 65_535) {
@@ -140,11 +150,12 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// The greatest number of bytes that the peer can make the machine hold: unread bodies, heads that the program has not taken,
     /// frames to be written, and the tables.
     ///
-    /// With the default limits, about 90 MiB; with the initial windows alone, before any of them grows, 52 MiB.
+    /// The heads are those of the message, its trailers and its interim responses, for each stream. With the default limits, about
+    /// 140 MiB; with the initial windows alone, before any of them grows, 102 MiB.
     public var maximumMemory: Int {
         let windows = max(
             maximumConnectionWindow, connectionWindowReserve + Int64(maximumConcurrentStreams) * initialStreamWindow)
-        let heads = (maximumConcurrentStreams + 2) * head.listSize
+        let heads = (3 * maximumConcurrentStreams + 2) * head.listSize
         return Int(clamping: windows) + heads + maximumQueuedAnswers + 64 * 1024
     }
 }

@@ -14,14 +14,18 @@ public struct HTTP2Rate: Hashable, Sendable {
 
 /// A bucket of tokens that fills at a rate. Each event takes one; an event that finds none exceeds the rate.
 struct TokenBucket: Sendable {
-    private let rate: HTTP2Rate
+    private let perSecond: Int64
+    /// The maximum of ``level``.
+    private let full: Int64
     /// In millionths of a token.
     private var level: Int64
     private var filledAt: Duration?
 
     init(_ rate: HTTP2Rate) {
-        self.rate = rate
-        level = Int64(clamping: rate.burst) * 1_000_000
+        perSecond = max(0, Int64(clamping: rate.perSecond))
+        let (level, overflows) = max(0, Int64(clamping: rate.burst)).multipliedReportingOverflow(by: 1_000_000)
+        full = overflows ? .max : level
+        self.level = full
     }
 
     /// Takes a token. Returns false if there is none.
@@ -34,7 +38,7 @@ struct TokenBucket: Sendable {
 
     /// Puts a token back, up to the burst.
     mutating func putBack() {
-        level = min(level + 1_000_000, Int64(clamping: rate.burst) * 1_000_000)
+        add(1_000_000)
     }
 
     private mutating func fill(_ now: Duration) {
@@ -45,9 +49,12 @@ struct TokenBucket: Sendable {
         let passed = (now - filledAt).components
         let microseconds = min(passed.seconds, 1_000_000) * 1_000_000 + passed.attoseconds / 1_000_000_000_000
         if microseconds == 0 { return }
-        let (gain, overflows) = microseconds.multipliedReportingOverflow(by: Int64(clamping: rate.perSecond))
-        let full = Int64(clamping: rate.burst) * 1_000_000
-        level = overflows ? full : min(full, level + gain)
+        let (gain, overflows) = microseconds.multipliedReportingOverflow(by: perSecond)
+        add(overflows ? full : gain)
         self.filledAt = now
+    }
+
+    private mutating func add(_ gain: Int64) {
+        level = gain >= full - level ? full : level + gain
     }
 }

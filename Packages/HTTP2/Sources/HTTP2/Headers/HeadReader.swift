@@ -141,7 +141,7 @@ extension HeadReader {
             guard pseudo.authority != nil || host != nil else { throw .authorityPresent }
         }
         guard let target else { throw .path }
-        let scheme = pseudo.scheme.map { bytes.extracting($0).text } ?? ""
+        let scheme = pseudo.scheme.map { Self.text(ofScheme: bytes.extracting($0)) } ?? ""
         let connectProtocol = pseudo.connectProtocol.map { bytes.extracting($0).text }
         let (length, priority) = (contentLength, priority)
         let sentMethod = isExtended ? Self.getName.span.bytes : method
@@ -157,6 +157,11 @@ extension HeadReader {
     }
 
     private static let getName = Array("GET".utf8)
+
+    /// The text of a scheme, in general without making a string.
+    private static func text(ofScheme scheme: RawSpan) -> String {
+        scheme.isEqual("https") ? "https" : scheme.isEqual("http") ? "http" : scheme.text
+    }
 
     /// Whether a `:path` has the origin form without a fragment, or is `*` with OPTIONS. HTTPRequest checks its bytes.
     private static func isPath(_ path: RawSpan, _ method: RawSpan) -> Bool {

@@ -57,12 +57,14 @@ struct BodyRing: Sendable {
     /// Moves the bytes to more memory: twice as much, unless that is too little or too much.
     private mutating func grow(to needed: Int, limit: Int) {
         let capacity = max(needed, min(max(1024, memory.count * 2), limit))
-        var grown: [UInt8] = []
-        grown.reserveCapacity(capacity)
-        let first = min(count, memory.count - start)
-        grown += memory[start..<start + first]
-        grown += memory[..<(count - first)]
-        grown += repeatElement(0, count: capacity - count)
+        var grown = [UInt8](repeating: 0, count: capacity)
+        let (first, count) = (min(count, memory.count - start), count)
+        grown.withUnsafeMutableBytes { grown in
+            memory.withUnsafeBytes { memory in
+                grown[..<first].copyBytes(from: memory[start..<start + first])
+                grown[first..<count].copyBytes(from: memory[..<(count - first)])
+            }
+        }
         memory = grown
         start = 0
     }

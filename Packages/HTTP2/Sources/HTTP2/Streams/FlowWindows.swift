@@ -100,3 +100,26 @@ struct SendWindow: Sendable {
     /// The number of bytes below which the rest of a window waits.
     static let smallest: Int64 = 1024
 }
+
+/// Since when data waits for credit (CVE-2019-9511, CVE-2019-9517). A few bytes now and then do not end the wait.
+struct CreditWait: Sendable, BitwiseCopyable {
+    let since: Duration
+    /// The bytes that were sent meanwhile.
+    private var sent = 0
+
+    /// Returns the wait of data for this window from now on: none if the window is not small.
+    static func next(_ wait: CreditWait?, _ window: SendWindow, now: Duration) -> CreditWait? {
+        window.available >= SendWindow.smallest ? nil : wait ?? CreditWait(since: now)
+    }
+
+    private init(since: Duration) {
+        self.since = since
+    }
+
+    /// Returns the wait after bytes were sent: none once they are ``SendWindow/smallest``.
+    func afterSending(_ count: Int) -> CreditWait? {
+        var wait = self
+        wait.sent += count
+        return wait.sent >= SendWindow.smallest ? nil : wait
+    }
+}

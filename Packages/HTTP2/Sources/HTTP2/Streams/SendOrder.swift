@@ -11,6 +11,9 @@ struct SendOrder: Sendable {
     /// By urgency, and in order of arrival within an urgency. At most one entry for a stream.
     private var entries: [Entry] = []
 
+    /// Whether no stream wants to send.
+    var isEmpty: Bool { entries.isEmpty }
+
     /// Returns the first stream for which `canSend` is true.
     func first(where canSend: (StreamID) -> Bool) -> StreamID? {
         entries.first { canSend($0.stream) }?.stream

@@ -2,7 +2,7 @@
 ///
 /// This file contains the rules of the diagram in RFC 9113 §5.1 and no others. It knows neither the role of this endpoint nor
 /// identifiers, windows and messages. There are no reserved states: these machines refuse pushes, so a PUSH_PROMISE is an error of
-/// the connection in every state.
+/// the connection in every state, and has no column. Neither has PRIORITY, which is allowed in every state and has no effect.
 ///
 ///                         HEADERS                  HEADERS with END_STREAM
 ///                idle ─────────────► open          idle ─────────────► half-closed
@@ -35,8 +35,16 @@ enum StreamState: Int, Hashable, Sendable, CaseIterable {
         case dataEnd
         case resetStream
         case windowUpdate
-        case priority
-        case pushPromise
+
+        /// The type of the frame.
+        var frame: FrameKind {
+            switch self {
+            case .headers, .headersEnd: .headers
+            case .data, .dataEnd: .data
+            case .resetStream: .resetStream
+            case .windowUpdate: .windowUpdate
+            }
+        }
     }
 
     /// The side that sends the frame.
@@ -55,7 +63,7 @@ enum StreamState: Int, Hashable, Sendable, CaseIterable {
         case streamError(ErrorCode)
         /// Received: an error of the connection.
         case connectionError(ErrorCode)
-        /// Sent: a mistake of the program.
+        /// Sent: a mistake of the program, or a frame that the peer does not need.
         case forbidden
     }
 
@@ -76,18 +84,31 @@ enum StreamState: Int, Hashable, Sendable, CaseIterable {
         let late = Transition.streamError(.streamClosed)
         let ended = Transition.connectionError(.streamClosed)
         return [
-            // HEADERS +END    DATA    +END    RST     WINDOW  PRIOR.  PUSH       received in the state
-            [ open,    remote, early,  early,  early,  early,  ignore, early  ],  // idle
-            [ open,    remote, open,   remote, closed, open,   ignore, early  ],  // open
-            [ local,   closed, local,  closed, closed, local,  ignore, early  ],  // half-closed (local)
-            [ late,    late,   late,   late,   closed, remote, ignore, early  ],  // half-closed (remote)
-            [ ended,   ended,  late,   late,   ignore, ignore, ignore, early  ],  // closed
-            // HEADERS +END    DATA    +END    RST     WINDOW  PRIOR.  PUSH       sent in the state
-            [ open,    local,  forbid, forbid, forbid, forbid, forbid, forbid ],  // idle
-            [ open,    local,  open,   local,  closed, open,   forbid, forbid ],  // open
-            [ forbid,  forbid, forbid, forbid, closed, local,  forbid, forbid ],  // half-closed (local)
-            [ remote,  closed, remote, closed, closed, remote, forbid, forbid ],  // half-closed (remote)
-            [ forbid,  forbid, forbid, forbid, forbid, forbid, forbid, forbid ],  // closed
+            // HEADERS +END    DATA    +END    RST     WINDOW    received in the state
+            [ open,    remote, early,  early,  early,  early  ],  // idle
+            [ open,    remote, open,   remote, closed, open   ],  // open
+            [ local,   closed, local,  closed, closed, local  ],  // half-closed (local)
+            [ late,    late,   late,   late,   closed, remote ],  // half-closed (remote)
+            [ ended,   ended,  late,   late,   ignore, ignore ],  // closed
+            // HEADERS +END    DATA    +END    RST     WINDOW    sent in the state
+            [ open,    local,  forbid, forbid, forbid, forbid ],  // idle
+            [ open,    local,  open,   local,  closed, open   ],  // open
+            [ forbid,  forbid, forbid, forbid, closed, local  ],  // half-closed (local)
+            [ remote,  closed, remote, closed, closed, forbid ],  // half-closed (remote): the peer sends no more
+            [ forbid,  forbid, forbid, forbid, ignore, forbid ],  // closed: RST_STREAM answers what came late
         ].flatMap { $0 }
     }()
+}
+
+extension StreamState: CustomStringConvertible {
+    /// The name of RFC 9113 §5.1.
+    var description: String {
+        switch self {
+        case .idle: "idle"
+        case .open: "open"
+        case .halfClosedLocal: "half-closed (local)"
+        case .halfClosedRemote: "half-closed (remote)"
+        case .closed: "closed"
+        }
+    }
 }
