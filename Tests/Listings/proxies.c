@@ -43,7 +43,7 @@ static void load(CFReadStreamRef stream) {
 }
 
 /// Replaces the user's settings.
-static void changeProxies(const char *port, const char *more) {
+static void changeProxies(const char *port, const char *scheme) {
     const char *folder = getenv("XDG_CONFIG_HOME");
     char path[1024], draft[1024];
     snprintf(path, sizeof path, "%s/netkit", folder);
@@ -51,7 +51,8 @@ static void changeProxies(const char *port, const char *more) {
     snprintf(path, sizeof path, "%s/netkit/proxies", folder);
     snprintf(draft, sizeof draft, "%s/netkit/draft", folder);
     FILE *file = fopen(draft, "w");
-    fprintf(file, "http_proxy = http://127.0.0.1:%s\n%s", port, more);
+    fprintf(file, "http_proxy = http://127.0.0.1:%s\n", port);
+    if (scheme) fprintf(file, "%s_proxy = http://127.0.0.1:%s\n", scheme, port);
     fclose(file);
     rename(draft, path);
 }
@@ -60,7 +61,7 @@ int main(int argc, char **argv) {
     // The variables of the environment come before the settings of the user.
     const char *variables[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "ftp_proxy", "FTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
-    changeProxies(argv[2], "");
+    changeProxies(argv[2], NULL);
     CFReadStreamRef readStream = streamFor(argv[1]);
     {
 #include "listing 2-11"
@@ -73,7 +74,7 @@ int main(int argc, char **argv) {
 #include "listing 2-13"
 #include "listing 2-14"
     }
-    changeProxies(argv[2], "exclude_simple_hostnames = yes\n");
+    changeProxies(argv[2], "https");
     CFRunLoopRunInMode(kCFRunLoopDefaultMode, 20, TRUE);
     readStream = streamFor(argv[1]);
 #include "listing 2-16"
