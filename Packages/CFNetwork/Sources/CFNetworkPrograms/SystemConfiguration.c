@@ -303,6 +303,7 @@ static struct sockaddr_storage addressOf(const char *text) {
     return storage;
 }
 
+// Parity: HR-016
 const char *CFNetworkReachabilityProgram(void) {
     const SCNetworkReachabilityFlags local =
         kSCNetworkReachabilityFlagsReachable | kSCNetworkReachabilityFlagsIsLocalAddress | kSCNetworkReachabilityFlagsIsDirect;

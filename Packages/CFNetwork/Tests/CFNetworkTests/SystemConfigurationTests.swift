@@ -152,6 +152,37 @@ struct SystemConfigurationTests {
         #expect(KeyPattern(pattern) == nil)
     }
 
+    /// A file is replaced where a link leads to, and another one is created in folders that did not exist.
+    @Test func filesBehindLinksAndInNewFolders() async throws {
+        let files = FileManager.default
+        let folder = files.temporaryDirectory.appending(path: "cfnetwork-files-\(UUID())")
+        try files.createDirectory(at: folder.appending(path: "real"), withIntermediateDirectories: true)
+        defer { try? files.removeItem(at: folder) }
+        func replace(_ path: String) throws {
+            let draft = folder.appending(path: "draft")
+            try Data("text".utf8).write(to: draft)
+            #expect(rename(draft.path, folder.appending(path: path).path) == 0)
+        }
+        try replace("real/file")
+        try files.createSymbolicLink(
+            at: folder.appending(path: "link"), withDestinationURL: folder.appending(path: "real/file"))
+        let (stream, reports) = AsyncStream<Void>.makeStream()
+        var iterator = stream.makeAsyncIterator()
+        let watch = try FilesWatch(["link", "new/deep/file"].map { folder.appending(path: $0).path }) {
+            reports.yield()
+        }
+        try replace("real/other")
+        try replace("real/file")
+        #expect(await iterator.next() != nil)
+        for path in ["new", "new/deep"] {
+            try files.createDirectory(at: folder.appending(path: path), withIntermediateDirectories: false)
+            #expect(await iterator.next() != nil)
+        }
+        try replace("new/deep/file")
+        #expect(await iterator.next() != nil)
+        withExtendedLifetime(watch) {}
+    }
+
     /// The kernel's events, at every length.
     @Test func eventsOfInotify() {
         let bytes: [UInt8] =
