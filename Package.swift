@@ -80,6 +80,7 @@ let rows: [Row] = [
 
     Row("ServiceDiscovery", .shim, "CMulticast"),
     Row("ServiceDiscovery", .shim, "CServiceDaemon"),
+    Row("ServiceDiscovery", .shim, "DNSServiceC"),
     Row(
         "ServiceDiscovery", .library, "ServiceDiscovery",
         ["CMulticast", "CServiceDaemon", "DNSWire", "EventLoops", "HostResolver"]),
@@ -89,8 +90,8 @@ let rows: [Row] = [
     Row(
         "ServiceDiscovery", .tests, "ServiceDiscoveryTests",
         [
-            "CServiceDaemon", "ServiceDiscovery", "ServiceDiscoveryFoundation", "DNSWire", "EventLoops", "HostResolver",
-            "HostResolverTesting", "RunLoopDelivery",
+            "CServiceDaemon", "DNSServiceC", "ServiceDiscovery", "ServiceDiscoveryFoundation", "DNSWire", "EventLoops",
+            "HostResolver", "HostResolverTesting", "RunLoopDelivery",
         ]),
 
     Row("NetDiag", .library, "NetDiag", ["DNSWire", "HTTPMessage", "HostResolver", "StreamKit"]),

@@ -27,6 +27,7 @@ let package = Package(
     targets: [
         .target(name: "CMulticast"),
         .target(name: "CServiceDaemon"),
+        .target(name: "DNSServiceC"),
         .target(
             name: "ServiceDiscovery",
             dependencies: [
@@ -54,6 +55,7 @@ let package = Package(
             name: "ServiceDiscoveryTests",
             dependencies: [
                 "CServiceDaemon",
+                "DNSServiceC",
                 "ServiceDiscovery",
                 "ServiceDiscoveryFoundation",
                 .product(name: "DNSWire", package: "HostResolver"),
