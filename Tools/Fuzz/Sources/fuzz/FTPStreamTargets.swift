@@ -80,7 +80,8 @@ extension FuzzTarget {
                     precondition(port > 0)
                     action = try machine.didConnect()
                 case .listen: action = try machine.didListen(at: .ip(.v4(.loopback), port: 1))
-                case .transfer: action = try machine.didTransfer(jobs.count.isMultiple(of: 2) ? UInt64(rest.count) : nil)
+                case .transfer:
+                    action = try machine.didTransfer(jobs.count.isMultiple(of: 2) ? UInt64(rest.count) : nil)
                 case .ready:
                     guard machine.isUsable, let job = jobs.popLast() else { return }
                     action = try machine.begin(job, isIPv6: jobs.count.isMultiple(of: 2))
