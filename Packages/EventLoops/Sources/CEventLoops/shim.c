@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 void netkit_name_this_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
@@ -27,4 +28,14 @@ void netkit_wake(const void *word) {
     int number = errno;
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     errno = number;
+}
+
+long netkit_read_cached(int descriptor, void *bytes, unsigned long count, long offset) {
+    struct iovec part = {.iov_base = bytes, .iov_len = count};
+    return preadv2(descriptor, &part, 1, offset, RWF_NOWAIT);
+}
+
+long netkit_write_cached(int descriptor, const void *bytes, unsigned long count, long offset) {
+    struct iovec part = {.iov_base = (void *)bytes, .iov_len = count};
+    return pwritev2(descriptor, &part, 1, offset, RWF_NOWAIT);
 }

@@ -11,6 +11,9 @@ internal import Glibc
 /// a while. Queued work can be withdrawn. Work that runs cannot: its thread remains occupied, and counts toward the limit,
 /// until the call returns. The limits bound the damage of calls that never return.
 ///
+/// A pool can be a part of another one: what it runs are calls of that pool, one for each thread of its own limit. Calls that
+/// may all hang together, such as those on one disk, so leave threads to the others.
+///
 /// Invariant: while work is queued, a thread runs or is being created. If the system fails to create the last such thread, all
 /// queued work is refused.
 public final class BlockingThreads: Sendable {
@@ -42,6 +45,14 @@ public final class BlockingThreads: Sendable {
     /// Creates a thread that runs the closure; returns 0 or an error number.
     typealias Spawn = @Sendable (_ body: @escaping @Sendable () -> Void) -> CInt
 
+    /// Where the threads come from.
+    private enum Origin {
+        /// They are created, and kept for a while when there is no work.
+        case system(Spawn, idleTime: Duration)
+        /// They are those of another pool, borrowed for one call at a time.
+        case pool(BlockingThreads)
+    }
+
     private struct State {
         var queue: [Work] = []
         /// The idle threads; the one that became idle last is used first, so that the others can exit.
@@ -55,8 +66,7 @@ public final class BlockingThreads: Sendable {
     private let state = Locked(State())
     private let limit: Int
     private let queueLimit: Int
-    private let idleTime: Duration
-    private let spawn: Spawn
+    private let origin: Origin
 
     /// Makes a pool, initially without threads.
     ///
@@ -69,26 +79,35 @@ public final class BlockingThreads: Sendable {
         self.init(limit: limit, queueLimit: queueLimit, idleTime: idleTime, spawn: BlockingThreads.spawn)
     }
 
-    init(limit: Int, queueLimit: Int, idleTime: Duration, spawn: @escaping Spawn) {
+    /// Makes a part of another pool. Its calls run on threads of that pool, which it returns after each call.
+    ///
+    /// ```swift
+    /// let threads = BlockingThreads(limit: 16)
+    /// let archive = BlockingThreads(partOf: threads, limit: 4, queueLimit: 1000)
+    /// let names = try await archive.value { try? FileManager.default.contentsOfDirectory(atPath: "/mnt/archive") }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - pool: the pool whose threads are used.
+    ///   - limit: the maximum number of its threads that this part occupies at once.
+    ///   - queueLimit: how many work items may wait for a thread here. Further items are refused, as are those that the pool
+    ///     refuses.
+    public convenience init(partOf pool: BlockingThreads, limit: Int, queueLimit: Int = .max) {
+        self.init(limit: limit, queueLimit: queueLimit, origin: .pool(pool))
+    }
+
+    convenience init(limit: Int, queueLimit: Int, idleTime: Duration, spawn: @escaping Spawn) {
+        self.init(limit: limit, queueLimit: queueLimit, origin: .system(spawn, idleTime: idleTime))
+    }
+
+    private init(limit: Int, queueLimit: Int, origin: Origin) {
         precondition(limit > 0, "BlockingThreads: the limit must be positive")
         self.limit = limit
         self.queueLimit = queueLimit
-        self.idleTime = idleTime
-        self.spawn = spawn
+        self.origin = origin
     }
 
-    /// The threads of this process for calls on files: a disk may be slow, and a network file system may not answer at all.
-    ///
-    /// ```swift
-    /// let text = try await BlockingThreads.files.value { try? String(contentsOfFile: "/etc/hostname", encoding: .utf8) }
-    /// ```
-    ///
-    /// A call that no thread can take, because 16 calls run and 4096 wait, throws ``WaitError/busy``. A wait that ends early discards
-    /// the result of the call: one that opens a file must therefore return an object that owns the descriptor and closes it in
-    /// its `deinit`, and not the number.
-    public static let files = BlockingThreads(limit: 16, queueLimit: 4096)
-
-    /// The number of threads: idle, running and being created.
+    /// The number of threads: idle, running and being created; of a part, those of the pool that it occupies or waits for.
     public var threadCount: Int { state.withLock { $0.threads } }
 
     // For tests.
@@ -117,9 +136,7 @@ public final class BlockingThreads: Sendable {
         case .wake(let thread): thread.provide(work)
         case .queued: return
         case .refuse: refuse([work], .queueIsFull)
-        case .create:
-            let failure = spawn { [self] in serve() }
-            if failure != 0 { threadFailed(failure) }
+        case .create: createThread()
         }
     }
 
@@ -173,10 +190,7 @@ public final class BlockingThreads: Sendable {
         let work = Work {
             if let value = once.call() { result.provide(.success(value)) }
         } refuse: { refusal in
-            switch refusal {
-            case .queueIsFull: result.provide(.failure(.busy))
-            case .noThread(let number): result.provide(.failure(.failed(number)))
-            }
+            result.provide(.failure(WaitError(refusal)))
         }
         run(work)
         return (result, work)
@@ -198,7 +212,22 @@ public final class BlockingThreads: Sendable {
 
     // MARK: Threads
 
-    private func threadFailed(_ number: CInt) {
+    private func createThread() {
+        switch origin {
+        case .system(let spawn, let idleTime):
+            let failure = spawn { [self] in serve(idleTime: idleTime) }
+            if failure != 0 { threadFailed(.noThread(failure)) }
+        case .pool(let pool):
+            pool.run(
+                Work { [self] in
+                    serveOnce()
+                } refuse: { [self] in
+                    threadFailed($0)
+                })
+        }
+    }
+
+    private func threadFailed(_ refusal: Refusal) {
         let stranded = state.withLock { state -> [Work] in
             state.threads -= 1
             state.starting -= 1
@@ -207,7 +236,7 @@ public final class BlockingThreads: Sendable {
             defer { state.queue = [] }
             return state.queue
         }
-        refuse(stranded, .noThread(number))
+        refuse(stranded, refusal)
     }
 
     private func refuse(_ work: [Work], _ refusal: Refusal) {
@@ -215,17 +244,36 @@ public final class BlockingThreads: Sendable {
         EventLoop.shared.execute { for work in work { work.refuse(refusal) } }
     }
 
-    private func serve() {
+    /// Performs one work item on a thread of the pool that this is a part of. More of them wait for their turn in that pool.
+    private func serveOnce() {
+        let work = state.withLock { state -> Work? in
+            state.starting -= 1
+            if state.queue.isEmpty {
+                state.threads -= 1
+                return nil
+            }
+            return state.queue.removeFirst()
+        }
+        guard let work else { return }
+        work.perform()
+        let continues = state.withLock { state in
+            if state.queue.isEmpty { state.threads -= 1 } else { state.starting += 1 }
+            return !state.queue.isEmpty
+        }
+        if continues { createThread() }
+    }
+
+    private func serve(idleTime: Duration) {
         var isStarting = true
         // An idle thread keeps no work: what that holds, such as an open file, is released as soon as the call has returned.
-        while let work = next(isStarting: isStarting) {
+        while let work = next(isStarting: isStarting, idleTime) {
             work.perform()
             isStarting = false
         }
     }
 
     /// The next work for the calling thread; nil if the thread must exit.
-    private func next(isStarting: Bool) -> Work? {
+    private func next(isStarting: Bool, _ idleTime: Duration) -> Work? {
         let idle = OneShot<Work>()
         let queued = state.withLock { state -> Work? in
             if isStarting { state.starting -= 1 }
@@ -278,6 +326,16 @@ public final class BlockingThreads: Sendable {
 
         init(_ run: @escaping @Sendable () -> Void) {
             self.run = run
+        }
+    }
+}
+
+extension WaitError {
+    /// The error of a wait for work that did not run: ``busy``, or ``failed(_:)`` with the `errno` of the thread.
+    public init(_ refusal: BlockingThreads.Refusal) {
+        switch refusal {
+        case .queueIsFull: self = .busy
+        case .noThread(let number): self = .failed(number)
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import CEventLoops
 internal import Glibc
 
 /// The file descriptors of the process that servers leave free.
@@ -39,7 +40,8 @@ public enum DescriptorReserve {
 
     /// Whether no descriptor is free but those of the reserve.
     public static var isTouched: Bool {
-        let probe = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
+        // A new descriptor, not a copy of one that the program may have closed.
+        let probe = eventfd(0, CInt(EFD_CLOEXEC))
         guard probe >= 0 else { return errno == EMFILE }
         defer { close(probe) }
         return contains(probe)

@@ -24,6 +24,14 @@ public final class WritableFile: Sendable {
         case any
     }
 
+    /// The result of ``lock()``.
+    public enum Locking: Hashable, Sendable {
+        /// The file is locked.
+        case locked
+        /// The file is not locked and cannot be: the file system has no locks, or another user holds one for reading.
+        case unavailable
+    }
+
     /// The reason why a file is not written.
     @nonexhaustive
     public enum Failure: Error, Hashable, Sendable, CustomStringConvertible {
@@ -111,16 +119,18 @@ public final class WritableFile: Sendable {
         _ path: String, _ folder: CInt?, _ opening: Opening, _ permissions: UInt32, appends: Bool = false, user: uid_t
     ) throws(Failure) {
         let flags = O_WRONLY | (appends ? O_APPEND : 0)
-        // Without O_NONBLOCK, opening a named pipe would wait for its other end.
-        var opened: CInt = -1
         if opening != .new {
-            opened = openat(folder ?? AT_FDCWD, path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+            // Without O_NONBLOCK, opening a named pipe would wait for its other end.
+            let opened = openat(folder ?? AT_FDCWD, path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+            guard opened < 0, errno == ENOENT, opening == .any else {
+                if opened < 0 { throw Failure(openErrno: errno) }
+                (descriptor, isNew) = (opened, false)
+                try check(user)
+                return
+            }
         }
-        isNew = opening == .new || (opening == .any && opened < 0 && errno == ENOENT)
-        if isNew { opened = WritableFile.create(path, in: folder, permissions: permissions, flags: flags) }
-        guard opened >= 0 else { throw Failure(openErrno: errno) }
-        descriptor = opened
-        if !isNew { try check(user) }
+        descriptor = try WritableFile.create(path, in: folder, permissions: permissions, flags: flags)
+        isNew = true
     }
 
     deinit { close(descriptor) }
@@ -132,11 +142,15 @@ public final class WritableFile: Sendable {
     ///   - folder: The descriptor of the folder to which a relative path belongs; nil for the current folder.
     ///   - permissions: The mode, less the process's umask.
     ///   - flags: The access mode, such as `O_WRONLY`, and other flags of `open(2)`.
-    /// - Returns: The descriptor, which the caller closes; -1 with `errno` if that failed.
+    /// - Returns: The descriptor, which the caller closes.
+    /// - Throws: ``Failure/system(_:)``, with `EEXIST` for a name that exists.
     public static func create(
         _ path: String, in folder: CInt? = nil, permissions: UInt32 = 0o666, flags: CInt
-    ) -> CInt {
-        openat(folder ?? AT_FDCWD, path, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions)
+    ) throws(Failure) -> CInt {
+        let created = openat(
+            folder ?? AT_FDCWD, path, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions)
+        guard created >= 0 else { throw Failure(openErrno: errno) }
+        return created
     }
 
     /// The size of the file in bytes.
@@ -166,13 +180,7 @@ public final class WritableFile: Sendable {
     private func writeAll(
         _ bytes: RawSpan, _ call: (UnsafeRawBufferPointer, _ written: Int) -> Int
     ) throws(Failure) {
-        var written = 0
-        while written < bytes.byteCount {
-            let count = bytes.extracting(droppingFirst: written).withUnsafeBytes { call($0, written) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw .system(errno) }
-            written += count
-        }
+        if let number = SystemCall.writing(all: bytes, call) { throw .system(number) }
     }
 
     /// Keeps the first bytes of the file, removes the rest, and continues to write there.
@@ -189,19 +197,19 @@ public final class WritableFile: Sendable {
     ///
     /// The lock is one for writing that belongs to the open file (`F_OFD_SETLK`): it also excludes other objects of this process, and only a
     /// user who may write the file can hold it. With `flock(2)`, a user who may only read the file could exclude its owner. Such
-    /// a user can also hold a lock for reading, which this class never takes. Such a lock is ignored: the file then stays unlocked,
-    /// as on a file system without locks.
+    /// a user can also hold a lock for reading, which this class never takes, and which does not count as one.
     ///
+    /// - Returns: Whether the file is locked now.
     /// - Throws: ``Failure/busy`` if another object or program holds the lock.
-    public func lock() throws(Failure) {
+    public func lock() throws(Failure) -> Locking {
         // The holder may unlock the file between the two calls, but not for ever.
         for _ in 0..<16 {
-            if control(WritableFile.setLock, F_WRLCK) != nil { return }
-            guard errno == EAGAIN || errno == EACCES else { return }
+            if control(WritableFile.setLock, F_WRLCK) != nil { return .locked }
+            guard errno == EAGAIN || errno == EACCES else { return .unavailable }
             switch control(WritableFile.getLock, F_WRLCK) {
             case F_WRLCK: throw .busy
             case F_UNLCK: continue
-            default: return
+            default: return .unavailable
             }
         }
         throw .busy

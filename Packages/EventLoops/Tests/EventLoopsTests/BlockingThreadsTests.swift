@@ -115,6 +115,50 @@ extension EventLoopsTests {
             #expect(try await second.value == 2)
         }
 
+        /// The calls of one part of a pool hang, and the other part still has threads.
+        @Test func aPartLeavesThreadsToOthers() async throws {
+            let pool = BlockingThreads(limit: 3, idleTime: idleTime)
+            let devices = DeviceThreads(of: pool, limit: 2)
+            let release = Flag()
+            let hung = (0..<5).map { _ in Task { try await devices.part(1).value { release.wait() } } }
+            await until { devices.part(1).queueCount == 3 && devices.part(1).threadCount == 2 }
+            #expect(try await devices.part(2).value { 2 } == 2)
+            #expect(pool.threadCount == 3)
+            release.set()
+            for task in hung { #expect(try await task.value) }
+            await until { devices.part(1).threadCount == 0 && devices.part(2).threadCount == 0 }
+            #expect(devices.count == 2)
+        }
+
+        @Test func aPartWithdrawsAndRefuses() async throws {
+            let pool = BlockingThreads(limit: 1, queueLimit: 0, idleTime: idleTime)
+            let part = BlockingThreads(partOf: pool, limit: 1, queueLimit: 1)
+            let release = Flag()
+            let first = Task { try await part.value { release.wait() } }
+            await until { part.threadCount == 1 && part.queueCount == 0 }
+            let second = Task { try await part.value { 2 } }
+            await until { part.queueCount == 1 }
+            await #expect(throws: WaitError.busy) { try await part.value { 3 } }
+            // The pool itself has no room either.
+            await #expect(throws: WaitError.busy) {
+                try await BlockingThreads(partOf: pool, limit: 1).value { 4 }
+            }
+            second.cancel()
+            await #expect(throws: WaitError.cancelled) { try await second.value }
+            #expect(part.queueCount == 0)
+            release.set()
+            #expect(try await first.value)
+            await until { part.threadCount == 0 }
+            #expect(try await part.value { 5 } == 5)
+        }
+
+        /// There are no more parts than busy devices, once there are many.
+        @Test func idlePartsAreDropped() {
+            let devices = DeviceThreads(of: BlockingThreads(limit: 1), limit: 1)
+            for device in 0..<200 { _ = devices.part(UInt64(device)) }
+            #expect(devices.count <= 64)
+        }
+
         @Test func withoutAThreadAllQueuedWorkIsRefused() async throws {
             let threads = BlockingThreads(limit: 1, queueLimit: 4, idleTime: idleTime) { _ in EAGAIN }
             await #expect(throws: WaitError.failed(EAGAIN)) { try await threads.value { 1 } }

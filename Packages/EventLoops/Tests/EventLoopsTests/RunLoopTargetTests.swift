@@ -44,6 +44,27 @@ extension EventLoopsTests {
             signal.withLock { $0 }?.cancel()
         }
 
+        /// Without a descriptor, the run loop does not poll itself; what is signalled is delivered all the same.
+        @Test func deliversWithoutADescriptor() async {
+            await #expect(processExitsWith: .success) {
+                let status = await onThread { () -> CInt in
+                    _ = RunLoop.current.run(mode: .default, before: .now)
+                    let count = Counter()
+                    let signal = RunLoopTarget.current().makeSignal { count.add() }
+                    defer { signal.cancel() }
+                    guard let table = DescriptorTable() else { return 2 }
+                    table.limit(to: 0)
+                    let hadPoller = signal.poller != nil
+                    signal.signal()
+                    let wasPerformed = Self.runOnce()
+                    table.restore()
+                    if hadPoller || !wasPerformed || count.value != 1 { return 3 }
+                    return signal.poller == nil ? 4 : 0
+                }
+                exit(status)
+            }
+        }
+
         @Test func signalsBetweenRunsAreCombinedAndNotLost() async {
             let outcome = await onThread {
                 let count = Counter()

@@ -24,6 +24,24 @@ extension EventLoopsTests {
 
         private var isAnyParked: Bool { here.isReaderParked || others.contains(where: \.isReaderParked) }
 
+        /// A thread that blocks needs a descriptor: without one the wait fails, and a later one succeeds.
+        @Test func aThreadCannotBlockWithoutADescriptor() async {
+            await #expect(processExitsWith: .success) {
+                guard let table = DescriptorTable() else { exit(2) }
+                let point = WaitPoint()
+                table.limit(to: 0)
+                let wakes = (0..<2).map { _ in Self.blockAtOnce(point) }
+                table.restore()
+                if wakes != [.here(.failed(EMFILE)), .here(.failed(EMFILE))] { exit(3) }
+                if Self.blockAtOnce(point) != .here(.timedOut) { exit(4) }
+            }
+        }
+
+        /// Nothing may suspend while there is no descriptor.
+        private static func blockAtOnce(_ point: WaitPoint) -> BlockedWake {
+            point.block(.reader, for: .readable, until: .now, minding: [])
+        }
+
         @Test(arguments: [BlockedWake.here(.ready), .elsewhere(0, .ready), .elsewhere(1, .ready)])
         func reportsTheSignalledPoint(_ expected: BlockedWake) async {
             let point =

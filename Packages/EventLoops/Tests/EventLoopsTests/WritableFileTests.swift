@@ -56,11 +56,19 @@ extension EventLoopsTests {
         @Test func oneObjectHoldsTheLock() throws {
             let path = try folder.file("log")
             let (first, second) = (try WritableFile(path), try WritableFile(path))
-            try first.lock()
+            #expect(try first.lock() == .locked)
             #expect(throws: WritableFile.Failure.busy) { try second.lock() }
             first.unlock()
-            try second.lock()
+            #expect(try second.lock() == .locked)
             #expect(throws: WritableFile.Failure.busy) { try first.lock() }
+            // A reader's lock does not keep the owner from writing, but the file is not locked then.
+            second.unlock()
+            let reader = open(path, O_RDONLY | O_CLOEXEC)
+            defer { close(reader) }
+            var lock = flock()
+            lock.l_type = Int16(F_RDLCK)
+            #expect(fcntl(reader, WritableFile.setLock, &lock) == 0)
+            #expect(try first.lock() == .unavailable)
         }
 
         @Test func anExistingFileKeepsItsContents() throws {

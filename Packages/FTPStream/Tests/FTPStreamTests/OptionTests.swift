@@ -77,7 +77,7 @@ struct OptionTests {
         ]
         rows["account"]?.answer = { $0.hasPrefix("USER") ? "332 Account?" : nil }
         rows["replyLimit"]?.answer = { _ in
-            try? await Task.sleep(for: .seconds(60))  // cancelled with the server
+            try? await OneShot<Void>().value()  // cancelled with the server
             return nil
         }
         // The data comes only after a NOOP.

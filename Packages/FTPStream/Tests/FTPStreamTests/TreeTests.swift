@@ -216,12 +216,47 @@ import Testing
 
     /// Calls on files are not made on the event loop, whose other streams would wait for the disk.
     @Test func filesAreNotReadOnTheLoop() async throws {
+        let tree = TreeTransfer(client: try FTPClient(Self.nowhere), options: FTPTreeOptions())
         let isOnLoop = await Task(executorPreference: EventLoop.shared) {
             let isCaller = EventLoop.shared.isCurrent
-            let isCall = try? await LocalFolder.run { () throws(StreamError) in EventLoop.shared.isCurrent }
+            let isCall = try? await tree.onDisk { () throws(StreamError) in EventLoop.shared.isCurrent }
             return (isCaller, isCall)
         }.value
         #expect(isOnLoop == (true, false))
+    }
+
+    private static var nowhere: URL { URL(string: "ftp://127.0.0.1:1/")! }
+
+    /// A disk that does not answer ends a transfer, and one that waits for it can be cancelled.
+    @Test func aDiskThatNeverAnswers() async throws {
+        let threads = BlockingThreads(limit: 1)
+        let answer = DispatchSemaphore(value: 0)
+        let isHeld = OneShot<Bool>()
+        threads.run(
+            BlockingThreads.Work {
+                isHeld.provide(true)
+                answer.wait()
+            } refuse: { _ in
+            })
+        #expect(try await isHeld.value())
+        defer { answer.signal() }
+        let folder = try Folder()
+        func transfer(_ timeout: Duration) throws -> TreeTransfer {
+            TreeTransfer(
+                client: try FTPClient(Self.nowhere), options: FTPTreeOptions(), diskThreads: threads,
+                diskTimeout: timeout)
+        }
+        do {
+            try await transfer(.zero).upload(folder.path, to: "d")
+            Issue.record("the disk has not answered")
+        } catch let error as StreamError {
+            #expect(error.isUnansweredCall && error.isPOSIX(ETIMEDOUT), "\(error)")
+        }
+        let waiting = Task { [folder = folder.path, tree = try transfer(.seconds(3600))] in
+            try await tree.upload(folder, to: "d")
+        }
+        waiting.cancel()
+        await #expect(throws: StreamError.cancelled) { try await waiting.value }
     }
 
     /// Without a descriptor for it, a file is skipped; the others are transferred. In a process of its own, because of the limit.

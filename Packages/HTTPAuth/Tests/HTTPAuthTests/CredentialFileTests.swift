@@ -1,3 +1,4 @@
+import EventLoops
 import Foundation
 import Testing
 
@@ -164,6 +165,25 @@ import Testing
         }
         let store = CredentialFile(path: path, key: Self.key)
         #expect(try store.remove(CredentialQuery(origin)) == 32)
+    }
+
+    /// The lock is one that only a user who may write the file can hold.
+    @Test func aReaderCannotHoldTheLock() throws {
+        try inFolder { path in
+            let store = CredentialFile(path: path, key: Self.key)
+            try store.save(Credential(user: "joe", password: "1", for: origin))
+            let reader = open(path + ".lock", O_RDONLY | O_CLOEXEC)
+            defer { close(reader) }
+            #expect(flock(reader, LOCK_EX | LOCK_NB) == 0)
+            let file = AtomicFile(path: path)
+            _ = try file.lock(limit: .zero)
+            // Another program that writes excludes this one.
+            let writer = try WritableFile(path + ".lock", opening: .existing)
+            #expect(try writer.lock() == .locked)
+            #expect(code { _ = try file.lock(limit: .zero) } == .storeUnavailable)
+            writer.unlock()
+            _ = try file.lock(limit: .zero)
+        }
     }
 
     @Test func notPrivate() throws {

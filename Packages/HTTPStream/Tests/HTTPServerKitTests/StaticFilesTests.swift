@@ -40,7 +40,8 @@ import Testing
 
     private func load(
         _ path: String, _ method: HTTPMethod = .get, _ fields: [String: String] = [:], compressed: Bool = false,
-        minimumLength: Int64 = 1024, diskTimeout: Duration = .seconds(30)
+        minimumLength: Int64 = 1024, diskTimeout: Duration = .seconds(30),
+        threads: BlockingThreads? = nil
     ) async throws -> HTTPResponse {
         var router = Router()
         if compressed {
@@ -48,7 +49,7 @@ import Testing
             compression.minimumLength = minimumLength
             router.compression = compression
         }
-        var files = try StaticFiles(folder)
+        var files = try StaticFiles(folder, threads: threads)
         files.diskTimeout = diskTimeout
         router.files("/*path", files)
         let server = try HTTPServer(port: 0, isLocal: true)
@@ -120,21 +121,32 @@ import Testing
         #expect(try await load(path).status == status)
     }
 
+    /// Threads for a disk that does not answer until it is released.
+    private final class HungDisk: Sendable {
+        let threads = BlockingThreads(limit: 1)
+        private let answer = DispatchSemaphore(value: 0)
+
+        init() {
+            threads.run(
+                BlockingThreads.Work { [answer] in
+                    answer.wait()
+                } refuse: { _ in
+                })
+        }
+
+        func release() { answer.signal() }
+    }
+
     /// A disk that does not answer: its clients wait, and the others are served.
     @Test func aSlowDiskDelaysNoOtherClient() async throws {
-        let disk = DispatchSemaphore(value: 0)
-        let held = (0..<16).map { _ in
-            BlockingThreads.Work {
-                disk.wait()
-            } refuse: { _ in
-            }
-        }
-        for work in held { BlockingThreads.files.run(work) }
-        let file = Task { try await load("/digits.txt") }
+        let disk = HungDisk()
+        let file = Task { try await load("/digits.txt", threads: disk.threads) }
         // The server that is asked for the file has a thread of its loop, which this one uses, too.
         let other = try await load("/..")
         #expect(other.status == .badRequest)
-        for _ in held { disk.signal() }
+        // So does a server with the files of another disk.
+        #expect(try await load("/digits.txt").text == "0123456789")
+        disk.release()
         #expect(try await file.value.text == "0123456789")
     }
 
@@ -143,29 +155,43 @@ import Testing
             let folder = TemporaryFolder.make()
             try Data("text".utf8).write(to: URL(filePath: folder + "/text.txt"))
             let root = open(folder, O_RDONLY | O_DIRECTORY)
-            guard case .file = try OpenedFile.open(["text.txt"], below: root) else { throw CancellationError() }
+            guard case .file = try OpenedFile.open(["text.txt"], below: root, threads: .files(at: folder)) else {
+                throw CancellationError()
+            }
             var last = root
             while last < 90 { last = dup(root) }
             var limit = rlimit()
             getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
             limit.rlim_cur = 120  // of which 30 are in reserve
             #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
-            #expect(throws: StreamError(posix: EMFILE)) { try OpenedFile.open(["text.txt"], below: root) }
+            #expect(throws: StreamError(posix: EMFILE)) {
+                try OpenedFile.open(["text.txt"], below: root, threads: .files(at: folder))
+            }
             try FileManager.default.removeItem(atPath: folder)
         }
     }
 
     @Test func aDiskThatNeverAnswersEndsTheRequest() async throws {
-        let disk = DispatchSemaphore(value: 0)
-        let held = (0..<16).map { _ in
-            BlockingThreads.Work {
-                disk.wait()
-            } refuse: { _ in
-            }
+        let disk = HungDisk()
+        let response = try await load("/digits.txt", diskTimeout: .milliseconds(20), threads: disk.threads)
+        #expect(response.status == .serviceUnavailable)
+        disk.release()
+    }
+
+    /// What is in memory needs no thread: the file was just written.
+    @Test func aCachedPieceIsReadWithoutAThread() throws {
+        let root = open(folder, O_RDONLY | O_DIRECTORY)
+        defer { close(root) }
+        guard case .file(let file) = try OpenedFile.open(["digits.txt"], below: root, threads: .files(at: folder))
+        else {
+            throw CancellationError()
         }
-        for work in held { BlockingThreads.files.run(work) }
-        #expect(try await load("/digits.txt", diskTimeout: .milliseconds(20)).status == .serviceUnavailable)
-        for _ in held { disk.signal() }
+        let pieces = try FilePieces(file, 2..<6, level: nil)
+        // A file system that cannot tell returns none, as for a compressed file.
+        let cached = pieces.cached()
+        if let cached { #expect(cached == Array("2345".utf8)) }
+        #expect(try pieces.next() == (cached == nil ? Array("2345".utf8) : nil))
+        #expect(try FilePieces(file, 0..<10, level: 1).cached() == nil)
     }
 
     @Test func fields() async throws {

@@ -1,3 +1,4 @@
+internal import EventLoops
 internal import Glibc
 
 /// Reads small regular files, from any path.
@@ -25,14 +26,10 @@ package enum RegularFile {
         var failure: CInt = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
             while count < buffer.count, let start = buffer.baseAddress {
-                let got = Glibc.read(descriptor, start + count, buffer.count - count)
-                if got == 0 { break }
-                if got > 0 {
-                    count += got
-                } else if errno != EINTR {
-                    failure = errno
-                    break
-                }
+                let got = SystemCall.retrying { Glibc.read(descriptor, start + count, buffer.count - count) }
+                if got < 0 { failure = errno }
+                if got <= 0 { break }
+                count += got
             }
         }
         if failure == 0, bytes.count > limit { failure = EFBIG }

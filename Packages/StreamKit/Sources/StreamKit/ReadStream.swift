@@ -231,15 +231,26 @@ extension ReadStream {
     /// Makes a stream of the bytes of a file. The file is first accessed by `open()`, which fails if it does not exist.
     ///
     /// A blocking read waits for the disk on the calling thread. In the other styles, bytes that are in memory are there at once, and
-    /// others are read by one of the threads of `BlockingThreads.files`: no read keeps an event loop waiting for the disk.
+    /// others are read by one of the threads of `BlockingThreads.files(onDevice:)`: no read keeps an event loop waiting for the disk.
     ///
     /// Replaces `InputStream(fileAtPath:)`.
-    public convenience init(path: String, loop: EventLoop = .shared) {
+    ///
+    /// - Parameters:
+    ///   - path: the path of the file.
+    ///   - opensOnThread: whether one of those threads opens the file, too, so that `open()` does not wait for the disk either. That
+    ///     the file does not exist is then the error of `opened()` and of the first read, and so is a disk that has not answered
+    ///     within 60 s.
+    ///   - loop: the event loop of the stream.
+    public convenience init(path: String, opensOnThread: Bool = false, loop: EventLoop = .shared) {
         let point = WaitPoint(loop: loop)
         self.init(
             Connection(.readFile, point: point, only: .reader) { (connection) throws(StreamError) in
                 let offset = connection.takeFileOffset()
-                return .opened(.layer(try FileTransport.open(path: path, mode: .read, from: offset, point: point)))
+                let open = { @Sendable () throws(StreamError) -> any StreamTransport in
+                    try FileTransport.open(path: path, mode: .read, from: offset, point: point)
+                }
+                if opensOnThread { return .continues(FileOpening(path: path, loop: loop, open)) }
+                return .opened(.layer(try open()))
             })
     }
 

@@ -148,7 +148,7 @@ extension WriteStream {
 extension WriteStream {
     /// Makes a stream that writes to a file. The file is created if necessary, and truncated unless `append` is true.
     ///
-    /// A blocking write waits for the disk on the calling thread. In the other styles, one of the threads of `BlockingThreads.files`
+    /// A blocking write waits for the disk on the calling thread. In the other styles, one of the threads of `BlockingThreads.files(onDevice:)`
     /// writes, while the next write waits: no write keeps an event loop waiting for the disk. A failure is reported by the next call, at the latest by `finish()`; bytes
     /// accepted before `close()` are still written.
     ///

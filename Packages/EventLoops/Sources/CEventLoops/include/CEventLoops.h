@@ -17,3 +17,8 @@ void netkit_set_timer(int timer, int64_t nanoseconds);
 // the value; the second wakes one waiting thread. Both preserve errno.
 void netkit_wait_while(const void *word, uint32_t value);
 void netkit_wake(const void *word);
+
+// preadv2 and pwritev2 are declared only under _GNU_SOURCE, too. These return at once (RWF_NOWAIT): with EAGAIN if the disk would be
+// needed, with EOPNOTSUPP if the file system cannot tell.
+long netkit_read_cached(int descriptor, void *bytes, unsigned long count, long offset);
+long netkit_write_cached(int descriptor, const void *bytes, unsigned long count, long offset);

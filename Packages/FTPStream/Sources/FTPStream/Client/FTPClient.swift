@@ -44,7 +44,7 @@ public final class FTPClient: Sendable {
     }
 
     /// Ends the idle sessions of the client's pool (QUIT), and waits until the servers have confirmed it, at most
-    /// ``FTPTimeLimits/farewell``.
+    /// ``FTPTimeLimits/quit``.
     ///
     /// Running transfers continue, and the client remains usable: its next call logs in again. Without this call, the sessions are
     /// closed when they have been idle for long enough, or with the client.

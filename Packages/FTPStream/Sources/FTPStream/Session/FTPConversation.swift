@@ -19,7 +19,7 @@ internal import StreamKit
 /// | data, or room for data | the bytes, the end or failure of the data connection, a refusal or the end of the control connection |
 /// | the cause of a failed data connection | a reply, the end of the control connection, ``FTPTimeLimits/cause`` |
 /// | an aborted session to be in step (``FTPRecovery``) | the reply to PWD, the end of the control connection, ``FTPTimeLimits/recovery`` |
-/// | the end of an idle session (``FTPFarewell``) | a reply, the end of the control connection, ``FTPTimeLimits/farewell`` |
+/// | the end of an idle session (``FTPQuit``) | a reply, the end of the control connection, ``FTPTimeLimits/quit`` |
 struct FTPConversation: Sendable {
     /// The result of ``advance()``.
     enum Progress: Sendable {

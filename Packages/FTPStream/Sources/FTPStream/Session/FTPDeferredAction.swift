@@ -99,9 +99,9 @@ enum FTPRecovery {
 }
 
 /// The end of an idle session: QUIT (RFC 959 §4.1.1), whose reply comes before the server closes the connection.
-enum FTPFarewell {
+enum FTPQuit {
     static func run(_ control: FTPControl) async {
-        let timer = control.pair.input.waitPoint.loop.schedule(at: .now + FTPTimeLimits.farewell) {
+        let timer = control.pair.input.waitPoint.loop.schedule(at: .now + FTPTimeLimits.quit) {
             [pair = control.pair] in
             pair.close()
         }

@@ -44,10 +44,10 @@ public final class FTPSessionPool: Sendable {
         for control in idle.removeAll() { control.close() }
     }
 
-    /// Ends all idle sessions (QUIT), and waits until the servers have confirmed it, at most ``FTPTimeLimits/farewell``.
+    /// Ends all idle sessions (QUIT), and waits until the servers have confirmed it, at most ``FTPTimeLimits/quit``.
     public nonisolated(nonsending) func logOut() async {
         await withTaskGroup(of: Void.self) { group in
-            for control in idle.removeAll() { group.addTask { await FTPFarewell.run(control) } }
+            for control in idle.removeAll() { group.addTask { await FTPQuit.run(control) } }
         }
     }
 

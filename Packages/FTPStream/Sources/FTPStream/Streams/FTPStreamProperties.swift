@@ -202,7 +202,7 @@ public enum FTPTimeLimits {
     public static let cause = Duration.seconds(5)
 
     /// The time that the server has to confirm the end of a session (QUIT) in ``FTPClient/close()``: 2 s.
-    public static let farewell = Duration.seconds(2)
+    public static let quit = Duration.seconds(2)
 
     /// The time limit for the resynchronization of a session after an aborted transfer; then the session is closed: 15 s.
     public static let recovery = Duration.seconds(15)

@@ -19,7 +19,8 @@ extension FTPClient {
     ///
     /// Files and directories that the server refuses, whose local counterparts cannot be used, or for which the process has no
     /// descriptors left, are skipped and reported, and so are lines of a listing that could not be read. Any other error ends the
-    /// transfer; files transferred before it remain. Local files are read and written on threads of their own.
+    /// transfer; files transferred before it remain. Local files are read and written on the threads for files of the device
+    /// (`BlockingThreads`); a call that has not returned within 60 s ends the transfer, too.
     ///
     /// - Parameters:
     ///   - path: a directory on the server.
@@ -30,7 +31,7 @@ extension FTPClient {
     public nonisolated(nonsending) func download(
         _ path: FTPPath, to folder: String, _ options: FTPTreeOptions = FTPTreeOptions()
     ) async throws(StreamError) -> FTPTreeReport {
-        let tree = TreeTransfer(client: self, options: options)
+        let tree = TreeTransfer(client: self, options: options, folder: folder)
         try await tree.download(path, to: folder)
         return tree.report
     }
@@ -46,7 +47,7 @@ extension FTPClient {
     public nonisolated(nonsending) func upload(
         _ folder: String, to path: FTPPath, _ options: FTPTreeOptions = FTPTreeOptions()
     ) async throws(StreamError) -> FTPTreeReport {
-        let tree = TreeTransfer(client: self, options: options)
+        let tree = TreeTransfer(client: self, options: options, folder: folder)
         try await tree.upload(folder, to: path)
         return tree.report
     }

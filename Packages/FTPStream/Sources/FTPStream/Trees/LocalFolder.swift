@@ -6,7 +6,7 @@ internal import StreamKit
 /// Whatever is in it is reached from the descriptor by single names, and links are not followed. A tree therefore stays below its root,
 /// whatever another program does with the folders meanwhile.
 ///
-/// The calls block while the disk is slow: a tree makes them by ``run(_:)``.
+/// The calls block while the disk is slow: a tree makes them by `TreeTransfer.onDisk(_:)`.
 final class LocalFolder: Sendable {
     private let descriptor: CInt
     /// The path for messages.
@@ -18,23 +18,6 @@ final class LocalFolder: Sendable {
     }
 
     deinit { close(descriptor) }
-
-    /// Makes calls that may block on the threads for files, so that no event loop waits for a disk.
-    nonisolated(nonsending) static func run<Value: Sendable>(
-        _ calls: @escaping @Sendable () throws(StreamError) -> Value
-    ) async throws(StreamError) -> Value {
-        let result: Result<Value, StreamError>
-        do throws(WaitError) {
-            result = try await BlockingThreads.files.value { Result(catching: calls) }
-        } catch .cancelled {
-            throw .cancelled
-        } catch {
-            throw StreamError(
-                posix: EAGAIN, Sentence("ftp.threads", "Files cannot be read or written: %1", "\(error)"),
-                underlying: LocalFailure(number: EAGAIN))
-        }
-        return try result.get()
-    }
 
     // MARK: Folders
 
@@ -169,7 +152,8 @@ final class LocalFolder: Sendable {
             switch progress {
             case .existing(let count):
                 let file = try WritableFile(name, in: descriptor, opening: .existing)
-                try file.lock()
+                // Without locks, the size shows whether another transfer writes the file, too.
+                _ = try file.lock()
                 // Another transfer may have continued it meanwhile, even to its end.
                 guard try file.size() == Int64(clamping: count) else { throw .changed }
                 try file.truncate(to: Int64(clamping: count))
@@ -213,13 +197,9 @@ final class LocalSource: Sendable {
     func read(upTo limit: Int) throws(StreamError) -> [UInt8] {
         var number: CInt = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
-            while true {
-                let count = Glibc.read(descriptor, buffer.baseAddress, limit)
-                if count < 0, errno == EINTR { continue }
-                if count < 0 { number = errno }
-                initialized = max(0, count)
-                return
-            }
+            let count = SystemCall.retrying { Glibc.read(descriptor, buffer.baseAddress, limit) }
+            if count < 0 { number = errno }
+            initialized = max(0, count)
         }
         if number != 0 { throw .unread(path, number) }
         return bytes

@@ -12,7 +12,7 @@ extension TreeTransfer {
                 do throws(StreamError) {
                     // If the server refuses the directory, no local folder is created for it.
                     listing = try await self.client.listing(directory.remote)
-                    local = try await LocalFolder.run { [root] () throws(StreamError) in
+                    local = try await self.onDisk { [root] () throws(StreamError) in
                         guard let root else { return try LocalFolder.root(folder, creates: true) }
                         return try root.folder(at: directory.local, creates: true)
                     }
@@ -73,7 +73,7 @@ extension TreeTransfer {
     private func fetch(_ entry: ListingEntry, _ remote: FTPPath, to folder: LocalFolder) async throws(StreamError) {
         let (size, name) = (entry.isSizeExact ? entry.size : nil, Array(entry.name.utf8))
         let options = options
-        let (existing, progress) = try await LocalFolder.run { () throws(StreamError) in
+        let (existing, progress) = try await self.onDisk { () throws(StreamError) in
             (
                 options.resumes || options.onlyNewer ? folder.file(name) : nil,
                 options.resumes ? size.flatMap { folder.progress(of: name, size: $0) } : nil
@@ -89,12 +89,12 @@ extension TreeTransfer {
         defer { stream.close() }
         try stream.open()
         try await stream.opened()  // if the server refuses the file, no local file is created
-        let target = try await LocalFolder.run { () throws(StreamError) in
+        let target = try await self.onDisk { () throws(StreamError) in
             try folder.target(entry.name, continuing: progress)
         }
         do throws(StreamError) {
             try await receive(stream, remote, from: progress?.count ?? 0, size, into: target)
-            let hasDate = try await LocalFolder.run { [date] () throws(StreamError) in
+            let hasDate = try await self.onDisk { [date] () throws(StreamError) in
                 try target.finish(date: options.keepsDates ? date : nil)
             }
             update { report in
@@ -105,7 +105,7 @@ extension TreeTransfer {
             // With `resumes`, the next transfer continues it. A task of its own, since this one may have been cancelled.
             let keepsPartial = options.resumes
             await Task {
-                try? await BlockingThreads.files.value(until: .now + TreeTransfer.abandonLimit) {
+                try? await self.diskThreads.value(until: .now + TreeTransfer.abandonLimit) {
                     target.abandon(keepsPartial: keepsPartial)
                 }
             }.value
@@ -126,7 +126,7 @@ extension TreeTransfer {
             if Task.isCancelled { throw .cancelled }
             let bytes = try await stream.read(upTo: ReadStream.chunkSize)
             if bytes.isEmpty { break }
-            try await LocalFolder.run { () throws(StreamError) in try target.write(bytes[...]) }
+            try await self.onDisk { () throws(StreamError) in try target.write(bytes[...]) }
             total += UInt64(bytes.count)
             update { $0.bytes += UInt64(bytes.count) }
             reportProgress(remote, total, size)
@@ -140,10 +140,10 @@ extension TreeTransfer {
     ) async throws(StreamError) {
         var names = Set(entries.map { Array($0.name.utf8) })
         if options.resumes { names.formUnion(names.map { $0 + Array(LocalFolder.partialSuffix.utf8) }) }
-        let contents = try await LocalFolder.run { () throws(StreamError) in try folder.contents() }
+        let contents = try await self.onDisk { () throws(StreamError) in try folder.contents() }
         for (name, _) in contents where !names.contains(name) {
             do throws(StreamError) {
-                let count = try await LocalFolder.run { () throws(StreamError) in try folder.remove(name) }
+                let count = try await self.onDisk { () throws(StreamError) in try folder.remove(name) }
                 update { $0.deleted += count }
             } catch {
                 try handle(error, remote.appending(name))

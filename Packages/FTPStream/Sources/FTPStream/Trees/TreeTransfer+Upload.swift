@@ -4,14 +4,14 @@ internal import StreamKit
 extension TreeTransfer {
     /// Uploads a folder with everything below it.
     nonisolated(nonsending) func upload(_ folder: String, to path: FTPPath) async throws(StreamError) {
-        let root = try await LocalFolder.run { () throws(StreamError) in try LocalFolder.root(folder, creates: false) }
+        let root = try await self.onDisk { () throws(StreamError) in try LocalFolder.root(folder, creates: false) }
         try await withWorkers { workers throws(StreamError) in
             var pending = PendingDirectories(TreeDirectory(remote: path, local: [], depth: 0))
             while let directory = pending.take() {
                 let (local, contents): (LocalFolder, [(name: [UInt8], kind: ListingKind)])
                 let existing: FTPDirectoryListing
                 do throws(StreamError) {
-                    (local, contents) = try await LocalFolder.run { () throws(StreamError) in
+                    (local, contents) = try await self.onDisk { () throws(StreamError) in
                         let local = try root.folder(at: directory.local, creates: false)
                         return (local, try local.contents())
                     }
@@ -95,7 +95,7 @@ extension TreeTransfer {
     private func send(
         _ name: [UInt8], of folder: LocalFolder, to remote: FTPPath, replacing old: ListingEntry?
     ) async throws(StreamError) {
-        let status = try await LocalFolder.run { () throws(StreamError) in folder.file(name) }
+        let status = try await self.onDisk { () throws(StreamError) in folder.file(name) }
         let oldSize = old?.isSizeExact == true ? old?.size : nil
         var offset: UInt64 = 0
         if options.resumes, let oldSize, let status, oldSize <= status.size {
@@ -107,7 +107,7 @@ extension TreeTransfer {
         {
             return update { $0.unchanged += 1 }
         }
-        let source = try await LocalFolder.run { [offset] () throws(StreamError) in
+        let source = try await self.onDisk { [offset] () throws(StreamError) in
             try folder.source(name, from: offset)
         }
         let stream = client.limited(client.writer(remote, offset: offset))
@@ -116,7 +116,7 @@ extension TreeTransfer {
         var total = offset
         reportProgress(remote, total, status?.size)
         while true {
-            let bytes = try await LocalFolder.run { () throws(StreamError) in
+            let bytes = try await self.onDisk { () throws(StreamError) in
                 try source.read(upTo: TreeTransfer.readSize)
             }
             if bytes.isEmpty { break }

@@ -14,11 +14,32 @@ final class TreeTransfer: Sendable {
 
     let client: FTPClient
     let options: FTPTreeOptions
+    /// The threads for the calls on local files, so that no event loop waits for a disk.
+    let diskThreads: BlockingThreads
+    /// The longest wait for one of those calls.
+    let diskTimeout: Duration
     private let state = Locked(FTPTreeReport())
 
-    init(client: FTPClient, options: FTPTreeOptions) {
+    /// - Parameter folder: the local folder, on whose device the files are; any other if there are no local files.
+    convenience init(client: FTPClient, options: FTPTreeOptions, folder: String = ".") {
+        self.init(
+            client: client, options: options, diskThreads: .files(at: folder), diskTimeout: BlockingThreads.fileTimeout)
+    }
+
+    init(client: FTPClient, options: FTPTreeOptions, diskThreads: BlockingThreads, diskTimeout: Duration) {
         self.client = client
         self.options = options
+        self.diskThreads = diskThreads
+        self.diskTimeout = diskTimeout
+    }
+
+    /// Makes calls on local files.
+    ///
+    /// - Throws: the error of the calls; that of `BlockingThreads.fileResult(within:of:)`, if the disk does not answer.
+    nonisolated(nonsending) func onDisk<Value: Sendable>(
+        _ calls: @escaping @Sendable () throws(StreamError) -> Value
+    ) async throws(StreamError) -> Value {
+        try await diskThreads.fileResult(within: diskTimeout, of: calls)
     }
 
     /// The result so far.

@@ -105,11 +105,13 @@ final class DBusConnection {
     /// Waits until at least `count` bytes are buffered.
     private func receive(_ count: Int, until deadline: Moment) throws(HTTPAuthError) {
         while buffer.count < count {
-            let moved = buffer.fill { recv(descriptor, $0.baseAddress, $0.count, 0) }
+            let moved = buffer.fill { room in
+                SystemCall.retrying { recv(descriptor, room.baseAddress, room.count, 0) }
+            }
             if moved > 0 { continue }
             if moved < 0, errno == EAGAIN {
                 try wait(for: POLLIN, until: deadline)
-            } else if moved == 0 || errno != EINTR {
+            } else {
                 throw Self.failure(moved == 0 ? "the connection was closed" : String(cString: strerror(errno)))
             }
         }
@@ -118,14 +120,16 @@ final class DBusConnection {
     private func send(_ bytes: [UInt8], until deadline: Moment) throws(HTTPAuthError) {
         var sent = 0
         while sent < bytes.count {
-            let moved = bytes.withUnsafeBytes {
-                Glibc.send(descriptor, $0.baseAddress! + sent, $0.count - sent, Int32(MSG_NOSIGNAL))
+            let moved = bytes.withUnsafeBytes { bytes in
+                SystemCall.retrying {
+                    Glibc.send(descriptor, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+                }
             }
             if moved >= 0 {
                 sent += moved
             } else if errno == EAGAIN {
                 try wait(for: POLLOUT, until: deadline)
-            } else if errno != EINTR {
+            } else {
                 throw Self.failure(String(cString: strerror(errno)))
             }
         }

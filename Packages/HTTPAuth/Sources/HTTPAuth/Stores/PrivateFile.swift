@@ -32,10 +32,11 @@ enum PrivateFile {
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
         var count = 0
         while count < bytes.count {
-            let moved = bytes.withUnsafeMutableBytes {
-                pread(descriptor, $0.baseAddress! + count, $0.count - count, off_t(count))
+            let moved = bytes.withUnsafeMutableBytes { bytes in
+                SystemCall.retrying {
+                    pread(descriptor, bytes.baseAddress! + count, bytes.count - count, off_t(count))
+                }
             }
-            if moved < 0, errno == EINTR { continue }
             guard moved > 0 else {
                 let number = errno
                 bytes.wipe()
@@ -71,15 +72,29 @@ struct AtomicFile {
         let name = path + ".lock"
         let lock = try AtomicFile.open(name, .any)
         let end = Moment.now + limit
-        while flock(lock.descriptor, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR else { throw PrivateFile.failure(name, errno) }
-            guard Moment.now < end else {
-                throw HTTPAuthError(.storeUnavailable, detail: "another program holds the lock \(name)")
+        while true {
+            switch try AtomicFile.locking(lock, name) {
+            case .locked: return lock
+            case .unavailable: throw HTTPAuthError(.storeUnavailable, detail: "\(name) cannot be locked")
+            case nil:
+                guard Moment.now < end else {
+                    throw HTTPAuthError(.storeUnavailable, detail: "another program holds the lock \(name)")
+                }
+                // A wait for the lock would have no end, so it is polled.
+                usleep(2000)
             }
-            // flock(2) waits forever or not at all, so it is polled.
-            usleep(2000)
         }
-        return lock
+    }
+
+    /// Tries to lock a file; nil if another program holds the lock.
+    private static func locking(_ file: WritableFile, _ name: String) throws(HTTPAuthError) -> WritableFile.Locking? {
+        do throws(WritableFile.Failure) {
+            return try file.lock()
+        } catch .busy {
+            return nil
+        } catch {
+            throw HTTPAuthError(.storeUnavailable, detail: error.sentence(name).description)
+        }
     }
 
     /// Replaces the contents.

@@ -3,7 +3,7 @@ internal import HTTPStream
 /// Reads a range of a file piece by piece, and compresses it.
 final class FilePieces: @unchecked Sendable {
     // Unchecked: `next()` is called on threads for files, but only after the previous call has returned. After a wait for it that
-    // has failed, it is not called again.
+    // has failed, neither it nor `cached()` is called again.
 
     private let file: OpenedFile
     private let end: Int64
@@ -22,13 +22,21 @@ final class FilePieces: @unchecked Sendable {
     }
 
     /// Returns the next bytes to send; nil at the end. Blocks the calling thread.
-    func next() -> Result<[UInt8], StreamError>? {
+    func next() throws(StreamError) -> [UInt8]? {
         if position == end { return nil }
-        return Result { () throws(StreamError) in
-            var piece = try file.read(at: position, upTo: Int(min(pieceLength, end - position)))
-            position += Int64(piece.count)
-            if let encoder { piece = try encoder.encode(piece.span.bytes, isLast: position == end) }
-            return piece
-        }
+        var piece = try file.read(at: position, upTo: nextLength)
+        position += Int64(piece.count)
+        if let encoder { piece = try encoder.encode(piece.span.bytes, isLast: position == end) }
+        return piece
     }
+
+    /// Returns the next bytes to send if they are in memory and need no compression, which would take too long on a loop.
+    func cached() -> [UInt8]? {
+        guard encoder == nil, position < end else { return nil }
+        let piece = file.readCached(at: position, upTo: nextLength)
+        position += Int64(piece.count)
+        return piece.isEmpty ? nil : piece
+    }
+
+    private var nextLength: Int { Int(min(pieceLength, end - position)) }
 }

@@ -4,7 +4,7 @@ internal import HTTPStream
 
 /// A file below a folder, opened for reading. Owns the descriptor.
 ///
-/// The calls on files block, for as long as a disk or a network file system likes, so they run on ``BlockingThreads/files``.
+/// The calls on files block, for as long as a disk or a network file system likes, so they run on the threads for files (`BlockingThreads`).
 final class OpenedFile: Sendable {
     /// The result of opening a path.
     enum Result {
@@ -14,12 +14,14 @@ final class OpenedFile: Sendable {
     }
 
     private let descriptor: CInt
+    private let threads: BlockingThreads
     let length: Int64
     let lastModified: HTTPDate
     let tag: EntityTag
 
-    private init(_ descriptor: CInt, _ status: stat) {
+    private init(_ descriptor: CInt, _ status: stat, _ threads: BlockingThreads) {
         self.descriptor = descriptor
+        self.threads = threads
         length = Int64(status.st_size)
         lastModified = HTTPDate(secondsSinceEpoch: Int64(status.st_mtim.tv_sec))
         let parts = [
@@ -30,22 +32,18 @@ final class OpenedFile: Sendable {
     }
 
     deinit {
-        // Closing can block, too. Without a thread for it, it must happen here.
-        let descriptor = descriptor
-        BlockingThreads.files.run(
-            BlockingThreads.Work {
-                close(descriptor)
-            } refuse: { _ in
-                close(descriptor)
-            })
+        threads.close(descriptor)
     }
 
     /// Opens a path below a folder. Each component is opened in its folder and no symbolic link is followed, so a path cannot
     /// leave the folder, whatever changes meanwhile.
     ///
+    /// - Parameter threads: where the file is closed.
     /// - Throws: the error of the system, other than those for a missing file; `EMFILE` also if no descriptor is free but those of
     ///   the `DescriptorReserve`.
-    static func open(_ components: [String], below root: CInt) throws(StreamError) -> Result {
+    static func open(
+        _ components: [String], below root: CInt, threads: BlockingThreads
+    ) throws(StreamError) -> Result {
         var folder = root
         defer { if folder != root { close(folder) } }
         if components.isEmpty { return .folder }
@@ -64,18 +62,18 @@ final class OpenedFile: Sendable {
                 close(next)
                 throw StreamError(posix: EMFILE)
             }
-            if isLast { return result(next) }
+            if isLast { return result(next, threads) }
             if folder != root { close(folder) }
             folder = next
         }
         return .missing
     }
 
-    private static func result(_ descriptor: CInt) -> Result {
+    private static func result(_ descriptor: CInt, _ threads: BlockingThreads) -> Result {
         var status = stat()
         if fstat(descriptor, &status) == 0 {
             switch status.st_mode & S_IFMT {
-            case S_IFREG: return .file(OpenedFile(descriptor, status))
+            case S_IFREG: return .file(OpenedFile(descriptor, status, threads))
             case S_IFDIR:
                 close(descriptor)
                 return .folder
@@ -92,13 +90,9 @@ final class OpenedFile: Sendable {
     func read(at offset: Int64, upTo count: Int) throws(StreamError) -> [UInt8] {
         var number: CInt = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            while true {
-                let read = pread(descriptor, buffer.baseAddress, count, off_t(offset))
-                if read < 0, errno == EINTR { continue }
-                if read < 0 { number = errno }
-                initialized = max(0, read)
-                return
-            }
+            let read = SystemCall.retrying { pread(descriptor, buffer.baseAddress, count, off_t(offset)) }
+            if read < 0 { number = errno }
+            initialized = max(0, read)
         }
         if number != 0 { throw StreamError(posix: number) }
         if bytes.isEmpty {
@@ -106,5 +100,12 @@ final class OpenedFile: Sendable {
                 posix: EIO, Sentence("kit.file.shrunk", "The file became shorter while it was sent."))
         }
         return bytes
+    }
+    /// Returns bytes from an offset as far as they are in memory, and none if they are not, or an error is to be found.
+    func readCached(at offset: Int64, upTo count: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            initialized = max(
+                0, SystemCall.readCached(descriptor, into: UnsafeMutableRawBufferPointer(buffer), at: offset))
+        }
     }
 }

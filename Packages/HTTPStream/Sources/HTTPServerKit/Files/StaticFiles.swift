@@ -16,8 +16,8 @@ public import HTTPStream
 /// Not served, as if missing: symbolic links, and files below them; names that begin with a dot, except `.well-known` (RFC 8615);
 /// everything but regular files; paths with `..`. The folder itself may be a symbolic link.
 ///
-/// Files are opened, read and compressed on threads of their own (`BlockingThreads.files`), so a slow disk delays only the clients that
-/// want its files. A request for which no thread or no descriptor is free gets a 503.
+/// Files are opened, read and compressed on the threads for files of the folder's device (`BlockingThreads.files(onDevice:)`), so a slow
+/// disk delays only the clients that want its files. A request for which no thread or no descriptor is free gets a 503.
 public struct StaticFiles: Sendable {
     /// The names that are tried for a folder, in order. Default `index.html`.
     public var indexNames = ["index.html"]
@@ -32,8 +32,12 @@ public struct StaticFiles: Sendable {
 
     private final class Root: Sendable {
         let descriptor: CInt
+        let threads: BlockingThreads
 
-        init(_ descriptor: CInt) { self.descriptor = descriptor }
+        init(_ descriptor: CInt, _ threads: BlockingThreads) {
+            self.descriptor = descriptor
+            self.threads = threads
+        }
 
         deinit { close(descriptor) }
     }
@@ -42,6 +46,11 @@ public struct StaticFiles: Sendable {
     ///
     /// - Throws: the error of the system.
     public init(_ folder: String) throws(StreamError) {
+        try self.init(folder, threads: nil)
+    }
+
+    /// - Parameter threads: the threads for the files; nil for those of the folder's device.
+    init(_ folder: String, threads: BlockingThreads?) throws(StreamError) {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
             let number = errno
@@ -49,7 +58,9 @@ public struct StaticFiles: Sendable {
                 posix: number,
                 Sentence("kit.folder", "%1 cannot be opened: %2", folder, "\(StreamError(posix: number))"))
         }
-        root = Root(descriptor)
+        var status = stat()
+        fstat(descriptor, &status)
+        root = Root(descriptor, threads ?? .files(onDevice: UInt64(status.st_dev)))
     }
 
     /// Responds with the file at a path.
@@ -79,27 +90,28 @@ public struct StaticFiles: Sendable {
     ///
     /// - Throws: a 503 if no thread or descriptor is free, or the disk is too slow.
     private func opened(_ components: [String]) async throws -> OpenedFile.Result {
-        let result = try await onThread { [root] in
-            Result { () throws(StreamError) in try OpenedFile.open(components, below: root.descriptor) }
-        }
-        switch result {
-        case .success(let opened): return opened
-        case .failure(let error) where error.isPOSIX(EMFILE) || error.isPOSIX(ENFILE):
+        do {
+            return try await onDisk { [root] () throws(StreamError) in
+                try OpenedFile.open(components, below: root.descriptor, threads: root.threads)
+            }
+        } catch let error as StreamError where error.isPOSIX(EMFILE) || error.isPOSIX(ENFILE) {
             throw HTTPProblem(.serviceUnavailable)
-        case .failure(let error): throw error
         }
     }
 
-    /// Runs a call on a thread for files.
+    /// Makes a call on a file.
     ///
-    /// - Throws: a 503 if there is no thread, or the call takes too long; `CancellationError`.
-    private func onThread<Value: Sendable>(_ call: @escaping @Sendable () -> Value) async throws -> Value {
-        do throws(WaitError) {
-            return try await BlockingThreads.files.value(until: .now + diskTimeout, of: call)
+    /// - Throws: the error of the call; a 503 if there is no thread, or the call takes too long; `CancellationError`.
+    private func onDisk<Value: Sendable>(
+        _ call: @escaping @Sendable () throws(StreamError) -> Value
+    ) async throws -> Value {
+        do throws(StreamError) {
+            return try await root.threads.fileResult(within: diskTimeout, of: call)
         } catch .cancelled {
             throw CancellationError()
         } catch {
-            throw HTTPProblem(.serviceUnavailable)
+            if error.isUnansweredCall { throw HTTPProblem(.serviceUnavailable) }
+            throw error
         }
     }
 
@@ -185,7 +197,15 @@ public struct StaticFiles: Sendable {
         _ compression: ResponseCompression? = nil
     ) async throws {
         let pieces = try FilePieces(file, range, level: compression?.level)
-        while let piece = try await onThread({ pieces.next() })?.get() { try await exchange.write(piece) }
+        while true {
+            // A piece in memory needs neither a thread nor the disk.
+            if let piece = pieces.cached() {
+                try await exchange.write(piece)
+                continue
+            }
+            guard let piece = try await onDisk({ () throws(StreamError) in try pieces.next() }) else { return }
+            try await exchange.write(piece)
+        }
     }
 }
 

@@ -36,7 +36,8 @@ extension HTTPSession {
     /// The bytes are written to a file beside it, with the suffix `.part`, which gets its name when it is complete: an existing file
     /// is replaced only by a complete one. After an error, the `.part` file remains. If ``Configuration/retries`` permits, the rest is
     /// requested after a lost connection. The files are those of `ReplacementFile`: a `.part` file that another user made is refused,
-    /// and the file keeps the mode of the one that it replaces. They are read and written on threads of their own.
+    /// and the file keeps the mode of the one that it replaces. They are read and written on the threads for files of the device
+    /// (`BlockingThreads`); a call that has not returned within 60 s ends the download.
     ///
     /// With `resuming`, a `.part` file of an earlier call is completed if the server's resource is unchanged since then
     /// (`If-Range`, RFC 9110 §13.1.5), by its `Last-Modified`, which is the modification time of the file; otherwise the
@@ -86,6 +87,8 @@ extension HTTPSession {
                     return response
                 }
             } catch {
+                // A call on the file may still be running: nothing else may be written beside it.
+                if error.isUnansweredCall { throw error }
                 if download.offset > 0, let date = download.lastModified { await file.setDate(date) }
                 guard download.isResumable, configuration.retries.permits(request, nil),
                     let pause = configuration.retries.delay(
@@ -145,9 +148,11 @@ extension HTTPSession {
                 reported.received = download.offset + Int64(received.count)
                 progress?(reported)
                 if received.count >= DownloadFile.pieceSize {
-                    try await file.write(received, at: download.offset)
-                    download.offset += Int64(received.count)
-                    received.removeAll(keepingCapacity: true)
+                    // What could not be written once is not written again below.
+                    let piece = received
+                    received = []
+                    try await file.write(piece, at: download.offset)
+                    download.offset += Int64(piece.count)
                 }
                 try StreamError.checkCancellation()
             }

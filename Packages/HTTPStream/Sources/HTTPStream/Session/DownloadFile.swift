@@ -9,16 +9,29 @@ struct DownloadFile: Sendable {
     static let pieceSize = 256 * 1024
 
     private let path: String
+    private let threads: BlockingThreads
+    private let timeout: Duration
     private var replacement: ReplacementFile?
     /// The bytes of an earlier download and the date of their resource.
     let kept: (count: Int64, date: HTTPDate)?
     /// Whether these are the file itself, since there is no partial one.
     let isWhole: Bool
 
-    /// - Parameter resuming: whether to keep the bytes of an earlier download.
-    init(_ path: String, resuming: Bool) async throws(StreamError) {
+    /// - Parameters:
+    ///   - resuming: whether to keep the bytes of an earlier download.
+    ///   - threads: the threads for the calls of the system; nil for those of the device.
+    ///   - timeout: the longest wait for one of the calls.
+    init(
+        _ path: String, resuming: Bool, threads: BlockingThreads? = nil,
+        timeout: Duration = BlockingThreads.fileTimeout
+    ) async throws(StreamError) {
         self.path = path
-        (kept, isWhole) = try await DownloadFile.onThread(path) { DownloadFile.earlier(path, resuming: resuming) }
+        let threads = threads ?? .files(at: path)
+        self.threads = threads
+        self.timeout = timeout
+        (kept, isWhole) = try await threads.fileResult(within: timeout) { () throws(StreamError) in
+            DownloadFile.earlier(path, resuming: resuming)
+        }
     }
 
     /// What an earlier download has left.
@@ -37,7 +50,7 @@ struct DownloadFile: Sendable {
     /// Prepares to write at an offset, and cuts off everything after it. The bytes before it must still be there.
     mutating func begin(at offset: Int64) async throws(StreamError) {
         let (path, opened) = (path, replacement)
-        replacement = try await DownloadFile.onThread(path + ReplacementFile.partialSuffix) {
+        replacement = try await onDisk(path + ReplacementFile.partialSuffix) {
             () throws(WritableFile.Failure) in
             let replacement =
                 if let opened { opened } else { try ReplacementFile(of: path, keepsPartial: offset > 0) }
@@ -49,7 +62,7 @@ struct DownloadFile: Sendable {
     /// Writes bytes at an offset.
     func write(_ bytes: [UInt8], at offset: Int64) async throws(StreamError) {
         guard let replacement else { throw .closed }
-        try await DownloadFile.onThread(replacement.partialPath) { () throws(WritableFile.Failure) in
+        try await onDisk(replacement.partialPath) { () throws(WritableFile.Failure) in
             try replacement.file.write(bytes.span.bytes, at: offset)
         }
     }
@@ -58,7 +71,7 @@ struct DownloadFile: Sendable {
     func setDate(_ date: HTTPDate) async {
         guard let replacement else { return }
         // Without the date, a later download begins again.
-        _ = try? await BlockingThreads.files.value { replacement.file.setDate(date.secondsSinceEpoch) }
+        _ = try? await threads.value(until: .now + timeout) { replacement.file.setDate(date.secondsSinceEpoch) }
     }
 
     /// Gives the complete file its name. A file that an earlier download has completed keeps it.
@@ -67,7 +80,7 @@ struct DownloadFile: Sendable {
     func finish(_ count: Int64) async throws(StreamError) {
         let (path, opened, isWhole) = (path, replacement, isWhole)
         if opened == nil, isWhole { return }
-        try await DownloadFile.onThread(path + ReplacementFile.partialSuffix) { () throws(WritableFile.Failure) in
+        try await onDisk(path + ReplacementFile.partialSuffix) { () throws(WritableFile.Failure) in
             // Without one that is open, the partial file of an earlier download has everything.
             let replacement = if let opened { opened } else { try ReplacementFile(of: path, keepsPartial: true) }
             guard try replacement.file.size() == count else { throw .changed }
@@ -76,20 +89,15 @@ struct DownloadFile: Sendable {
     }
 
     /// - Parameter shownPath: the path for the error message.
-    private static func onThread<Value: Sendable>(
+    private func onDisk<Value: Sendable>(
         _ shownPath: String, _ call: @escaping @Sendable () throws(WritableFile.Failure) -> Value
     ) async throws(StreamError) -> Value {
-        let result: Result<Value, WritableFile.Failure>
-        do throws(WaitError) {
-            result = try await BlockingThreads.files.value { Result(catching: call) }
-        } catch {
-            throw error == .cancelled
-                ? .cancelled : StreamError(posix: EBUSY, WritableFile.Failure.busy.sentence(shownPath))
-        }
-        do throws(WritableFile.Failure) {
-            return try result.get()
-        } catch {
-            throw StreamError(posix: error.number, error.sentence(shownPath))
+        try await threads.fileResult(within: timeout) { () throws(StreamError) in
+            do throws(WritableFile.Failure) {
+                return try call()
+            } catch {
+                throw StreamError(posix: error.number, error.sentence(shownPath))
+            }
         }
     }
 }

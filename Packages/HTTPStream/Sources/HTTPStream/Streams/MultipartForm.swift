@@ -6,7 +6,7 @@ public import StreamKit
 /// ```swift
 /// var form = MultipartForm()
 /// try form.append("title", "Holiday")
-/// try form.append("film", file: "film.mkv")
+/// try await form.append("film", file: "film.mkv")
 /// let request = try HTTPRequest(method: .post, url: url)
 /// let response = try await session.load(request, body: .multipart(form))
 /// ```
@@ -57,7 +57,7 @@ public struct MultipartForm: Sendable {
 
     /// Adds a field with the contents of a file.
     ///
-    /// The file is opened when the form is sent. A file that has become shorter since this call is then an error, and further
+    /// The file is looked at on a thread for files, and opened when the form is sent. A file that has become shorter since this call is then an error, and further
     /// bytes of one that has become longer are not sent.
     ///
     /// - Parameters:
@@ -69,15 +69,37 @@ public struct MultipartForm: Sendable {
     ///   control character.
     public mutating func append(
         _ name: String, file path: String, fileName: String? = nil, contentType: String? = nil
+    ) async throws(StreamError) {
+        let length = try await BlockingThreads.files(at: path).fileResult { () throws(StreamError) in
+            try MultipartForm.length(ofFile: path)
+        }
+        try append(name, file: path, length, fileName, contentType)
+    }
+
+    /// Adds a field with the contents of a file, and waits for the disk on the calling thread. As
+    /// ``append(_:file:fileName:contentType:)-(_,_,_,_)`` otherwise.
+    @available(*, noasync, message: "blocks the thread; use await")
+    public mutating func append(
+        _ name: String, file path: String, fileName: String? = nil, contentType: String? = nil
     ) throws(StreamError) {
+        try append(name, file: path, try MultipartForm.length(ofFile: path), fileName, contentType)
+    }
+
+    private static func length(ofFile path: String) throws(StreamError) -> Int64 {
         var status = stat()
         guard stat(path, &status) == 0 else { throw .unreadableFile(path, errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(path) }
+        return Int64(status.st_size)
+    }
+
+    private mutating func append(
+        _ name: String, file path: String, _ length: Int64, _ fileName: String?, _ contentType: String?
+    ) throws(StreamError) {
         let base = path.unicodeScalars.split(separator: "/").last.map { String($0) } ?? path
         let type = contentType ?? MultipartForm.type(fileName) ?? MultipartForm.type(base) ?? "application/octet-stream"
         try append(
             name, fileName: fileName ?? base, contentType: type,
-            .stream(length: Int64(status.st_size)) { ReadStream(path: path) })
+            .stream(length: length) { ReadStream(path: path, opensOnThread: true) })
     }
 
     /// Adds a field with bytes from a stream.

@@ -193,6 +193,37 @@ import Testing
         #expect(folder.text("file.part") == (text == "abcd" ? "abc" : text))
     }
 
+    /// A disk that does not answer ends a download, and one that waits for it can be cancelled.
+    @Test func aDiskThatNeverAnswers() async throws {
+        let folder = try Folder()
+        let threads = BlockingThreads(limit: 1)
+        var file = try await DownloadFile(folder.file, resuming: false, threads: threads)
+        try await file.begin(at: 0)
+        let answer = OneShot<Bool>()
+        let isHeld = OneShot<Bool>()
+        threads.run(
+            BlockingThreads.Work {
+                isHeld.provide(true)
+                _ = try? answer.value()
+            } refuse: { _ in
+            })
+        #expect(try await isHeld.value())
+        let waiting = Task { [file] in try await file.write([1], at: 0) }
+        waiting.cancel()
+        await #expect(throws: StreamError.cancelled) { try await waiting.value }
+        var error: StreamError?
+        do throws(StreamError) {
+            _ = try await DownloadFile(folder.file, resuming: true, threads: threads, timeout: .zero)
+        } catch let failure {
+            error = failure
+        }
+        #expect(error?.isUnansweredCall == true && error?.isPOSIX(ETIMEDOUT) == true)
+        answer.provide(true)
+        #expect(try await threads.value { true })
+        // Work that was withdrawn has written nothing.
+        #expect(folder.text("file.part")?.isEmpty == true)
+    }
+
     @Test func aNewVersionReplacesACompleteFile() async throws {
         let folder = try Folder()
         try await serve(Self.whole, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nnew") { url, requests in

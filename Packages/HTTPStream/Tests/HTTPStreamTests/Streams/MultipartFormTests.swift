@@ -58,7 +58,7 @@ import Testing
         defer { unlink(path) }
         #expect(FileManager.default.createFile(atPath: path, contents: Data("old".utf8)))
         var form = MultipartForm()
-        try form.append("f", file: path)
+        try await form.append("f", file: path)
         #expect(FileManager.default.createFile(atPath: path, contents: Data("longer".utf8)))
         #expect(try await read(form).contains("\r\n\r\nlon\r\n--"))
         #expect(FileManager.default.createFile(atPath: path, contents: Data("x".utf8)))

@@ -5,8 +5,3 @@
 // process started by another thread would inherit the descriptor before CLOEXEC is set. The types are spelled out, since
 // <sys/socket.h> included here would make its types this module's in Swift.
 int netkit_accept4(int descriptor, void *address, unsigned int *length, int flags);
-
-// preadv2 and pwritev2 are declared only under _GNU_SOURCE, too. These return at once (RWF_NOWAIT): with EAGAIN if the disk would be
-// needed, with EOPNOTSUPP if the file system cannot tell.
-long netkit_read_cached(int descriptor, void *bytes, unsigned long count, long offset);
-long netkit_write_cached(int descriptor, const void *bytes, unsigned long count, long offset);

@@ -29,8 +29,12 @@ final class FileTransport: StreamTransport {
         path: String, mode: Mode, from offset: UInt64? = nil, point: WaitPoint
     ) throws(StreamError) -> any StreamTransport {
         if mode == .append, offset != nil { throw .offsetOfAppending }
-        let descriptor = descriptor(of: path, mode)
-        guard descriptor >= 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
+        let descriptor: CInt
+        do throws(WritableFile.Failure) {
+            descriptor = try Self.descriptor(of: path, mode)
+        } catch {
+            throw StreamError(posix: error.number, .fileNotOpened(path, error.number))
+        }
         if let offset, let number = FileTransport.seek(descriptor, to: offset) {
             Glibc.close(descriptor)
             throw StreamError(posix: number, .fileNotOpened(path, number))
@@ -38,13 +42,16 @@ final class FileTransport: StreamTransport {
         var status = stat()
         if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
             let start = mode == .append ? Int64(status.st_size) : Int64(offset ?? 0)
-            return RegularFileTransport(OpenFile(descriptor), from: start, appends: mode == .append, point: point)
+            let threads = BlockingThreads.files(onDevice: UInt64(status.st_dev))
+            return RegularFileTransport(
+                OpenFile(descriptor, threads: threads), from: start, appends: mode == .append, point: point,
+                threads: threads)
         }
         return FileTransport(descriptor, appends: mode == .append, point: point)
     }
 
-    /// Opens the file, or creates it for writing; -1 with `errno` if that failed.
-    private static func descriptor(of path: String, _ mode: Mode) -> CInt {
+    /// Opens the file, or creates it for writing.
+    private static func descriptor(of path: String, _ mode: Mode) throws(WritableFile.Failure) -> CInt {
         let access =
             switch mode {
             case .read: O_RDONLY
@@ -54,11 +61,22 @@ final class FileTransport: StreamTransport {
             }
         // Non-blocking, so that opening a FIFO does not wait for its other end. Regular files are unaffected.
         let flags = access | O_CLOEXEC | O_NONBLOCK
+        do throws(WritableFile.Failure) {
+            return try open(path, flags)
+        } catch .system(ENOENT) where mode != .read {
+        }
+        do throws(WritableFile.Failure) {
+            return try WritableFile.create(path, flags: flags)
+        } catch .system(EEXIST) {
+            // Another program has created it meanwhile.
+            return try open(path, flags)
+        }
+    }
+
+    private static func open(_ path: String, _ flags: CInt) throws(WritableFile.Failure) -> CInt {
         let opened = Glibc.open(path, flags)
-        guard opened < 0, errno == ENOENT, mode != .read else { return opened }
-        let created = WritableFile.create(path, flags: flags)
-        // If another program has created it meanwhile, it is an existing one.
-        return created < 0 && errno == EEXIST ? Glibc.open(path, flags) : created
+        guard opened >= 0 else { throw .system(errno) }
+        return opened
     }
 
     private init(_ descriptor: CInt, appends: Bool, point: WaitPoint) {

@@ -4,7 +4,7 @@ internal import Glibc
 /// A regular file, which is read or written without keeping an event loop waiting for the disk.
 ///
 /// Theory of operation. A try first asks the kernel for what needs no disk (`RWF_NOWAIT`); for bytes in the page cache that is all. If the
-/// disk is needed, or the file system cannot tell, a thread of ``BlockingThreads/files`` does the work, and the try would block: a piece of
+/// disk is needed, or the file system cannot tell, a thread for files (`BlockingThreads`) does the work, and the try would block: a piece of
 /// the file is read ahead, or accepted bytes are written behind. One piece is under way at a time, and its end signals the wait point.
 /// Blocking calls do the same work on their own thread.
 ///
@@ -51,10 +51,12 @@ final class RegularFileTransport: StreamTransport {
     private let threads: BlockingThreads
     private let state: Locked<State>
 
-    /// - Parameter disk: the open file, which the transport releases when the stream is closed.
+    /// - Parameters:
+    ///   - disk: the open file, which the transport releases when the stream is closed.
+    ///   - threads: the threads for the device of the file.
     init(
         _ disk: any Disk, from position: Int64 = 0, appends: Bool = false, point: WaitPoint,
-        threads: BlockingThreads = .files
+        threads: BlockingThreads
     ) {
         waitPoint = point
         self.appends = appends
@@ -121,20 +123,12 @@ extension RegularFileTransport {
     private func run(_ piece: Piece, _ perform: @escaping @Sendable () -> Void) {
         threads.run(
             BlockingThreads.Work(perform: perform) { [self] refusal in
-                end(piece) { $0.failure = StreamError(posix: refusal.number) }
+                end(piece) { $0.failure = StreamError(ofFileCall: WaitError(refusal)) }
             })
     }
 
     private static func isWaiting(_ result: Int) -> Bool {
         [EAGAIN, EOPNOTSUPP, ENOSYS, EINVAL].contains(CInt(-result))
-    }
-
-    /// Repeats a call that a signal has interrupted.
-    private static func transfer(_ call: () -> Int) -> Int {
-        while true {
-            let result = call()
-            if result != -Int(EINTR) { return result }
-        }
     }
 }
 
@@ -146,7 +140,7 @@ extension RegularFileTransport {
             if let attempt = try takeAhead(&state, into: &buffer) { return (attempt, nil as Piece?) }
             guard let disk = state.disk else { throw .closed }
             let result = buffer.withUnsafeMutableBytes { bytes in
-                Self.transfer { disk.readCached(into: bytes, at: state.position) }
+                disk.readCached(into: bytes, at: state.position)
             }
             if Self.isWaiting(result) { return (.wouldBlock(.readable), begin(&state, disk)) }
             return (try Self.attempt(result, &state), nil)
@@ -163,7 +157,7 @@ extension RegularFileTransport {
         }
         guard let piece else { return attempt }
         let result = buffer.withUnsafeMutableBytes { bytes in
-            Self.transfer { piece.disk.read(into: bytes, at: piece.position) }
+            piece.disk.read(into: bytes, at: piece.position)
         }
         end(piece) { if result > 0 { $0.position += Int64(result) } }
         return switch result {
@@ -180,7 +174,7 @@ extension RegularFileTransport {
             // What needs no disk is read ahead at once.
             var ahead = [UInt8](repeating: 0, count: WaitPoint.bytesPerTransfer)
             let result = ahead.withUnsafeMutableBytes { bytes in
-                Self.transfer { disk.readCached(into: bytes, at: state.position) }
+                disk.readCached(into: bytes, at: state.position)
             }
             if Self.isWaiting(result) { return (.wouldBlock(.readable), begin(&state, disk)) }
             let attempt = try Self.attempt(result, &state)
@@ -230,9 +224,7 @@ extension RegularFileTransport {
         run(piece) { [self] in
             var result = 0
             let bytes = [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, count in
-                result = Self.transfer {
-                    piece.disk.read(into: UnsafeMutableRawBufferPointer(buffer), at: piece.position)
-                }
+                result = piece.disk.read(into: UnsafeMutableRawBufferPointer(buffer), at: piece.position)
                 count = max(0, result)
             }
             end(piece) { state in
@@ -252,7 +244,7 @@ extension RegularFileTransport {
             if let attempt = try Self.unready(state) { return (attempt, nil as Piece?) }
             guard let disk = state.disk else { throw .closed }
             let result = bytes.withUnsafeBytes { bytes in
-                Self.transfer { disk.writeCached(bytes, at: state.position) }
+                disk.writeCached(bytes, at: state.position)
             }
             if !Self.isWaiting(result) { return (try Self.attempt(result, &state), nil) }
             let piece = begin(&state, disk)
@@ -273,7 +265,7 @@ extension RegularFileTransport {
             return (.wouldBlock(.writable), begin(&state, disk))
         }
         guard let piece else { return attempt }
-        let result = bytes.withUnsafeBytes { bytes in Self.transfer { piece.disk.write(bytes, at: piece.position) } }
+        let result = bytes.withUnsafeBytes { bytes in piece.disk.write(bytes, at: piece.position) }
         end(piece) { if result > 0 { $0.position += Int64(result) } }
         if result < 0 { throw StreamError(posix: CInt(-result)) }
         return result == 0 ? .ended : .moved(result)
@@ -302,7 +294,7 @@ extension RegularFileTransport {
             while written < bytes.count {
                 result = bytes.withUnsafeBytes { bytes in
                     let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
-                    return Self.transfer { piece.disk.write(rest, at: piece.position + Int64(written)) }
+                    return piece.disk.write(rest, at: piece.position + Int64(written))
                 }
                 if result <= 0 { break }
                 written += result
@@ -315,41 +307,36 @@ extension RegularFileTransport {
     }
 }
 
-extension BlockingThreads.Refusal {
-    /// The error number of a call that no thread could make.
-    fileprivate var number: CInt {
-        switch self {
-        case .noThread(let number): number
-        case .queueIsFull: EBUSY
-        @unknown default: EBUSY
-        }
-    }
-}
-
 /// An open file on a disk. Closes its descriptor.
 final class OpenFile: RegularFileTransport.Disk {
     let descriptor: CInt
+    private let threads: BlockingThreads
 
     /// Takes over a descriptor.
-    init(_ descriptor: CInt) {
+    ///
+    /// - Parameter threads: the threads for the device of the file.
+    init(_ descriptor: CInt, threads: BlockingThreads) {
         self.descriptor = descriptor
+        self.threads = threads
     }
 
-    deinit { close(descriptor) }
+    deinit { threads.close(descriptor) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int {
-        Syscalls.read(descriptor, into: buffer, at: position)
+        Self.result(SystemCall.retrying { pread(descriptor, buffer.baseAddress, buffer.count, off_t(position)) })
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at position: Int64) -> Int {
-        Syscalls.write(descriptor, bytes, at: position)
+        Self.result(SystemCall.retrying { pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(position)) })
     }
 
     func readCached(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int {
-        Syscalls.readCached(descriptor, into: buffer, at: position)
+        SystemCall.readCached(descriptor, into: buffer, at: position)
     }
 
     func writeCached(_ bytes: UnsafeRawBufferPointer, at position: Int64) -> Int {
-        Syscalls.writeCached(descriptor, bytes, at: position)
+        SystemCall.writeCached(descriptor, bytes, at: position)
     }
+
+    private static func result(_ count: Int) -> Int { count < 0 ? -Int(errno) : count }
 }

@@ -1,3 +1,4 @@
+internal import EventLoops
 public import FoundationEssentials
 internal import Glibc
 
@@ -225,8 +226,7 @@ extension ProxySettings {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 8192)
         while true {
-            let count = Glibc.read(descriptor, &piece, piece.count)
-            if count < 0, errno == EINTR { continue }
+            let count = SystemCall.retrying { Glibc.read(descriptor, &piece, piece.count) }
             guard count >= 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
             if count == 0 { break }
             bytes += piece[..<count]

@@ -179,13 +179,11 @@ final class FileWatch: Sendable {
         defer { point.leave(.reader) }
         var buffer = [UInt8](repeating: 0, count: 16 * 1024)
         while !point.isClosed(.reader) {
-            let count = read(point.descriptor, &buffer, buffer.count)
+            let count = SystemCall.retrying { read(point.descriptor, &buffer, buffer.count) }
             if count > 0 {
                 if containsChange(buffer[..<count]) { return true }
             } else if count < 0, errno == EAGAIN {
                 guard await point.readerWait(for: .readable, until: nil) == .ready else { return false }
-            } else if count < 0, errno == EINTR {
-                continue
             } else {
                 return false
             }

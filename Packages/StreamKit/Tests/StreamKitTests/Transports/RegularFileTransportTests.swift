@@ -8,6 +8,8 @@ import Testing
 
 /// Files on a disk that the test makes slow.
 @Suite(.timeLimit(.minutes(1))) struct RegularFileTransportTests {
+    private static let pool = BlockingThreads(limit: 16)
+
     /// A file in memory. The disk is needed for all of it but `cached` bytes, and answers when the test lets it.
     private final class SlowDisk: RegularFileTransport.Disk {
         private struct State {
@@ -85,7 +87,7 @@ import Testing
         func writeCached(_ bytes: UnsafeRawBufferPointer, at position: Int64) -> Int { -Int(EOPNOTSUPP) }
     }
 
-    private static func open(_ disk: SlowDisk, on loop: EventLoop = .shared, _ threads: BlockingThreads = .files) throws
+    private static func open(_ disk: SlowDisk, on loop: EventLoop = .shared, _ threads: BlockingThreads = pool) throws
         -> ReadStream
     {
         let stream = ReadStream(transport: RegularFileTransport(disk, point: WaitPoint(loop: loop), threads: threads))
@@ -147,7 +149,7 @@ import Testing
         let disk = SlowDisk("0123456789")
         let stream = try Self.open(disk)
         let copy = SlowDisk()
-        let output = WriteStream(transport: RegularFileTransport(copy, point: WaitPoint()))
+        let output = WriteStream(transport: RegularFileTransport(copy, point: WaitPoint(), threads: Self.pool))
         try output.open()
         let thread = try await onThread { () throws in
             try output.writeAll(try stream.readAll(limit: 99))
@@ -195,14 +197,65 @@ import Testing
         let held = try Self.open(SlowDisk("0", gate: gate), threads)
         #expect(try Self.tryRead(held, 1) == nil)
         let refused = try Self.open(SlowDisk("0"), threads)
-        #expect(try await error { _ = try await refused.read(upTo: 1) }.isPOSIX(EBUSY))
+        #expect(try await error { _ = try await refused.read(upTo: 1) }.isUnansweredCall)
         gate.provide(true)
+    }
+
+    /// A file that is opened on a thread: `open()` does not wait for the disk.
+    @Test func opensOnAThread() async throws {
+        let path = "/tmp/netkit-opening-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        try Data("0123".utf8).write(to: URL(fileURLWithPath: path))
+        defer { unlink(path) }
+        let stream = ReadStream(path: path, opensOnThread: true)
+        try stream.set(.fileOffset, to: 1)
+        try stream.open()
+        #expect(try await stream.readAll(limit: 9) == Array("123".utf8))
+        stream.close()
+        let missing = ReadStream(path: path + "x", opensOnThread: true)
+        try missing.open()
+        #expect(try await error { _ = try await missing.read(upTo: 1) }.isPOSIX(ENOENT))
+        let blocking = ReadStream(path: path, opensOnThread: true)
+        try blocking.open()
+        #expect(try await onThread { try blocking.read(upTo: 9) } == Array("0123".utf8))
+        blocking.close()
+    }
+
+    /// A stream of a file whose opening waits for `gate` once it has begun.
+    private static func opening(
+        _ gate: OneShot<Bool>, within limit: Duration, _ begun: OneShot<Bool> = OneShot(),
+        _ onRelease: @escaping @Sendable () -> Void = {}
+    ) -> ReadStream {
+        let point = WaitPoint()
+        return ReadStream(
+            Connection(.readFile, point: point, only: .reader) { _ in
+                .continues(
+                    FileOpening(path: "/", loop: .shared, threads: pool, limit: limit) {
+                        begun.provide(true)
+                        _ = try? gate.value()
+                        return RegularFileTransport(SlowDisk("0", onRelease: onRelease), point: point, threads: pool)
+                    })
+            })
+    }
+
+    @Test func anOpeningThatHangsEnds() async throws {
+        let gate = OneShot<Bool>()
+        let late = Self.opening(gate, within: .zero)
+        try? late.open()
+        #expect(try await error { _ = try await late.read(upTo: 1) }.isUnansweredCall)
+        // A file that is opened after its stream was closed is released.
+        let (begun, isReleased) = (OneShot<Bool>(), OneShot<Bool>())
+        let closed = Self.opening(gate, within: .seconds(3600), begun) { isReleased.provide(true) }
+        try closed.open()
+        #expect(try await begun.value())
+        closed.close()
+        gate.provide(true)
+        #expect(try await isReleased.value())
     }
 
     @Test func writesBehind() async throws {
         let gate = OneShot<Bool>()
         let disk = SlowDisk(gate: gate)
-        let stream = WriteStream(transport: RegularFileTransport(disk, point: WaitPoint()))
+        let stream = WriteStream(transport: RegularFileTransport(disk, point: WaitPoint(), threads: Self.pool))
         try stream.open()
         #expect(try stream.tryWrite(Array("01234".utf8)) == 5 && stream[.fileOffset] == 5)
         #expect(try stream.tryWrite([1]) == nil && !stream.canAcceptBytes)
@@ -222,7 +275,7 @@ import Testing
         let written = Locked("")
         do {
             let disk = SlowDisk(gate: gate) { released.provide(written.withLock { $0 }) }
-            let stream = WriteStream(transport: RegularFileTransport(disk, point: WaitPoint()))
+            let stream = WriteStream(transport: RegularFileTransport(disk, point: WaitPoint(), threads: Self.pool))
             try stream.open()
             #expect(try stream.tryWrite(Array("01234".utf8)) == 5)
             stream.close()
@@ -233,7 +286,7 @@ import Testing
         #expect(try await released.value(until: .now + .seconds(50)) == "01234")
         let full = SlowDisk()
         full.fail(ENOSPC)
-        let stream = WriteStream(transport: RegularFileTransport(full, point: WaitPoint()))
+        let stream = WriteStream(transport: RegularFileTransport(full, point: WaitPoint(), threads: Self.pool))
         try stream.open()
         #expect(try await error { try await stream.writeAll([1]) }.isPOSIX(ENOSPC))
         #expect(stream.status == .error)

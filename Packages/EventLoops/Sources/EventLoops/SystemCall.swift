@@ -1,0 +1,62 @@
+internal import CEventLoops
+internal import Glibc
+
+/// Calls of the system that a signal may interrupt.
+public enum SystemCall {
+    /// Makes a call, and repeats it while it fails with `EINTR`.
+    ///
+    /// ```swift
+    /// var buffer = [UInt8](repeating: 0, count: 4096)
+    /// let count = SystemCall.retrying { read(STDIN_FILENO, &buffer, buffer.count) }
+    /// ```
+    ///
+    /// - Parameter call: a call such as `read(2)`, which returns a negative number if it fails, and then sets `errno`.
+    /// - Returns: the result of the last call; `errno` is that call's, too.
+    public static func retrying<Count: SignedInteger>(_ call: () -> Count) -> Count {
+        while true {
+            let result = call()
+            if result >= 0 || errno != EINTR { return result }
+        }
+    }
+
+    /// `preadv2(2)` with `RWF_NOWAIT`: reads what needs no disk.
+    ///
+    /// - Returns: the number of bytes, 0 at the end; or a negative `errno`: `EAGAIN` if the disk is needed, `EOPNOTSUPP` if the file system
+    ///   cannot tell.
+    public static func readCached(
+        _ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer, at position: Int64
+    ) -> Int {
+        let count = retrying {
+            netkit_read_cached(descriptor, buffer.baseAddress, UInt(buffer.count), Int(position))
+        }
+        return count < 0 ? -Int(errno) : count
+    }
+
+    /// `pwritev2(2)` with `RWF_NOWAIT`: writes what needs no disk at once. As ``readCached(_:into:at:)``.
+    public static func writeCached(
+        _ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, at position: Int64
+    ) -> Int {
+        let count = retrying { netkit_write_cached(descriptor, bytes.baseAddress, UInt(bytes.count), Int(position)) }
+        return count < 0 ? -Int(errno) : count
+    }
+
+    /// Passes all bytes to a call that accepts only a part of them at a time.
+    ///
+    /// - Parameters:
+    ///   - bytes: the bytes.
+    ///   - call: a call such as `write(2)` for the rest of the bytes; it returns how many it has accepted.
+    /// - Returns: nil; the `errno` of the call that failed, after which a part of the bytes may have been accepted.
+    public static func writing(
+        all bytes: RawSpan, _ call: (_ rest: UnsafeRawBufferPointer, _ written: Int) -> Int
+    ) -> CInt? {
+        var written = 0
+        while written < bytes.byteCount {
+            let count = bytes.extracting(droppingFirst: written).withUnsafeBytes { rest in
+                retrying { call(rest, written) }
+            }
+            guard count >= 0 else { return errno }
+            written += count
+        }
+        return nil
+    }
+}

@@ -1,0 +1,56 @@
+public import EventLoops
+internal import Glibc
+
+extension BlockingThreads {
+    /// Makes a call on a file, and suspends until it has returned.
+    ///
+    /// ```swift
+    /// let name = try await BlockingThreads.files(at: "/etc/hostname").fileResult { () throws(StreamError) in
+    ///     guard let text = try? String(contentsOfFile: "/etc/hostname", encoding: .utf8) else { throw .closed }
+    ///     return text
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - limit: the longest wait.
+    ///   - call: the call. Its result is discarded if the wait has ended by then.
+    /// - Throws: the error of the call; ``StreamError/cancelled``; `ETIMEDOUT` if the call has not returned in time, and `EAGAIN` or
+    ///   another `errno` if there was no thread for it: ``StreamError/isUnansweredCall``. A call that has not begun is withdrawn; a
+    ///   running call continues.
+    public nonisolated(nonsending) func fileResult<Value: Sendable>(
+        within limit: Duration = fileTimeout, of call: @escaping @Sendable () throws(StreamError) -> Value
+    ) async throws(StreamError) -> Value {
+        let result: Result<Value, StreamError>
+        do throws(WaitError) {
+            result = try await value(until: .now + limit) { Result(catching: call) }
+        } catch {
+            throw StreamError(ofFileCall: error)
+        }
+        return try result.get()
+    }
+}
+
+extension StreamError {
+    /// The error of a call on a file that has not returned, or that no thread could make.
+    package init(ofFileCall error: WaitError) {
+        switch error {
+        case .cancelled: self = .cancelled
+        case .timedOut: self = .unanswered(ETIMEDOUT, Sentence("file.timedOut", "The disk has not answered in time."))
+        case .busy:
+            self = .unanswered(EAGAIN, Sentence("file.busy", "Too many calls already wait for the disk."))
+        case .failed(let number):
+            self = .unanswered(
+                number, Sentence("file.noThread", "There is no thread for the disk: %1.", Sentence.systemText(number)))
+        default: self = .unanswered(EAGAIN, Sentence("file.unanswered", "The disk cannot be asked now."))
+        }
+    }
+
+    private struct UnansweredCall: Error {}
+
+    private static func unanswered(_ number: CInt, _ sentence: Sentence) -> StreamError {
+        StreamError(posix: number, sentence, underlying: UnansweredCall())
+    }
+
+    /// Whether a call on a file has not returned in time, or no thread could make it: `BlockingThreads.fileResult(within:of:)`.
+    public var isUnansweredCall: Bool { underlying is UnansweredCall }
+}
