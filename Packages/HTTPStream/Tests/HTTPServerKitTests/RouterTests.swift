@@ -191,7 +191,7 @@ import Testing
         router.get("/events") { call in
             try await call.events { events in
                 try await events.send(ServerSentEvent(json: Note(title: "a", count: 1), event: "note"))
-                try await Task.sleep(for: .seconds(3600))
+                try await OneShot<Void>().value()  // ends with the task
             }
         }
         try await receivingEvents(of: router, until: { $0.contains("\n\n\r\n") }) { server, pair, text in
@@ -209,7 +209,7 @@ import Testing
         var router = Router()
         router.get("/events") { call in
             do {
-                try await call.events(keepAlive: .milliseconds(1)) { _ in try await Task.sleep(for: .seconds(3600)) }
+                try await call.events(keepAlive: .milliseconds(1)) { _ in try await OneShot<Void>().value() }
             } catch {
                 signal.yield(Task.isCancelled)
                 throw error

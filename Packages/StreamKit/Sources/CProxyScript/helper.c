@@ -85,14 +85,21 @@ static char *hear(char letter, size_t *count) {
 
 // MARK: Confinement
 
-// The memory that this process has mapped, in bytes.
-static unsigned long mapped(void) {
+// The memory of this process in bytes, 0 if it is unknown: all that is mapped, and the private writable part, which includes the stack.
+struct memory {
+    unsigned long mapped, writable;
+};
+
+static struct memory measure(void) {
+    struct memory memory = {0, 0};
     FILE *file = fopen("/proc/self/statm", "re");
-    unsigned long pages = 0;
-    if (!file) return 0;
-    if (fscanf(file, "%lu", &pages) != 1) pages = 0;
+    if (!file) return memory;
+    if (fscanf(file, "%lu %*u %*u %*u %*u %lu", &memory.mapped, &memory.writable) != 2) memory = (struct memory){0, 0};
     fclose(file);
-    return pages * (unsigned long)sysconf(_SC_PAGESIZE);
+    unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
+    memory.mapped *= page;
+    memory.writable *= page;
+    return memory;
 }
 
 static void limit(int what, unsigned long value) {
@@ -151,7 +158,7 @@ static void confine(unsigned seconds, unsigned long bytes) {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     alarm(seconds + 1);
-    unsigned long begin = mapped();
+    struct memory begin = measure();
     for (int standard = 0; standard < NETKIT_PAC_SOCKET; standard++) close(standard);
 #ifdef SYS_close_range
     if (syscall(SYS_close_range, NETKIT_PAC_SOCKET + 1u, ~0u, 0u) != 0)
@@ -162,7 +169,9 @@ static void confine(unsigned seconds, unsigned long bytes) {
     limit(RLIMIT_NOFILE, 0);
     limit(RLIMIT_NPROC, 0);
     limit(RLIMIT_CPU, seconds + 1);
-    if (begin) limit(RLIMIT_AS, begin + bytes);
+    if (begin.mapped) limit(RLIMIT_AS, begin.mapped + bytes);
+    // What an engine has reserved before counts as mapped, but becomes writable only when it is used.
+    if (begin.writable) limit(RLIMIT_DATA, begin.writable + bytes);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     filter();
 }

@@ -53,7 +53,7 @@ package final class TLSContext {
     // MARK: Sessions
 
     package func store(_ session: TLSSession, for key: TLSSessionTable<TLSSession>.Key) {
-        guard session.isResumable else { return }
+        guard session.isResumable, session.size <= TLSSessionTable<TLSSession>.maximumSize else { return }
         sessions.withLock {
             $0.insert(
                 session, isSingleUse: session.isSingleUse && !key.isShared, lifetime: session.lifetime, for: key,
@@ -219,6 +219,15 @@ extension TLSContext {
         } else {
             netkit_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_SERVER))
             netkit_SSL_CTX_sess_set_cache_size(context, serverSessions)
+            // A session keeps the client's certificate, which may be large.
+            SSL_CTX_sess_set_new_cb(context) { ssl, session in
+                guard let ssl, let session, TLSSession.size(of: session) > TLSSessionTable<TLSSession>.maximumSize
+                else {
+                    return 0
+                }
+                SSL_CTX_remove_session(SSL_get_SSL_CTX(ssl), session)
+                return 0
+            }
             // Required where clients are verified. Each context has keys and sessions of its own, so any value will do.
             let name = Array("StreamKit".utf8)
             SSL_CTX_set_session_id_context(context, name, CUnsignedInt(name.count))

@@ -30,6 +30,10 @@ final class TLSEndpoint {
     /// microseconds, so the larger limit would allow turns of 20 ms, again and again.
     static let overheadPerTurn = 2 << 10
 
+    /// The maximum for one read of such a call. Between two reads, the call ends if the loop's other work is due
+    /// (`EventLoop.isShareSpent`): many peers may send overhead at the same time.
+    static let overheadPerRead = 256
+
     let context: TLSContext
     private let peer: TLSPeer
     /// Also read for ``TLSInformation`` and the channel bindings.

@@ -28,6 +28,10 @@ final class TLSLower {
     var received = 0
     /// The number of bytes that the present call may still take; see ``TLSEndpoint/bytesPerTurn``.
     private var budget = TLSEndpoint.bytesPerTurn
+    /// Whether the present call is for a peer that sends only overhead.
+    private var isOverhead = false
+    /// Whether the present call has read.
+    private var hasRead = false
     /// Whether the last read returned nothing because the call had used up its budget.
     private(set) var isTurnSpent = false
     /// The first bytes from the peer that OpenSSL has read; see ``readBeginning()``.
@@ -54,8 +58,9 @@ final class TLSLower {
     /// Begins a call, which may take ``TLSEndpoint/bytesPerTurn`` bytes, or ``TLSEndpoint/overheadPerTurn`` of a peer that sends no
     /// data.
     func beginTurn() {
-        budget = received < TLSEndpoint.bytesPerTurn ? TLSEndpoint.bytesPerTurn : TLSEndpoint.overheadPerTurn
-        isTurnSpent = false
+        isOverhead = received >= TLSEndpoint.bytesPerTurn
+        budget = isOverhead ? TLSEndpoint.overheadPerTurn : TLSEndpoint.bytesPerTurn
+        (isTurnSpent, hasRead) = (false, false)
     }
 
     /// Sends the unsent bytes. Returns the interest to wait for if the lower transport does not take all of them.
@@ -115,11 +120,14 @@ final class TLSLower {
     /// Fills the buffer, or returns -1.
     fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> CInt {
         if isEnded || readFailure != nil { return -1 }
-        if budget == 0 {
+        // The first read of a call makes progress in any case.
+        if budget == 0 || (isOverhead && hasRead && engine.waitPoint.loop.isShareSpent) {
             isTurnSpent = true
             return -1
         }
-        let buffer = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(budget))
+        hasRead = true
+        let limit = isOverhead ? min(budget, TLSEndpoint.overheadPerRead) : budget
+        let buffer = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(limit))
         do throws(StreamError) {
             var span = MutableRawSpan(_unsafeBytes: buffer)
             switch try engine.tryRead(into: &span) {

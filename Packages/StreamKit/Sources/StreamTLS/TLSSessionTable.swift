@@ -27,6 +27,10 @@ package struct TLSSessionTable<Session> {
     static var maximumPeers: Int { 128 }
     /// The maximum number of sessions per peer; OpenSSL's servers send two with each full handshake.
     static var maximumPerPeer: Int { 4 }
+    /// The maximum size of a session in bytes, with the peer's certificate and ticket. A ticket may have 64 KiB (RFC 8446 §4.6.1), and is
+    /// sent back with each attempt to resume; those of OpenSSL's servers have 200 bytes, and those that contain a client's
+    /// certificate, some thousand.
+    static var maximumSize: Int { 16 << 10 }
     /// The maximum age of a session, in seconds. A resumed session skips the verification of the chain, so it is
     /// limited to a day.
     static var oldest: Int64 { 24 * 60 * 60 }
@@ -122,6 +126,12 @@ package final class TLSSession {
     }
 
     var isResumable: Bool { SSL_SESSION_is_resumable(pointer) == 1 }
+
+    /// The number of bytes of the encoded session.
+    var size: Int { TLSSession.size(of: pointer) }
+
+    /// The number of bytes of an encoded session.
+    static func size(of pointer: OpaquePointer) -> Int { Int(i2d_SSL_SESSION(pointer, nil)) }
 
     /// The lifetime that the server announced, in seconds; 0 if it announced none.
     var lifetime: Int64 { Int64(SSL_SESSION_get_ticket_lifetime_hint(pointer)) }

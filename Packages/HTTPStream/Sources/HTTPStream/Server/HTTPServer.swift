@@ -35,6 +35,7 @@ public final class HTTPServer: Sendable {
 
     private let stopping = ServerStopping()
     private let date = DateLine()
+    private let upgrades: UpgradeLimit
 
     /// Listens at a port, on IPv6 and IPv4. Clients are served once ``run(_:)`` is called.
     ///
@@ -65,6 +66,8 @@ public final class HTTPServer: Sendable {
         self.listener = listener
         var configuration = configuration
         configuration.hosts = configuration.hosts ?? (HTTPServer.isLocal(listener) ? .local : .any)
+        let connections = listener.configuration.maximumConnections
+        upgrades = UpgradeLimit(configuration.maximumUpgradedConnections ?? connections - connections / 4)
         self.configuration = configuration
     }
 
@@ -132,14 +135,16 @@ public final class HTTPServer: Sendable {
         #if Tracing
         let handler = RequestSpan.around(handler, configuration.tracer)
         #endif
-        try await listener.serve { [configuration, stopping, date] client in
-            await ServerConnection(client, configuration, stopping, date).serve(handler)
+        try await listener.serve { [configuration, stopping, date, upgrades] client in
+            await ServerConnection(client, configuration, stopping, date, upgrades).serve(handler)
         }
     }
 
     /// Serves one connection, for tests without sockets.
     package static func serve(_ pair: StreamPair, _ configuration: Configuration, _ handler: @escaping Handler) async {
-        await ServerConnection(ServedConnection(pair), configuration, ServerStopping(), DateLine()).serve(handler)
+        let upgrades = UpgradeLimit(configuration.maximumUpgradedConnections ?? .max)
+        await ServerConnection(ServedConnection(pair), configuration, ServerStopping(), DateLine(), upgrades)
+            .serve(handler)
     }
 
     /// Accepts no more connections, closes idle ones, and lets all others end with the current response. A connection is not idle once
@@ -217,6 +222,13 @@ extension HTTPServer {
         /// connection. Closing at once could destroy the response (RFC 9112 §9.6). Default 2 s.
         public var lingerTimeout: Duration = .seconds(2)
 
+        /// The maximum number of connections that carry another protocol at the same time, such as WebSockets
+        /// (``HTTPServerExchange/switchProtocols(to:fields:)``). Default nil: three quarters of `connections.maximumConnections`.
+        ///
+        /// Such a connection may be quiet for hours, and is not closed for the sake of other clients. Without a limit, a crowd of them
+        /// would shut out all requests. Beyond it, a request to switch gets a 503.
+        public var maximumUpgradedConnections: Int?
+
         /// Whether connections are kept for further requests. Default true.
         public var keepsConnections = true
 
@@ -252,7 +264,7 @@ extension HTTPServer {
         public let request: HTTPRequest?
         /// The status of the response; nil if the connection ended before the response began.
         public let status: HTTPStatus?
-        /// The number of bytes of the response's body that were sent, without chunk framing.
+        /// The number of bytes of the response's body in pieces that were sent whole, without chunk framing.
         public let bodyLength: Int64
         /// Whether the whole response was sent.
         public let isComplete: Bool
@@ -304,5 +316,32 @@ final class ServerStopping: Sendable {
         if hasBegun { return }
         try? await waiter.value()
         _ = state.withLock { $0.waiters.removeValue(forKey: ObjectIdentifier(waiter)) }
+    }
+}
+
+/// The connections of a server that carry another protocol.
+final class UpgradeLimit: Sendable {
+    /// Counts as one of the connections as long as it exists.
+    final class Permit: Sendable {
+        private let limit: UpgradeLimit
+
+        fileprivate init(_ limit: UpgradeLimit) { self.limit = limit }
+
+        deinit { limit.count.withLock { $0 -= 1 } }
+    }
+
+    let maximum: Int
+    private let count = Locked(0)
+
+    init(_ maximum: Int) { self.maximum = maximum }
+
+    /// Permits one more connection; nil at the maximum.
+    func permit() -> Permit? {
+        let isPermitted = count.withLock { count in
+            guard count < maximum else { return false }
+            count += 1
+            return true
+        }
+        return isPermitted ? Permit(self) : nil
     }
 }

@@ -73,6 +73,8 @@ public final class HTTPServerExchange: @unchecked Sendable {
     /// Whether the client has received the last response on the connection, and may still send.
     private var lingers = false
     private let progress = Locked(Progress())
+    /// Counts the connection while it carries another protocol.
+    private var upgradePermit: UpgradeLimit.Permit?
     /// The time at which the exchange began, if ``HTTPServer/Configuration/onResponse`` needs it.
     private let start: Moment?
 
@@ -131,7 +133,7 @@ extension HTTPServerExchange {
     private func nextPiece(upTo limit: Int = 65536) async throws(StreamError) -> [UInt8] {
         if let refusal { throw .requestRefused(refusal.status, underlying: refusal.error) }
         while true {
-            if connection.isShareSpent() { await Task.yield() }
+            if connection.mustYield() { await Task.yield() }
             if let piece = try takePiece(upTo: max(1, limit)) {
                 if decoder.isComplete { try endWait() }
                 return piece
@@ -163,7 +165,7 @@ extension HTTPServerExchange {
 
     /// Ends the wait for the client, unless the connection was closed for another one.
     private func endWait() throws(StreamError) {
-        if connection.changes(to: .busy) { return }
+        if connection.change(to: .busy) { return }
         isClientGone = true
         throw .closed
     }
@@ -266,9 +268,11 @@ extension HTTPServerExchange {
         if plan.body == .length(Int64(body.count)), body.count <= HTTPServerExchange.smallBody {
             connection.output += body
             plan = plan.withoutBody
+            try await sendOutput()
             noteSent(body.count)
+        } else {
+            try await sendOutput()
         }
-        try await sendOutput()
         if plan.body != .none {
             try await sendBody(body)
             noteSent(body.count)
@@ -416,8 +420,13 @@ extension HTTPServerExchange {
     /// - Parameters:
     ///   - protocolName: The protocol; `Upgrade` of the request must contain it.
     ///   - fields: Further fields of the response; `Upgrade`, `Connection` and `Date` are added.
+    /// The connection then does not wait for its client in the sense of `ServedConnection`, however quiet it is: it is not closed for the
+    /// sake of other clients, and ``HTTPServer/stop(within:)`` waits for its handler. In exchange,
+    /// ``HTTPServer/Configuration/maximumUpgradedConnections`` limits their number.
+    ///
     /// - Throws: `EINVAL` if the request has not offered the protocol, has a body that has not been read to its end, or was
-    ///   answered already, and for a response that cannot be sent; the error of the connection.
+    ///   answered already, and for a response that cannot be sent; `EAGAIN` at the maximum of such connections, for which the client
+    ///   receives a 503 if the handler does not respond; the error of the connection.
     public func switchProtocols(
         to protocolName: String, fields: HTTPFields = HTTPFields()
     ) async throws(StreamError) -> HTTPUpgradedConnection {
@@ -429,6 +438,10 @@ extension HTTPServerExchange {
         }
         if fields.contains(.contentLength) || fields.contains(.transferEncoding) {
             throw .unsendable("a 101 has no body (RFC 9110 §8.6)")
+        }
+        guard let permit = connection.upgrades.permit() else {
+            refuse(RequestRefusal(.serviceUnavailable))
+            throw .tooManyUpgrades(connection.upgrades.maximum)
         }
         do throws(HTTPMessageError) {
             var response = try HTTPResponse(status: .switchingProtocols)
@@ -443,6 +456,7 @@ extension HTTPServerExchange {
         } catch {
             throw StreamError(error)
         }
+        upgradePermit = permit
         answer = .switched
         progress.withLock { $0.status = .switchingProtocols }
         try await sendOutput()

@@ -21,6 +21,7 @@ final class ServerConnection {
     let configuration: HTTPServer.Configuration
     let stopping: ServerStopping
     let date: DateLine
+    let upgrades: UpgradeLimit
     var buffer = ReceiveBuffer(capacity: ServerConnection.bufferSize)
     /// Memory for heads and pieces to be sent.
     var output: [UInt8] = []
@@ -46,17 +47,18 @@ final class ServerConnection {
     private var parser: HeadParser
     private var readTimeout = Duration.zero
     private var writeTimeout: Duration
-    /// Counts the calls of ``isShareSpent()``; wraps around.
+    /// Counts the calls of ``mustYield()``; wraps around.
     private var steps: UInt8 = 0
 
     init(
         _ client: ServedConnection, _ configuration: HTTPServer.Configuration, _ stopping: ServerStopping,
-        _ date: DateLine
+        _ date: DateLine, _ upgrades: UpgradeLimit
     ) {
         self.client = client
         self.configuration = configuration
         self.stopping = stopping
         self.date = date
+        self.upgrades = upgrades
         let pair = client.pair
         loop = pair.input.waitPoint.loop
         observedAddress = configuration.onResponse == nil ? nil : pair[.remoteAddress]
@@ -95,7 +97,7 @@ final class ServerConnection {
         var headDeadline = isNew ? .now + configuration.headTimeout : nil as Moment?
         if buffer.isEmpty {
             buffer.shrink()
-            guard isNew || changes(to: .idle) else { return .ended }
+            guard isNew || change(to: .idle) else { return .ended }
         } else if loop.isShareSpent {
             await Task.yield()
         }
@@ -106,12 +108,12 @@ final class ServerConnection {
                 if !buffer.isEmpty {
                     do throws(RequestRefusal) {
                         if let incoming = try findRequest() {
-                            return changes(to: .busy) ? .request(incoming) : .ended
+                            return change(to: .busy) ? .request(incoming) : .ended
                         }
                     } catch {
                         return .refused(error)
                     }
-                    if !isReceiving, !changes(to: .receiving) { return .ended }
+                    if !isReceiving, !change(to: .receiving) { return .ended }
                     isReceiving = true
                     headDeadline = headDeadline ?? .now + configuration.headTimeout
                 }
@@ -144,7 +146,7 @@ final class ServerConnection {
     ///
     /// - Throws: the error of the stream; ``StreamError/timedOut``.
     private func fill(within limit: Duration) async throws(StreamError) -> Int {
-        if isShareSpent() { await Task.yield() }
+        if mustYield() { await Task.yield() }
         try setReadLimit(limit)
         return try await buffer.fill(from: pair.input)
     }
@@ -157,9 +159,9 @@ final class ServerConnection {
     ///
     /// - Throws: the error of the stream; ``StreamError/timedOut``.
     func receive(within limit: Duration) async throws(StreamError) -> Int {
-        if isShareSpent() { await Task.yield() }
+        if mustYield() { await Task.yield() }
         if let count = try buffer.fill(from: pair.input, waits: false) { return count }
-        guard changes(to: .receiving) else { throw .closed }
+        guard change(to: .receiving) else { throw .closed }
         try setReadLimit(limit)
         return try await buffer.fill(from: pair.input)
     }
@@ -174,10 +176,10 @@ final class ServerConnection {
         var written = try pair.output.tryWrite(bytes)
         let isFlushed = try pair.output.tryFlush()
         if written == nil || !isFlushed {
-            guard changes(to: .sending) else { throw .closed }
+            guard change(to: .sending) else { throw .closed }
             try setWriteLimit(limit)
             if written == nil { written = try await pair.output.write(bytes) } else { try await pair.output.flush() }
-            guard changes(to: .busy) else { throw .closed }
+            guard change(to: .busy) else { throw .closed }
         }
         guard let written, written > 0 else { throw .closed }
         watcher.noteTransfer()
@@ -206,15 +208,15 @@ final class ServerConnection {
     }
 
     /// Tells the listener what the connection does next. Returns false if the connection must end instead.
-    func changes(to activity: ServedConnection.Activity) -> Bool {
+    func change(to activity: ServedConnection.Activity) -> Bool {
         if activity == self.activity { return true }
         self.activity = activity
-        return client.changes(to: activity)
+        return client.change(to: activity)
     }
 
-    /// Counts a read, or a piece of a body. Returns true if the caller must now yield to the loop: a client that sends small pieces at
+    /// Counts a read, or a piece of a body, and returns whether the caller must now yield to the loop: a client that sends small pieces at
     /// full speed must not keep the loop from its other work.
-    func isShareSpent() -> Bool {
+    func mustYield() -> Bool {
         steps &+= 1
         return steps % ServerConnection.stepsPerCheck == 0 && loop.isShareSpent
     }
@@ -245,7 +247,7 @@ final class ServerConnection {
 
     /// Closes the connection so that the client receives the last response, even if it is still sending.
     func linger() async {
-        guard changes(to: .receiving) else { return }
+        guard change(to: .receiving) else { return }
         let end = Moment.now + configuration.lingerTimeout
         var rest = Self.lingerBytes
         do throws(StreamError) {

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Glibc
 internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
@@ -288,6 +289,14 @@ extension StreamError {
     static let requestCutShort = http(
         .connectionLost,
         Sentence("server.cutShort", "The client closed the connection in the middle of the request's body."))
+
+    static func tooManyUpgrades(_ maximum: Int) -> StreamError {
+        StreamError(
+            posix: EAGAIN,
+            Sentence(
+                "server.upgrades", "The server already has the maximum of %1 connections with other protocols.",
+                "\(maximum)"))
+    }
 
     static func requestRefused(_ status: HTTPStatus, underlying: HTTPMessageError?) -> StreamError {
         http(

@@ -382,7 +382,7 @@ import Testing
     private func waitingHandler(_ begun: OneShot<Void>, _ cancelled: OneShot<Void>) -> HTTPServer.Handler {
         { exchange in
             begun.provide(())
-            do { try await Task.sleep(for: .seconds(3600)) } catch { cancelled.provide(()) }
+            do { try await OneShot<Void>().value() } catch { cancelled.provide(()) }
             await exchange.closed()
         }
     }

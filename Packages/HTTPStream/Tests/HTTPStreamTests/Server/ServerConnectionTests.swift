@@ -285,4 +285,63 @@ import Testing
         let record = try #require(records.withLock { $0.first })
         #expect(record.status == .accepted && !record.isComplete && record.bodyLength >= 3)
     }
+    /// A body that could not be sent is not reported as sent.
+    @Test func aBodyThatIsNotSentDoesNotCount() async throws {
+        let record = OneShot<HTTPServer.Record>()
+        let isReset = OneShot<Void>()
+        try await serving {
+            $0.onResponse = { record.provide($0) }
+        } answering: { exchange in
+            try await isReset.value()
+            // Cancelled by then: the answer is attempted all the same.
+            await exchange.closed()
+            try await exchange.respond(.ok, body: [1, 2, 3])
+        } during: { server in
+            let pair = try await open(server)
+            try await pair.output.writeAll(Self.request)
+            var now = linger(l_onoff: 1, l_linger: 0)
+            let size = socklen_t(MemoryLayout<linger>.size)
+            let descriptor = try #require(pair.output.descriptor)
+            #expect(setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, size) == 0)
+            pair.close()
+            isReset.provide(())
+            let record = try await record.value()
+            #expect(record.bodyLength == 0 && !record.isComplete)
+        }
+    }
+
+    /// A crowd of quiet WebSockets leaves room for requests.
+    @Test func connectionsOfOtherProtocolsAreLimited() async throws {
+        let upgrade = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"
+        try await serving {
+            $0.connections.maximumConnections = 4
+            $0.connections.minimumWait = .zero
+        } answering: { exchange in
+            guard exchange.request.fields[.upgrade] != nil else { return try await exchange.respond(.ok) }
+            let connection = try await exchange.switchProtocols(to: "echo")
+            while try await !connection.pair.input.read(upTo: 100).isEmpty {}
+        } during: { server in
+            var quiet: [StreamPair] = []
+            for status in [101, 101, 101, 503] {
+                let pair = try await open(server)
+                try await pair.output.writeAll(upgrade)
+                let answer = String(decoding: try await pair.input.read(upTo: 65536), as: UTF8.self)
+                #expect(answer.hasPrefix("HTTP/1.1 \(status) "))
+                if status == 101 { quiet.append(pair) } else { pair.close() }
+            }
+            let client = try await open(server)
+            #expect(await self.answer(on: client)?.starts(with: Array("HTTP/1.1 200".utf8)) == true)
+            client.close()
+            // One that ends makes room for another one.
+            quiet.removeLast().close()
+            while true {
+                let pair = try await open(server)
+                try await pair.output.writeAll(upgrade)
+                let answer = String(decoding: try await pair.input.read(upTo: 65536), as: UTF8.self)
+                pair.close()
+                if answer.hasPrefix("HTTP/1.1 101 ") { break }
+            }
+            for pair in quiet { pair.close() }
+        }
+    }
 }

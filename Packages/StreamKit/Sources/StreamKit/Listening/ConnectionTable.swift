@@ -31,20 +31,48 @@ struct ConnectionTable<Connection> {
         case close(Connection)
         /// Try again at this moment: no connection has waited long enough.
         case wait(until: Moment)
-        /// No connection waits: the next one that would become idle ends. Try again once one waits (``mayFindRoom``).
+        /// No client needs room, or no connection waits: the next one that would become idle ends.
         case none
+    }
+
+    /// Which clients wait for room, as the listening sockets at which they wait.
+    enum Shortage: Equatable {
+        case none
+        /// The connection that has waited longest is closed as soon as it has waited long enough.
+        case room(at: Set<Int>)
+        /// All connections are busy: the next one that would become idle ends.
+        case crowd(at: Set<Int>)
+
+        /// The sockets at which clients wait.
+        var sockets: Set<Int> {
+            switch self {
+            case .none: []
+            case .room(let sockets), .crowd(let sockets): sockets
+            }
+        }
+    }
+
+    /// What follows from the next activity of a connection.
+    enum Change: Equatable {
+        case begun
+        /// It has begun, and is the first that waits in a crowd: try again to make room.
+        case begunInCrowd
+        /// It must end instead: it is being closed, or must not become idle, because the listener is stopping or another client waits
+        /// for its place.
+        case ends
     }
 
     /// The connections that wait for their clients, by the numbers of the waits.
     private var waits: [UInt64: Wait] = [:]
     private var lastNumber: UInt64 = 0
-    /// Whether a client waits for room.
-    private(set) var needsRoom = false
-    /// Whether a client waits for room although all connections are busy: the next one that would become idle ends.
-    private(set) var isCrowded = false
+    private(set) var shortage = Shortage.none
     private(set) var isStopping = false
-    /// Whether a connection has begun to wait since no room was found: try again.
-    var mayFindRoom: Bool { isCrowded && !waits.isEmpty }
+
+    /// Whether a connection may become idle at present.
+    var mayBecomeIdle: Bool {
+        if case .crowd = shortage { return false }
+        return !isStopping
+    }
 
     /// - Parameters:
     ///   - maximumPerClient: the maximum number of connections of one client; nil for no limit.
@@ -56,10 +84,13 @@ struct ConnectionTable<Connection> {
 
     var count: Int { rows.count }
 
-    /// Adds a connection, which is idle.
+    /// Adds a connection, which is idle. The client that has waited at its socket has found room.
     ///
+    /// - Parameter socket: the listening socket.
     /// - Returns: its number; nil if the client has its maximum of connections, or the listener is stopping.
-    mutating func add(_ connection: Connection, from address: SocketAddress?, now: Moment) -> Number? {
+    mutating func add(_ connection: Connection, from address: SocketAddress?, at socket: Int, now: Moment) -> Number? {
+        let waiting = shortage.sockets.subtracting([socket])
+        shortage = waiting.isEmpty ? .none : .room(at: waiting)
         if isStopping { return nil }
         let client = maximumPerClient == nil ? nil : ClientPrefix(address)
         if let maximumPerClient, let client {
@@ -70,7 +101,6 @@ struct ConnectionTable<Connection> {
         rows[lastNumber] = Row(connection: connection, client: client)
         let number = lastNumber
         beginWait(number, now)
-        (needsRoom, isCrowded) = (false, false)
         return number
     }
 
@@ -81,29 +111,33 @@ struct ConnectionTable<Connection> {
         counts[client] = count > 1 ? count - 1 : nil
     }
 
-    /// Records what a connection does next. Returns false if it must end instead: it is being closed, or must not become idle,
-    /// because the listener is stopping or another client waits for its place.
-    mutating func change(_ number: Number, to activity: ServedConnection.Activity, now: Moment) -> Bool {
-        guard let row = rows[number] else { return false }
-        if activity == .idle, isStopping || isCrowded {
-            isCrowded = false
-            return false
+    /// Records what a connection does next.
+    mutating func change(_ number: Number, to activity: ServedConnection.Activity, now: Moment) -> Change {
+        guard let row = rows[number] else { return .ends }
+        if activity == .idle, !mayBecomeIdle {
+            // Its place makes room for one client.
+            if case .crowd(let sockets) = shortage { shortage = .room(at: sockets) }
+            return .ends
         }
         if let wait = row.wait { waits[wait] = nil }
         rows[number]?.activity = activity
         rows[number]?.wait = nil
-        if activity != .busy { beginWait(number, now) }
-        return true
+        if activity == .busy { return .begun }
+        beginWait(number, now)
+        return if case .crowd = shortage { .begunInCrowd } else { .begun }
     }
 
     /// Chooses the connection that has waited longest for its client, and forgets it.
-    mutating func makeRoom(now: Moment) -> Room {
-        needsRoom = true
+    ///
+    /// - Parameter socket: the listening socket at which a client waits; nil to try again for those that wait already.
+    mutating func makeRoom(at socket: Int? = nil, now: Moment) -> Room {
+        let waiting = shortage.sockets.union(socket.map { [$0] } ?? [])
+        guard !waiting.isEmpty else { return .none }
         guard let first = waits.keys.min(), let wait = waits[first], let row = rows[wait.connection] else {
-            isCrowded = true
+            shortage = .crowd(at: waiting)
             return .none
         }
-        isCrowded = false
+        shortage = .room(at: waiting)
         let end = wait.start + minimumWait
         if end > now { return .wait(until: end) }
         remove(wait.connection)

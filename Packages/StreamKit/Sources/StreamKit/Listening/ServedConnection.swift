@@ -9,9 +9,9 @@ internal import HostResolver
 /// let listener = try StreamListener(port: 7)
 /// try await listener.serve { connection in
 ///     var lines = connection.pair.input.lines(limit: 1000).makeAsyncIterator()
-///     while let line = try await lines.next(), connection.changes(to: .busy) {
+///     while let line = try await lines.next(), connection.change(to: .busy) {
 ///         try await connection.pair.output.writeAll(line + "\n")
-///         guard connection.changes(to: .idle) else { break }
+///         guard connection.change(to: .idle) else { break }
 ///     }
 /// }
 /// ```
@@ -47,14 +47,14 @@ public struct ServedConnection: Sendable {
     /// Makes a connection without a listener, for tests of handlers.
     public init(_ pair: StreamPair) {
         let connections = ServedConnections(StreamListener.Configuration())
-        self.init(pair, connections.add(pair, from: nil) ?? 0, of: connections)
+        self.init(pair, connections.add(pair, from: nil, at: 0) ?? 0, of: connections)
     }
 
     /// Tells the listener what the connection does next.
     ///
     /// - Returns: false if the handler must end instead: the connection is being closed, or the connection must not become idle,
     ///   because the listener is stopping or another client needs the place.
-    public func changes(to activity: Activity) -> Bool { connections.change(number, to: activity) }
+    public func change(to activity: Activity) -> Bool { connections.change(number, to: activity) }
 
     /// Whether the connection may become idle at present.
     public var mayBecomeIdle: Bool { connections.mayBecomeIdle }
@@ -77,31 +77,36 @@ final class ServedConnections: Sendable {
         loop = configuration.loops[0]
     }
 
-    /// Adds a connection; nil if its client has the maximum of connections, or the listener is stopping.
-    func add(_ pair: StreamPair, from address: SocketAddress?) -> ConnectionTable<StreamPair>.Number? {
-        table.withLock { $0.add(pair, from: address, now: .now) }
+    /// Adds a connection that a listening socket has accepted; nil if its client has the maximum of connections, or the listener is
+    /// stopping.
+    func add(_ pair: StreamPair, from address: SocketAddress?, at socket: Int) -> ConnectionTable<StreamPair>.Number? {
+        let number = table.withLock { $0.add(pair, from: address, at: socket, now: .now) }
+        // Clients may still wait at other sockets.
+        makeRoom()
+        return number
     }
 
     func remove(_ number: ConnectionTable<StreamPair>.Number) { table.withLock { $0.remove(number) } }
 
     func change(_ number: ConnectionTable<StreamPair>.Number, to activity: ServedConnection.Activity) -> Bool {
-        let (mayContinue, mayFindRoom) = table.withLock {
-            ($0.change(number, to: activity, now: .now), $0.mayFindRoom)
+        switch table.withLock({ $0.change(number, to: activity, now: .now) }) {
+        case .begun: return true
+        case .begunInCrowd:
+            makeRoom()
+            return true
+        case .ends: return false
         }
-        if mayFindRoom { makeRoom() }
-        return mayContinue
     }
 
-    var mayBecomeIdle: Bool { table.withLock { !$0.isStopping && !$0.isCrowded } }
+    var mayBecomeIdle: Bool { table.withLock(\.mayBecomeIdle) }
 
     /// Closes the connection that has waited longest for its client, as soon as one has waited long enough.
-    func makeRoom() {
-        switch table.withLock({ $0.makeRoom(now: .now) }) {
+    ///
+    /// - Parameter socket: the listening socket at which a client waits; nil to try again for those that wait already.
+    func makeRoom(at socket: Int? = nil) {
+        switch table.withLock({ $0.makeRoom(at: socket, now: .now) }) {
         case .close(let pair): pair.close()
-        case .wait(let moment):
-            loop.schedule(at: moment) { [weak self] in
-                if let self, table.withLock(\.needsRoom) { makeRoom() }
-            }
+        case .wait(let moment): loop.schedule(at: moment) { [weak self] in self?.makeRoom() }
         case .none: break
         }
     }

@@ -171,7 +171,7 @@ extension StreamListener {
         _ handler: @escaping @Sendable (StreamPair) async throws -> Void
     ) async throws(StreamError) {
         try await serve { connection in
-            if connection.changes(to: .busy) { try await handler(connection.pair) }
+            if connection.change(to: .busy) { try await handler(connection.pair) }
         }
     }
 
@@ -234,9 +234,9 @@ extension StreamListener {
         -> StreamError?
     {
         let error = await withTaskGroup(of: Outcome.self) { group in
-            for socket in sockets {
+            for index in sockets.indices {
                 group.addTask(executorPreference: configuration.loops[0]) {
-                    .done(await self.acceptAll(from: socket, handler))
+                    .done(await self.acceptAll(from: index, handler))
                 }
             }
             if let tls = configuration.tls {
@@ -276,30 +276,33 @@ extension StreamListener {
 
     /// Accepts from one socket until it is closed, then waits for the handlers.
     private func acceptAll(
-        from socket: Socket, _ handler: @escaping @Sendable (ServedConnection) async throws -> Void
+        from index: Int, _ handler: @escaping @Sendable (ServedConnection) async throws -> Void
     ) async -> StreamError? {
-        await withDiscardingTaskGroup { group in
+        let socket = sockets[index]
+        return await withDiscardingTaskGroup { group in
             while true {
                 do throws(StreamError) {
-                    guard let accepted = try await socket.accept(into: slots, makingRoom: noRoom) else { return nil }
+                    guard let accepted = try await socket.accept(into: slots, makingRoom: { noRoom(at: index) }) else {
+                        return nil
+                    }
                     let loop = nextLoop()
                     var properties = configuration.properties
                     if configuration.tls != nil { properties[.tls] = state.withLock { $0.tls } }
                     properties[.openTimeout] = configuration.handshakeTimeout
                     let pair = StreamPair(accepted, properties, loop: loop)
-                    guard let number = connections.add(pair, from: accepted.peer) else {
+                    guard let number = connections.add(pair, from: accepted.peer, at: index) else {
                         refuse(pair, accepted.peer)
                         continue
                     }
                     let connection = ServedConnection(pair, number, of: connections)
                     group.addTask(executorPreference: loop) { await self.serve(connection, accepted.peer, handler) }
                     if DescriptorReserve.contains(accepted.descriptor) {
-                        await waitForDescriptors(StreamError(posix: EMFILE, .descriptorsReserved), socket)
+                        await waitForDescriptors(StreamError(posix: EMFILE, .descriptorsReserved), at: index)
                     }
                 } catch  where error == .closed || error == .cancelled {
                     return nil
                 } catch  where AcceptFailure(Int32(truncatingIfNeeded: error.code)) == .scarcity {
-                    await waitForDescriptors(error, socket)
+                    await waitForDescriptors(error, at: index)
                 } catch {
                     return error
                 }
@@ -308,18 +311,18 @@ extension StreamListener {
     }
 
     /// Makes room for a client that is waiting, because the maximum of connections is reached.
-    private func noRoom() {
+    private func noRoom(at index: Int) {
         reportShortage(StreamError(posix: EAGAIN, .listenerFull(configuration.maximumConnections)))
-        connections.makeRoom()
+        connections.makeRoom(at: index)
     }
 
     /// Closes connections that wait for their clients, and pauses until descriptors are free: the clients wait in the kernel's queue
     /// meanwhile, and an immediate retry would spin.
-    private func waitForDescriptors(_ error: StreamError, _ socket: Socket) async {
+    private func waitForDescriptors(_ error: StreamError, at index: Int) async {
         reportShortage(error)
         repeat {
-            connections.makeRoom()
-            await AcceptedSockets.pause(on: socket.point.loop)
+            connections.makeRoom(at: index)
+            await AcceptedSockets.pause(on: sockets[index].point.loop)
         } while DescriptorReserve.isTouched && !isStopping && !Task.isCancelled
     }
 

@@ -18,7 +18,7 @@ import Testing
 
     /// Adds connections; the numbers of those that are refused are 0.
     private func add(_ names: [String], to table: inout ConnectionTable<String>) -> [UInt64] {
-        names.enumerated().map { index, name in table.add(name, from: nil, now: start + .seconds(index)) ?? 0 }
+        names.enumerated().map { index, name in table.add(name, from: nil, at: 0, now: start + .seconds(index)) ?? 0 }
     }
 
     private func text(_ room: ConnectionTable<String>.Room) -> String {
@@ -38,8 +38,8 @@ import Testing
             table.change(numbers[1], to: .receiving, now: start + .seconds(6)),
             table.change(numbers[2], to: .busy, now: start + .seconds(7)),
         ]
-        #expect(changes == [true, true, true, true])
-        let rooms = (0..<4).map { _ in text(table.makeRoom(now: start + .seconds(60))) }
+        #expect(changes == [.begun, .begun, .begun, .begun])
+        let rooms = (0..<4).map { _ in text(table.makeRoom(at: 0, now: start + .seconds(60))) }
         #expect(rooms == ["close d", "close a", "close b", "none"])
         #expect(table.count == 1)
     }
@@ -48,20 +48,20 @@ import Testing
         var table = table()
         let numbers = add(["a", "b"], to: &table)
         _ = table.change(numbers[1], to: .busy, now: start)
-        let early = text(table.makeRoom(now: start))
+        let early = text(table.makeRoom(at: 0, now: start))
         // A client that has just been served is worth more than one that has sent nothing.
         let mayBecomeIdle = table.change(numbers[1], to: .idle, now: start + .seconds(60))
-        #expect(early == "wait 1.0 seconds" && mayBecomeIdle && table.needsRoom)
-        let rooms = [0, 999, 1000].map { text(table.makeRoom(now: start + .milliseconds($0))) }
+        #expect(early == "wait 1.0 seconds" && mayBecomeIdle == .begun && table.shortage == .room(at: [0]))
+        let rooms = [0, 999, 1000].map { text(table.makeRoom(at: 0, now: start + .milliseconds($0))) }
         #expect(rooms == ["wait 1.0 seconds", "wait 1.0 seconds", "close a"])
     }
 
     @Test func aConnectionThatIsBeingClosedCannotBegin() {
         var table = table()
         let numbers = add(["a"], to: &table)
-        let room = text(table.makeRoom(now: start + .seconds(1)))
+        let room = text(table.makeRoom(at: 0, now: start + .seconds(1)))
         let mayBegin = table.change(numbers[0], to: .busy, now: start + .seconds(1))
-        #expect(room == "close a" && !mayBegin)
+        #expect(room == "close a" && mayBegin == .ends)
         table.remove(numbers[0])
         #expect(table.count == 0)
     }
@@ -70,10 +70,10 @@ import Testing
         var table = table()
         let numbers = add(["a", "b"], to: &table)
         for number in numbers { _ = table.change(number, to: .busy, now: start) }
-        let room = text(table.makeRoom(now: start))
-        #expect(room == "none" && table.isCrowded)
+        let room = text(table.makeRoom(at: 0, now: start))
+        #expect(room == "none" && table.shortage == .crowd(at: [0]) && !table.mayBecomeIdle)
         let mayBecomeIdle = numbers.map { table.change($0, to: .idle, now: start) }
-        #expect(mayBecomeIdle == [false, true], "one of them makes enough room")
+        #expect(mayBecomeIdle == [.ends, .begun], "one of them makes enough room")
     }
 
     /// No connection waited when the client came: the next one that does ends after the minimum wait, at which room is sought again.
@@ -82,14 +82,38 @@ import Testing
         var table = table()
         let numbers = add(["a", "b"], to: &table)
         for number in numbers { _ = table.change(number, to: .busy, now: start) }
-        let room = text(table.makeRoom(now: start))
-        let mayFindRoomAtFirst = table.mayFindRoom
-        let mayWait = table.change(numbers[1], to: activity, now: start + .seconds(5))
-        #expect(room == "none" && !mayFindRoomAtFirst && mayWait && table.mayFindRoom)
-        let later = text(table.makeRoom(now: start + .seconds(5)))
-        #expect(later == "wait 6.0 seconds" && !table.mayFindRoom && !table.isCrowded && table.needsRoom)
-        let last = text(table.makeRoom(now: start + .seconds(6)))
+        let room = text(table.makeRoom(at: 0, now: start))
+        let change = table.change(numbers[1], to: activity, now: start + .seconds(5))
+        #expect(room == "none" && change == .begunInCrowd)
+        let later = text(table.makeRoom(at: 0, now: start + .seconds(5)))
+        #expect(later == "wait 6.0 seconds" && table.shortage == .room(at: [0]))
+        let last = text(table.makeRoom(at: 0, now: start + .seconds(6)))
         #expect(last == "close b")
+    }
+
+    /// A client that has found room at one socket does not end the wait of one at another socket.
+    @Test func eachListeningSocketHasItsWait() {
+        var table = table()
+        _ = add(["a", "b", "c"], to: &table)
+        let first = [0, 1].map { text(table.makeRoom(at: $0, now: start + .seconds(1))) }
+        #expect(first == ["close a", "wait 2.0 seconds"] && table.shortage == .room(at: [0, 1]))
+        _ = table.add("d", from: nil, at: 0, now: start + .seconds(1))
+        #expect(table.shortage == .room(at: [1]))
+        let again = text(table.makeRoom(now: start + .seconds(2)))
+        #expect(again == "close b")
+        _ = table.add("e", from: nil, at: 1, now: start + .seconds(2))
+        let late = text(table.makeRoom(now: start + .seconds(60)))
+        #expect(table.shortage == .none && late == "none", "no client waits")
+    }
+
+    /// The client of a connection that is refused waits no longer.
+    @Test func aRefusedClientDoesNotWait() throws {
+        var table = table(1)
+        let peer = try address("192.0.2.1")
+        _ = table.add("a", from: peer, at: 0, now: start)
+        _ = table.makeRoom(at: 0, now: start)
+        let refused = table.add("b", from: peer, at: 0, now: start)
+        #expect(refused == nil && table.shortage == .none)
     }
 
     @Test func stoppingEndsIdleConnectionsOnly() {
@@ -104,8 +128,8 @@ import Testing
         let changes = [
             table.change(numbers[1], to: .busy, now: start), table.change(numbers[2], to: .idle, now: start),
         ]
-        #expect(changes == [true, false])
-        let late = table.add("d", from: nil, now: start)
+        #expect(changes == [.begun, .ends])
+        let late = table.add("d", from: nil, at: 0, now: start)
         #expect(late == nil)
     }
 
@@ -115,11 +139,12 @@ import Testing
             "192.0.2.1", "192.0.2.1", "192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2:1",
             "2001:db8::3", "2001:db8:0:1::1",
         ]
-        let numbers = try texts.map { table.add($0, from: try address($0), now: start) }
+        let numbers = try texts.map { table.add($0, from: try address($0), at: 0, now: start) }
         #expect(numbers.map { $0 != nil } == [true, true, false, false, true, true, true, false, true])
         table.remove(try #require(numbers[0]))
         let later = [
-            table.add("again", from: try address("192.0.2.1"), now: start), table.add("unix", from: nil, now: start),
+            table.add("again", from: try address("192.0.2.1"), at: 0, now: start),
+            table.add("unix", from: nil, at: 0, now: start),
         ]
         #expect(!later.contains(nil))
     }

@@ -41,8 +41,8 @@ import Testing
         #expect(error?.description.contains("without any data") == true)
     }
 
-    /// Key updates (RFC 8446 §4.6.3), as many as the peer likes, and all of them on the wire already.
-    @Test func overheadPerCallIsBounded() async throws {
+    /// An open client whose server has sent key updates (RFC 8446 §4.6.3), all of them on the wire already, and one byte.
+    private func clientWithOverhead() throws -> (client: TLSTransport, wire: TestWire, total: Int) {
         let authority = SharedAuthority()
         let (clientWire, serverWire) = TestWire.pair(capacity: 4 << 20)
         let client = try TLSTransport(authority.client, peerName: "www.example.org", over: .layer(clientWire))
@@ -60,7 +60,12 @@ import Testing
             #expect(SSL_do_handshake(server.ssl) == 1)
         }
         #expect(try server.write(([7] as [UInt8]).span.bytes) == .moved(1))
-        let total = serverWire.state.withLock { $0.written }
+        return (client, clientWire, serverWire.state.withLock { $0.written })
+    }
+
+    @Test func overheadPerCallIsBounded() async throws {
+        let (client, clientWire, total) = try clientWithOverhead()
+        var buffer = [UInt8](repeating: 0, count: 100)
         var calls = 0
         var taken = clientWire.state.withLock { $0.read }
         let point = clientWire.waitPoint
@@ -74,6 +79,24 @@ import Testing
         }
         #expect(buffer[0] == 7)
         #expect(calls >= (total / TLSEndpoint.overheadPerTurn) / 2)
+    }
+
+    /// A call on a loop whose other work is due makes one step.
+    @Test func overheadIsReadWithinTheShareOfTheLoop() async throws {
+        let (client, wire, _) = try clientWithOverhead()
+        var first = [UInt8](repeating: 0, count: 100)
+        #expect(try client.read(&first) == .wouldBlock(.readable))
+        let loop = wire.waitPoint.loop
+        let steps = await withCheckedContinuation { continuation in
+            loop.execute {
+                while !loop.isShareSpent {}  // ends with the budget
+                let before = wire.state.withLock { $0.read }
+                var buffer = [UInt8](repeating: 0, count: 100)
+                _ = try? client.read(&buffer)
+                continuation.resume(returning: wire.state.withLock { $0.read } - before)
+            }
+        }
+        #expect(steps > 0 && steps <= TLSEndpoint.overheadPerRead)
     }
 
     /// The largest record in one call, though tickets come before it.

@@ -1,3 +1,4 @@
+internal import COpenSSL
 internal import EventLoops
 import Foundation
 import Testing
@@ -73,6 +74,28 @@ import Testing
         #expect(try connect(client, contexts, port: 50_000).isResumed)
         client.sessionGroup = "transfer 2"
         #expect(try connect(client, contexts, port: 21).isResumed == false)
+    }
+
+    /// A server chooses the size of its tickets, and a client sends them back.
+    @Test("a ticket that is too large is not kept", arguments: [(100, 2), (20_000, 0)])
+    func sizes(_ size: Int, _ count: Int) throws {
+        let contexts = TLSContextCache()
+        let client = Self.authority.client
+        let pair = try TLSPair(
+            client: client, server: Self.authority.server, name: "www.example.org", port: 443, contexts: contexts)
+        let server = try contexts.context(for: Self.authority.server)
+        let argument = UnsafeMutableRawPointer(bitPattern: size)
+        SSL_CTX_set_session_ticket_cb(
+            server.pointer,
+            { ssl, argument in
+                let bytes = [UInt8](repeating: 7, count: Int(bitPattern: argument))
+                return SSL_SESSION_set1_ticket_appdata(SSL_get_session(ssl), bytes, bytes.count)
+            }, { _, _, _, _, _, _ in SSL_TICKET_RETURN_USE }, argument)
+        let errors = try pair.open()
+        #expect(errors.client == nil && errors.server == nil)
+        var buffer = [UInt8](repeating: 0, count: 10)
+        _ = try pair.client.read(&buffer)
+        #expect(try contexts.context(for: client).sessionCount == count)
     }
 
     @Test func resumptionCanBeOff() throws {

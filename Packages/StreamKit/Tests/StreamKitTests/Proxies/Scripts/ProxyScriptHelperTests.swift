@@ -112,6 +112,14 @@ import Testing
         #expect(limit("Max cpu time") == ["11", "11"])
         #expect(limit("Max address space").map { $0[0] != "unlimited" && $0[0] == $0[1] } == true)
         let status = try helper.text("status").split(separator: "\n").map { $0.split(separator: "\t") }
+        // An engine's reservation of 4 GiB is no memory yet: what becomes writable of it counts, too.
+        func memory(_ name: String) -> Int? {
+            status.first { $0.first == "\(name):" }?.last?.split(separator: " ").first.flatMap { Int($0) }
+        }
+        let writable = (try #require(memory("VmData")) + (try #require(memory("VmStk")))) * 1024
+        let mostWritable = limit("Max data size").flatMap { Int($0[0]) }
+        let spare = try #require(mostWritable) - writable
+        #expect(spare <= ProxyScript.memoryLimit && spare > ProxyScript.memoryLimit / 2)
         #expect(status.contains(["NoNewPrivs:", "1"]) && status.contains(["Seccomp:", "2"]))
         close(helper.socket)
         _ = netkit_pac_end(helper.process)

@@ -135,6 +135,7 @@ import Testing
         arguments: [
             "var a = ['x']; while (true) a = a.concat(a);",
             "var a = []; while (true) a.push({});",
+            "var a = [], n = 0; while (true) { var o = {}; o['p' + n++] = 1; a.push(o); }",
             "var a = 'x'; while (true) a += a + 'y';",
             "var a = []; while (true) a.push(new Array(1000).join('x') + a.length);",
         ], ProxyScriptEngine.allCases)
