@@ -15,14 +15,14 @@ import Testing
 
         init(
             _ change: (inout ResolverConfiguration) -> Void = { _ in }, firstServer: Int = 0,
-            withoutExtensions known: Set<SocketAddress> = []
+            withoutEDNS known: Set<SocketAddress> = []
         ) {
             var configuration = ResolverConfiguration(servers: DNSQueryMachineTests.servers)
             configuration.timeout = .seconds(4)
             change(&configuration)
             machine = DNSQueryMachine(
                 DNSQueryMachineTests.question, configuration: configuration, firstServer: firstServer,
-                withoutExtensions: known)
+                withoutEDNS: known)
         }
 
         func copy() -> Rig {
@@ -186,10 +186,10 @@ import Testing
         rig.machine.failed(overTCP.number, .connectionFailed, now: rig.now)
         // Without EDNS, the answer may fit into a datagram.
         let plain = try #require(rig.sent())
-        #expect(plain.transport == .udp && plain.server == sent.server && !plain.hasExtensions)
+        #expect(plain.transport == .udp && plain.server == sent.server && !plain.hasEDNS)
         rig.receive(plain) { $0.header.isTruncated = true }
         let plainOverTCP = try #require(rig.sent())
-        #expect(plainOverTCP.transport == .tcp && plainOverTCP.server == sent.server && !plainOverTCP.hasExtensions)
+        #expect(plainOverTCP.transport == .tcp && plainOverTCP.server == sent.server && !plainOverTCP.hasEDNS)
         rig.machine.failed(plainOverTCP.number, .connectionFailed, now: rig.now)
         #expect(rig.machine.outcomes.map(\.result) == [.connectionFailed])
         #expect(try #require(rig.sent()).server == Self.servers[1])
@@ -201,7 +201,7 @@ import Testing
         case pseudoRecordInAnswer, pseudoRecordInAuthority, twoPseudoRecords, cutOff, connectionLost
 
         /// What it shows about EDNS, once the server answers without it.
-        var sign: ExtensionsSign.Kind? {
+        var sign: EDNSSign.Kind? {
             switch self {
             case .silence: .silence
             case .formatError, .notImplemented, .badVersion, .pseudoRecordInAnswer, .pseudoRecordInAuthority: .rejection
@@ -273,15 +273,15 @@ import Testing
     @Test(arguments: Breakage.allCases) func aServerThatBreaksEDNSIsQueriedWithoutIt(_ breakage: Breakage) throws {
         let rig = Rig()
         let sent = try #require(rig.sent())
-        #expect(sent.hasExtensions)
+        #expect(sent.hasEDNS)
         breakage.happen(to: sent, in: rig)
         let plain = try #require(rig.sent())
-        #expect(plain.server == sent.server && plain.transport == .udp && !plain.hasExtensions)
+        #expect(plain.server == sent.server && plain.transport == .udp && !plain.hasEDNS)
         #expect(try DNSMessage(wire: plain.bytes).additionals.isEmpty)
-        #expect(rig.machine.extensionsSign == nil)
+        #expect(rig.machine.ednsSign == nil)
         rig.receive(plain)
         #expect(rig.isFinished && rig.machine.outcomes.map(\.result) == [.answered])
-        #expect(rig.machine.extensionsSign == breakage.sign.map { ExtensionsSign(server: sent.server, kind: $0) })
+        #expect(rig.machine.ednsSign == breakage.sign.map { EDNSSign(server: sent.server, kind: $0) })
     }
 
     /// EDNS was not the reason if the query without it fails as well: the next server follows, and is queried with EDNS.
@@ -290,11 +290,11 @@ import Testing
         let sent = try #require(rig.sent())
         breakage.happen(to: sent, in: rig)
         breakage.happen(to: try #require(rig.sent()), in: rig)
-        #expect(rig.machine.extensionsSign == nil || breakage.outcome == .answered)
+        #expect(rig.machine.ednsSign == nil || breakage.outcome == .answered)
         if breakage.outcome == .answered { return }
         let next = try #require(rig.sent())
         #expect(rig.machine.outcomes.map(\.result) == [breakage.outcome])
-        #expect(next.server == Self.servers[1] && next.hasExtensions)
+        #expect(next.server == Self.servers[1] && next.hasEDNS)
     }
 
     /// The two queries share the server's time, and a late answer to the first one counts.
@@ -311,21 +311,21 @@ import Testing
         #expect(rig.passTime() == .seconds(2))
         // In the second round, no time is divided.
         let again = try #require(rig.sent())
-        #expect(again.server == sent.server && !again.hasExtensions)
+        #expect(again.server == sent.server && !again.hasEDNS)
         #expect(rig.passTime() == .seconds(4))
         rig.receive(sent)
         #expect(rig.isFinished)
-        #expect(rig.machine.extensionsSign == ExtensionsSign(server: sent.server, kind: .support))
+        #expect(rig.machine.ednsSign == EDNSSign(server: sent.server, kind: .support))
     }
 
     @Test func aServerThatIsKnownToBreakEDNSIsNotQueriedWithIt() throws {
-        let rig = Rig(withoutExtensions: [Self.servers[0]])
+        let rig = Rig(withoutEDNS: [Self.servers[0]])
         let sent = try #require(rig.sent())
-        #expect(sent.server == Self.servers[0] && !sent.hasExtensions)
+        #expect(sent.server == Self.servers[0] && !sent.hasEDNS)
         #expect(rig.passTime() == .seconds(4))
-        #expect(try #require(rig.sent()).hasExtensions)
+        #expect(try #require(rig.sent()).hasEDNS)
         rig.receive(sent)
-        #expect(rig.isFinished && rig.machine.extensionsSign == nil)
+        #expect(rig.isFinished && rig.machine.ednsSign == nil)
     }
 
     /// What happens in this order, for one server, and whether it then breaks EDNS.
@@ -336,33 +336,33 @@ import Testing
             ([("a", .rejection), ("b", .support)], false), ([("a", .rejection), ("b", .silence)], true),
             ([("a", .silence), ("b", .support), ("c", .silence)], false),
             ([("a", .silence), ("b", .silence), ("c", .silence)], true),
-        ] as [([(String, ExtensionsSign.Kind)], Bool)])
-    func whatShowsThatAServerBreaksEDNS(_ signs: [(String, ExtensionsSign.Kind)], _ expected: Bool) throws {
-        var memory = ServersWithoutExtensions()
+        ] as [([(String, EDNSSign.Kind)], Bool)])
+    func whatShowsThatAServerBreaksEDNS(_ signs: [(String, EDNSSign.Kind)], _ expected: Bool) throws {
+        var memory = ServersWithoutEDNS()
         let now = ContinuousClock.now
         for (name, kind) in signs {
-            memory.note(ExtensionsSign(server: Self.servers[0], kind: kind), of: DNSName(name)!, now: now)
+            memory.note(EDNSSign(server: Self.servers[0], kind: kind), of: DNSName(name)!, now: now)
         }
         #expect(memory.servers(now: now) == (expected ? [Self.servers[0]] : []))
     }
 
     @Test func serversThatBreakEDNSAreForgotten() throws {
-        var memory = ServersWithoutExtensions()
+        var memory = ServersWithoutEDNS()
         func insert(_ server: SocketAddress, _ now: ContinuousClock.Instant) {
-            memory.note(ExtensionsSign(server: server, kind: .rejection), of: .root, now: now)
+            memory.note(EDNSSign(server: server, kind: .rejection), of: .root, now: now)
         }
         let start = ContinuousClock.now
-        let end = start + ServersWithoutExtensions.time
+        let end = start + ServersWithoutEDNS.time
         #expect(memory.servers(now: start).isEmpty)
         insert(Self.servers[0], start)
         insert(Self.servers[0], end - .seconds(1))
         insert(Self.servers[1], end - .seconds(1))
         #expect(memory.servers(now: end - .seconds(1)) == Set(Self.servers))
         #expect(memory.servers(now: end) == [Self.servers[1]])
-        for port in 1...UInt16(2 * ServersWithoutExtensions.maximumCount) {
+        for port in 1...UInt16(2 * ServersWithoutEDNS.maximumCount) {
             insert(.ip(.v4(.loopback), port: port), end)
         }
-        #expect(memory.servers(now: end).count == ServersWithoutExtensions.maximumCount)
+        #expect(memory.servers(now: end).count == ServersWithoutEDNS.maximumCount)
     }
 
     @Test func serversWithoutEDNSAreQueriedWithoutIt() throws {

@@ -106,9 +106,10 @@ final class WatchedFile<Value: Sendable>: Sendable {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 64 * 1024)
         while bytes.count < maximumSize {
-            let count = read(descriptor, &piece, min(piece.count, maximumSize - bytes.count))
+            let count = SystemCall.retrying { read(descriptor, &piece, min(piece.count, maximumSize - bytes.count)) }
+            guard count >= 0 else { return nil }
             if count == 0 { break }
-            if count > 0 { bytes += piece[..<count] } else if errno != EINTR { return nil }
+            bytes += piece[..<count]
         }
         return bytes
     }

@@ -117,12 +117,13 @@ enum RouteSocket {
             var length = socklen_t(source.count)
             let count = source.withUnsafeMutableBytes { source in
                 buffer.withUnsafeMutableBytes { buffer in
-                    recvfrom(
-                        descriptor, buffer.baseAddress, buffer.count, CInt(MSG_DONTWAIT),
-                        source.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
+                    SystemCall.retrying {
+                        recvfrom(
+                            descriptor, buffer.baseAddress, buffer.count, CInt(MSG_DONTWAIT),
+                            source.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
+                    }
                 }
             }
-            if count < 0, errno == EINTR { continue }
             guard count >= 0 else { return nil }
             if source[...].native(UInt32.self, at: 4) == 0 { return Array(buffer[..<count]) }
         }

@@ -8,7 +8,7 @@ final class DNSClient: Sendable {
     private let cache: Locked<DNSCache>
     /// The number of queries so far. It selects the first server if the configuration rotates the servers.
     private let turn = Atomic<Int>(0)
-    private let serversWithoutExtensions = Locked(ServersWithoutExtensions())
+    private let serversWithoutEDNS = Locked(ServersWithoutEDNS())
 
     init(configuration: ResolverConfiguration?, cacheLimit: Int) {
         fixedConfiguration = configuration
@@ -21,7 +21,7 @@ final class DNSClient: Sendable {
 
     func flushCache() {
         cache.withLock { $0.flush() }
-        serversWithoutExtensions.withLock { $0 = ServersWithoutExtensions() }
+        serversWithoutEDNS.withLock { $0 = ServersWithoutEDNS() }
     }
 
     /// Returns the answer to a question, from the cache or the servers. Follows aliases with further queries.
@@ -33,12 +33,12 @@ final class DNSClient: Sendable {
         var servers: [ServerOutcome] = []
         while true {
             let first = turn.wrappingAdd(1, ordering: .relaxed).oldValue
-            let known = serversWithoutExtensions.withLock { $0.servers(now: .now) }
+            let known = serversWithoutEDNS.withLock { $0.servers(now: .now) }
             let outcome = await DNSQueryDriver.ask(
-                next, configuration: configuration, firstServer: first, withoutExtensions: known)
+                next, configuration: configuration, firstServer: first, withoutEDNS: known)
             servers += outcome.servers
-            if let sign = outcome.extensionsSign {
-                serversWithoutExtensions.withLock { $0.note(sign, of: next.name, now: .now) }
+            if let sign = outcome.ednsSign {
+                serversWithoutEDNS.withLock { $0.note(sign, of: next.name, now: .now) }
             }
             let message: DNSMessage
             switch outcome.result {
@@ -63,7 +63,7 @@ final class DNSClient: Sendable {
 ///
 /// Silence counts only after queries for two names, because the name may be the reason. Each server is forgotten at its first answer
 /// with EDNS, and after some time, since the box that breaks EDNS may be gone by then. Reads no clock.
-struct ServersWithoutExtensions: Sendable {
+struct ServersWithoutEDNS: Sendable {
     /// The time for which a server is remembered.
     static let time: Duration = .seconds(900)
     /// The maximum number of servers; the one that expires first gives way. Servers change only with the configuration.
@@ -85,7 +85,7 @@ struct ServersWithoutExtensions: Sendable {
 
     /// Notes what the answer to a query for a name has shown. A server that is known to break EDNS keeps its time, so that it is tried
     /// with EDNS again in the end.
-    mutating func note(_ sign: ExtensionsSign, of name: DNSName, now: ContinuousClock.Instant) {
+    mutating func note(_ sign: EDNSSign, of name: DNSName, now: ContinuousClock.Instant) {
         entries = entries.filter { $0.value.expires > now }
         let known = entries[sign.server]
         let silentName: DNSName?

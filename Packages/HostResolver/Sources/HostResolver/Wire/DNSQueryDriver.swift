@@ -9,7 +9,7 @@ enum DNSQueryDriver {
         let result: Result<DNSMessage, ResolverError>
         let servers: [ServerOutcome]
         /// What the answer shows about its server and EDNS; nil if nothing.
-        var extensionsSign: ExtensionsSign?
+        var ednsSign: EDNSSign?
     }
 
     /// Queries the servers until one answers or all have failed. If the task is cancelled, the result is `cancelled`.
@@ -17,10 +17,10 @@ enum DNSQueryDriver {
     /// - Parameter known: the servers that are known to break EDNS.
     static nonisolated(nonsending) func ask(
         _ question: DNSQuestion, configuration: ResolverConfiguration, firstServer: Int,
-        withoutExtensions known: Set<SocketAddress>
+        withoutEDNS known: Set<SocketAddress>
     ) async -> Outcome {
         var machine = DNSQueryMachine(
-            question, configuration: configuration, firstServer: firstServer, withoutExtensions: known)
+            question, configuration: configuration, firstServer: firstServer, withoutEDNS: known)
         var random = SystemRandomNumberGenerator()
         let mailbox = DNSExchange.makeMailbox()
         return await withTaskGroup(of: Void.self) { group in
@@ -36,7 +36,7 @@ enum DNSQueryDriver {
                     if let event = try? await mailbox.next(until: Moment(time)) { machine.accept(event) }
                 case .finish(let result):
                     return Outcome(
-                        result: result, servers: machine.outcomes, extensionsSign: machine.extensionsSign)
+                        result: result, servers: machine.outcomes, ednsSign: machine.ednsSign)
                 }
             }
             let error = ResolverError(.cancelled, name: question.name.description, servers: machine.outcomes)
@@ -116,14 +116,16 @@ struct DNSExchange {
         }
         var buffer = [UInt8](repeating: 0, count: Self.maximumDatagramSize)
         while !Task.isCancelled {
-            let count = recv(point.descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
+            let count = SystemCall.retrying {
+                recv(point.descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
+            }
             if count >= 0 {
                 deliver(Array(buffer[..<count]))
                 // Yield, so that a flood of datagrams does not starve the event loop's other work.
                 await Task.yield()
             } else if errno == EAGAIN {
                 guard hasWoken(await point.readerWait(for: .readable, until: nil)) else { return }
-            } else if errno != EINTR {
+            } else {
                 // Such as ECONNREFUSED, after an ICMP message that the port is closed.
                 return fail(.unreachable)
             }
@@ -180,13 +182,13 @@ struct DNSExchange {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
         while filled < count {
-            let received = bytes.withUnsafeMutableBytes {
-                recv(point.descriptor, $0.baseAddress! + filled, count - filled, CInt(MSG_DONTWAIT))
+            let received = bytes.withUnsafeMutableBytes { bytes in
+                SystemCall.retrying {
+                    recv(point.descriptor, bytes.baseAddress! + filled, count - filled, CInt(MSG_DONTWAIT))
+                }
             }
             if received > 0 {
                 filled += received
-            } else if received < 0, errno == EINTR {
-                continue
             } else if received < 0, errno == EAGAIN {
                 guard hasWoken(await point.readerWait(for: .readable, until: nil)) else { return nil }
             } else {
@@ -204,12 +206,9 @@ struct DNSExchange {
 
     private static func send(_ bytes: ArraySlice<UInt8>, on descriptor: CInt) -> Int {
         bytes.withUnsafeBytes { buffer in
-            var count: Int
-            repeat {
-                count = Glibc.send(
-                    descriptor, buffer.baseAddress, buffer.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
-            } while count < 0 && errno == EINTR
-            return count
+            SystemCall.retrying {
+                Glibc.send(descriptor, buffer.baseAddress, buffer.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
+            }
         }
     }
 }

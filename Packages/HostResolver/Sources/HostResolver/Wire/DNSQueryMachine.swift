@@ -10,7 +10,7 @@ internal import DNSWire
 /// Servers and the boxes in front of them break EDNS in every way: they reject it, drop the query or the answer, answer
 /// with another error, or put the pseudo-record where it does not belong. A query with EDNS therefore fails a server only
 /// after one without it: at once if the answer cannot be used, after half of the server's time if there is none. What the answer shows about
-/// the server and EDNS is reported (``extensionsSign``), so that the caller need not wait again. Most failures show nothing: a domain
+/// the server and EDNS is reported (``ednsSign``), so that the caller need not wait again. Most failures show nothing: a domain
 /// whose own servers fail makes any server fail, with EDNS and without it.
 ///
 /// An answer is accepted only from the queried server, with the ID of the query, marked as an answer, with our one
@@ -35,7 +35,7 @@ struct DNSQueryMachine {
         let id: UInt16
         let question: DNSQuestion
         /// Whether the query has an EDNS record.
-        let hasExtensions: Bool
+        let hasEDNS: Bool
 
         /// Returns the header and question of an answer to this transmission; nil if the bytes are not one and must be
         /// dropped.
@@ -44,7 +44,7 @@ struct DNSQueryMachine {
                 head.header.id == id
             else { return nil }
             // A server that cannot parse the query may omit the question.
-            let isRefusal = head.questions.isEmpty && hasExtensions && head.refusesExtensions
+            let isRefusal = head.questions.isEmpty && hasEDNS && head.refusesEDNS
             return isRefusal || head.questions == [question] ? head : nil
         }
     }
@@ -71,17 +71,16 @@ struct DNSQueryMachine {
     /// The outcomes of the servers so far, in the order of their turns.
     private(set) var outcomes: [ServerOutcome] = []
     /// What the answer shows about its server and EDNS; nil if there is no answer, or it shows nothing.
-    private(set) var extensionsSign: ExtensionsSign?
+    private(set) var ednsSign: EDNSSign?
 
     private let question: DNSQuestion
     private let configuration: ResolverConfiguration
     private let turns: [SocketAddress]
     private var turn = 0
     private var transport: Transport
-    private var withExtensions: Bool
-    private var serversWithoutExtensions: Set<SocketAddress>
+    private var serversWithoutEDNS: Set<SocketAddress>
     /// The first sign that each server breaks EDNS, which counts once the server answers without it.
-    private var signs: [SocketAddress: ExtensionsSign.Kind] = [:]
+    private var signs: [SocketAddress: EDNSSign.Kind] = [:]
     private var mustSend = true
     private var turnEnd: ContinuousClock.Instant?
     /// When the server is queried without EDNS if it has not answered by then; nil if the last query has none.
@@ -96,7 +95,7 @@ struct DNSQueryMachine {
     ///   - known: the servers that are known to break EDNS.
     init(
         _ question: DNSQuestion, configuration: ResolverConfiguration, firstServer: Int = 0,
-        withoutExtensions known: Set<SocketAddress> = []
+        withoutEDNS known: Set<SocketAddress> = []
     ) {
         self.question = question
         self.configuration = configuration
@@ -105,8 +104,7 @@ struct DNSQueryMachine {
         let round = Array(servers.dropFirst(shift) + servers.prefix(shift))
         turns = (0..<max(configuration.attempts, 1)).flatMap { _ in round }
         transport = configuration.usesTCPOnly ? .tcp : .udp
-        serversWithoutExtensions = known
-        withExtensions = configuration.usesEDNS && turns.first.map(known.contains) != true
+        serversWithoutEDNS = known
         if turns.isEmpty { result = .failure(ResolverError(.noServers, name: question.name.description)) }
     }
 
@@ -119,7 +117,7 @@ struct DNSQueryMachine {
         if let result { return .finish(result) }
         if mustSend { return .send(transmission(until: now + timeLimit, now: now, using: &random)) }
         if let turnEnd, let silenceEnd, now >= silenceEnd {
-            giveUpExtensions(.silence)
+            giveUpEDNS(.silence)
             return .send(transmission(until: turnEnd, now: now, using: &random))
         }
         return .wait(until: silenceEnd ?? turnEnd ?? now)
@@ -176,16 +174,16 @@ extension DNSQueryMachine {
 
     private mutating func evaluate(_ message: DNSMessage, _ query: Sent, isCurrent: Bool, now: ContinuousClock.Instant)
     {
-        let (server, hasExtensions) = (query.transmission.server, query.transmission.hasExtensions)
+        let (server, hasEDNS) = (query.transmission.server, query.transmission.hasEDNS)
         let failure: ServerOutcome.Result
-        var sign: ExtensionsSign.Kind?
+        var sign: EDNSSign.Kind?
         switch message.responseCode {
-        case _ where hasExtensions && message.misplacesExtensions: (failure, sign) = (.malformed, .rejection)
+        case _ where hasEDNS && message.misplacesEDNS: (failure, sign) = (.malformed, .rejection)
         case .noError where message.isLame: failure = .refused
         case .noError, .nameError:
             outcomes.append(ServerOutcome(server: server, result: .answered, elapsed: query.start.duration(to: now)))
-            sign = hasExtensions ? .support : signs[server]
-            extensionsSign = sign.map { ExtensionsSign(server: server, kind: $0) }
+            sign = hasEDNS ? .support : signs[server]
+            ednsSign = sign.map { EDNSSign(server: server, kind: $0) }
             result = .success(message)
             return
         case .serverFailure: failure = .serverFailure
@@ -200,10 +198,10 @@ extension DNSQueryMachine {
     ///
     /// - Parameter sign: what the failure shows about EDNS; nil if it has other reasons as well.
     private mutating func serverFailed(
-        _ failure: ServerOutcome.Result, sign: ExtensionsSign.Kind? = nil, now: ContinuousClock.Instant
+        _ failure: ServerOutcome.Result, sign: EDNSSign.Kind? = nil, now: ContinuousClock.Instant
     ) {
-        guard sent.last?.transmission.hasExtensions == true else { return endTurn(failure, now: now) }
-        giveUpExtensions(sign)
+        guard sent.last?.transmission.hasEDNS == true else { return endTurn(failure, now: now) }
+        giveUpEDNS(sign)
         // If the server could not be queried over TCP, the smaller answer may fit into a datagram.
         if failure == .connectionFailed, !configuration.usesTCPOnly { transport = .udp }
         mustSend = true
@@ -226,10 +224,9 @@ extension DNSQueryMachine {
     }
 
     /// The next queries of the server have no EDNS (RFC 6891 §6.2.2).
-    private mutating func giveUpExtensions(_ sign: ExtensionsSign.Kind?) {
-        serversWithoutExtensions.insert(turns[turn])
+    private mutating func giveUpEDNS(_ sign: EDNSSign.Kind?) {
+        serversWithoutEDNS.insert(turns[turn])
         signs[turns[turn]] = sign
-        withExtensions = false
     }
 
     private mutating func transmission(
@@ -238,17 +235,18 @@ extension DNSQueryMachine {
         let id = UInt16.random(in: 0 ... .max, using: &random)
         var asked = question
         asked.name = DNSName(wire: Self.randomCase(question.name.wireForm, using: &random))
-        var message = DNSMessage(query: asked, id: id, payloadSize: withExtensions ? Self.payloadSize : nil)
+        let hasEDNS = configuration.usesEDNS && !serversWithoutEDNS.contains(turns[turn])
+        var message = DNSMessage(query: asked, id: id, payloadSize: hasEDNS ? Self.payloadSize : nil)
         message.header.isAuthenticated = configuration.trustsAuthenticatedData
         // Encoding cannot fail: a query has one name of at most 255 bytes.
         let bytes = (try? message.wireForm()) ?? []
         let transmission = Transmission(
             number: sent.count, server: turns[turn], transport: transport, bytes: bytes, id: id, question: asked,
-            hasExtensions: withExtensions)
+            hasEDNS: hasEDNS)
         sent.append(Sent(turn: turn, transmission: transmission, start: now))
         mustSend = false
         turnEnd = end
-        silenceEnd = withExtensions ? now + now.duration(to: end) / 2 : nil
+        silenceEnd = hasEDNS ? now + now.duration(to: end) / 2 : nil
         return transmission
     }
 
@@ -272,7 +270,6 @@ extension DNSQueryMachine {
             return
         }
         transport = configuration.usesTCPOnly ? .tcp : .udp
-        withExtensions = configuration.usesEDNS && !serversWithoutExtensions.contains(turns[turn])
         mustSend = true
     }
 
@@ -301,7 +298,7 @@ extension DNSQueryMachine {
 }
 
 /// What an answer shows about its server and EDNS.
-struct ExtensionsSign: Hashable, Sendable {
+struct EDNSSign: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         /// The server has answered a query with EDNS.
         case support
@@ -325,11 +322,11 @@ extension DNSMessage {
 
     /// Whether a pseudo-record of EDNS is outside the additional section (RFC 6891 §6.1.1), where a record of the answer may be
     /// missing for it.
-    fileprivate var misplacesExtensions: Bool {
+    fileprivate var misplacesEDNS: Bool {
         answers.contains { $0.type == .opt } || authorities.contains { $0.type == .opt }
     }
 
-    fileprivate var refusesExtensions: Bool {
+    fileprivate var refusesEDNS: Bool {
         responseCode == .formatError || responseCode == .notImplemented
     }
 }
