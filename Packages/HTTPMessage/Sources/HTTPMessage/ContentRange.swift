@@ -73,4 +73,43 @@ extension ContentRange: CustomStringConvertible {
 extension HTTPResponse {
     /// The value of `Content-Range`; nil if there is none or it is invalid.
     public var contentRange: ContentRange? { fields[.contentRange].flatMap { ContentRange($0) } }
+    /// What a response to a request for the bytes from a position on means for those that the client has.
+    public enum Continuation: Hashable, Sendable {
+        /// The body is a part, which begins at the position or before it, and ends behind it; the length is that of the whole
+        /// representation, nil if it is unknown.
+        case part(Range<Int64>, length: Int64?)
+        /// The client has the whole representation.
+        case complete
+        /// The response says nothing about the bytes after the position: they have to be requested in another way.
+        case unusable
+        /// The response is no answer to the range: a 200 has the whole representation.
+        case other
+    }
+
+    /// What this response to a request for the bytes from a position on (`Range: bytes=400-`) means.
+    ///
+    /// ```swift
+    /// var response = try HTTPResponse(status: .partialContent)
+    /// try response.fields.set("bytes 400-999/1000", for: .contentRange)
+    /// let rest = response.continuation(from: 400)  // a part, 400..<1000, of 1000 bytes
+    /// ```
+    ///
+    /// A 206 may begin before the position, since a server may have its own units, and may end before the representation does
+    /// (RFC 9110 §15.3.7). A 416 whose `Content-Range` is `bytes */N`, with the position as its length, says that nothing is
+    /// left (§15.5.17).
+    ///
+    /// - Parameter position: the first byte that was requested, above 0.
+    public func continuation(from position: Int64) -> Continuation {
+        let part = contentRange
+        switch status {
+        case .partialContent:
+            guard let part, let range = part.range, range.lowerBound <= position, range.upperBound > position else {
+                return .unusable
+            }
+            return .part(range, length: part.length)
+        case .rangeNotSatisfiable:
+            return part?.range == nil && part?.length == position ? .complete : .unusable
+        default: return .other
+        }
+    }
 }

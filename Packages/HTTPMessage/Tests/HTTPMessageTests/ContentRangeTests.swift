@@ -16,6 +16,22 @@ import Testing
         #expect(parsed.map { "\($0)" }.flatMap { ContentRange($0) } == parsed)
     }
 
+    @Test(
+        arguments: [
+            (206, "bytes 400-999/1000", .part(400..<1000, length: 1000)),
+            (206, "bytes 400-499/*", .part(400..<500, length: nil)),
+            (206, "bytes 100-400/1000", .part(100..<401, length: 1000)), (206, "bytes 0-399/1000", .unusable),
+            (206, "bytes 401-999/1000", .unusable), (206, "bytes */400", .unusable), (206, nil, .unusable),
+            (416, "bytes */400", .complete), (416, "bytes */300", .unusable), (416, nil, .unusable),
+            // A range that ends at the position contradicts the status.
+            (416, "bytes 0-399/400", .unusable), (200, "bytes 400-999/1000", .other), (404, nil, .other),
+        ] as [(Int, String?, HTTPResponse.Continuation)])
+    func continuations(_ status: Int, _ range: String?, _ expected: HTTPResponse.Continuation) throws {
+        var response = try HTTPResponse(status: #require(HTTPStatus(status)))
+        if let range { try response.fields.set(range, for: .contentRange) }
+        #expect(response.continuation(from: 400) == expected)
+    }
+
     @Test func aResponseWithoutAPart() {
         #expect(ContentRange("bytes */400")?.length == 400 && ContentRange("*/400")?.range == nil)
         #expect(ContentRange("bytes */400").map { "\($0)" } == "bytes */400")

@@ -131,18 +131,10 @@ enum Terminal {
 
     /// Writes a text to a descriptor. The first failure on standard output is kept; one on standard error cannot be reported.
     static func write(_ text: ShownText, to descriptor: Int32) {
-        let bytes = Array(text.text.utf8)
-        var written = 0
-        while written < bytes.count {
-            let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else {
-                let number = errno
-                if descriptor == STDOUT_FILENO { outputFailure.withLock { $0 = $0 ?? number } }
-                return
-            }
-            written += count
+        let failure = SystemCall.writing(all: Array(text.text.utf8).span.bytes) { rest, _ in
+            Glibc.write(descriptor, rest.baseAddress, rest.count)
         }
+        if let failure, descriptor == STDOUT_FILENO { outputFailure.withLock { $0 = $0 ?? failure } }
     }
 
     /// Escapes text from a peer for messages that ArgumentParser or a package prints.

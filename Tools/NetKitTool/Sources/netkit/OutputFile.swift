@@ -215,15 +215,9 @@ struct OutputFile: ~Copyable {
                 throw Failure(writing: name, error)
             }
         }
-        var written = 0
-        while written < bytes.byteCount {
-            let count = bytes.extracting(droppingFirst: written).withUnsafeBytes {
-                Glibc.write(descriptor, $0.baseAddress, $0.count)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw Failure(writing: name, errno) }
-            written += count
+        let failure = SystemCall.writing(all: bytes) { rest, _ in Glibc.write(descriptor, rest.baseAddress, rest.count)
         }
+        if let failure { throw Failure(writing: name, failure) }
     }
 
     /// Sets the time of the last change of a file under construction, in seconds since 1970.

@@ -62,8 +62,7 @@ final class PasswordTerminal: Sendable {
         var count = 0
         while true {
             var byte: UInt8 = 0
-            let moved = read(descriptor, &byte, 1)
-            if moved < 0, errno == EINTR { continue }
+            let moved = SystemCall.retrying { read(descriptor, &byte, 1) }
             guard moved == 1 else { return nil }
             switch byte {
             case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return Secret(bytes: bytes[..<count])

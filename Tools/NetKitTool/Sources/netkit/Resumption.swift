@@ -18,22 +18,16 @@ enum Resumption: Equatable {
     ///   - offset: the number of bytes that are here, above 0.
     ///   - hasEnd: whether the end of the body is marked, by a length or by chunks.
     init(_ response: HTTPResponse, at offset: Int64, hasEnd: Bool) {
-        let part = response.contentRange
-        switch response.status {
-        case .partialContent:
-            // A part that begins earlier is usable as well.
-            guard let range = part?.range, range.lowerBound <= offset, range.upperBound > offset else {
-                self = .refusal(
-                    Sentence(
-                        "tool.range", "The server did not resume at byte %1; omit --resume to download the whole file.",
-                        String(offset)))
-                return
-            }
-            self = .part(begin: range.lowerBound, length: part?.length)
-        case .rangeNotSatisfiable:
-            // `Content-Range: bytes */N` holds the full size (RFC 9110 §15.5.17).
-            self = part?.length == offset ? .complete : .restart
-        default:
+        switch response.continuation(from: offset) {
+        case .part(let range, let length): self = .part(begin: range.lowerBound, length: length)
+        case .complete: self = .complete
+        case .unusable where response.status == .partialContent:
+            self = .refusal(
+                Sentence(
+                    "tool.range", "The server did not resume at byte %1; omit --resume to download the whole file.",
+                    String(offset)))
+        case .unusable: self = .restart
+        case .other:
             // A server that does not support ranges sends the whole file. Without its length, it could not be told whether the
             // whole that replaces the part is complete.
             self =

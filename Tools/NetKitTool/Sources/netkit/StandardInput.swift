@@ -32,8 +32,7 @@ final class StandardInput: Sendable {
                 var buffer = [UInt8](repeating: 0, count: limit)
                 while true {
                     phase.withLock { $0 = .reading(since: .now) }
-                    let count = Foundation.read(STDIN_FILENO, &buffer, limit)
-                    if count < 0, errno == EINTR { continue }
+                    let count = SystemCall.retrying { Foundation.read(STDIN_FILENO, &buffer, limit) }
                     phase.withLock { $0 = .passingOn }
                     if count <= 0 { break }
                     try passOn(Array(buffer[..<count]))

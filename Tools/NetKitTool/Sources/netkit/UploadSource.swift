@@ -114,8 +114,9 @@ struct UploadSource {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while bytes.count < limit {
-            let count = Glibc.read(descriptor, &buffer, min(buffer.count, limit - bytes.count))
-            if count < 0, errno == EINTR { continue }
+            let count = SystemCall.retrying {
+                Glibc.read(descriptor, &buffer, min(buffer.count, limit - bytes.count))
+            }
             if count < 0, errno == EAGAIN {
                 var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                 poll(&wait, 1, -1)

@@ -27,6 +27,7 @@ import Testing
     @Test func otherResponses() throws {
         #expect(try resumption(416, "bytes */400") == .complete)
         #expect(try resumption(416, "bytes */300") == .restart && resumption(416, nil) == .restart)
+        #expect(try resumption(416, "bytes 0-399/400") == .restart, "a range is no proof that nothing is left")
         #expect(try resumption(200, nil) == .whole)
         guard case .refusal = try resumption(200, nil, hasEnd: false) else { return #expect(Bool(false)) }
     }

@@ -70,18 +70,17 @@ struct DownloadState: Sendable {
             validator = response.strongEntityTag ?? lastModified?.description
         case 206:
             guard isResumable else { throw .wrongPart }
-            // The part may begin before the requested one, since a server may have its own units. It must bring something new. A
-            // file that was complete, but is shorter than the resource, gets nothing added.
-            guard !isWhole, isOfSameVersion(response), let part = response.contentRange, let range = part.range,
-                range.lowerBound <= offset, range.upperBound > offset
+            // The part may begin before the requested one. A file that was complete, but is shorter than the resource, gets nothing
+            // added.
+            guard !isWhole, isOfSameVersion(response),
+                case .part(let range, let total) = response.continuation(from: offset)
             else { return giveUpRest() }
-            (offset, partEnd, length) = (range.lowerBound, range.upperBound, part.length)
+            (offset, partEnd, length) = (range.lowerBound, range.upperBound, total)
             // With If-Range, a server may leave the validators out (RFC 9110 §15.3.7).
             lastModified = response.strongLastModified ?? lastModified
             validator = response.strongEntityTag ?? validator
         case 416 where isResumable:
-            if let part = response.contentRange, part.range == nil, part.length == offset { return .complete }
-            return giveUpRest()
+            return response.continuation(from: offset) == .complete ? .complete : giveUpRest()
         default: return .leaveFile
         }
         isWhole = false
