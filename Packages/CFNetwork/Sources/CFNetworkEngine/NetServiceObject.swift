@@ -141,16 +141,22 @@ final class NetServiceState: ObjectState, @unchecked Sendable {
             return false
         }
         let isRunning = operation?.isRunning ?? false
-        let publisher = state.withLock { state -> Result<ServicePublisher?, ServiceFailure> in
+        let old = state.withLock { state -> (publisher: ServicePublisher?, record: [UInt8]?)? in
+            var publisher: ServicePublisher?
             switch state.activity {
-            case .resolving where isRunning: .failure(.cancelled)
-            case .registering(let publisher) where isRunning: .success(publisher)
-            default: .success(nil)
+            case .resolving where isRunning: return nil
+            case .registering(let running) where isRunning: publisher = running
+            default: break
             }
+            // A registration that is about to begin uses this record.
+            defer { state.facts.record = bytes }
+            return (publisher, state.facts.record)
         }
-        guard case .success(let publisher) = publisher else { return false }
-        if let publisher, (try? publisher.update(record)) == nil { return false }
-        state.withLock { $0.facts.record = bytes }
+        guard let old else { return false }
+        if let publisher = old.publisher, (try? publisher.update(record)) == nil {
+            state.withLock { if $0.facts.record == bytes { $0.facts.record = old.record } }
+            return false
+        }
         return true
     }
 
@@ -168,8 +174,18 @@ final class NetServiceState: ObjectState, @unchecked Sendable {
                 port: port, record: TXTRecord(wire: facts.record ?? []))
             advertisement.renamesOnConflict = renames
             let publisher = try ServicePublisher(advertisement)
-            state.withLock { $0.activity = .registering(publisher) }
-            return ServiceFeed(publisher)
+            var given = facts.record
+            // Repeats until the publisher has the record that was set last.
+            while true {
+                let newer = state.withLock { state -> [UInt8]?? in
+                    if state.facts.record != given { return .some(state.facts.record) }
+                    state.activity = .registering(publisher)
+                    return .none
+                }
+                guard let newer else { return ServiceFeed(publisher) }
+                given = newer
+                try publisher.update(TXTRecord(wire: newer ?? []))
+            }
         }
     }
 
