@@ -45,6 +45,13 @@ extension Attack {
                 }
             }),
         Attack(
+            "ftp-slow-disk", "a tree of 12 files, to a disk that takes 100 ms for each write", hasSlowDisk: true,
+            on: .client { scene in
+                try await scene.limited {
+                    _ = try await client(scene).download("", to: "\(scene.folder)/slow")
+                }
+            }),
+        Attack(
             "ftp-foreign-passive", "a data connection to an address of the server's choice",
             origin: "CVE-2020-8284, CVE-2026-8328", on: .client(fetch)),
         Attack(

@@ -10,6 +10,10 @@ extension Attack {
             origin: "OpenSSL's AUTO_RETRY",
             by: .tls, ending: .failure, on: .client(load)),
         Attack(
+            "tls-key-updates-crowd", "KeyUpdate records and nothing else, on 10 connections",
+            origin: "OpenSSL's AUTO_RETRY", by: .tls, mode: "tls-key-updates", ending: .failure,
+            on: .client { scene in try await crowd(10) { try await load(scene) } }),
+        Attack(
             "tls-key-requests", "KeyUpdate records that each request an answer", origin: "CVE-2020-1967 and its kind",
             by: .tls, ending: .failure, on: .client(load)),
         Attack(
@@ -38,6 +42,10 @@ extension Attack {
         Attack(
             "gzip-empty-members", "gzip members that decode to nothing", origin: "CVE-2023-23916 and its kind",
             on: .client(decodedLoad)),
+        Attack(
+            "gzip-empty-members-crowd", "gzip members that decode to nothing, on 5 connections",
+            origin: "CVE-2023-23916 and its kind", mode: "gzip-empty-members",
+            on: .client { scene in try await crowd(5) { try await decodedLoad(scene) } }),
         Attack("gzip-empty-blocks", "stored blocks of no bytes", on: .client(decodedLoad)),
         Attack(
             "gzip-bomb", "a thousand times as many bytes as were sent", origin: "CVE-2023-23916, CVE-2026-42587",
@@ -46,6 +54,9 @@ extension Attack {
             "gzip-of-gzip", "65 nested content codings", origin: "CVE-2023-23916", on: .client(decodedLoad)),
         Attack("redirect-loop", "redirects without an end", ending: .failure, on: .client(redirectedLoad)),
         Attack("redirect-body", "a redirect whose body has no end", ending: .failure, on: .client(redirectedLoad)),
+        Attack(
+            "http-descriptors", "20 loads in a process without a free descriptor, and one after that", mode: "honest",
+            ending: .success, descriptors: 256, on: .client(loadsWithoutDescriptors)),
         Attack(
             "redirect-body-drip", "a redirect whose body comes at 50 bytes a second", ending: .failure,
             on: .client { try await session($0) }),
@@ -129,6 +140,36 @@ extension Attack {
 
     @Sendable private static func decodedLoad(_ scene: AttackScene) async throws {
         try await load(scene) { stream, _ in try stream.set(.httpDecodesContent, to: true) }
+    }
+
+    /// Runs an operation several times at once; throws if one of them has failed.
+    private static func crowd(_ count: Int, _ operation: @escaping @Sendable () async throws -> Void) async throws {
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<count { group.addTask { try await operation() } }
+            var failure: (any Error)?
+            while let result = await group.nextResult() {
+                if case .failure(let error) = result { failure = error }
+            }
+            if let failure { throw failure }
+        }
+    }
+
+    /// Each load fails while the process has no descriptor left, and succeeds afterwards.
+    @Sendable private static func loadsWithoutDescriptors(_ scene: AttackScene) async throws {
+        var held: [CInt] = []
+        while case let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC), descriptor >= 0 { held.append(descriptor) }
+        var breach: Breach?
+        for _ in 0..<20 {
+            do {
+                try await load(scene)
+                breach = Breach(description: "a load without a descriptor")
+            } catch {
+                // The others must fail as well.
+            }
+        }
+        for descriptor in held { close(descriptor) }
+        if let breach { throw breach }
+        try await load(scene)
     }
 
     @Sendable private static func redirectedLoad(_ scene: AttackScene) async throws {

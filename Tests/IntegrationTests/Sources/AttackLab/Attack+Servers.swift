@@ -18,6 +18,9 @@ extension Attack {
         Attack(
             "server-pipelining-crowd", "requests at full speed, without waiting for answers, on 20 connections",
             on: .server(isSecure: false)),
+        Attack(
+            "server-tls-pipelining-crowd", "requests in bursts of 50, on 20 connections over TLS",
+            on: .server(isSecure: true)),
         Attack("server-one-chunk-per-byte", "bodies in chunks of one byte", on: .server(isSecure: false)),
         Attack(
             "server-one-chunk-per-byte-crowd", "bodies in chunks of one byte, on 20 connections",

@@ -27,7 +27,7 @@ import Testing
         router.get("/events") { call in
             try await call.events(keepAlive: .milliseconds(10)) { events in
                 try await events.send(ServerSentEvent("one\ntwo", event: "first", id: "1"))
-                try await Task.sleep(for: .seconds(3600))
+                try await OneShot<Void>().value()  // ends with the task
             }
         }
         router.files("/files/*path", try StaticFiles(folder))

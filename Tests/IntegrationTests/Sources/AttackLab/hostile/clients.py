@@ -2,6 +2,7 @@
 import resource
 import select
 import socket
+import ssl
 import threading
 import time
 
@@ -124,6 +125,30 @@ def pipelines(connection):
     reads_and_floods(connection, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
 
 
+def secured(attack):
+    """The attack on a server with TLS, whose certificate does not matter here."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+
+    def run(connection):
+        try:
+            connection.socket = context.wrap_socket(connection.socket, server_hostname="localhost")
+        except OSError:
+            raise Gone from None
+        attack(connection)
+
+    return run
+
+
+def bursts(connection):
+    """Sends requests in bursts, and reads some of the answers after each: no two threads may use one TLS connection."""
+    while True:
+        connection.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50)
+        connection.read_more()
+        connection.received = b""
+
+
 def frames(*blocks):
     """A WebSocket client that sends the first frames once, and the last one as fast as possible."""
 
@@ -221,6 +246,7 @@ MODES = {
     "server-empty-lines": attacks(floods(b"", b"\r\n"), 4),
     "server-pipelining": attacks(pipelines, 2),
     "server-pipelining-crowd": many(pipelines),
+    "server-tls-pipelining-crowd": many(secured(bursts)),
     "server-one-chunk-per-byte": attacks(
         floods(POST + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n"), 2),
     "server-one-chunk-per-byte-crowd": many(

@@ -120,6 +120,14 @@ class EndlessTree(Server):
         self.transfer(names)
 
 
+class SmallTree(Server):
+    def list(self, argument):
+        self.transfer(b"".join(LINE + b"f%06d\r\n" % number for number in range(12)))
+
+    def retr(self, argument):
+        self.transfer(b"x")
+
+
 class LongRefusals(Server):
     def list(self, argument):
         self.transfer(b"".join(LINE + b"f%06d\r\n" % number for number in range(5000)))
@@ -202,6 +210,7 @@ MODES = {
     "ftp-listing-names": listens(LongNames),
     "ftp-listing-line": listens(EndlessListingLine),
     "ftp-tree": listens(EndlessTree),
+    "ftp-slow-disk": listens(SmallTree),
     "ftp-tree-refusals": listens(LongRefusals),
     "ftp-foreign-passive": listens(ForeignPassive),
     "ftp-plain": listens(Plain),
