@@ -3,6 +3,7 @@
 /// ```swift
 /// var machine = HTTP2ClientMachine(now: .zero)
 /// let stream = try machine.request(HTTP2Request(head, scheme: "https"), endsHere: true, now: .zero)
+/// print(stream ?? .connection, machine.room)
 /// ```
 public typealias HTTP2ClientMachine = HTTP2Machine<HTTP2ClientSide>
 

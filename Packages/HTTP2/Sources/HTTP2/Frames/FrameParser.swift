@@ -154,9 +154,10 @@ extension FrameParser {
         case .priority, .resetStream: try requireStream(header)
         case .settings, .ping, .goAway: try requireConnection(header, "RFC 9113 §6")
         case .windowUpdate: break
-        case .priorityUpdate where header.length <= Self.largestSmallFrame:
+        case .priorityUpdate where (4...Self.largestSmallFrame).contains(header.length):
             try requireConnection(header, "RFC 9218 §7.1")
         case .priorityUpdate:
+            // Too short or too long for what it says: ignored, as by a recipient without the extension.
             try requireConnection(header, "RFC 9218 §7.1")
             fallthrough
         default:
@@ -175,7 +176,7 @@ extension FrameParser {
             return .streamError(
                 .stream(header.stream, .frameSizeError, "RFC 9113 §6.3", "a PRIORITY of \(header.length) bytes"))
         case .resetStream where header.length != 4, .windowUpdate where header.length != 4,
-            .ping where header.length != 8, .goAway where header.length < 8, .priorityUpdate where header.length < 4,
+            .ping where header.length != 8, .goAway where header.length < 8,
             .settings where header.flags.contains(.acknowledgment) && header.length != 0,
             .settings where header.length % Setting.size != 0:
             throw .badLength(header)
