@@ -40,7 +40,8 @@ public final class OneShot<Value: Sendable>: Sendable {
 
     /// The number of tasks and threads that wait for the value, for tests: it is out of date when it is returned.
     public var waiterCount: Int {
-        state.withLock { $0.others.count { $0.point.reader.isParked } } + (point.reader.isParked ? 1 : 0)
+        state.withLock { $0.others.count { $0.point.hasWaitingCall(.reader) } }
+            + (point.hasWaitingCall(.reader) ? 1 : 0)
     }
 
     /// Provides the value. May be called from any thread.

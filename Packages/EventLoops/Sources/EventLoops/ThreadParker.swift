@@ -90,7 +90,7 @@ extension WaitPoint.Readiness {
         case .parked: break
         }
         // If the half was closed before, no further signal comes, and the latch may have been consumed.
-        guard point.isClosed(half) else { return nil }
+        guard point.isClosedAfterParking(half) else { return nil }
         unpark(parker)
         return .closed
     }

@@ -5,18 +5,17 @@ internal import Synchronization
 /// A stream with an idle limit waits thousands of times a second, each time with a slightly later deadline. The timer is
 /// therefore not moved with each wait: if it fires before the newest deadline, it is set again for that.
 final class WaitDeadlines: Sendable {
-    private struct Half {
+    private struct Side {
         var deadline: Moment?
         var timer: LoopTimer?
     }
 
     private struct State {
-        var reader = Half()
-        var writer = Half()
+        private var sides: [2 of Side] = [Side(), Side()]
 
-        subscript(half: WaitPoint.Half) -> Half {
-            get { half == .reader ? reader : writer }
-            set { if half == .reader { reader = newValue } else { writer = newValue } }
+        subscript(half: WaitPoint.Half) -> Side {
+            get { sides[half.index] }
+            set { sides[half.index] = newValue }
         }
     }
 

@@ -9,12 +9,29 @@ internal import Synchronization
 ///     pointer | kind | bits   a task, thread or callback waits for these bits
 ///                             kind 0: an UnsafeContinuation, kind 4: a retained Watcher
 ///
+/// Each state and each event; `r` and `w` are the readable and the writable edge. `P:r` is parked for that edge, `!` ends the wait at
+/// once, `*` wakes the waiter.
+///
+///     slot | signal r | signal w | signal rw | park r | park w | park rw | unpark | drain | withdraw r | withdraw w
+///     -    | r        | w        | rw        | P:r    | P:w    | P:rw    | -      | d     | -          | -
+///     r    | r        | rw       | rw        | -!     | P:w    | -!      | r      | r     | -          | r
+///     w    | rw       | w        | rw        | P:r    | -!     | -!      | w      | dw    | w          | -
+///     rw   | rw       | rw       | rw        | -!     | -!     | -!      | rw     | rw    | w          | r
+///     d    | r        | dw       | rw        | P:r    | P:w    | P:rw    | d      | d     | d          | d
+///     dw   | rw       | dw       | rw        | P:r    | -!     | -!      | dw     | dw    | dw         | d
+///     P:r  | -*       | P:r      | -*        | busy   | busy   | busy    | -      | P:r   | P:r        | P:r
+///     P:w  | P:w      | -*       | -*        | busy   | busy   | busy    | -      | P:w   | P:w        | P:w
+///     P:rw | -*       | -*       | -*        | busy   | busy   | busy    | -      | P:rw  | P:rw       | P:rw
+///
 /// Invariant: *drained* and a latched readable edge exclude each other. Latching such an edge, parking and waking replace the
 /// whole word, so no edge can be consumed while a stale *drained* remains, in whatever order the calls come.
 ///
 /// An edge that arrives between a system call's EAGAIN and the parking is latched, so that it is not lost; a stale latch costs
 /// one unnecessary system call. Cancelling, closing and deadlines are only spurious wakes: the waiter checks the state again, so
 /// there is nothing to undo.
+///
+/// Memory order: ``PointState``. Parking and the first load of ``signal(_:)`` and ``isParked`` are sequentially consistent, because
+/// those who signal have written the state before, and those who have parked read it afterwards.
 ///
 /// Tasks and Swift objects are aligned to 16 bytes, so the four low bits of their addresses are free.
 @usableFromInline
@@ -44,15 +61,14 @@ struct Waiter: ~Copyable, Sendable {
         }
     }
 
-    /// Whether a signal would have an effect: a waiter is parked, or one of these edges is not latched yet.
-    @inline(__always)
+    /// Whether a waiter is parked.
+    var isParked: Bool { word.load(ordering: .sequentiallyConsistent) > Waiter.tags }
+
+    /// Whether one of these edges is not latched, or a waiter is parked.
     func hasRoom(for interest: Interest) -> Bool {
         let seen = word.load(ordering: .acquiring)
         return seen > Waiter.tags || seen & interest.rawValue != interest.rawValue & Waiter.bits
     }
-
-    /// Whether a waiter is parked.
-    var isParked: Bool { word.load(ordering: .acquiring) > Waiter.tags }
 
     /// Whether this watcher is parked here. False as soon as a signal has taken it, even if it has not been fired yet.
     func holds(_ watcher: Watcher) -> Bool {
@@ -97,7 +113,7 @@ struct Waiter: ~Copyable, Sendable {
             if seen > Waiter.tags { return .busy }
             let isLatched = seen & entry & Waiter.bits != 0
             let (done, now) = word.compareExchange(
-                expected: seen, desired: isLatched ? 0 : entry, ordering: .acquiringAndReleasing)
+                expected: seen, desired: isLatched ? 0 : entry, ordering: .sequentiallyConsistent)
             if done { return isLatched ? .ready : .parked }
             seen = now
         }
@@ -107,7 +123,7 @@ struct Waiter: ~Copyable, Sendable {
     @usableFromInline
     @inline(__always)
     func signal(_ interest: Interest) {
-        var seen = word.load(ordering: .acquiring)
+        var seen = word.load(ordering: .sequentiallyConsistent)
         while true {
             if seen <= Waiter.tags {
                 let edges = interest.rawValue & Waiter.bits

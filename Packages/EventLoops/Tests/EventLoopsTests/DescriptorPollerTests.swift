@@ -34,7 +34,7 @@ extension EventLoopsTests {
         /// Registering reports what is ready already: that the socket is writable.
         private func settle() { poller.poll() }
 
-        private var isPolled: Bool { point.poller.load(ordering: .acquiring) != 0 }
+        private var isPolled: Bool { point.watching.isByPoller }
 
         @Test func aWatcherFiresInPollAndNotBefore() async {
             defer { finish() }
@@ -238,8 +238,8 @@ extension EventLoopsTests {
             }
             point.endPolling()
             #expect(!isPolled && !point.isWatched)
-            #expect(point.mustWatchAgain(by: poller), "an observer that was about to park")
-            #expect(!point.mustWatchAgain(by: nil))
+            #expect(point.mustAskAgain(by: poller), "an observer that was about to park")
+            #expect(!point.mustAskAgain(by: nil))
             settle()
             SocketPair.send(1, to: pair.far)
             #expect(!isReadable(poller.descriptor))

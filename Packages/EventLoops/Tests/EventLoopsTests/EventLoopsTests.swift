@@ -138,8 +138,12 @@ final class CountingWatcher: Watcher, @unchecked Sendable {
 }
 
 extension WaitPoint {
-    var isReaderParked: Bool { reader.isParked }
-    var isWriterParked: Bool { writer.isParked }
+    var isReaderParked: Bool { sides[0].call.isParked }
+    var isWriterParked: Bool { sides[1].call.isParked }
+    // The macros of Testing require copyable values.
+    var isWatched: Bool { watching.isActive }
+    var isUnwatched: Bool { watching.isNobody }
+    func mustAskAgain(by poller: DescriptorPoller?) -> Bool { watching.mustAskAgain(self, by: poller) }
 }
 
 /// A list of observations, in order, from any thread.

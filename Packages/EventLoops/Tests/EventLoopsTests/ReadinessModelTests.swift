@@ -85,9 +85,9 @@ extension EventLoopsTests {
                     state.observer = .idle
                 }
                 state.slots = [
-                    point.reader.isParked, point.isDrained, point.reader.hasRoom(for: .readable),
-                    point.reader.hasRoom(for: .writable), point.readerWatch.isParked,
-                    point.readerWatch.hasRoom(for: .readable), point.readerWatch.hasRoom(for: .writable),
+                    point.sides[0].call.isParked, point.isDrained, point.sides[0].call.hasRoom(for: .readable),
+                    point.sides[0].call.hasRoom(for: .writable), point.sides[0].observer.isParked,
+                    point.sides[0].observer.hasRoom(for: .readable), point.sides[0].observer.hasRoom(for: .writable),
                 ]
                 return isPossible
             }
@@ -164,15 +164,15 @@ extension EventLoopsTests {
             /// True if there are bytes that no edge will ever report to a parked task or observer.
             var hasLostWakeup: Bool {
                 guard state.bytes > 0, !state.isListed else { return false }
-                return point.reader.isParked || point.readerWatch.isParked
+                return point.sides[0].call.isParked || point.sides[0].observer.isParked
             }
 
             /// True if a slot holds a waiter that no longer waits or lacks a waiter that waits, or if the point is drained although
             /// a readable edge is latched.
             var isInconsistent: Bool {
-                point.reader.isParked != (state.task == .parked)
-                    || point.readerWatch.isParked != (state.observer == .parked)
-                    || point.isDrained && !point.reader.hasRoom(for: .readable)
+                point.sides[0].call.isParked != (state.task == .parked)
+                    || point.sides[0].observer.isParked != (state.observer == .parked)
+                    || point.isDrained && !point.sides[0].call.hasRoom(for: .readable)
             }
         }
 
@@ -248,10 +248,7 @@ extension EventLoopsTests {
                 point.signal([.readable, .writable])
                 point.signalNextTurn([.readable, .writable])
                 loop.execute { hasRunOther.withLock { $0 = true } }
-                let wake =
-                    half == .reader
-                    ? await point.readerWait(for: .readable, until: nil)
-                    : await point.writerWait(for: .writable, until: nil)
+                let wake = await point.wait(half, for: [.readable, .writable], until: nil)
                 #expect(wake == .ready && hasRunOther.withLock { $0 })
             }.value
         }

@@ -26,7 +26,7 @@ extension EventLoopsTests {
         @Test(arguments: [.reader, .writer] as [WaitPoint.Half])
         func aPointForOneHalf(half: WaitPoint.Half) throws {
             let point = WaitPoint(only: half)
-            let other: WaitPoint.Half = half == .reader ? .writer : .reader
+            let other = half.other
             #expect(point.enter(other) == .closed && point.isClosed(other))
             #expect(point.enter(half) == .entered && !point.isClosed(half))
             let pair = try SocketPair()
@@ -163,7 +163,7 @@ extension EventLoopsTests {
             point.close()
             #expect(await point.readerWait(for: .readable, until: nil) == .closed)
             #expect(point.watch(.reader, for: .readable, with: CountingWatcher()) == .closed)
-            #expect(point.watched.load(ordering: .acquiring) == WaitPoint.Watching.notYet)
+            #expect(point.isUnwatched)
             point.leave(.reader)
         }
 
@@ -261,15 +261,15 @@ extension EventLoopsTests {
                 }
                 while !point.isClosed(.reader) { sched_yield() }
                 let failure = loop.register(point, descriptor: pair.near)
-                point.watched.store(pair.near, ordering: .releasing)
+                point.watching.number.store(pair.near, ordering: .releasing)
                 return failure
             }
             #expect(failure == nil)
             await until { hasClosed.isSet }
             let other = WaitPoint(descriptor: pair.near, ownership: .borrowed, loop: loop)
             #expect(await other.readByte(until: .now) == .woken(.timedOut))
-            #expect(
-                other.watched.load(ordering: .acquiring) == pair.near, "its number can be registered again")
+            let number = other.watching.numberInLoop
+            #expect(number == pair.near, "its number can be registered again")
             other.close()
         }
     }

@@ -1,0 +1,36 @@
+internal import Synchronization
+
+/// The number of consecutive transfers of one half that did not wait: a share of the loop's turn.
+///
+/// Only the call inside the half counts. The loop's own thread may set the counts of both halves to zero meanwhile, which loses at
+/// most one transfer, so relaxed accesses suffice.
+struct TurnBudget: ~Copyable, Sendable {
+    /// The number of transfers after which the clock is read.
+    private static let transfersPerCheck: UInt8 = 8
+
+    private let transfers = Atomic<UInt8>(0)
+
+    /// What is to be done after another transfer has been counted.
+    enum Check {
+        case nothing
+        /// The time may be used up.
+        case time
+        /// The number of transfers is used up: the count wraps around.
+        case number
+    }
+
+    func countTransfer() -> Check {
+        let next = transfers.load(ordering: .relaxed) &+ 1
+        transfers.store(next, ordering: .relaxed)
+        if next % TurnBudget.transfersPerCheck != 0 { return .nothing }
+        return next == 0 ? .number : .time
+    }
+
+    /// Counts transfers up to the last one before the count wraps around.
+    func count(_ further: Int) {
+        let counted = Int(transfers.load(ordering: .relaxed)) + further
+        transfers.store(UInt8(clamping: counted), ordering: .relaxed)
+    }
+
+    func restart() { transfers.store(0, ordering: .relaxed) }
+}
