@@ -156,7 +156,9 @@ extension WaitPoint {
     /// Sends on the point's socket.
     @inlinable
     @inline(__always)
-    package func send(_ bytes: RawSpan) throws(StreamError) -> Attempt {
-        try bytes.withUnsafeBytes { (bytes) throws(StreamError) in try Syscalls.send(descriptor, bytes) }
+    package func send(_ bytes: RawSpan, waits: Bool = false) throws(StreamError) -> Attempt {
+        try bytes.withUnsafeBytes { (bytes) throws(StreamError) in
+            try Syscalls.send(descriptor, bytes, waits: waits)
+        }
     }
 }

@@ -21,8 +21,11 @@ public import FoundationEssentials
 /// Every member may be called from any thread. Only one read at a time is allowed: a second one throws
 /// ``StreamError/busy``. ``close()`` may be called at any time and ends a waiting call with ``StreamError/closed``.
 /// Replaces `CFReadStream`.
-public final class ReadStream: Sendable {
+public final class ReadStream: StreamHalf {
     let connection: Connection
+
+    /// The reading half of a connection.
+    public var side: StreamSide { StreamSide(connection, .reader) }
 
     init(_ connection: Connection) {
         self.connection = connection
@@ -30,66 +33,10 @@ public final class ReadStream: Sendable {
 
     deinit { connection.release(.reader) }
 
-    /// Begins to open and returns at once; ``status`` is then `.opening` or `.open`.
-    ///
-    /// Callers need not wait for the end of opening, since a read does. Opening either half of a pair opens the shared
-    /// connection. Replaces `CFReadStreamOpen`.
-    ///
-    /// - Throws: a failure that is known at once, such as that of a missing file; ``StreamError/alreadyOpened``.
-    public func open() throws(StreamError) {
-        try connection.open(.reader)
-        if let client = connection.client(.reader) { client.keepAlive(self) }
-    }
-
-    /// Waits until the stream is open.
-    ///
-    /// - Throws: the reason why it could not be opened.
-    public nonisolated(nonsending) func opened() async throws(StreamError) {
-        try await connection.opened(.reader)
-    }
-
-    /// Waits on the calling thread until the stream is open.
-    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
-    public func opened() throws(StreamError) {
-        try connection.blockUntilOpened(.reader)
-    }
-
-    /// Closes the stream at once and releases its resources; no event follows. Idempotent; may be called at any time
-    /// from any thread.
-    ///
-    /// The connection of a pair remains for the other half. Replaces `CFReadStreamClose`.
-    public func close() {
-        connection.close(.reader)
-    }
-
-    /// The stage of the stream's life cycle; never waits. Replaces `CFReadStreamGetStatus`.
-    public var status: StreamStatus { connection.status(.reader) }
-
-    /// The failure of the stream; nil if it has not failed. Replaces `CFReadStreamCopyError`.
-    public var error: StreamError? { connection.status(.reader) == .error ? connection.error(.reader) : nil }
-
-    /// The steps of opening the stream. See ``ConnectionReport``.
-    public var report: ConnectionReport { connection.report }
-
-    /// The descriptor, for the caller's own `poll` or `epoll`; nil if there is none. It remains the stream's.
-    ///
-    /// With TLS, bytes may be available although the descriptor has none: check ``hasBytesAvailable`` first.
-    public var descriptor: Int32? {
-        connection.isOpen(.reader) ? connection.nativeDescriptor : nil
-    }
-
     /// True if a read would not wait: because of bytes, the end, or an error. False unless the stream is open.
     ///
     /// Never waits. Replaces `CFReadStreamHasBytesAvailable`.
-    public var hasBytesAvailable: Bool {
-        guard connection.isOpen(.reader) else { return false }
-        do throws(StreamError) {
-            if case .wouldBlock = try connection.poll(.reader) { return false }
-            return true
-        } catch {
-            return true
-        }
-    }
+    public var hasBytesAvailable: Bool { side.isReady }
 }
 
 // MARK: - Waiting without reading
@@ -100,112 +47,13 @@ extension ReadStream {
     /// - Throws: the failure of the stream; ``StreamError/cancelled``, ``StreamError/closed``, ``StreamError/busy``;
     ///   ``StreamError/timedOut`` after ``StreamProperty/readTimeout``.
     public nonisolated(nonsending) func ready() async throws(StreamError) {
-        try await connection.readable()
+        try await connection.ready(.reader)
     }
 
     /// Waits on the calling thread until a read would not wait. Consumes nothing.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func ready() throws(StreamError) {
-        try connection.blockUntilReadable()
-    }
-
-    /// The wait point of a transport built on this stream, after a try that returned nil. See
-    /// ``StreamTransport/waitPoint``.
-    public var waitPoint: WaitPoint { connection.pointForLayers(.reader) }
-}
-
-// MARK: - Events
-
-extension ReadStream {
-    /// Sets the client and the events that it receives. A stream has one client: a new one replaces the old one, nil
-    /// removes it.
-    ///
-    /// Events are delivered where the stream is scheduled (``schedule(on:)``). Setting a client, scheduling and opening
-    /// may come in any order. Replaces `CFReadStreamSetClient`.
-    ///
-    /// ```swift
-    /// stream.setClient(.all) { stream, event in
-    ///     switch event {
-    ///     case .hasBytesAvailable: print((try? stream.read(upTo: 4096)) ?? [])     // the first read does not wait
-    ///     case .endEncountered, .errorOccurred: stream.close()
-    ///     default: break
-    ///     }
-    /// }
-    /// stream.schedule(on: .queue(queue))
-    /// try stream.open()
-    /// ```
-    public func setClient(_ events: StreamEvents, _ client: (@Sendable (ReadStream, StreamEvent) -> Void)?) {
-        connection.setClient(.reader, wanted: events, stream: self, client)
-    }
-
-    /// The targets where events are delivered, in the order in which they were added. Replaces `CFReadStreamCopyDispatchQueue`.
-    public var targets: [any DeliveryTarget] { connection.targets(.reader) }
-
-    /// Adds a target where events are delivered. With several targets, each event is delivered once, on one
-    /// of them. A dispatch queue does not replace run loops, nor the reverse: unschedule the others to change the target.
-    ///
-    /// A scheduled, open stream is kept alive until it is closed or unscheduled. Replaces
-    /// `CFReadStreamScheduleWithRunLoop` and `CFReadStreamSetDispatchQueue`.
-    public func schedule(on target: any DeliveryTarget) {
-        connection.schedule(.reader, on: target, stream: self)
-    }
-
-    /// Ends delivery on `target`. Does nothing if the stream is not scheduled there or is closed.
-    ///
-    /// Replaces `CFReadStreamUnscheduleFromRunLoop`.
-    public func unschedule(from target: any DeliveryTarget) {
-        connection.unschedule(.reader, from: target)
-    }
-}
-
-// MARK: - Properties
-
-extension ReadStream {
-    /// The value of a property; nil if it has none, or none yet. A copy. Replaces `CFReadStreamCopyProperty`.
-    @inlinable
-    public subscript<Value>(property: StreamProperty<Value>) -> Value? {
-        guard let value = value(named: property.name) else { return property.defaultValue }
-        return StreamProperty.typed(value) ?? property.defaultValue
-    }
-
-    /// The kind of the stream, which determines the properties that it honours.
-    public var kind: StreamKind { connection.streamKind }
-
-    /// Sets a property; nil restores the default. Replaces `CFReadStreamSetProperty`.
-    ///
-    /// - Throws: `EINVAL` if the stream's ``kind`` does not honour the property, if it is read-only, or if it must be
-    ///   set before opening. Nothing has changed then.
-    @inlinable
-    public func set<Value>(_ property: StreamProperty<Value>, to value: Value?) throws(StreamError) {
-        guard let value else { return try setValue(StreamPropertyValue(), for: property.key) }
-        try withUnsafePointer(to: value) { (address) throws(StreamError) in
-            try setValue(StreamPropertyValue(at: address), for: property.key)
-        }
-    }
-
-    /// Sets each property of `properties`.
-    ///
-    /// - Throws: as ``set(_:to:)``. The properties before the one that is refused have been set then.
-    public func set(_ properties: StreamProperties) throws(StreamError) {
-        try properties.forEach { (key, value) throws(StreamError) in
-            try set(value, for: key)
-        }
-    }
-
-    private func set<Value: Sendable>(_ value: Value, for key: StreamPropertyKey) throws(StreamError) {
-        try withUnsafePointer(to: value) { (address) throws(StreamError) in
-            try setValue(StreamPropertyValue(at: address), for: key)
-        }
-    }
-
-    @usableFromInline
-    func value(named name: String) -> (any Sendable)? {
-        connection.value(named: name)
-    }
-
-    @usableFromInline
-    func setValue(_ value: borrowing StreamPropertyValue, for key: StreamPropertyKey) throws(StreamError) {
-        try connection.setValue(value, for: key)
+        try connection.blockUntilReady(.reader)
     }
 }
 
@@ -277,14 +125,14 @@ extension ReadStream {
     ///
     /// - Throws: the failure of the stream; ``StreamError/notOpen``, ``StreamError/closed``, ``StreamError/busy``.
     public func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Int? {
-        try connection.tryRead(into: &buffer).count
+        try ReadCall(connection).tryOnce(into: &buffer).count
     }
 
     /// Reads available bytes into an array without waiting: nil if there are none yet, 0 at the end.
     public func tryRead(into buffer: inout [UInt8]) throws(StreamError) -> Int? {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
-        return try connection.tryRead(into: &bytes).count
+        return try ReadCall(connection).tryOnce(into: &bytes).count
     }
 }
 
@@ -300,10 +148,11 @@ extension ReadStream {
     /// - Throws: the failure of the stream; ``StreamError/cancelled``, ``StreamError/closed``, ``StreamError/busy``;
     ///   ``StreamError/timedOut`` after ``StreamProperty/readTimeout``.
     public nonisolated(nonsending) func read(into buffer: inout MutableRawSpan) async throws(StreamError) -> Int {
-        var step = try connection.beginRead(into: &buffer)
+        let call = ReadCall(connection)
+        var step = try call.begin(into: &buffer)
         while case .wait(let point, let interest, let deadline) = step {
             let wake = await point.readerWait(for: interest, until: deadline)
-            step = try connection.continueRead(after: wake, until: deadline, into: &buffer)
+            step = try call.next(after: wake, until: deadline, into: &buffer)
         }
         return step.count
     }
@@ -323,20 +172,20 @@ extension ReadStream {
 
     @usableFromInline
     @inline(never)
-    func beginRead(into buffer: inout [UInt8]) throws(StreamError) -> ReadStep {
+    func beginRead(into buffer: inout [UInt8]) throws(StreamError) -> CallStep {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
-        return try connection.beginRead(into: &bytes)
+        return try ReadCall(connection).begin(into: &bytes)
     }
 
     @usableFromInline
     @inline(never)
     func continueRead(
         after wake: Wake, until deadline: Moment?, into buffer: inout [UInt8]
-    ) throws(StreamError) -> ReadStep {
+    ) throws(StreamError) -> CallStep {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
-        return try connection.continueRead(after: wake, until: deadline, into: &bytes)
+        return try ReadCall(connection).next(after: wake, until: deadline, into: &bytes)
     }
 
     /// Reads 1…n bytes into the caller's memory. Returns 0 only at the end.
@@ -405,7 +254,7 @@ extension ReadStream {
     /// `CFReadStreamRead`.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Int {
-        try connection.blockingRead(into: &buffer)
+        try ReadCall(connection).block(into: &buffer)
     }
 
     /// Reads 1…n bytes into the front of an array, waiting on the calling thread. Returns 0 only at the end.
@@ -413,14 +262,14 @@ extension ReadStream {
     public func read(into buffer: inout [UInt8]) throws(StreamError) -> Int {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
-        return try connection.blockingRead(into: &bytes)
+        return try ReadCall(connection).block(into: &bytes)
     }
 
     /// Reads 1…n bytes into the caller's memory, waiting on the calling thread. Returns 0 only at the end.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int {
         var bytes = MutableRawSpan(_unsafeBytes: buffer)
-        return try connection.blockingRead(into: &bytes)
+        return try ReadCall(connection).block(into: &bytes)
     }
 
     /// Appends 1…n bytes to uninitialized memory, waiting on the calling thread. Returns 0 only at the end.
@@ -429,7 +278,7 @@ extension ReadStream {
         try buffer.withUnsafeMutableBytes { (bytes, count) throws(StreamError) in
             let free = UnsafeMutableRawBufferPointer(rebasing: bytes[count...])
             var span = MutableRawSpan(_unsafeBytes: free)
-            let read = try connection.blockingRead(into: &span)
+            let read = try ReadCall(connection).block(into: &span)
             count += read
             return read
         }
@@ -455,19 +304,6 @@ extension ReadStream {
             if all.count + count > limit { throw .moreThan(limit) }
             all.append(contentsOf: buffer[..<count])
         }
-    }
-}
-
-/// The result of one step of an async read: done, or wait and continue. The steps are functions that do not suspend, so that
-/// their variables do not add to the memory of a suspended task.
-@usableFromInline
-enum ReadStep {
-    case done(Int)
-    case wait(WaitPoint, Interest, until: Moment?)
-
-    /// The number of bytes read, once done.
-    @inlinable var count: Int {
-        if case .done(let count) = self { count } else { 0 }
     }
 }
 

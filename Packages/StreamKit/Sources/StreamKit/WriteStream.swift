@@ -12,8 +12,11 @@ public import FoundationEssentials
 ///
 /// The counterpart of ``ReadStream``, with the same four styles and the same rules for threads. A write that is
 /// cancelled or times out has sent an unknown part of its bytes, so the stream fails. Replaces `CFWriteStream`.
-public final class WriteStream: Sendable {
+public final class WriteStream: StreamHalf {
     let connection: Connection
+
+    /// The writing half of a connection.
+    public var side: StreamSide { StreamSide(connection, .writer) }
 
     init(_ connection: Connection) {
         self.connection = connection
@@ -21,126 +24,10 @@ public final class WriteStream: Sendable {
 
     deinit { connection.release(.writer) }
 
-    /// Begins to open and returns at once; see ``ReadStream/open()``. Replaces `CFWriteStreamOpen`.
-    public func open() throws(StreamError) {
-        try connection.open(.writer)
-        if let client = connection.client(.writer) { client.keepAlive(self) }
-    }
-
-    /// Waits until the stream is open.
-    ///
-    /// - Throws: the reason why it could not be opened.
-    public nonisolated(nonsending) func opened() async throws(StreamError) {
-        try await connection.opened(.writer)
-    }
-
-    /// Waits on the calling thread until the stream is open.
-    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
-    public func opened() throws(StreamError) {
-        try connection.blockUntilOpened(.writer)
-    }
-
-    /// Closes the stream at once and releases its resources; no event follows. Idempotent; may be called at any time
-    /// from any thread.
-    ///
-    /// Closing may mean aborting. It therefore does not end the peer's reading while the other half of a pair is open;
-    /// use `finish()` for that. Replaces `CFWriteStreamClose`.
-    public func close() {
-        connection.close(.writer)
-    }
-
-    /// The stage of the stream's life cycle; never waits. Replaces `CFWriteStreamGetStatus`.
-    public var status: StreamStatus { connection.status(.writer) }
-
-    /// The failure of the stream; nil if it has not failed. Replaces `CFWriteStreamCopyError`.
-    public var error: StreamError? { connection.status(.writer) == .error ? connection.error(.writer) : nil }
-
-    /// The steps of opening the stream. See ``ConnectionReport``.
-    public var report: ConnectionReport { connection.report }
-
-    /// The descriptor, for the caller's own `poll` or `epoll`; nil if there is none. It remains the stream's.
-    public var descriptor: Int32? {
-        connection.isOpen(.writer) ? connection.nativeDescriptor : nil
-    }
-
     /// True if a write would not wait: because of room or an error. False unless the stream is open.
     ///
     /// Never waits. Replaces `CFWriteStreamCanAcceptBytes`.
-    public var canAcceptBytes: Bool {
-        guard connection.isOpen(.writer) else { return false }
-        do throws(StreamError) {
-            if case .wouldBlock = try connection.poll(.writer) { return false }
-            return true
-        } catch {
-            return true
-        }
-    }
-}
-
-extension WriteStream {
-    /// The wait point of a transport built on this stream, after a try that returned nil. See
-    /// ``StreamTransport/waitPoint``.
-    public var waitPoint: WaitPoint { connection.pointForLayers(.writer) }
-}
-
-// MARK: - Events
-
-extension WriteStream {
-    /// Sets the client and the events that it receives; see ``ReadStream/setClient(_:_:)``. Replaces
-    /// `CFWriteStreamSetClient`.
-    public func setClient(_ events: StreamEvents, _ client: (@Sendable (WriteStream, StreamEvent) -> Void)?) {
-        connection.setClient(.writer, wanted: events, stream: self, client)
-    }
-
-    /// The targets where events are delivered; see ``ReadStream/targets``. Replaces `CFWriteStreamCopyDispatchQueue`.
-    public var targets: [any DeliveryTarget] { connection.targets(.writer) }
-
-    /// Adds a target where events are delivered; see ``ReadStream/schedule(on:)``. Replaces
-    /// `CFWriteStreamScheduleWithRunLoop`.
-    public func schedule(on target: any DeliveryTarget) {
-        connection.schedule(.writer, on: target, stream: self)
-    }
-
-    /// Ends delivery on `target`. Replaces `CFWriteStreamUnscheduleFromRunLoop`.
-    public func unschedule(from target: any DeliveryTarget) {
-        connection.unschedule(.writer, from: target)
-    }
-}
-
-// MARK: - Properties
-
-extension WriteStream {
-    /// The value of a property; nil if it has none, or none yet. A copy. Replaces `CFWriteStreamCopyProperty`.
-    @inlinable
-    public subscript<Value>(property: StreamProperty<Value>) -> Value? {
-        guard let value = value(named: property.name) else { return property.defaultValue }
-        return StreamProperty.typed(value) ?? property.defaultValue
-    }
-
-    /// The kind of the stream, which determines the properties that it honours.
-    public var kind: StreamKind { connection.streamKind }
-
-    /// Sets a property; nil restores the default. Replaces `CFWriteStreamSetProperty`.
-    ///
-    /// - Throws: `EINVAL` if the stream's ``kind`` does not honour the property, if it is read-only, or if it must be
-    ///   set before opening. Nothing has changed then.
-    @inlinable
-    public func set<Value>(_ property: StreamProperty<Value>, to value: Value?) throws(StreamError) {
-        guard let value else { return try setValue(StreamPropertyValue(), for: property.key) }
-        try withUnsafePointer(to: value) { (address) throws(StreamError) in
-            try setValue(StreamPropertyValue(at: address), for: property.key)
-        }
-    }
-
-    @usableFromInline
-    func value(named name: String) -> (any Sendable)? {
-        connection.value(named: name)
-    }
-
-    @usableFromInline
-    func setValue(_ value: borrowing StreamPropertyValue, for key: StreamPropertyKey) throws(StreamError) {
-        try connection.setValue(value, for: key)
-    }
+    public var canAcceptBytes: Bool { side.isReady }
 }
 
 // MARK: - Destinations
@@ -204,12 +91,12 @@ extension WriteStream {
     ///
     /// - Throws: the failure of the stream; ``StreamError/notOpen``, ``StreamError/closed``, ``StreamError/busy``.
     public func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Int? {
-        try connection.tryWrite(bytes).count
+        try WriteCall.tryOnce(connection, bytes).count
     }
 
     /// Writes as many bytes of an array as fit without waiting: nil if none fit now, 0 if none ever will.
     public func tryWrite(_ bytes: [UInt8]) throws(StreamError) -> Int? {
-        try connection.tryWrite(bytes.span.bytes).count
+        try WriteCall.tryOnce(connection, bytes.span.bytes).count
     }
 
     /// Passes down bytes that a layer, such as TLS, accepted in ``tryWrite(_:)-(RawSpan)`` but had no room for below.
@@ -235,31 +122,31 @@ extension WriteStream {
     /// - Throws: the failure of the stream; ``StreamError/cancelled`` and ``StreamError/timedOut``, after which the
     ///   stream has failed; ``StreamError/closed``, ``StreamError/busy``.
     public nonisolated(nonsending) func write(_ bytes: RawSpan) async throws(StreamError) -> Int {
-        try await connection.write(bytes)
+        try await WriteCall.suspend(connection, .some, bytes)
     }
 
     /// Waits until layers, such as TLS, have passed down all bytes that ``tryWrite(_:)-(RawSpan)`` accepted.
     ///
     /// - Throws: as `write(_:)`.
     public nonisolated(nonsending) func flush() async throws(StreamError) {
-        try await connection.flush()
+        _ = try await WriteCall.suspend(connection, .flush)
     }
 
     /// Writes 1…n bytes from the front of an array and returns their number.
     public nonisolated(nonsending) func write(_ bytes: [UInt8]) async throws(StreamError) -> Int {
-        try await connection.write(bytes.span.bytes)
+        try await WriteCall.suspend(connection, .some, bytes.span.bytes)
     }
 
     /// Writes all bytes.
     ///
     /// - Throws: as `write(_:)`; an unknown part has been written then.
     public nonisolated(nonsending) func writeAll(_ bytes: RawSpan) async throws(StreamError) {
-        try await connection.writeAll(bytes)
+        _ = try await WriteCall.suspend(connection, .all, bytes)
     }
 
     /// Writes all bytes of an array.
     public nonisolated(nonsending) func writeAll(_ bytes: [UInt8]) async throws(StreamError) {
-        try await connection.writeAll(bytes.span.bytes)
+        _ = try await WriteCall.suspend(connection, .all, bytes.span.bytes)
     }
 
     /// Writes a text in UTF-8.
@@ -283,25 +170,25 @@ extension WriteStream {
     /// As the async form, but waits in the system call. Replaces `CFWriteStreamWrite`.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func write(_ bytes: RawSpan) throws(StreamError) -> Int {
-        try connection.blockingWrite(bytes)
+        try WriteCall.block(connection, .some, bytes)
     }
 
     /// Writes 1…n bytes from the front of an array, waiting on the calling thread, and returns their number.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func write(_ bytes: [UInt8]) throws(StreamError) -> Int {
-        try connection.blockingWrite(bytes.span.bytes)
+        try WriteCall.block(connection, .some, bytes.span.bytes)
     }
 
     /// Writes all bytes, waiting on the calling thread.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func writeAll(_ bytes: RawSpan) throws(StreamError) {
-        try connection.blockingWriteAll(bytes)
+        _ = try WriteCall.block(connection, .all, bytes)
     }
 
     /// Writes all bytes of an array, waiting on the calling thread.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func writeAll(_ bytes: [UInt8]) throws(StreamError) {
-        try connection.blockingWriteAll(bytes.span.bytes)
+        _ = try WriteCall.block(connection, .all, bytes.span.bytes)
     }
 
     /// Writes a text in UTF-8, waiting on the calling thread.
@@ -313,7 +200,7 @@ extension WriteStream {
     /// Ends the sending direction, waiting on the calling thread.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func finish() throws(StreamError) {
-        try connection.blockingFinish()
+        try connection.blockUntilFinished()
     }
 
     /// Ends the sending direction if that does not wait; false if it would: try again later.

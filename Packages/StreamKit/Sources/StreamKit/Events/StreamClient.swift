@@ -19,28 +19,23 @@ final class StreamClient: Sendable {
         var transfers = 0
     }
 
-    private let connection: Connection
-    private let half: StreamHalf
+    private let side: StreamSide
     /// Whether a scheduled, open stream lives until it is closed.
     private let keepsStreamAlive: Bool
     private let state: Locked<State>
     private let pump = EventPump()
 
-    init(
-        _ connection: Connection, half: StreamHalf, wanted: StreamEvents, keepsStreamAlive: Bool = true,
-        handler: @escaping Handler
-    ) {
-        self.connection = connection
-        self.half = half
+    init(_ side: StreamSide, wanted: StreamEvents, keepsStreamAlive: Bool = true, handler: @escaping Handler) {
+        self.side = side
         self.keepsStreamAlive = keepsStreamAlive
-        state = Locked(State(machine: EventMachine(half: half, wanted: wanted), handler: handler))
+        state = Locked(State(machine: EventMachine(half: side.half, wanted: wanted), handler: handler))
     }
 
     /// Adds targets where events are delivered.
     func schedule(on targets: [any DeliveryTarget]) {
         for target in targets { pump.schedule(on: target) { [weak self] in self?.perform(on: target) } }
-        if !targets.isEmpty { connection.continueOpening() }
-        connection.withdrawWatcher(half)  // the watcher may be parked for fewer targets, or for those of another client
+        if !targets.isEmpty { side.connection.opening?.continueOnLoop() }
+        side.withdrawWatcher()  // the watcher may be parked for fewer targets, or for those of another client
     }
 
     /// Removes a target.
@@ -75,33 +70,33 @@ final class StreamClient: Sendable {
     /// Signals the targets if an event is due; otherwise watches the half.
     func arm() {
         while pump.needsSignal {
-            let hasFailed = connection.settledStatus(half) == .error
+            let hasFailed = side.settledStatus == .error
             let mayFollow = state.withLock {
                 $0.handler != nil && (hasFailed ? !$0.machine.hasReportedError : !$0.machine.isSettled)
             }
             guard mayFollow else { return }
-            let facts = connection.facts(of: half)
+            let facts = side.facts
             let isDue = state.withLock { state in
                 var machine = state.machine
                 return machine.next(facts) != nil
             }
             if isDue { return pump.signal() }
             guard facts.hasOpened, !facts.hasFailed, facts.readiness == .notYet else { return }
-            if connection.point.isInside(half) { return }  // the end of the call under way arms again
+            if side.isInside { return }  // the end of the call under way arms again
             let poller = pump.poller
-            switch connection.watch(half, by: poller) {
+            switch side.watch(by: poller) {
             case .ready: continue
             case nil where pump.poller !== poller:  // the targets have changed meanwhile
-                connection.withdrawWatcher(half)
+                side.withdrawWatcher()
                 return
             case nil, .busy:  // busy: another thread has just parked the half's watcher
                 // The client was removed or unscheduled meanwhile, by a call that did not find the watcher parked yet.
-                if !pump.isScheduled { connection.withdrawWatcher(half) }
+                if !pump.isScheduled { side.withdrawWatcher() }
                 return
             case .closed, .cancelled, .timedOut: return
             case .failed(let number):
                 // The descriptor cannot be watched, so no event would ever come. The failure is an event.
-                connection.failBoth(StreamError(posix: number))
+                side.connection.failBoth(StreamError(posix: number))
                 return
             }
         }
@@ -124,7 +119,7 @@ final class StreamClient: Sendable {
     private func takeEvent() -> (StreamEvent, Handler)? {
         while true {
             let transfers = state.withLock { $0.transfers }
-            let facts = connection.facts(of: half)
+            let facts = side.facts
             let (isStale, due) = state.withLock { state -> (Bool, (StreamEvent, Handler)?) in
                 if state.transfers != transfers { return (true, nil) }
                 guard let handler = state.handler, let event = state.machine.next(facts) else { return (false, nil) }
@@ -147,17 +142,16 @@ final class StreamClients {
         var watcher: ClientWatcher?
     }
 
-    private var reader = Side()
-    private var writer = Side()
+    private var sides: [2 of Side] = [Side(), Side()]
 
     /// Whether a client has a target where its events are delivered.
     var areScheduled: Bool {
-        reader.client != nil && !reader.targets.isEmpty || writer.client != nil && !writer.targets.isEmpty
+        WaitPoint.Half.allCases.contains { self[$0].client != nil && !self[$0].targets.isEmpty }
     }
 
-    subscript(half: StreamHalf) -> Side {
-        get { half == .reader ? reader : writer }
-        set { if half == .reader { reader = newValue } else { writer = newValue } }
+    subscript(half: WaitPoint.Half) -> Side {
+        get { sides[half.index] }
+        set { sides[half.index] = newValue }
     }
 }
 
@@ -169,13 +163,13 @@ final class ClientWatcher: Watcher, @unchecked Sendable {
     // Unchecked only because the superclass is: mutable state is behind a lock, and weak reads are atomic.
 
     private weak let connection: Connection?
-    private let half: StreamHalf
+    private let half: WaitPoint.Half
     /// The point where the watcher was parked last. The transport may now wait at another one, as after a redirect.
     private let parkedAt = Locked<WaitPoint?>(nil)
 
-    init(_ connection: Connection, _ half: StreamHalf) {
-        self.connection = connection
-        self.half = half
+    init(_ side: StreamSide) {
+        connection = side.connection
+        half = side.half
         super.init()
     }
 
@@ -183,7 +177,7 @@ final class ClientWatcher: Watcher, @unchecked Sendable {
     func park(at point: WaitPoint, by poller: DescriptorPoller?) -> Wake? {
         let old = parkedAt.withLock { exchange(&$0, with: point) }
         if let old, old !== point { old.unwatch(half, self) }
-        let wake = point.watch(half, for: half == .reader ? .readable : .writable, with: self, by: poller)
+        let wake = point.watch(half, for: half.interest, with: self, by: poller)
         if parkedAt.withLock({ $0 === point }) { return wake }
         // Withdrawn or parked elsewhere meanwhile.
         point.unwatch(half, self)
@@ -198,6 +192,6 @@ final class ClientWatcher: Watcher, @unchecked Sendable {
     }
 
     override func fire() {
-        connection?.edgeArrived(half)
+        if let connection { StreamSide(connection, half).edgeArrived() }
     }
 }

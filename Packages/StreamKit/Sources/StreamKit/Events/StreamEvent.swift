@@ -75,8 +75,12 @@ struct EventMachine {
     private(set) var hasReportedError = false
     private var awaitsTransfer = false
 
-    init(half: StreamHalf, wanted: StreamEvents) {
-        transfer = half == .reader ? .hasBytesAvailable : .canAcceptBytes
+    init(half: WaitPoint.Half, wanted: StreamEvents) {
+        transfer =
+            switch half {
+            case .reader: .hasBytesAvailable
+            case .writer: .canAcceptBytes
+            }
         self.wanted = wanted
     }
 
@@ -136,6 +140,3 @@ public enum StreamStatus: Int, Sendable, Hashable {
     /// keeps this status.
     case error = 7
 }
-
-/// One direction of a stream.
-typealias StreamHalf = WaitPoint.Half

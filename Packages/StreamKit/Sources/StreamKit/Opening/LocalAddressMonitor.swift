@@ -60,7 +60,7 @@ final class LocalAddressMonitor: Sendable {
         if isFirst { try begin() }
         checkAddresses()
         // The connection may have been closed, and removed, before it was added above. Closing sets these flags first.
-        if connection.withDetails({ $0.isReaderClosed && $0.isWriterClosed }) { remove(connection) }
+        if connection.withDetails({ _ in connection.isClosed }) { remove(connection) }
     }
 
     func remove(_ connection: Connection) {

@@ -163,3 +163,21 @@ struct StreamConnector: OpeningWork {
         .wait(.init(points: [.init(connection.point, connection.unclosedHalf, for: interest)], deadline: plan.deadline))
     }
 }
+
+extension Connection {
+    /// A connection to an endpoint, established when it opens.
+    ///
+    /// - Parameter leadsToProxy: whether it carries another stream's bytes to a proxy.
+    convenience init(
+        to endpoint: Endpoint, _ properties: StreamProperties, toProxy leadsToProxy: Bool = false, loop: EventLoop
+    ) {
+        self.init(endpoint.kind, point: WaitPoint(loop: loop), to: endpoint, properties, toProxy: leadsToProxy) {
+            (connection) throws(StreamError) in
+            let properties = connection.withDetails { $0.properties }
+            if let routes = properties.proxyRoutes {
+                return .continues(try ProxiedOpening(to: endpoint, through: routes, properties))
+            }
+            return .continues(StreamConnector(ConnectPlan(to: endpoint, properties)))
+        }
+    }
+}

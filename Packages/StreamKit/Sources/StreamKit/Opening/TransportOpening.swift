@@ -6,7 +6,7 @@ internal import Glibc
 struct TransportOpening: OpeningWork {
     let transport: any StreamTransport
     /// The half of the transport's wait point to wait at.
-    let half: StreamHalf
+    let half: WaitPoint.Half
     /// The TLS to add once the transport is open.
     private var configuration: TLSConfiguration?
     /// The peer of that TLS, if it is not the one that the transport connects to. The handshake is then no step of the report.
@@ -17,7 +17,7 @@ struct TransportOpening: OpeningWork {
     private var deadline: Moment??
 
     /// Opens a transport, with TLS on top if `configuration` is not nil.
-    init(of transport: any StreamTransport, half: StreamHalf, securedBy configuration: TLSConfiguration?) {
+    init(of transport: any StreamTransport, half: WaitPoint.Half, securedBy configuration: TLSConfiguration?) {
         self.transport = transport
         self.half = half
         self.configuration = configuration
@@ -138,5 +138,28 @@ struct TransportOpening: OpeningWork {
     mutating func abandon(_ connection: Connection) {
         preparing?.context.abandon()
         if let securing { securing.tls.close() } else { transport.close() }
+    }
+}
+
+extension Connection {
+    /// A connection over a user's own transport.
+    convenience init(transport: any StreamTransport, only half: WaitPoint.Half?) {
+        let kind: ConnectionKind =
+            switch half {
+            case nil: .transport
+            case .reader?: .readTransport
+            case .writer?: .writtenTransport
+            }
+        let point: WaitPoint
+        if transport.ownsWaitPoint {
+            point = transport.waitPoint
+        } else if let half {
+            point = WaitPoint(loop: transport.loop, only: half)
+        } else {
+            point = WaitPoint(loop: transport.loop)
+        }
+        self.init(
+            kind, point: point, only: half, over: transport, waitsAtPoint: transport.ownsWaitPoint,
+            opener: .transport(waitingAt: half ?? .reader))
     }
 }

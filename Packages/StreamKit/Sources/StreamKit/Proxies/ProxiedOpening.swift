@@ -143,7 +143,7 @@ struct ProxiedOpening: OpeningWork {
     private mutating func connect(_ connection: Connection) throws(StreamError) -> OpeningStep? {
         guard let lower = route?.connection else { throw .closed }
         let point = lower.pointForLayers(.reader)
-        switch lower.settledStatus(.reader) {
+        switch StreamSide(lower, .reader).settledStatus {
         case .opening: return .wait(.init(points: [.init(point, .reader, for: [.readable, .writable])], deadline: nil))
         case .open:
             connection.endAttempt()

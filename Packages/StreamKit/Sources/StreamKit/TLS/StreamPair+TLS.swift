@@ -30,7 +30,7 @@ extension StreamPair {
         let plain = pair.input.connection
         let secured = try Connection(securing: plain, with: configuration, peerName: peerName, port: port)
         // Data that arrives later is read as TLS, and fails as such.
-        if configuration.role == .client, case .moved = try? plain.poll(.reader) {
+        if configuration.role == .client, case .moved = try? plain.peek() {
             pair.close()
             throw StreamError(.protocolViolation, .bytesBeforeHandshake(peerName ?? "The peer"))
         }
@@ -69,7 +69,7 @@ extension StreamPair {
         }
         try tls.checkEnded()
         secured.takeOver()
-        for half in [StreamHalf.reader, .writer] { secured.setClient(nil, half) }
+        for half in WaitPoint.Half.allCases { StreamSide(secured, half).setClient(nil) }
         self.init(Connection(below: tls, of: secured))
         try open()
     }

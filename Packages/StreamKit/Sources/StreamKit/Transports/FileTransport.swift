@@ -171,3 +171,32 @@ final class DescriptorTransport: StreamTransport {
         Syscalls.ready(waitPoint.descriptor, for: .writable).isEmpty ? .wouldBlock(.writable) : .moved(1)
     }
 }
+
+extension Connection {
+    /// A connection on a descriptor that is already open.
+    convenience init(
+        adopting descriptor: CInt, as kind: ConnectionKind, ownership: DescriptorOwnership,
+        _ properties: StreamProperties = StreamProperties(), loop: EventLoop
+    ) {
+        let point = WaitPoint(descriptor: descriptor, ownership: ownership, loop: loop)
+        self.init(kind, point: point, properties) { (connection) throws(StreamError) in
+            guard let kind = Syscalls.socketType(descriptor) else {
+                guard fcntl(descriptor, F_GETFD) >= 0 else { throw StreamError(posix: errno) }
+                return .opened(.layer(DescriptorTransport(point)))
+            }
+            guard kind == CInt(SOCK_STREAM.rawValue) else { throw StreamError(posix: EPROTOTYPE, .notAStreamSocket) }
+            let properties = connection.withDetails { $0.properties }
+            if properties[.tls] != nil {
+                return .continues(StreamConnector(securing: ConnectPlan(to: .addresses([], name: nil), properties)))
+            }
+            if Syscalls.localAddress(descriptor)?.ipAddress != nil { connection.allowDraining() }
+            return .opened(.socket(point))
+        }
+    }
+}
+
+extension Sentence {
+    fileprivate static let notAStreamSocket = Sentence(
+        "adopt.notAStream",
+        "The descriptor is not a stream socket (it may be a datagram socket); use Socket instead.")
+}

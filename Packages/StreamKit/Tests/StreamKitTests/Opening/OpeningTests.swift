@@ -89,7 +89,7 @@ import Testing
         }
         func isAsleep() -> Bool {
             guard let point = connection.withDetails({ $0.beginning }) else { return false }
-            return point.reader.isParked && point.writer.isParked
+            return point.sides[0].call.isParked && point.sides[1].call.isParked
         }
         while !isAsleep(), .now < limit { await Task.yield() }
         #expect(isAsleep())

@@ -32,7 +32,7 @@ import Testing
         try stream.open()
         source.failReading(number.map { StreamError(posix: $0) } ?? .closed)
         source.interrupt(at: .look) { stream.close() }
-        #expect(stream.connection.facts(of: .reader) == .init(hasOpened: true, hasFailed: false, readiness: .notYet))
+        #expect(stream.side.facts == .init(hasOpened: true, hasFailed: false, readiness: .notYet))
         #expect(stream.status == .closed && stream.error == nil)
     }
 
@@ -192,7 +192,7 @@ import Testing
         while await source.waitPoint.readerWait(for: .readable, until: .now) == .ready {}
         try connection.enter(.reader)
         source.arrive(1)
-        #expect(connection.facts(of: .reader).readiness == .ready)
+        #expect(StreamSide(connection, .reader).facts.readiness == .ready)
         source.harvest()  // finds the descriptor empty
         #expect(await source.waitPoint.readerWait(for: .readable, until: .now + .seconds(50)) == .ready)
         connection.leave(.reader)
@@ -207,13 +207,13 @@ import Testing
         do {
             let info = Info()
             kept = info
-            let client = StreamClient(stream.connection, half: .reader, wanted: .all) { [info] _ in
+            let client = StreamClient(stream.side, wanted: .all) { [info] _ in
                 withExtendedLifetime(info) {}
             }
             // As if closing came between the check of the half and this.
-            stream.connection.setClient(client, .reader)
+            stream.side.setClient(client)
         }
-        #expect(kept == nil && stream.connection.client(.reader) == nil)
+        #expect(kept == nil && stream.side.client == nil)
     }
 
     @Test func turnHasAnEventBudget() throws {

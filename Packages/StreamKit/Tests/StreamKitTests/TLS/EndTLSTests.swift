@@ -189,7 +189,7 @@ import Testing
         // Like a thread in the middle of a read.
         #expect(client.input.connection.point.enter(.reader) == .entered)
         #expect(!plainClient.input.hasBytesAvailable)
-        #expect(plainClient.input.connection.facts(of: .reader).hasFailed == false)
+        #expect(plainClient.input.side.facts.hasFailed == false)
         client.input.connection.point.leave(.reader)
         #expect(plainClient.input.status == .open)
         plainServer.close()

@@ -1,0 +1,108 @@
+internal import EventLoops
+
+/// A read from a connection: see ``HalfCall``. The buffer is passed to each step.
+struct ReadCall {
+    let connection: Connection
+    /// Whether a try may wait in the system call: for a blocking call. A time limit, which only a wait can have, excludes it.
+    var mayBlock = false
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    /// Reads available bytes without waiting.
+    func tryOnce(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        if buffer.byteCount == 0 { return .moved(0) }
+        try connection.enter(.reader)
+        defer { connection.leave(.reader) }
+        return try attempt(into: &buffer)
+    }
+
+    /// Enters the half and reads, on the calling thread.
+    @available(*, noasync)
+    func block(into buffer: inout MutableRawSpan) throws(StreamError) -> Int {
+        if buffer.byteCount == 0 { return 0 }
+        var call = self
+        // A `recv` that blocks costs an eighth less than trying, polling and trying again.
+        call.mayBlock = !connection.halves[WaitPoint.Half.reader.index].hasLimit
+        try connection.enter(.reader)
+        return try HalfCall.block(.reader) { (wake, deadline) throws(StreamError) in
+            try call.next(after: wake, until: deadline, into: &buffer)
+        }
+    }
+
+    /// Enters the half and takes the first step of a task.
+    @inline(never)
+    func begin(into buffer: inout MutableRawSpan) throws(StreamError) -> CallStep {
+        if buffer.byteCount == 0 { return .done(0) }
+        try connection.enter(.reader)
+        if skipsFutileTry { return wait(for: .readable, until: nil) }
+        if connection.point.isTurnSpent(.reader) { return .wait(.nextTurn(of: connection.loop), .readable, until: nil) }
+        return try next(after: nil, until: nil, into: &buffer)
+    }
+
+    /// Takes a step. Leaves the half unless the call must wait.
+    @inline(never)
+    func next(
+        after wake: Wake?, until deadline: Moment?, into buffer: inout MutableRawSpan
+    ) throws(StreamError) -> CallStep {
+        do throws(StreamError) {
+            if let wake, wake != .ready { try connection.resume(wake, .reader) }
+            let count: Int
+            switch try attempt(into: &buffer) {
+            case .moved(let moved):
+                if !mayBlock, moved < buffer.byteCount, connection.canDrain { connection.point.noteDrained() }
+                count = moved
+            case .ended: count = 0
+            case .wouldBlock(let interest): return wait(for: interest, until: deadline)
+            }
+            connection.leave(.reader)
+            return .done(count)
+        } catch {
+            connection.leave(.reader)
+            throw error
+        }
+    }
+
+    private func wait(for interest: Interest, until deadline: Moment?) -> CallStep {
+        connection.point.beginTurn(.reader)
+        let deadline = deadline ?? connection.halves[WaitPoint.Half.reader.index].deadline
+        return .wait(connection.pointForLayers(.reader), interest, until: deadline)
+    }
+
+    /// Tries once; the call is inside.
+    private func attempt(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        guard connection.isOpen(.reader) else { return try connection.attemptWhileNotOpen(.reader) }
+        do throws(StreamError) {
+            let point = connection.point
+            let attempt: Attempt
+            if connection.hasSocket {
+                attempt = try point.receive(into: &buffer, waits: mayBlock && point.ownership == .owned)
+            } else if connection.hasBareTransport,
+                // Not `let transport`, which would count a reference.
+                let moved = mayBlock
+                    ? try connection.transport?.read(into: &buffer) : try connection.transport?.tryRead(into: &buffer)
+            {
+                attempt = mayBlock ? moved : point.count(moved)
+            } else if let engine = connection.engine {
+                attempt =
+                    mayBlock ? try engine.read(into: &buffer) : try engine.tryRead(into: &buffer, countingAt: point)
+            } else {
+                return try connection.attemptWhileNotOpen(.reader)
+            }
+            if case .ended = attempt { try connection.noteReadEnd() }
+            return attempt
+        } catch {
+            throw connection.fail(error, .reader)
+        }
+    }
+
+    /// True if a read cannot succeed now: the last read on this TCP socket was short, so it took all bytes, and epoll
+    /// has reported neither bytes nor an end since. The wait point clears the flag at the first report.
+    ///
+    /// Saves one system call per round trip. Used only on the loop's thread, where epoll's reports are processed before
+    /// this code runs; elsewhere it costs more than it saves.
+    private var skipsFutileTry: Bool {
+        connection.point.isDrained && connection.point.loop.isCurrent
+    }
+}
