@@ -109,6 +109,7 @@ struct PointState: ~Copyable, Sendable {
     var isOwned: Bool { bits & Bits.owned != 0 }
 
     @inlinable
+    @inline(__always)
     func enter(_ half: WaitPoint.Half) -> WaitPoint.Entry {
         var seen = word.load(ordering: .relaxed)
         while true {
@@ -124,6 +125,7 @@ struct PointState: ~Copyable, Sendable {
 
     /// Ends a call. Returns true if both halves are closed, and the caller must therefore ``finish()``.
     @inlinable
+    @inline(__always)
     func leave(_ half: WaitPoint.Half) -> Bool {
         let now = word.bitwiseAnd(~Bits.inside(half), ordering: .acquiringAndReleasing).newValue
         return now & Bits.bothClosed == Bits.bothClosed

@@ -34,3 +34,18 @@ struct TurnBudget: ~Copyable, Sendable {
 
     func restart() { transfers.store(0, ordering: .relaxed) }
 }
+
+/// The budgets of both halves.
+struct TurnBudgets: ~Copyable, Sendable {
+    private let reader = TurnBudget()
+    private let writer = TurnBudget()
+
+    subscript(half: WaitPoint.Half) -> TurnBudget {
+        @inline(__always) _read {
+            switch half {
+            case .reader: yield reader
+            case .writer: yield writer
+            }
+        }
+    }
+}

@@ -102,10 +102,32 @@ open class WaitPoint: Watcher, @unchecked Sendable {
         @usableFromInline
         init() {}
 
+        var isWaitedAt: Bool { call.isParked || observer.isParked }
+
         /// Wakes the call and the observer, as far as they wait for this. A slot without a waiter latches the edge.
         func signal(_ interest: Interest) {
             call.signal(interest)
             observer.signal(interest)
+        }
+    }
+
+    /// Both sides. Not an array of two, whose elements are destroyed through the metadata of their type: 1,300 instructions a point.
+    @usableFromInline
+    struct Sides: ~Copyable, Sendable {
+        @usableFromInline let reader = Side()
+        @usableFromInline let writer = Side()
+
+        @usableFromInline
+        init() {}
+
+        @inlinable
+        subscript(half: Half) -> Side {
+            @inline(__always) _read {
+                switch half {
+                case .reader: yield reader
+                case .writer: yield writer
+                }
+            }
         }
     }
 
@@ -119,8 +141,8 @@ open class WaitPoint: Watcher, @unchecked Sendable {
     private final let number = Atomic<CInt>(-1)
     /// The lasting conditions that epoll has reported: bits of ``Report``.
     private final let reports = Atomic<UInt8>(0)
-    private final let budgets: [2 of TurnBudget] = [TurnBudget(), TurnBudget()]
-    @usableFromInline final let sides: [2 of Side] = [Side(), Side()]
+    private final let budgets = TurnBudgets()
+    @usableFromInline final let sides = Sides()
     /// Filled by the first wait with a deadline, which most points never have.
     final let deadlineSlot = WaitDeadlineSlot()
 
@@ -266,10 +288,12 @@ extension WaitPoint {
 extension WaitPoint {
     /// Begins one call on a half. While inside, the descriptor stays open and a second caller is `busy`.
     @inlinable
+    @inline(__always)
     public final func enter(_ half: Half) -> Entry { state.enter(half) }
 
     /// Ends the call begun by ``enter(_:)``. The last call to leave a closed point closes its descriptor.
     @inlinable
+    @inline(__always)
     public final func leave(_ half: Half) {
         if state.leave(half) { finishIfLast() }
     }
@@ -301,10 +325,14 @@ extension WaitPoint {
         if isBorrowed, (seen | bits) & PointState.Bits.bothClosed == PointState.Bits.bothClosed, descriptor >= 0 {
             watching.end(of: self)
         }
-        for half in Half.allCases where bits & PointState.Bits.closed(half) != 0 {
-            deadlineSlot.deadlines?.cancel(half)
-            sides[half.index].signal([.readable, .writable])
-        }
+        if bits & PointState.Bits.closed(.reader) != 0 { wakeAll(.reader) }
+        if bits & PointState.Bits.closed(.writer) != 0 { wakeAll(.writer) }
+    }
+
+    /// Wakes everyone who waits at a half that has been closed.
+    private final func wakeAll(_ half: Half) {
+        deadlineSlot.deadlines?.cancel(half)
+        sides[half].signal([.readable, .writable])
     }
 
     /// Ends calls that are blocked in the kernel on halves that are closed now.
@@ -350,8 +378,8 @@ extension WaitPoint {
 extension WaitPoint {
     /// Wakes the calls and observers that wait for any of `interest`, on both halves. A slot without a waiter latches the edge.
     public final func signal(_ interest: Interest) {
-        sides[Half.reader.index].signal(interest)
-        sides[Half.writer.index].signal(interest)
+        sides.reader.signal(interest)
+        sides.writer.signal(interest)
     }
 
     /// Signals in the loop's next turn, after the loop has checked its descriptors and timers, and not before. For a call that has
@@ -359,14 +387,15 @@ extension WaitPoint {
     ///
     /// A latched edge would end the wait at once. It is withdrawn, since the later signal replaces it.
     public final func signalNextTurn(_ interest: Interest) {
-        for half in Half.allCases { sides[half.index].call.withdraw(interest) }
+        sides.reader.call.withdraw(interest)
+        sides.writer.call.withdraw(interest)
         loop.execute { [self] in signal(interest) }
     }
 
     /// Wakes the call that waits on the half.
     @usableFromInline
     final func wake(_ half: Half) {
-        sides[half.index].call.signal([.readable, .writable])
+        sides[half].call.signal([.readable, .writable])
     }
 
     /// The conditions, other than edges, that epoll reports.
@@ -387,7 +416,7 @@ extension WaitPoint {
     /// Records that a read has just emptied the descriptor. Call only while inside the reader half.
     ///
     /// Only for descriptors where that can be known: a TCP socket that returned fewer bytes than requested.
-    public final func noteDrained() { sides[Half.reader.index].call.noteDrained() }
+    public final func noteDrained() { sides.reader.call.noteDrained() }
 
     /// True if a read cannot yield anything now: no edge and no end has been seen since ``noteDrained()``, and the reader has not
     /// waited since. A later edge ends a wait.
@@ -395,7 +424,7 @@ extension WaitPoint {
     /// Permanently false once urgent data have been seen: a read stops in front of them (RFC 9293 §3.8.5), so a short read does
     /// not show that the socket is empty.
     public final var isDrained: Bool {
-        sides[Half.reader.index].call.isDrained && reports.load(ordering: .acquiring) == 0
+        sides.reader.call.isDrained && reports.load(ordering: .acquiring) == 0
     }
 }
 
@@ -415,7 +444,7 @@ extension WaitPoint {
         var isBusy = false
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                switch sides[half.index].call.park(continuation, for: interest) {
+                switch sides[half].call.park(continuation, for: interest) {
                 case .parked: if mustLookAgain(half) { wake(half) }
                 case .ready: continuation.resume()
                 case .busy:
@@ -475,7 +504,7 @@ extension WaitPoint {
         guard enterForUse() else { return .closed }
         defer { leaveUse() }
         if let wake = prepareToWait(half, until: nil, by: poller) { return wake == .cancelled ? .ready : wake }
-        switch sides[half.index].observer.park(watcher, for: interest) {
+        switch sides[half].observer.park(watcher, for: interest) {
         case .busy: return .busy
         case .ready: return isClosed(half) ? .closed : .ready
         case .parked: break
@@ -489,7 +518,7 @@ extension WaitPoint {
     /// Withdraws a watcher; true if it has not fired and never will.
     @discardableResult
     public final func unwatch(_ half: Half, _ watcher: Watcher) -> Bool {
-        sides[half.index].observer.unpark(watcher)
+        sides[half].observer.unpark(watcher)
     }
 
     /// Whether the watcher is registered here: from ``watch(_:for:with:by:)`` until an edge takes it or ``unwatch(_:_:)``
@@ -500,7 +529,7 @@ extension WaitPoint {
     ///
     /// - Returns: false also if an edge has taken the watcher and `fire()` is about to be called.
     public final func isRegistered(_ half: Half, _ watcher: Watcher) -> Bool {
-        sides[half.index].observer.holds(watcher)
+        sides[half].observer.holds(watcher)
     }
 
     /// Stops the loop from watching the descriptor until the next wait. No wait may be in progress.
@@ -522,18 +551,18 @@ extension WaitPoint {
 
     /// Whether a call or an observer waits at the point.
     final var hasWait: Bool {
-        sides[0].call.isParked || sides[1].call.isParked || sides[0].observer.isParked || sides[1].observer.isParked
+        sides.reader.isWaitedAt || sides.writer.isWaitedAt
     }
 
     /// Whether a call waits on the half.
-    final func hasWaitingCall(_ half: Half) -> Bool { sides[half.index].call.isParked }
+    final func hasWaitingCall(_ half: Half) -> Bool { sides[half].call.isParked }
 
     /// Parks a thread as the call of the half. It must then look whether the half is closed: ``isClosedAfterParking(_:)``.
     final func park(_ watcher: Watcher, _ half: Half, for interest: Interest) -> Waiter.Parking {
-        sides[half.index].call.park(watcher, for: interest)
+        sides[half].call.park(watcher, for: interest)
     }
 
-    final func unpark(_ watcher: Watcher, _ half: Half) -> Bool { sides[half.index].call.unpark(watcher) }
+    final func unpark(_ watcher: Watcher, _ half: Half) -> Bool { sides[half].call.unpark(watcher) }
 
     /// Whether the half was closed before a waiter parked, so that closing has not signalled it.
     final func isClosedAfterParking(_ half: Half) -> Bool {
@@ -561,7 +590,7 @@ extension WaitPoint {
         let descriptor = self.descriptor
         guard descriptor >= 0 else {
             // An observer of the other half may have another poller.
-            beginWork(by: sides[half.other.index].observer.isParked ? nil : poller)
+            beginWork(by: sides[half.other].observer.isParked ? nil : poller)
             return nil
         }
         endPollingWork()
@@ -627,7 +656,7 @@ extension WaitPoint {
     /// wait on the loop's thread, or earlier if the job's share of the turn is spent (``EventLoop/isShareSpent``): the caller should
     /// then wait at the point of ``nextTurn(of:)``, so that the loop continues.
     public final func isTurnSpent(_ half: Half) -> Bool {
-        switch budgets[half.index].countTransfer() {
+        switch budgets[half].countTransfer() {
         case .nothing: false
         case .time: endTurn(if: loop.isShareSpent)
         case .number: endTurn(if: loop.isCurrent)
@@ -636,7 +665,10 @@ extension WaitPoint {
 
     /// Ends the turn on the loop's own thread: both halves count from zero again.
     private final func endTurn(if isSpent: Bool) -> Bool {
-        if isSpent { for half in Half.allCases { beginTurn(half) } }
+        if isSpent {
+            beginTurn(.reader)
+            beginTurn(.writer)
+        }
         return isSpent
     }
 
@@ -645,7 +677,7 @@ extension WaitPoint {
     ///
     /// Each ``bytesPerTransfer`` bytes count as one of ``transfersPerTurn``, so a turn is spent after about 1 MiB.
     public final func countBytes(_ count: Int, _ half: Half) {
-        budgets[half.index].count(count / WaitPoint.bytesPerTransfer)
+        budgets[half].count(count / WaitPoint.bytesPerTransfer)
     }
 
     /// The number of a layer's bytes that count as one of ``transfersPerTurn``.
@@ -662,7 +694,7 @@ extension WaitPoint {
     }
 
     /// Restarts the count, because the half is about to wait.
-    public final func beginTurn(_ half: Half) { budgets[half.index].restart() }
+    public final func beginTurn(_ half: Half) { budgets[half].restart() }
 }
 
 /// Whether an adopted descriptor is closed by the object that adopts it or by the caller.

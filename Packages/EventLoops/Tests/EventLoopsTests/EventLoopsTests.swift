@@ -138,8 +138,8 @@ final class CountingWatcher: Watcher, @unchecked Sendable {
 }
 
 extension WaitPoint {
-    var isReaderParked: Bool { sides[0].call.isParked }
-    var isWriterParked: Bool { sides[1].call.isParked }
+    var isReaderParked: Bool { sides.reader.call.isParked }
+    var isWriterParked: Bool { sides.writer.call.isParked }
     // The macros of Testing require copyable values.
     var isWatched: Bool { watching.isActive }
     var isUnwatched: Bool { watching.isNobody }

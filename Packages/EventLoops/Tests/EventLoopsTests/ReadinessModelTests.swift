@@ -85,9 +85,10 @@ extension EventLoopsTests {
                     state.observer = .idle
                 }
                 state.slots = [
-                    point.sides[0].call.isParked, point.isDrained, point.sides[0].call.hasRoom(for: .readable),
-                    point.sides[0].call.hasRoom(for: .writable), point.sides[0].observer.isParked,
-                    point.sides[0].observer.hasRoom(for: .readable), point.sides[0].observer.hasRoom(for: .writable),
+                    point.sides.reader.call.isParked, point.isDrained, point.sides.reader.call.hasRoom(for: .readable),
+                    point.sides.reader.call.hasRoom(for: .writable), point.sides.reader.observer.isParked,
+                    point.sides.reader.observer.hasRoom(for: .readable),
+                    point.sides.reader.observer.hasRoom(for: .writable),
                 ]
                 return isPossible
             }
@@ -164,15 +165,15 @@ extension EventLoopsTests {
             /// True if there are bytes that no edge will ever report to a parked task or observer.
             var hasLostWakeup: Bool {
                 guard state.bytes > 0, !state.isListed else { return false }
-                return point.sides[0].call.isParked || point.sides[0].observer.isParked
+                return point.sides.reader.call.isParked || point.sides.reader.observer.isParked
             }
 
             /// True if a slot holds a waiter that no longer waits or lacks a waiter that waits, or if the point is drained although
             /// a readable edge is latched.
             var isInconsistent: Bool {
-                point.sides[0].call.isParked != (state.task == .parked)
-                    || point.sides[0].observer.isParked != (state.observer == .parked)
-                    || point.isDrained && !point.sides[0].call.hasRoom(for: .readable)
+                point.sides.reader.call.isParked != (state.task == .parked)
+                    || point.sides.reader.observer.isParked != (state.observer == .parked)
+                    || point.isDrained && !point.sides.reader.call.hasRoom(for: .readable)
             }
         }
 

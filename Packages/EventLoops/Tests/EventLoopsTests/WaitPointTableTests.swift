@@ -142,8 +142,8 @@ extension EventLoopsTests {
         /// Parks a call and an observer, after the edges that are latched. Closing has latched one.
         private func parkedWatchers(at half: WaitPoint.Half, of point: WaitPoint) -> [CountingWatcher] {
             let watchers = [CountingWatcher(), CountingWatcher()]
-            while point.sides[half.index].call.park(watchers[0], for: .readable) == .ready {}
-            while point.sides[half.index].observer.park(watchers[1], for: .readable) == .ready {}
+            while point.sides[half].call.park(watchers[0], for: .readable) == .ready {}
+            while point.sides[half].observer.park(watchers[1], for: .readable) == .ready {}
             return watchers
         }
 

@@ -43,7 +43,8 @@ extension EventLoopsTests {
         @Test func aNewPointWithADescriptorIsQuiet() throws {
             let pair = try SocketPair()
             let point = WaitPoint(descriptor: pair.near, ownership: .owned)
-            #expect(point.sides[0].call.hasRoom(for: .readable) && point.sides[0].observer.hasRoom(for: .readable))
+            #expect(
+                point.sides.reader.call.hasRoom(for: .readable) && point.sides.reader.observer.hasRoom(for: .readable))
             #expect(point.descriptor == pair.near && point.ownership == .owned)
         }
 

@@ -262,10 +262,10 @@ extension EventLoopsTests {
                 point.rest()
                 point.rest()
                 #expect(await timerCount(loop) == 0)
-                let hasRoom = point.sides[0].call.hasRoom(for: .readable)
+                let hasRoom = point.sides.reader.call.hasRoom(for: .readable)
                 SocketPair.send(2, to: pair.far)
                 await turns(of: loop)
-                #expect(point.sides[0].call.hasRoom(for: .readable) == hasRoom, "round \(round)")
+                #expect(point.sides.reader.call.hasRoom(for: .readable) == hasRoom, "round \(round)")
                 #expect(await point.readByte() == .byte(2))
             }
             point.close()

@@ -162,3 +162,13 @@ extension WaitPoint {
         }
     }
 }
+
+extension WaitPoint.Half {
+    /// The readiness that a transfer of this direction usually waits for.
+    package var interest: Interest {
+        switch self {
+        case .reader: .readable
+        case .writer: .writable
+        }
+    }
+}

@@ -20,7 +20,7 @@ final class Connection: Sendable {
     // after that status was seen (an acquiring load) or under the lock. So reads and writes never overlap, and checking
     // for it would be wasted.
     @exclusivity(unchecked) private nonisolated(unsafe) var slot: Engine?
-    let halves: [2 of Half] = [Half(), Half()]
+    let halves = Halves()
     /// Set at opening: a short read shows that the source is empty. True only for TCP: a read from a Unix socket may
     /// stop short.
     private let drains = Atomic<Bool>(false)
@@ -51,8 +51,8 @@ final class Connection: Sendable {
         }
         details = Details(opener, properties)
         if let other = half?.other {
-            halves[other.index].status = .closed
-            halves[other.index].isClosed = true
+            halves[other].status = .closed
+            halves[other].isClosed = true
             if !point.isClosed(other) { point.close(other) }
         }
     }
@@ -92,27 +92,28 @@ final class Connection: Sendable {
         case socket, bareTransport, other
     }
 
-    func isOpen(_ half: WaitPoint.Half) -> Bool { halves[half.index].has(.open) }
+    func isOpen(_ half: WaitPoint.Half) -> Bool { halves[half].has(.open) }
 
     /// Whether both halves have been closed. Stable only under the lock.
-    var isClosed: Bool { halves[0].isClosed && halves[1].isClosed }
+    var isClosed: Bool { halves.reader.isClosed && halves.writer.isClosed }
 
     /// Whether closing a half has begun: it sets the status before it closes the transport, and the point afterwards.
-    func isClosing(_ half: WaitPoint.Half) -> Bool { halves[half.index].has(.closed) || point.isClosed(half) }
+    func isClosing(_ half: WaitPoint.Half) -> Bool { halves[half].has(.closed) || point.isClosed(half) }
 
     /// Whether a half is open, and no other connection has closed it: after `StreamPair(afterTLSOf:)`, two share the point.
     func isUsable(_ half: WaitPoint.Half) -> Bool { isOpen(half) && !point.isClosed(half) }
 
     /// Whether no half has been opened, and at least one can be.
     var isUnopened: Bool {
-        let states = WaitPoint.Half.allCases.map { halves[$0.index].status }
-        return states.contains(.notOpen) && states.allSatisfy { $0 == .notOpen || $0 == .closed }
+        halves.reader.has(.notOpen)
+            ? halves.writer.has(.notOpen) || halves.writer.has(.closed)
+            : halves.writer.has(.notOpen) && halves.reader.has(.closed)
     }
 
-    func setLimit(_ limit: Duration?, _ half: WaitPoint.Half) { halves[half.index].limit = limit }
+    func setLimit(_ limit: Duration?, _ half: WaitPoint.Half) { halves[half].limit = limit }
 
     func status(_ half: WaitPoint.Half) -> StreamStatus {
-        let status = halves[half.index].status
+        let status = halves[half].status
         switch status {
         // After `StreamPair(afterTLSOf:)`, two connections share the point, and the other one may have closed it.
         case .open, .atEnd: if point.isClosed(half) { return .closed }
@@ -138,15 +139,15 @@ extension Connection {
             default: throw .alreadyOpened
             }
             if hasEngine {
-                halves[half.index].status = details.error == nil ? .open : .error
+                halves[half].status = details.error == nil ? .open : .error
                 return nil
             }
             if details.error != nil {
                 // The other half has begun and failed meanwhile; report it as if it had failed a moment later.
-                halves[half.index].status = .error
+                halves[half].status = .error
                 return nil
             }
-            halves[half.index].status = .opening
+            halves[half].status = .opening
             // Nil if the other half has begun the work, even if it was closed since.
             guard let opener = details.opener.take() else { return nil }
             return PendingOpen(opener: opener, hasProperties: !details.properties.isEmpty)
@@ -243,9 +244,8 @@ extension Connection {
     }
 
     private func endOpening(with status: StreamStatus) {
-        for half in WaitPoint.Half.allCases where halves[half.index].has(.opening) {
-            halves[half.index].status = status
-        }
+        if halves.reader.has(.opening) { halves.reader.status = status }
+        if halves.writer.has(.opening) { halves.writer.status = status }
     }
 
     /// Closes a half; closing the second one closes the transport. Idempotent; never waits.
@@ -261,9 +261,9 @@ extension Connection {
     private func end(_ half: WaitPoint.Half, isRelease: Bool) {
         let work = withDetails { details -> CloseWork in
             if isRelease, details.isTakenOver { return CloseWork() }
-            let isNew = !halves[half.index].isClosed
-            halves[half.index].isClosed = true
-            if isNew, !halves[half.index].has(.error) { halves[half.index].status = .closed }
+            let isNew = !halves[half].isClosed
+            halves[half].isClosed = true
+            if isNew, !halves[half].has(.error) { halves[half].status = .closed }
             var work = CloseWork(
                 closesHalf: true, isLast: isNew && isClosed,
                 hasBegun: details.opener == nil, isAddressWatched: details.isAddressWatched)
@@ -390,8 +390,8 @@ extension Connection {
     /// result to ``announce(_:)`` outside the lock. No other function sets `error` for a half in use.
     private func enterError(_ failing: [WaitPoint.Half], _ details: inout Details) -> StatusChange? {
         var hasChanged = false
-        for half in failing where [.open, .opening, .atEnd].contains(halves[half.index].status) {
-            halves[half.index].status = .error
+        for half in failing where [.open, .opening, .atEnd].contains(halves[half].status) {
+            halves[half].status = .error
             hasChanged = true
         }
         return hasChanged ? StatusChange(engine: engine, opening: details.opening ?? details.beginning) : nil
@@ -423,13 +423,13 @@ extension Connection {
     /// Records that the transport has reached its end.
     func noteEnd(_ half: WaitPoint.Half) {
         withDetails { _ in
-            if halves[half.index].status == .open { halves[half.index].status = .atEnd }
+            if halves[half].status == .open { halves[half].status = .atEnd }
         }
     }
 
     /// The result of a try on a half that is not open.
     func attemptWhileNotOpen(_ half: WaitPoint.Half) throws(StreamError) -> Attempt {
-        switch halves[half.index].status {
+        switch halves[half].status {
         case .notOpen: throw .notOpen
         case .opening: return .wouldBlock([.readable, .writable])
         case .atEnd: return .ended
@@ -441,7 +441,8 @@ extension Connection {
 
     /// Makes the clients of both halves check the status.
     private func armClients() {
-        for half in WaitPoint.Half.allCases { StreamSide(self, half).client?.arm() }
+        if halves.reader.hasClient { StreamSide(self, .reader).client?.arm() }
+        if halves.writer.hasClient { StreamSide(self, .writer).client?.arm() }
     }
 
     /// The point to wait at now; nil if the state has just changed and the caller should try again.
@@ -455,7 +456,7 @@ extension Connection {
     func pointOfOpening(_ half: WaitPoint.Half) -> WaitPoint? {
         withDetails { details in
             // Under the lock: the status of a half that is opening changes only here, together with the points.
-            guard halves[half.index].status == .opening else { return nil }
+            guard halves[half].status == .opening else { return nil }
             if let opening = details.opening { return opening }
             let beginning = details.beginning ?? WaitPoint(loop: point.loop)
             details.beginning = beginning
@@ -494,7 +495,7 @@ extension Connection {
         switch point.enter(half) {
         case .entered: return
         case .busy: throw .busy
-        case .closed: throw halves[half.index].has(.error) ? error(half) ?? .closed : .closed
+        case .closed: throw halves[half].has(.error) ? error(half) ?? .closed : .closed
         }
     }
 
@@ -502,7 +503,7 @@ extension Connection {
     @inline(__always)
     func leave(_ half: WaitPoint.Half) {
         point.leave(half)
-        StreamSide(self, half).client?.didTransfer()
+        if halves[half].hasClient { StreamSide(self, half).client?.didTransfer() }
     }
 
     /// Ends a call that transferred nothing.
@@ -515,7 +516,7 @@ extension Connection {
     /// time limit.
     func mayWaitInKernel(_ half: WaitPoint.Half) -> Bool {
         guard isOpen(half), hasSocket else { return false }
-        return point.ownership == .owned && !halves[half.index].hasLimit
+        return point.ownership == .owned && !halves[half].hasLimit
     }
 
     /// Records that a read has reached the end, or throws the other cause of an apparent end.
@@ -529,44 +530,6 @@ extension Connection {
     func verifyReadEnd() throws(StreamError) {
         if isClosing(.reader) { throw .closed }
         if let failure = withDetails({ $0.readFailure }) { throw failure }
-    }
-
-    // MARK: Calls without a buffer
-
-    /// Suspends until a transfer would not wait.
-    nonisolated(nonsending) func ready(_ half: WaitPoint.Half) async throws(StreamError) {
-        let call = try HalfCall(self, half, isTransfer: false)
-        _ = try await HalfCall.suspend(half, call.untilReady)
-    }
-
-    @available(*, noasync)
-    func blockUntilReady(_ half: WaitPoint.Half) throws(StreamError) {
-        let call = try HalfCall(self, half, isTransfer: false)
-        if try !call.blockInKernel() { _ = try HalfCall.block(half, call.untilReady) }
-    }
-
-    /// Waits until the half is open.
-    nonisolated(nonsending) func opened(_ half: WaitPoint.Half) async throws(StreamError) {
-        let call = try HalfCall(self, half, isTransfer: false)
-        _ = try await HalfCall.suspend(half, call.untilOpened)
-    }
-
-    @available(*, noasync)
-    func blockUntilOpened(_ half: WaitPoint.Half) throws(StreamError) {
-        let call = try HalfCall(self, half, isTransfer: false)
-        _ = try HalfCall.block(half, call.untilOpened)
-    }
-
-    /// Ends the sending direction.
-    nonisolated(nonsending) func finish() async throws(StreamError) {
-        let call = try HalfCall(self, .writer)
-        _ = try await HalfCall.suspend(.writer, call.untilFinished)
-    }
-
-    @available(*, noasync)
-    func blockUntilFinished() throws(StreamError) {
-        let call = try HalfCall(self, .writer)
-        _ = try HalfCall.block(.writer, call.untilFinished)
     }
 }
 
@@ -603,7 +566,7 @@ extension Connection: StreamTransport {
     func writability() throws(StreamError) -> Attempt { try StreamSide(self, .writer).poll() }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        try ReadCall(self).tryOnce(into: &buffer)
+        try ReadCall.tryOnce(self, into: &buffer)
     }
 
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { try WriteCall.tryOnce(self, bytes) }

@@ -58,3 +58,20 @@ extension Connection {
         }
     }
 }
+
+extension Connection {
+    /// Both halves.
+    struct Halves: ~Copyable, Sendable {
+        let reader = Half()
+        let writer = Half()
+
+        subscript(half: WaitPoint.Half) -> Half {
+            @inline(__always) _read {
+                switch half {
+                case .reader: yield reader
+                case .writer: yield writer
+                }
+            }
+        }
+    }
+}

@@ -18,9 +18,9 @@ enum CallStep {
 /// A call is a value whose steps never wait. It enters the half, and each step tries once more and then leaves the half, or tells what
 /// to wait for. How to wait is the driver's business, and each operation is written once for all drivers:
 ///
-/// - ``suspend(_:)`` waits as a task. Steps are functions that do not suspend, so that their variables do not add to the memory of a
+/// - ``suspend(_:_:)`` waits as a task. Steps are functions that do not suspend, so that their variables do not add to the memory of a
 ///   suspended task.
-/// - ``block(_:)`` waits on the calling thread.
+/// - ``block(_:_:)`` waits on the calling thread.
 /// - Polling, and the client of events, try once: ``ReadCall/tryOnce(into:)``, ``StreamSide/poll()``.
 ///
 /// ``ReadCall`` and ``WriteCall`` have a buffer and take the same steps.
@@ -31,9 +31,9 @@ struct HalfCall {
     let isTransfer: Bool
 
     /// Enters the half.
-    init(_ connection: Connection, _ half: WaitPoint.Half, isTransfer: Bool = true) throws(StreamError) {
-        self.connection = connection
-        self.half = half
+    init(_ side: StreamSide, isTransfer: Bool = true) throws(StreamError) {
+        connection = side.connection
+        half = side.half
         self.isTransfer = isTransfer
         try connection.enter(half)
     }
@@ -55,7 +55,7 @@ struct HalfCall {
             case .wouldBlock(let interest):
                 connection.point.beginTurn(half)
                 if let point { return .wait(point(), interest, until: nil) }
-                let deadline = deadline ?? connection.halves[half.index].deadline
+                let deadline = deadline ?? connection.halves[half].deadline
                 return .wait(connection.pointForLayers(half), interest, until: deadline)
             }
         } catch {
@@ -72,6 +72,15 @@ struct HalfCall {
 // MARK: - The drivers
 
 extension HalfCall {
+    func suspend(
+        _ step: (_ wake: Wake?, _ deadline: Moment?) throws(StreamError) -> CallStep
+    ) async throws(StreamError) -> Int { try await HalfCall.suspend(half, step) }
+
+    @available(*, noasync)
+    func block(
+        _ step: (_ wake: Wake?, _ deadline: Moment?) throws(StreamError) -> CallStep
+    ) throws(StreamError) -> Int { try HalfCall.block(half, step) }
+
     /// Waits as a task until the steps are done.
     @inline(__always)
     static nonisolated(nonsending) func suspend(
@@ -86,6 +95,7 @@ extension HalfCall {
 
     /// Waits on the calling thread until the steps are done.
     @available(*, noasync)
+    @inline(__always)
     static func block(
         _ half: WaitPoint.Half, _ step: (_ wake: Wake?, _ deadline: Moment?) throws(StreamError) -> CallStep
     ) throws(StreamError) -> Int {

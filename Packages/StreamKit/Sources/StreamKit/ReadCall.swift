@@ -1,60 +1,60 @@
 internal import EventLoops
 
-/// A read from a connection: see ``HalfCall``. The buffer is passed to each step.
+/// A read from a connection: see ``HalfCall``. The connection and the buffer are passed to each step: a reference in the value would
+/// cost 40 instructions a read.
 struct ReadCall {
-    let connection: Connection
     /// Whether a try may wait in the system call: for a blocking call. A time limit, which only a wait can have, excludes it.
-    var mayBlock = false
+    private let mayBlock: Bool
 
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
+    /// A read of a task.
+    init() { mayBlock = false }
+
+    private init(blockingAt connection: Connection) { mayBlock = !connection.halves.reader.hasLimit }
 
     /// Reads available bytes without waiting.
-    func tryOnce(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+    static func tryOnce(_ connection: Connection, into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         if buffer.byteCount == 0 { return .moved(0) }
         try connection.enter(.reader)
         defer { connection.leave(.reader) }
-        return try attempt(into: &buffer)
+        return try ReadCall().attempt(connection, into: &buffer)
     }
 
     /// Enters the half and reads, on the calling thread.
     @available(*, noasync)
-    func block(into buffer: inout MutableRawSpan) throws(StreamError) -> Int {
+    static func block(_ connection: Connection, into buffer: inout MutableRawSpan) throws(StreamError) -> Int {
         if buffer.byteCount == 0 { return 0 }
-        var call = self
         // A `recv` that blocks costs an eighth less than trying, polling and trying again.
-        call.mayBlock = !connection.halves[WaitPoint.Half.reader.index].hasLimit
+        let call = ReadCall(blockingAt: connection)
         try connection.enter(.reader)
         return try HalfCall.block(.reader) { (wake, deadline) throws(StreamError) in
-            try call.next(after: wake, until: deadline, into: &buffer)
+            try call.next(connection, after: wake, until: deadline, into: &buffer)
         }
     }
 
     /// Enters the half and takes the first step of a task.
     @inline(never)
-    func begin(into buffer: inout MutableRawSpan) throws(StreamError) -> CallStep {
+    func begin(_ connection: Connection, into buffer: inout MutableRawSpan) throws(StreamError) -> CallStep {
         if buffer.byteCount == 0 { return .done(0) }
         try connection.enter(.reader)
-        if skipsFutileTry { return wait(for: .readable, until: nil) }
+        if ReadCall.isFutile(connection.point) { return wait(connection, for: .readable, until: nil) }
         if connection.point.isTurnSpent(.reader) { return .wait(.nextTurn(of: connection.loop), .readable, until: nil) }
-        return try next(after: nil, until: nil, into: &buffer)
+        return try next(connection, after: nil, until: nil, into: &buffer)
     }
 
     /// Takes a step. Leaves the half unless the call must wait.
     @inline(never)
     func next(
-        after wake: Wake?, until deadline: Moment?, into buffer: inout MutableRawSpan
+        _ connection: Connection, after wake: Wake?, until deadline: Moment?, into buffer: inout MutableRawSpan
     ) throws(StreamError) -> CallStep {
         do throws(StreamError) {
             if let wake, wake != .ready { try connection.resume(wake, .reader) }
             let count: Int
-            switch try attempt(into: &buffer) {
+            switch try attempt(connection, into: &buffer) {
             case .moved(let moved):
                 if !mayBlock, moved < buffer.byteCount, connection.canDrain { connection.point.noteDrained() }
                 count = moved
             case .ended: count = 0
-            case .wouldBlock(let interest): return wait(for: interest, until: deadline)
+            case .wouldBlock(let interest): return wait(connection, for: interest, until: deadline)
             }
             connection.leave(.reader)
             return .done(count)
@@ -64,14 +64,15 @@ struct ReadCall {
         }
     }
 
-    private func wait(for interest: Interest, until deadline: Moment?) -> CallStep {
+    private func wait(_ connection: Connection, for interest: Interest, until deadline: Moment?) -> CallStep {
         connection.point.beginTurn(.reader)
-        let deadline = deadline ?? connection.halves[WaitPoint.Half.reader.index].deadline
+        let deadline = deadline ?? connection.halves.reader.deadline
         return .wait(connection.pointForLayers(.reader), interest, until: deadline)
     }
 
     /// Tries once; the call is inside.
-    private func attempt(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+    @inline(__always)
+    private func attempt(_ connection: Connection, into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         guard connection.isOpen(.reader) else { return try connection.attemptWhileNotOpen(.reader) }
         do throws(StreamError) {
             let point = connection.point
@@ -102,7 +103,5 @@ struct ReadCall {
     ///
     /// Saves one system call per round trip. Used only on the loop's thread, where epoll's reports are processed before
     /// this code runs; elsewhere it costs more than it saves.
-    private var skipsFutileTry: Bool {
-        connection.point.isDrained && connection.point.loop.isCurrent
-    }
+    private static func isFutile(_ point: WaitPoint) -> Bool { point.isDrained && point.loop.isCurrent }
 }

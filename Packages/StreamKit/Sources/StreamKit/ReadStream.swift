@@ -14,12 +14,12 @@ public import FoundationEssentials
 /// One object serves four styles, which may alternate on one stream:
 ///
 /// - **blocking**: `try stream.read(into: &buffer)` waits on the calling thread;
-/// - **polling**: ``hasBytesAvailable``, `tryRead(into:)` and ``status`` never wait;
-/// - **scheduled**: ``setClient(_:_:)`` and ``schedule(on:)`` call back on a run loop, queue or event loop;
+/// - **polling**: ``hasBytesAvailable``, `tryRead(into:)` and ``StreamHalf/status`` never wait;
+/// - **scheduled**: ``StreamHalf/setClient(_:_:)`` and ``StreamHalf/schedule(on:)`` call back on a run loop, queue or event loop;
 /// - **async**: `try await stream.read(into: &buffer)`, ``chunks(of:)``.
 ///
 /// Every member may be called from any thread. Only one read at a time is allowed: a second one throws
-/// ``StreamError/busy``. ``close()`` may be called at any time and ends a waiting call with ``StreamError/closed``.
+/// ``StreamError/busy``. ``StreamHalf/close()`` may be called at any time and ends a waiting call with ``StreamError/closed``.
 /// Replaces `CFReadStream`.
 public final class ReadStream: StreamHalf {
     let connection: Connection
@@ -47,13 +47,15 @@ extension ReadStream {
     /// - Throws: the failure of the stream; ``StreamError/cancelled``, ``StreamError/closed``, ``StreamError/busy``;
     ///   ``StreamError/timedOut`` after ``StreamProperty/readTimeout``.
     public nonisolated(nonsending) func ready() async throws(StreamError) {
-        try await connection.ready(.reader)
+        let call = try HalfCall(side, isTransfer: false)
+        _ = try await call.suspend(call.untilReady)
     }
 
     /// Waits on the calling thread until a read would not wait. Consumes nothing.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func ready() throws(StreamError) {
-        try connection.blockUntilReady(.reader)
+        let call = try HalfCall(side, isTransfer: false)
+        if try !call.blockInKernel() { _ = try call.block(call.untilReady) }
     }
 }
 
@@ -125,14 +127,14 @@ extension ReadStream {
     ///
     /// - Throws: the failure of the stream; ``StreamError/notOpen``, ``StreamError/closed``, ``StreamError/busy``.
     public func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Int? {
-        try ReadCall(connection).tryOnce(into: &buffer).count
+        try ReadCall.tryOnce(connection, into: &buffer).count
     }
 
     /// Reads available bytes into an array without waiting: nil if there are none yet, 0 at the end.
     public func tryRead(into buffer: inout [UInt8]) throws(StreamError) -> Int? {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
-        return try ReadCall(connection).tryOnce(into: &bytes).count
+        return try ReadCall.tryOnce(connection, into: &bytes).count
     }
 }
 
@@ -148,11 +150,11 @@ extension ReadStream {
     /// - Throws: the failure of the stream; ``StreamError/cancelled``, ``StreamError/closed``, ``StreamError/busy``;
     ///   ``StreamError/timedOut`` after ``StreamProperty/readTimeout``.
     public nonisolated(nonsending) func read(into buffer: inout MutableRawSpan) async throws(StreamError) -> Int {
-        let call = ReadCall(connection)
-        var step = try call.begin(into: &buffer)
+        let call = ReadCall()
+        var step = try call.begin(connection, into: &buffer)
         while case .wait(let point, let interest, let deadline) = step {
             let wake = await point.readerWait(for: interest, until: deadline)
-            step = try call.next(after: wake, until: deadline, into: &buffer)
+            step = try call.next(connection, after: wake, until: deadline, into: &buffer)
         }
         return step.count
     }
@@ -175,7 +177,7 @@ extension ReadStream {
     func beginRead(into buffer: inout [UInt8]) throws(StreamError) -> CallStep {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
-        return try ReadCall(connection).begin(into: &bytes)
+        return try ReadCall().begin(connection, into: &bytes)
     }
 
     @usableFromInline
@@ -185,7 +187,7 @@ extension ReadStream {
     ) throws(StreamError) -> CallStep {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
-        return try ReadCall(connection).next(after: wake, until: deadline, into: &bytes)
+        return try ReadCall().next(connection, after: wake, until: deadline, into: &bytes)
     }
 
     /// Reads 1…n bytes into the caller's memory. Returns 0 only at the end.
@@ -250,11 +252,11 @@ extension ReadStream {
 extension ReadStream {
     /// Reads 1…n bytes into the front of `buffer`, waiting on the calling thread. Returns 0 only at the end.
     ///
-    /// As the async form, but waits in the system call. ``close()`` from another thread ends the wait at once. Replaces
+    /// As the async form, but waits in the system call. ``StreamHalf/close()`` from another thread ends the wait at once. Replaces
     /// `CFReadStreamRead`.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Int {
-        try ReadCall(connection).block(into: &buffer)
+        try ReadCall.block(connection, into: &buffer)
     }
 
     /// Reads 1…n bytes into the front of an array, waiting on the calling thread. Returns 0 only at the end.
@@ -262,14 +264,14 @@ extension ReadStream {
     public func read(into buffer: inout [UInt8]) throws(StreamError) -> Int {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
-        return try ReadCall(connection).block(into: &bytes)
+        return try ReadCall.block(connection, into: &bytes)
     }
 
     /// Reads 1…n bytes into the caller's memory, waiting on the calling thread. Returns 0 only at the end.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int {
         var bytes = MutableRawSpan(_unsafeBytes: buffer)
-        return try ReadCall(connection).block(into: &bytes)
+        return try ReadCall.block(connection, into: &bytes)
     }
 
     /// Appends 1…n bytes to uninitialized memory, waiting on the calling thread. Returns 0 only at the end.
@@ -278,7 +280,7 @@ extension ReadStream {
         try buffer.withUnsafeMutableBytes { (bytes, count) throws(StreamError) in
             let free = UnsafeMutableRawBufferPointer(rebasing: bytes[count...])
             var span = MutableRawSpan(_unsafeBytes: free)
-            let read = try ReadCall(connection).block(into: &span)
+            let read = try ReadCall.block(connection, into: &span)
             count += read
             return read
         }

@@ -32,13 +32,15 @@ extension StreamHalf {
     ///
     /// - Throws: the reason why it could not be opened.
     public nonisolated(nonsending) func opened() async throws(StreamError) {
-        try await side.connection.opened(side.half)
+        let call = try HalfCall(side, isTransfer: false)
+        _ = try await call.suspend(call.untilOpened)
     }
 
     /// Waits on the calling thread until the stream is open.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func opened() throws(StreamError) {
-        try side.connection.blockUntilOpened(side.half)
+        let call = try HalfCall(side, isTransfer: false)
+        _ = try call.block(call.untilOpened)
     }
 
     /// Closes the stream at once and releases its resources; no event follows. Idempotent; may be called at any time
@@ -108,8 +110,8 @@ extension StreamHalf {
     /// Adds a target where events are delivered. With several targets, each event is delivered once, on one
     /// of them. A dispatch queue does not replace run loops, nor the reverse: unschedule the others to change the target.
     ///
-    /// A scheduled, open stream is kept alive until it is closed or unscheduled. Replaces
-    /// `CFReadStreamScheduleWithRunLoop`, `CFReadStreamSetDispatchQueue` and those of `CFWriteStream`.
+    /// A scheduled, open stream is kept alive until it is closed or unscheduled. Replaces `CFReadStreamScheduleWithRunLoop`,
+    /// `CFWriteStreamScheduleWithRunLoop`, `CFReadStreamSetDispatchQueue` and `CFWriteStreamSetDispatchQueue`.
     public func schedule(on target: any DeliveryTarget) {
         guard let client = side.schedule(on: target) else { return }
         client.schedule(on: [target])

@@ -122,7 +122,7 @@ public struct StreamPair: Sendable {
 
     /// Sets a property of the connection; on a bound pair, of the half that honours it.
     ///
-    /// - Throws: as ``ReadStream/set(_:to:)``.
+    /// - Throws: as ``StreamHalf/set(_:to:)``.
     @inlinable
     public func set<Value>(_ property: StreamProperty<Value>, to value: Value?) throws(StreamError) {
         guard let value else { return try setValue(StreamPropertyValue(), for: property.key) }

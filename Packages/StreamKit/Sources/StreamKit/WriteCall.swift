@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// A write to a connection: see ``HalfCall``. The bytes are passed to each step.
+/// A write to a connection: see ``HalfCall``. The connection and the bytes are passed to each step, as in ``ReadCall``.
 ///
 /// It ends with flushing, which waits until layers have passed down what they have accepted.
 struct WriteCall {
@@ -14,18 +14,19 @@ struct WriteCall {
         case flush
     }
 
-    let connection: Connection
     private let goal: Goal
     private let isBlocking: Bool
-    private var isFlushing: Bool
-    /// The number of bytes accepted.
-    private var written = 0
 
-    private init(_ connection: Connection, _ goal: Goal, isBlocking: Bool) {
-        self.connection = connection
+    private init(_ goal: Goal, isBlocking: Bool) {
         self.goal = goal
         self.isBlocking = isBlocking
-        isFlushing = goal == .flush
+    }
+
+    /// What the steps have done so far.
+    private struct Progress {
+        /// The number of bytes accepted.
+        var written = 0
+        var isFlushing: Bool
     }
 
     /// Writes as a task; returns the number of bytes written.
@@ -36,9 +37,10 @@ struct WriteCall {
     ) async throws(StreamError) -> Int {
         if bytes.byteCount == 0, goal != .flush { return 0 }
         try connection.enter(.writer)
-        var call = WriteCall(connection, goal, isBlocking: false)
+        let call = WriteCall(goal, isBlocking: false)
+        var progress = Progress(isFlushing: goal == .flush)
         return try await HalfCall.suspend(.writer) { (wake, deadline) throws(StreamError) in
-            try call.next(after: wake, until: deadline, bytes)
+            try call.next(connection, &progress, after: wake, until: deadline, bytes)
         }
     }
 
@@ -47,9 +49,10 @@ struct WriteCall {
     static func block(_ connection: Connection, _ goal: Goal, _ bytes: RawSpan) throws(StreamError) -> Int {
         if bytes.byteCount == 0, goal == .some { return 0 }
         try connection.enter(.writer)
-        var call = WriteCall(connection, bytes.byteCount == 0 ? .flush : goal, isBlocking: true)
+        let call = WriteCall(goal, isBlocking: true)
+        var progress = Progress(isFlushing: bytes.byteCount == 0)
         return try HalfCall.block(.writer) { (wake, deadline) throws(StreamError) in
-            try call.next(after: wake, until: deadline, bytes)
+            try call.next(connection, &progress, after: wake, until: deadline, bytes)
         }
     }
 
@@ -58,7 +61,7 @@ struct WriteCall {
         if bytes.byteCount == 0 { return .moved(0) }
         try connection.enter(.writer)
         defer { connection.leave(.writer) }
-        return try WriteCall(connection, .some, isBlocking: false).attempt(bytes)
+        return try WriteCall(.some, isBlocking: false).attempt(connection, bytes)
     }
 
     /// Passes down bytes that layers hold, without waiting.
@@ -67,13 +70,14 @@ struct WriteCall {
         if connection.isOpen(.writer), connection.hasSocket { return .ended }
         try connection.enter(.writer)
         defer { connection.leaveUntouched(.writer) }
-        return try WriteCall(connection, .flush, isBlocking: false).attemptFlush()
+        return try attemptFlush(connection)
     }
 
     /// Writes until done or until it must wait. Leaves the half when done or when it throws.
     @inline(never)
-    private mutating func next(
-        after wake: Wake?, until deadline: Moment?, _ bytes: RawSpan
+    private func next(
+        _ connection: Connection, _ progress: inout Progress, after wake: Wake?, until deadline: Moment?,
+        _ bytes: RawSpan
     ) throws(StreamError) -> CallStep {
         var deadline = deadline
         do throws(StreamError) {
@@ -81,29 +85,35 @@ struct WriteCall {
                 do throws(StreamError) {
                     try connection.resume(wake, .writer)
                 } catch {
-                    throw giveUp(error)
+                    throw WriteCall.giveUp(connection, error)
                 }
             }
             while true {
-                if !isFlushing, !isBlocking, connection.point.isTurnSpent(.writer) {
+                if !progress.isFlushing, !isBlocking, connection.point.isTurnSpent(.writer) {
                     return .wait(.nextTurn(of: connection.loop), .writable, until: nil)
                 }
-                switch isFlushing ? try attemptFlush() : try attempt(bytes.extracting(droppingFirst: written)) {
+                let attempt =
+                    progress.isFlushing
+                    ? try WriteCall.attemptFlush(connection)
+                    : try attempt(connection, bytes.extracting(droppingFirst: progress.written))
+                switch attempt {
                 case .moved(let count):
-                    if isFlushing { continue }
-                    written += count
+                    if progress.isFlushing { continue }
+                    progress.written += count
                     deadline = nil
-                    isFlushing = goal != .all || written == bytes.byteCount
-                case .ended where goal == .all && !isFlushing:
-                    throw StreamError.noRoom(written: written, of: bytes.byteCount)
-                case .ended:
-                    connection.leave(.writer)
-                    return .done(written)
+                    progress.isFlushing = goal != .all || progress.written == bytes.byteCount
+                    // A socket holds no bytes.
+                    guard progress.isFlushing, connection.hasSocket else { continue }
+                case .ended where goal == .all && !progress.isFlushing:
+                    throw StreamError.noRoom(written: progress.written, of: bytes.byteCount)
+                case .ended: break
                 case .wouldBlock(let interest):
                     connection.point.beginTurn(.writer)
-                    let deadline = deadline ?? connection.halves[WaitPoint.Half.writer.index].deadline
+                    let deadline = deadline ?? connection.halves.writer.deadline
                     return .wait(connection.pointForLayers(.writer), interest, until: deadline)
                 }
+                connection.leave(.writer)
+                return .done(progress.written)
             }
         } catch {
             connection.leave(.writer)
@@ -112,17 +122,17 @@ struct WriteCall {
     }
 
     /// Fails the stream after a write that gave up waiting: the peer has received an unknown part of a message.
-    private func giveUp(_ error: StreamError) -> StreamError {
+    private static func giveUp(_ connection: Connection, _ error: StreamError) -> StreamError {
         guard error == .cancelled || error == .timedOut, connection.isOpen(.writer) else { return error }
         connection.failBoth(error)
         return error
     }
 
-    /// Whether a try may wait in the system call. A time limit, which only a wait can have, excludes it.
-    private var mayBlock: Bool { isBlocking && !connection.halves[WaitPoint.Half.writer.index].hasLimit }
-
     /// Tries once; the call is inside.
-    private func attempt(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+    @inline(__always)
+    private func attempt(_ connection: Connection, _ bytes: RawSpan) throws(StreamError) -> Attempt {
+        // A time limit, which only a wait can have, excludes waiting in the system call.
+        var mayBlock: Bool { isBlocking && !connection.halves.writer.hasLimit }
         guard connection.isOpen(.writer) else { return try connection.attemptWhileNotOpen(.writer) }
         do throws(StreamError) {
             let attempt: Attempt
@@ -145,9 +155,9 @@ struct WriteCall {
     }
 
     /// Tries once to pass down bytes that layers hold; the call is inside.
-    private func attemptFlush() throws(StreamError) -> Attempt {
+    private static func attemptFlush(_ connection: Connection) throws(StreamError) -> Attempt {
         guard connection.isOpen(.writer) else {
-            if connection.halves[WaitPoint.Half.writer.index].has(.error) { throw connection.error(.writer) ?? .closed }
+            if connection.halves.writer.has(.error) { throw connection.error(.writer) ?? .closed }
             return .ended
         }
         guard !connection.hasSocket, let engine = connection.engine else { return .ended }

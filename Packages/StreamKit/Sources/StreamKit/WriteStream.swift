@@ -158,7 +158,8 @@ extension WriteStream {
     ///
     /// The stream is then at its end; the other half of a pair stays open.
     public nonisolated(nonsending) func finish() async throws(StreamError) {
-        try await connection.finish()
+        let call = try HalfCall(side)
+        _ = try await call.suspend(call.untilFinished)
     }
 }
 
@@ -200,7 +201,8 @@ extension WriteStream {
     /// Ends the sending direction, waiting on the calling thread.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func finish() throws(StreamError) {
-        try connection.blockUntilFinished()
+        let call = try HalfCall(side)
+        _ = try call.block(call.untilFinished)
     }
 
     /// Ends the sending direction if that does not wait; false if it would: try again later.

@@ -193,7 +193,6 @@ extension Socket {
     /// Performs an operation of one half without waiting.
     ///
     /// - Parameter attempt: makes one attempt; nil if it would have to wait.
-    @inline(__always)
     package func attempt<Value>(
         _ half: WaitPoint.Half, _ attempt: () throws(StreamError) -> Value?
     ) throws(StreamError) -> Value? {
@@ -204,16 +203,12 @@ extension Socket {
 
     /// Performs an operation of one half, waiting on the calling thread. See ``attempt(_:_:)``.
     @available(*, noasync)
-    @inline(__always)
     package func perform<Value>(
         _ half: WaitPoint.Half, until deadline: ContinuousClock.Instant?, _ attempt: () throws(StreamError) -> Value?
     ) throws(StreamError) -> Value {
         try enter(half)
         defer { leave(half) }
-        while true {
-            if let value = try attempt() { return value }
-            try block(half, for: half.transfers, until: deadline)
-        }
+        return try complete(half, until: deadline, attempt)
     }
 
     /// Performs an operation of one half, suspending the task. See ``attempt(_:_:)``.
@@ -223,9 +218,28 @@ extension Socket {
     ) async throws(StreamError) -> Value {
         try enter(half)
         defer { leave(half) }
+        return try await complete(half, until: deadline, attempt)
+    }
+
+    /// Completes an operation of a half that has been entered, waiting on the calling thread.
+    @available(*, noasync)
+    func complete<Value>(
+        _ half: WaitPoint.Half, until deadline: ContinuousClock.Instant?, _ attempt: () throws(StreamError) -> Value?
+    ) throws(StreamError) -> Value {
         while true {
-            if hasTurn(half, for: half.transfers), let value = try attempt() { return value }
-            try await wait(half, for: half.transfers, until: deadline)
+            if let value = try attempt() { return value }
+            try check(point.block(half, for: half.interest, until: deadline.map(Moment.init)))
+        }
+    }
+
+    /// Completes an operation of a half that has been entered, suspending the task.
+    @inline(__always)
+    nonisolated(nonsending) func complete<Value>(
+        _ half: WaitPoint.Half, until deadline: ContinuousClock.Instant?, _ attempt: () throws(StreamError) -> Value?
+    ) async throws(StreamError) -> Value {
+        while true {
+            if hasTurn(half, for: half.interest), let value = try attempt() { return value }
+            try await wait(half, for: half.interest, until: deadline)
         }
     }
 
@@ -247,19 +261,7 @@ extension Socket {
         _ half: WaitPoint.Half, for interest: Interest, until deadline: ContinuousClock.Instant?
     ) async throws(StreamError) {
         point.beginTurn(half)
-        let deadline = deadline.map(Moment.init)
-        let wake =
-            half == .reader
-            ? await point.readerWait(for: interest, until: deadline)
-            : await point.writerWait(for: interest, until: deadline)
-        try check(wake)
-    }
-
-    @available(*, noasync)
-    package func block(
-        _ half: WaitPoint.Half, for interest: Interest, until deadline: ContinuousClock.Instant?
-    ) throws(StreamError) {
-        try check(point.block(half, for: interest, until: deadline.map(Moment.init)))
+        try check(await point.wait(half, for: interest, until: deadline.map(Moment.init)))
     }
 
     private func check(_ wake: Wake) throws(StreamError) {
@@ -272,34 +274,6 @@ extension Socket {
         case .failed(let number): throw StreamError(posix: number)
         }
     }
-}
-
-extension WaitPoint.Half {
-    /// The readiness for a transfer of this half.
-    fileprivate var transfers: Interest { self == .reader ? .readable : .writable }
-}
-
-/// The state of a socket, as far as this object knows it. Another user of a borrowed descriptor may change it.
-struct SocketState: Sendable {
-    enum Phase: Sendable, Equatable {
-        /// Neither connected nor listening; the only phase of an unconnected datagram socket.
-        case idle
-        /// `connect(2)` is being called. Until it returns, the socket looks writable, and its outcome must not be
-        /// queried.
-        case starting
-        /// Connecting to this address. In the background, an event reports the outcome.
-        case connecting(SocketAddress, inBackground: Bool)
-        case connected
-        case listening
-    }
-
-    var phase = Phase.idle
-    /// The outcome of a background attempt, until an event reports it.
-    var connectOutcome: Result<Void, StreamError>?
-    /// The peer of an accepted socket, which is known even after the peer has disconnected.
-    var peer: SocketAddress?
-    /// See ``Socket/leavesErrors``.
-    var leavesErrors = false
 }
 
 extension Socket {

@@ -15,7 +15,8 @@ final class SocketClient: Sendable {
         var enabled: SocketEventKinds = []
         var reenabled: SocketEventKinds = [.read, .accept, .data]
         var handler: Handler?
-        var watchers: (reader: SocketWatcher, writer: SocketWatcher)?
+        /// By half.
+        var watchers: [2 of SocketWatcher]?
         var isAcceptingPaused = false
         var hasEnded = false
         var watching = Watching.works
@@ -93,8 +94,7 @@ final class SocketClient: Sendable {
     /// Arms again, since the watchers may be parked for other targets or kinds.
     private func withdrawWatchers(_ socket: Socket) {
         if let watchers = state.withLock({ $0.watchers }) {
-            socket.point.unwatch(.reader, watchers.reader)
-            socket.point.unwatch(.writer, watchers.writer)
+            for half in WaitPoint.Half.allCases { socket.point.unwatch(half, watchers[half.index]) }
             socket.point.endPolling()
         }
         arm(socket)
@@ -127,7 +127,7 @@ final class SocketClient: Sendable {
 extension SocketClient {
     /// Watches for the enabled kinds, or signals if one of them is ready.
     func arm(_ socket: Socket) {
-        for half in [WaitPoint.Half.reader, .writer] { arm(half, socket) }
+        for half in WaitPoint.Half.allCases { arm(half, socket) }
     }
 
     private func arm(_ half: WaitPoint.Half, _ socket: Socket) {
@@ -136,18 +136,21 @@ extension SocketClient {
             guard pump.needsSignal else { return }
             let (kinds, watcher) = state.withLock { state -> (SocketEventKinds, SocketWatcher?) in
                 guard state.handler != nil else { return ([], nil) }
-                let watchers = state.watchers ?? (SocketWatcher(socket, .reader), SocketWatcher(socket, .writer))
+                let watchers = state.watchers ?? [SocketWatcher(socket, .reader), SocketWatcher(socket, .writer)]
                 state.watchers = watchers
-                return half == .reader
-                    ? (state.isAcceptingPaused ? [] : state.enabled.intersection(.arrivals), watchers.reader)
-                    : (state.enabled.subtracting(.arrivals), watchers.writer)
+                let kinds: SocketEventKinds =
+                    switch half {
+                    case .reader: state.isAcceptingPaused ? [] : state.enabled.intersection(.arrivals)
+                    case .writer: state.enabled.subtracting(.arrivals)
+                    }
+                return (kinds, watchers[half.index])
             }
             guard let watcher, !kinds.isEmpty else { return }
             // A call inside the half handles arrivals itself, and arms when it leaves.
             if socket.point.isInside(half) { return }
             if socket.hasEvent(kinds) { return pump.signal() }
             let poller = pump.poller
-            switch socket.point.watch(half, for: half == .reader ? .readable : .writable, with: watcher, by: poller) {
+            switch socket.point.watch(half, for: half.interest, with: watcher, by: poller) {
             case .ready: continue
             case nil where pump.poller !== poller:  // the targets have changed meanwhile
                 socket.point.unwatch(half, watcher)

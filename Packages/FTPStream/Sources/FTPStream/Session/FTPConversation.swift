@@ -244,10 +244,10 @@ struct FTPConversation: Sendable {
     /// Waits at the data connection, and for what the server says meanwhile.
     mutating func waitForData(_ half: WaitPoint.Half) {
         guard let data, let control else { return }
-        block =
-            half == .reader
-            ? [.init(data.input.waitPoint, .reader, for: .readable)]
-            : [.init(data.output.waitPoint, .reader, for: .writable)]
+        switch half {
+        case .reader: block = [.init(data.input.waitPoint, .reader, for: .readable)]
+        case .writer: block = [.init(data.output.waitPoint, .reader, for: .writable)]
+        }
         if !control.machine.hasConfirmed { block.append(control.replyReadiness) }
     }
 

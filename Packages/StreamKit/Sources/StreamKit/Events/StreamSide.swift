@@ -13,13 +13,13 @@ public struct StreamSide: Sendable {
     func open() throws(StreamError) { try connection.open(half) }
 
     /// The status, disregarding transfers in progress.
-    var settledStatus: StreamStatus { connection.halves[half.index].status }
+    var settledStatus: StreamStatus { connection.halves[half].status }
 
     // MARK: The client
 
     /// The client, if there is one.
     var client: StreamClient? {
-        guard connection.halves[half.index].hasClient else { return nil }
+        guard connection.halves[half].hasClient else { return nil }
         return connection.withDetails { $0.clients?[half].client }
     }
 
@@ -27,9 +27,9 @@ public struct StreamSide: Sendable {
     func setClient(_ client: StreamClient?) {
         let unwanted = connection.withDetails { details -> StreamClient? in
             // Closing removes the client under this lock, once; a client set later would never be removed.
-            if connection.halves[half.index].isClosed, client != nil { return client }
+            if connection.halves[half].isClosed, client != nil { return client }
             let clients = details.ensureClients()
-            connection.halves[half.index].hasClient = client != nil
+            connection.halves[half].hasClient = client != nil
             return exchange(&clients[half].client, with: client)
         }
         unwanted?.invalidate()
@@ -41,7 +41,7 @@ public struct StreamSide: Sendable {
         let isCurrent = connection.withDetails { details in
             guard let clients = details.clients, clients[half].client === client else { return false }
             clients[half].client = nil
-            connection.halves[half.index].hasClient = false
+            connection.halves[half].hasClient = false
             return true
         }
         client.invalidate()
@@ -193,15 +193,5 @@ public struct StreamSide: Sendable {
     /// perhaps before the loop has seen them; a call that found nothing just before would then wait forever.
     private func wakeCall(_ engine: Engine) {
         if isInside { engine.waitPoint.signal(half.interest) }
-    }
-}
-
-extension WaitPoint.Half {
-    /// The readiness that a transfer of this direction usually waits for.
-    var interest: Interest {
-        switch self {
-        case .reader: .readable
-        case .writer: .writable
-        }
     }
 }

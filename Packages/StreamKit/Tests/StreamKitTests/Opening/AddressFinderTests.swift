@@ -234,10 +234,10 @@ private final class ScriptedFinder: AddressFinder {
         #expect(LocalAddressMonitor.shared.watches(own))
         // Closing overtakes the end of opening: it has passed the list but not yet reached the descriptor.
         LocalAddressMonitor.shared.remove(connection)
-        for half in WaitPoint.Half.allCases { connection.halves[half.index].isClosed = true }
+        for half in WaitPoint.Half.allCases { connection.halves[half].isClosed = true }
         LocalAddressMonitor.shared.add(connection)
         #expect(!LocalAddressMonitor.shared.watches(own))
-        for half in WaitPoint.Half.allCases { connection.halves[half.index].isClosed = false }
+        for half in WaitPoint.Half.allCases { connection.halves[half].isClosed = false }
         pair.close()
     }
 }

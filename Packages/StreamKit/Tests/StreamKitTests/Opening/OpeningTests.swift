@@ -89,7 +89,7 @@ import Testing
         }
         func isAsleep() -> Bool {
             guard let point = connection.withDetails({ $0.beginning }) else { return false }
-            return point.sides[0].call.isParked && point.sides[1].call.isParked
+            return point.sides.reader.call.isParked && point.sides.writer.call.isParked
         }
         while !isAsleep(), .now < limit { await Task.yield() }
         #expect(isAsleep())

@@ -140,14 +140,11 @@ extension Socket {
         try enter(.writer)
         defer { leave(.writer) }
         var sent = 0
-        while true {
-            if let count = try sendOnce(bytes.extracting(droppingFirst: sent), to: address) {
-                sent += count
-                if type.keepsMessages || sent == bytes.byteCount { return }
-            } else {
-                try block(.writer, for: .writable, until: deadline)
+        repeat {
+            sent += try complete(.writer, until: deadline) { () throws(StreamError) in
+                try sendOnce(bytes.extracting(droppingFirst: sent), to: address)
             }
-        }
+        } while !type.keepsMessages && sent < bytes.byteCount
     }
 
     /// Waits until all bytes are sent. A datagram is sent as one.
@@ -159,16 +156,11 @@ extension Socket {
         try enter(.writer)
         defer { leave(.writer) }
         var sent = 0
-        while true {
-            if hasTurn(.writer, for: .writable),
-                let count = try sendOnce(bytes.extracting(droppingFirst: sent), to: address)
-            {
-                sent += count
-                if type.keepsMessages || sent == bytes.byteCount { return }
-            } else {
-                try await wait(.writer, for: .writable, until: deadline)
+        repeat {
+            sent += try await complete(.writer, until: deadline) { () throws(StreamError) in
+                try sendOnce(bytes.extracting(droppingFirst: sent), to: address)
             }
-        }
+        } while !type.keepsMessages && sent < bytes.byteCount
     }
 
     private func sendOnce(_ bytes: RawSpan, to address: SocketAddress?) throws(StreamError) -> Int? {
