@@ -77,7 +77,7 @@ import Testing
     @Test func anotherProtocolIsNotTriedAgain() async throws {
         let server = try LateServer(lateCount: 2, greeting: "HTTP/1.1 400 Bad Request")
         let error = try await failure(at: server)
-        #expect(error?.sentence.key == "tls.notTLS")
+        #expect(error?.reason == .foreignProtocol)
         #expect(server.lines == ["TLS"])
     }
 }

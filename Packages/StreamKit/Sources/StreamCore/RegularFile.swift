@@ -14,12 +14,12 @@ package enum RegularFile {
         // Before opening, which has side effects on devices; and again afterwards, because the path may lead elsewhere
         // by then.
         var status = stat()
-        guard stat(path, &status) == 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
+        guard stat(path, &status) == 0 else { throw StreamError.fileNotOpened(path, errno) }
         try check(status, path, limit)
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-        guard descriptor >= 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
+        guard descriptor >= 0 else { throw StreamError.fileNotOpened(path, errno) }
         defer { close(descriptor) }
-        guard fstat(descriptor, &status) == 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
+        guard fstat(descriptor, &status) == 0 else { throw StreamError.fileNotOpened(path, errno) }
         try check(status, path, limit)
         // Kernel files report no size. One byte more than the limit shows that the file is too large.
         let capacity = status.st_size > 0 ? Int(status.st_size) : limit + 1
@@ -33,7 +33,7 @@ package enum RegularFile {
             }
         }
         if failure == 0, bytes.count > limit { failure = EFBIG }
-        guard failure == 0 else { throw StreamError(posix: failure, .fileNotOpened(path, failure)) }
+        guard failure == 0 else { throw StreamError.fileNotOpened(path, failure) }
         return bytes
     }
 
@@ -44,8 +44,8 @@ package enum RegularFile {
             case S_IFDIR: EISDIR
             default: EINVAL
             }
-        if number == EINVAL { throw StreamError(posix: EINVAL, .fileNotRegular(path)) }
-        if number != 0 { throw StreamError(posix: number, .fileNotOpened(path, number)) }
+        if number == EINVAL { throw StreamError(posix: EINVAL, .fileNotRegular(path), reason: .localFile) }
+        if number != 0 { throw StreamError.fileNotOpened(path, number) }
     }
 }
 

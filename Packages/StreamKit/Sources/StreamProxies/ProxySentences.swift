@@ -212,7 +212,9 @@ extension Sentence {
 
 extension StreamError {
     /// `kCFErrorPACFileError`; CFStream has no number of its own for this error.
-    package static func script(_ sentence: Sentence, underlying: (any Error)? = nil) -> StreamError {
-        StreamError(domain: .http, code: 308, sentence: sentence, underlying: underlying)
+    package static func script(
+        _ sentence: Sentence, reason: StreamErrorReason? = nil, underlying: (any Error)? = nil
+    ) -> StreamError {
+        StreamError(domain: .http, code: 308, sentence: sentence, reason: reason, underlying: underlying)
     }
 }

@@ -16,7 +16,9 @@ struct TLSDiagnosis {
             return StreamError(alert.failure, .alert(peer.hostAndPort, alert.name, advice: advice))
         }
         if isHandshake, let answer = foreignProtocol {
-            return StreamError(.protocolViolation, .notTLS(peer.hostAndPort, answer: answer))
+            return StreamError(
+                .protocolViolation, .notTLS(peer.hostAndPort, answer: answer),
+                reason: isReply ? .foreignReply : .foreignProtocol)
         }
         for (reason, failure) in TLSDiagnosis.reasons where errors.contains(reason) {
             return StreamError(failure, sentence(for: failure))
@@ -62,6 +64,11 @@ struct TLSDiagnosis {
         case .badConfiguration: .internalFailure(errors.text)
         default: .protocolViolated(peer.hostAndPort, reason: errors.text)
         }
+    }
+
+    /// Whether the peer's first bytes are a reply of FTP or SMTP, which begins with three digits (RFC 959 §4.2).
+    private var isReply: Bool {
+        beginning.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.count == 3
     }
 
     /// The protocol that the peer speaks, if its first bytes do not begin a TLS record (RFC 8446 §5.1); otherwise nil.

@@ -127,7 +127,9 @@ extension StreamError {
         domain == .ssl ? TLSFailure(rawValue: code) : nil
     }
 
-    package init(_ failure: TLSFailure, _ sentence: Sentence, underlying: (any Error)? = nil) {
-        self.init(domain: .ssl, code: failure.rawValue, sentence: sentence, underlying: underlying)
+    package init(
+        _ failure: TLSFailure, _ sentence: Sentence, reason: StreamErrorReason? = nil, underlying: (any Error)? = nil
+    ) {
+        self.init(domain: .ssl, code: failure.rawValue, sentence: sentence, reason: reason, underlying: underlying)
     }
 }

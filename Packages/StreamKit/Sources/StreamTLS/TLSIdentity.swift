@@ -103,14 +103,14 @@ public struct TLSIdentity: Sendable, Hashable {
         do {
             key = try PEMReader.privateKey(in: keyBytes, password: password)
         } catch {
-            let reason =
+            let (text, reason): (String, StreamErrorReason?) =
                 switch error {
-                case .absent: "no private key found"
-                case .passwordNeeded: "it is encrypted and no password was given"
-                case .passwordWrong: "the password is wrong"
-                case .unreadable(let text): text
+                case .absent: ("no private key found", nil)
+                case .passwordNeeded: ("it is encrypted and no password was given", .encryptedKey)
+                case .passwordWrong: ("the password is wrong", nil)
+                case .unreadable(let text): (text, nil)
                 }
-            throw StreamError(.badConfiguration, .keyUnreadable(source, reason: reason))
+            throw StreamError(.badConfiguration, .keyUnreadable(source, reason: text), reason: reason)
         }
         try self.init(certificates: certificates, key: key)
     }

@@ -109,7 +109,7 @@ enum SystemRoots {
             if descriptor >= 0 {
                 close(descriptor)
             } else if errno == EMFILE || errno == ENFILE {
-                throw StreamError(posix: errno, .fileNotOpened(path, errno))
+                throw StreamError.fileNotOpened(path, errno)
             }
         }
         if let bundle = locations.first, bundles.contains(bundle), X509_STORE_load_file(store, bundle) == 1 {

@@ -188,7 +188,7 @@ struct ConnectionOptions: ParsableArguments {
         do throws(StreamError) {
             return try TLSIdentity(file: cert, keyFile: key, password: phrase)
         } catch {
-            guard phrase == nil, error.sentence.key == "tls.key", error.description.contains("encrypted"),
+            guard phrase == nil, error.reason == .encryptedKey,
                 let typed = PasswordTerminal()?.secret("Pass phrase of \(key ?? cert): ")
             else { throw error }
             return try typed.withBytes { bytes in

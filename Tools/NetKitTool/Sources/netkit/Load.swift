@@ -104,7 +104,7 @@ struct Load: Sendable {
                 return
             case .refusal(let sentence):
                 throw StreamError(
-                    domain: .http, code: HTTPErrorNumber.parseFailure.rawValue, sentence: sentence)
+                    domain: .http, code: HTTPErrorNumber.parseFailure.rawValue, sentence: sentence, reason: .notResumed)
             }
         }
         if stream[.httpDecodesContent] == true, let coding = stream[.httpRemainingContentCoding] {
@@ -113,7 +113,8 @@ struct Load: Sendable {
                 sentence: Sentence(
                     "tool.coding",
                     "The body has the coding %1, which cannot be decoded; omit --compressed to get it as it is.",
-                    coding))
+                    coding),
+                reason: .undecodable)
         }
         if let path {
             if response.status == .rangeNotSatisfiable { return }
@@ -182,7 +183,8 @@ struct Load: Sendable {
                 domain: .http, code: HTTPErrorNumber.connectionLost.rawValue,
                 sentence: Sentence(
                     "tool.short", "The server sent a part of the rest: %1 of %2 bytes are here. --resume continues it.",
-                    String(begin + outcome.count), String(length)))
+                    String(begin + outcome.count), String(length)),
+                reason: .cutShort)
         }
         if keepsDate, let date = outcome.response?.fields[.lastModified].flatMap({ HTTPDate($0) }) {
             file.setDate(date.secondsSinceEpoch)

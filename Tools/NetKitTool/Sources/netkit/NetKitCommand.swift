@@ -152,11 +152,10 @@ enum ExitStatus: Int32 {
             self =
                 error.tlsFailure == .closedWithoutNotify
                 ? .cutShort : ExitStatus.isAboutTrust(error) ? .untrustedCertificate : .handshakeFailed
-        case _ where error.sentence.key == "tool.range": self = .notResumed
-        case _ where ["http.truncated", "http.headCutShort", "tool.short"].contains(error.sentence.key):
-            self = .cutShort
-        case _ where ["tool.coding", "http.badCoding", "http.noZlib"].contains(error.sentence.key): self = .undecodable
-        case _ where ["proxy.variable", "proxy.line"].contains(error.sentence.key): self = .proxyRefused
+        case _ where error.reason == .notResumed: self = .notResumed
+        case _ where error.reason == .cutShort: self = .cutShort
+        case _ where error.reason == .undecodable: self = .undecodable
+        case _ where error.reason == .invalidProxySettings: self = .proxyRefused
         case .socks: self = .proxyRefused
         case .http where HTTPErrorNumber.ProxyError(rawValue: error.code) != nil: self = .proxyRefused
         case .http:
@@ -169,11 +168,7 @@ enum ExitStatus: Int32 {
             }
         case .ftp where (error.underlying as? FTPError)?.code == .incomplete: self = .cutShort
         case .ftp: self = .serverError
-        case .posix
-        where ["file.", "ftp.file", "ftp.folder", "ftp.unremoved"].contains(where: error.sentence.key.hasPrefix):
-            self = .localFile
-        case .posix where error.sentence.key == "ftp.tree" && ExitStatus.ofFiles.contains(Int32(error.code)):
-            self = .localFile
+        case .posix where error.reason == .localFile: self = .localFile
         case .posix:
             switch Int32(error.code) {
             case EINVAL where error.underlying is FTPError: self = .badURL
@@ -186,11 +181,6 @@ enum ExitStatus: Int32 {
             self = .other
         }
     }
-
-    /// The errors of a tree that only files have, not connections.
-    private static let ofFiles: Set<Int32> = [
-        ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EISDIR, ENOTDIR, ENOENT, ELOOP, ENXIO, EINVAL, EIO, ENAMETOOLONG,
-    ]
 
     /// The code for a failed lookup.
     init(_ error: ResolverError) {
@@ -229,10 +219,9 @@ enum ExitStatus: Int32 {
 
     /// The next step with this tool, as a sentence to append; empty if the error names it itself.
     private static func advice(_ error: StreamError) -> String {
-        switch error.sentence.key {
-        case "tls.unknownRoot", "tls.selfSigned": " With netkit, use --cacert FILE, or --trust-first-use FILE."
-        case "tls.key" where error.description.contains("encrypted"):
-            " Use --pass PHRASE, or a terminal to type it on."
+        switch (error.tlsFailure, error.reason) {
+        case (.unknownRoot?, _), (.noRoot?, _): " With netkit, use --cacert FILE, or --trust-first-use FILE."
+        case (_, .encryptedKey?): " Use --pass PHRASE, or a terminal to type it on."
         default: ""
         }
     }

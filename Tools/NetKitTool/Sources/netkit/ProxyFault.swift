@@ -28,17 +28,12 @@ enum ProxyFault {
         guard let proxy else { return error }
         let name = ShownEndpoint(proxy).text
         let sentence =
-            error.sentence.key == "connect.refused"
+            error.isPOSIX(ECONNREFUSED)
             ? Sentence("tool.proxyRefused", "The proxy %1 refused the connection: nothing is listening there.", name)
-            : Sentence("tool.proxyUnreachable", "The proxy %1 cannot be used: %2", name, inner(error.description))
+            : Sentence("tool.proxyUnreachable", "The proxy %1 cannot be used. %2", name, error.description)
         return StreamError(
-            domain: error.domain, code: error.code, sentence: sentence, underlying: error.underlying)
-    }
-
-    /// A sentence as a part of another one.
-    private static func inner(_ sentence: String) -> String {
-        sentence.hasPrefix("The ") || sentence.hasPrefix("There ")
-            ? sentence.prefix(1).lowercased() + sentence.dropFirst() : sentence
+            domain: error.domain, code: error.code, sentence: sentence, reason: error.reason,
+            underlying: error.underlying)
     }
 }
 

@@ -43,7 +43,7 @@ import Testing
         arguments: [
             ("http://127.0.0.1:1", 7, "The proxy 127.0.0.1:1 refused the connection: nothing is listening there."),
             ("http://localhost:1", 7, "The proxy localhost:1 refused the connection"),
-            ("http://p.invalid:3128", 6, "The proxy p.invalid:3128 cannot be used: the name p.invalid cannot be"),
+            ("http://p.invalid:3128", 6, "The proxy p.invalid:3128 cannot be used. The name p.invalid cannot be"),
         ] as [(String, Int32, String)])
     func unreachable(_ proxy: String, _ status: Int32, _ words: String) async throws {
         for url in ["http://192.0.2.1/", "https://192.0.2.1/"] {

@@ -144,11 +144,7 @@ struct FTPMachine: Sendable {
     ///
     /// - Parameter failure: the failure of the handshake.
     func hasGreetedLate(_ failure: StreamError) -> Bool {
-        guard phase == .login, login.supposesTLS, failure.sentence.key == "tls.notTLS" else { return false }
-        // The answer is described if it is 220, and quoted otherwise, such as “421 Too many connections”.
-        let answer = failure.sentence.arguments.last ?? ""
-        let code = answer.dropFirst().utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        return answer == "the greeting of an FTP or mail server" || (answer.hasPrefix("“") && code.count == 3)
+        phase == .login && login.supposesTLS && failure.reason == .foreignReply
     }
 
     mutating func didStartTLS() throws(FTPError) -> Action { finishLogin(try login.didStartTLS()) }

@@ -282,7 +282,7 @@ extension StreamError {
             [ELOOP, ENXIO].contains(number)
             ? Sentence("\(key).special", "\(text): it is a link or a special file.", path)
             : Sentence(key, "\(text): %2.", path, String(cString: strerror(number)))
-        return StreamError(posix: number, sentence, underlying: LocalFailure(number: number))
+        return StreamError(posix: number, sentence, reason: .localFile, underlying: LocalFailure(number: number))
     }
 
     fileprivate static func uncreatedFolder(_ path: String, _ number: CInt) -> StreamError {
@@ -298,6 +298,8 @@ extension StreamError {
     }
 
     fileprivate static func unwritten(_ path: String, _ failure: WritableFile.Failure) -> StreamError {
-        StreamError(posix: failure.number, failure.sentence(path), underlying: LocalFailure(number: failure.number))
+        StreamError(
+            posix: failure.number, failure.sentence(path), reason: .localFile,
+            underlying: LocalFailure(number: failure.number))
     }
 }

@@ -119,7 +119,8 @@ final class TreeTransfer: Sendable {
         if error == .cancelled { throw error }
         throw StreamError(
             domain: error.domain, code: error.code,
-            sentence: Sentence("ftp.tree", "%1: %2", path.description, error.description), underlying: error.underlying)
+            sentence: Sentence("ftp.tree", "%1: %2", path.description, error.description), reason: error.reason,
+            underlying: error.underlying)
     }
 
     /// Why an error concerns one file or directory; nil if it concerns all.

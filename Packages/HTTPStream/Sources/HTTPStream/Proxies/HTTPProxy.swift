@@ -197,9 +197,10 @@ struct ProxyLoginFailure: Error {
 extension StreamError {
     /// The errors of proxies have numbers in `CFNetworkErrors`; CFStream has none for them.
     static func proxy(
-        _ number: HTTPErrorNumber.ProxyError, _ sentence: Sentence, underlying: (any Error)? = nil
+        _ number: HTTPErrorNumber.ProxyError, _ sentence: Sentence, reason: StreamErrorReason? = nil,
+        underlying: (any Error)? = nil
     ) -> StreamError {
-        StreamError(domain: .http, code: number.rawValue, sentence: sentence, underlying: underlying)
+        StreamError(domain: .http, code: number.rawValue, sentence: sentence, reason: reason, underlying: underlying)
     }
 
     static func tunnelRefused(

@@ -88,7 +88,7 @@ public final class ProxyScriptStore: Sendable {
                 .automaticConfigurationFile,
                 Sentence(
                     "script.load", "The proxy script at %1 cannot be loaded. %2", url.publicText, error.description),
-                underlying: error)
+                reason: .scriptUnreachable, underlying: error)
         }
         guard status == 200 else {
             throw .proxy(
@@ -96,7 +96,8 @@ public final class ProxyScriptStore: Sendable {
                 Sentence(
                     "script.status", "The proxy script at %1 cannot be loaded: the server responded with %2.",
                     url.publicText,
-                    String(status)))
+                    String(status)),
+                reason: .scriptMissing)
         }
         return try ProxyScript(bytes: bytes)
     }

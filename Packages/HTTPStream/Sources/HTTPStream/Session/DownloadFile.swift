@@ -96,7 +96,7 @@ struct DownloadFile: Sendable {
             do throws(WritableFile.Failure) {
                 return try call()
             } catch {
-                throw StreamError(posix: error.number, error.sentence(shownPath))
+                throw StreamError(posix: error.number, error.sentence(shownPath), reason: .localFile)
             }
         }
     }

@@ -6,8 +6,11 @@ internal import StreamKit
 
 /// The messages of HTTP streams.
 extension StreamError {
-    static func http(_ number: HTTPErrorNumber, _ sentence: Sentence, underlying: (any Error)? = nil) -> StreamError {
-        StreamError(domain: .http, code: number.rawValue, sentence: sentence, underlying: underlying)
+    static func http(
+        _ number: HTTPErrorNumber, _ sentence: Sentence, reason: StreamErrorReason? = nil,
+        underlying: (any Error)? = nil
+    ) -> StreamError {
+        StreamError(domain: .http, code: number.rawValue, sentence: sentence, reason: reason, underlying: underlying)
     }
 
     static func badURL(_ reason: String, underlying: (any Error)? = nil) -> StreamError {
@@ -53,13 +56,14 @@ extension StreamError {
 
     static func unreadableFile(_ path: String, _ number: CInt) -> StreamError {
         StreamError(
-            posix: number, Sentence("file.read", "%1 cannot be read: %2", path, "\(StreamError(posix: number))"))
+            posix: number, Sentence("file.read", "%1 cannot be read: %2", path, "\(StreamError(posix: number))"),
+            reason: .localFile)
     }
 
     static func notARegularFile(_ path: String) -> StreamError {
         StreamError(
             posix: 22,  // EINVAL
-            Sentence("file.kind", "%1 is not a regular file of this user.", path))
+            Sentence("file.kind", "%1 is not a regular file of this user.", path), reason: .localFile)
     }
 
     static func invalidFormField(_ name: String) -> StreamError {
@@ -154,7 +158,8 @@ extension StreamError {
 
     static let headCutShort = http(
         .connectionLost,
-        Sentence("http.headCutShort", "The server closed the connection in the middle of the head."))
+        Sentence("http.headCutShort", "The server closed the connection in the middle of the head."),
+        reason: .cutShort)
 
     static let connectionGone = http(
         .connectionLost,
@@ -178,7 +183,8 @@ extension StreamError {
     static func badContentCoding(_ coding: String) -> StreamError {
         http(
             .parseFailure,
-            Sentence("http.badCoding", "The body is declared as %1, but cannot be decoded as such.", coding))
+            Sentence("http.badCoding", "The body is declared as %1, but cannot be decoded as such.", coding),
+            reason: .undecodable)
     }
 
     static func decodedTooMuch(_ limit: Int64) -> StreamError {
@@ -189,8 +195,9 @@ extension StreamError {
 
     static let noZlib = http(
         .parseFailure,
-        Sentence("http.noZlib", "The body is compressed, but libz.so.1 (Debian: zlib1g) is not installed to decode it.")
-    )
+        Sentence(
+            "http.noZlib", "The body is compressed, but libz.so.1 (Debian: zlib1g) is not installed to decode it."),
+        reason: .undecodable)
 
     static func bodyTooLong(_ limit: Int) -> StreamError {
         http(.parseFailure, Sentence("http.bodyTooLong", "The body is larger than the limit of %1 bytes.", "\(limit)"))
@@ -248,7 +255,7 @@ extension StreamError {
             error.code == .truncated
             ? Sentence("http.truncated", "The server closed the connection before the body was complete.")
             : Sentence("http.message", "The server's response is not valid HTTP: %1.", error.description)
-        self = .http(number, sentence, underlying: error)
+        self = .http(number, sentence, reason: error.code == .truncated ? .cutShort : nil, underlying: error)
     }
 }
 

@@ -11,12 +11,12 @@ enum ProxyRules {
         }
     }
 
-    /// The step that failed, by the error's sentence: CFNetwork has one number for all of them.
+    /// The step that failed, by the error's reason: CFNetwork has one number for all of them.
     static func code(ofScript error: StreamError) -> FindingCode {
-        switch error.sentence.key {
-        case "script.engine", "script.refused", "script.unreadable.old": .proxyScript
-        case "script.load", "script.status", "script.elsewhere": .proxyScriptUnreachable
-        case "script.size", "script.unreadable": .proxyScriptBroken
+        switch error.reason {
+        case .scriptNotRunnable: .proxyScript
+        case .scriptUnreachable, .scriptMissing: .proxyScriptUnreachable
+        case .scriptInvalid: .proxyScriptBroken
         // A POSIX error is about a local file, any other about the script itself.
         default: error.domain == .posix ? .proxyScriptUnreachable : .proxyScriptBroken
         }

@@ -27,7 +27,7 @@ extension NetDiagnostic {
         let refusal = stream[.httpProxyResponse].flatMap { (200..<300).contains($0.status.code) ? nil : $0 }
         let url = stream[.httpFinalURL] ?? url
         // A proxy script that cannot be loaded is diagnosed by the route to its server, which the load has not recorded.
-        if let settings = stream[.httpProxySettings], stream.error?.sentence.key == "script.load" {
+        if let settings = stream[.httpProxySettings], stream.error?.reason == .scriptUnreachable {
             var options = options
             options.proxies = settings
             try self.init(url: url, options: options)

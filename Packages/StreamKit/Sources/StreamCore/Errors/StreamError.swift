@@ -23,17 +23,20 @@ public struct StreamError: Error, Hashable, Sendable {
         let domain: StreamErrorDomain
         let code: Int
         let sentence: Sentence
+        let reason: StreamErrorReason?
         let underlying: (any Error)?
         let details: [StreamErrorDetail: StreamErrorDetail.Value]
         let report: ConnectionReport?
 
         init(
-            domain: StreamErrorDomain, code: Int, sentence: Sentence, underlying: (any Error)?,
-            details: [StreamErrorDetail: StreamErrorDetail.Value], report: ConnectionReport? = nil
+            domain: StreamErrorDomain, code: Int, sentence: Sentence, reason: StreamErrorReason?,
+            underlying: (any Error)?, details: [StreamErrorDetail: StreamErrorDetail.Value],
+            report: ConnectionReport? = nil
         ) {
             self.domain = domain
             self.code = code
             self.sentence = sentence
+            self.reason = reason
             self.underlying = underlying
             self.details = details
             self.report = report
@@ -46,14 +49,15 @@ public struct StreamError: Error, Hashable, Sendable {
     ///   - domain: the domain that defines `code`.
     ///   - code: the number within the domain.
     ///   - sentence: the message: what failed, where, and what to do.
+    ///   - reason: what a program may have to decide by, if the code does not tell.
     ///   - underlying: the error that caused this one.
     ///   - details: further facts for ``details``, beyond domain and code.
     public init(
-        domain: StreamErrorDomain, code: Int, sentence: Sentence, underlying: (any Error)? = nil,
-        details: [StreamErrorDetail: StreamErrorDetail.Value] = [:]
+        domain: StreamErrorDomain, code: Int, sentence: Sentence, reason: StreamErrorReason? = nil,
+        underlying: (any Error)? = nil, details: [StreamErrorDetail: StreamErrorDetail.Value] = [:]
     ) {
         content = Content(
-            domain: domain, code: code, sentence: sentence, underlying: underlying, details: details)
+            domain: domain, code: code, sentence: sentence, reason: reason, underlying: underlying, details: details)
     }
 
     /// The domain that defines ``code``.
@@ -61,6 +65,9 @@ public struct StreamError: Error, Hashable, Sendable {
 
     /// The number of the failure within ``domain``.
     public var code: Int { content.code }
+
+    /// What a program may have to decide by, if the code does not tell; nil otherwise. Equality ignores it.
+    public var reason: StreamErrorReason? { content.reason }
 
     /// The message, which can be localized.
     public var sentence: Sentence { content.sentence }
@@ -85,15 +92,15 @@ public struct StreamError: Error, Hashable, Sendable {
         if content.report != nil || report.steps.isEmpty { return self }
         return StreamError(
             Content(
-                domain: domain, code: code, sentence: sentence, underlying: underlying, details: content.details,
-                report: report))
+                domain: domain, code: code, sentence: sentence, reason: reason, underlying: underlying,
+                details: content.details, report: report))
     }
 
     /// Returns the error with further ``details``, which replace those of the same keys. Equality ignores them.
     public func with(_ details: [StreamErrorDetail: StreamErrorDetail.Value]) -> StreamError {
         StreamError(
             Content(
-                domain: domain, code: code, sentence: sentence, underlying: underlying,
+                domain: domain, code: code, sentence: sentence, reason: reason, underlying: underlying,
                 details: content.details.merging(details) { $1 }, report: content.report))
     }
 
@@ -163,9 +170,13 @@ extension StreamError {
     public static let alreadyOpened = StreamError(posix: EALREADY, .alreadyOpened)
 
     /// Makes an error from an `errno` value, with the default message for it unless `sentence` is given.
-    public init(posix number: Int32, _ sentence: Sentence? = nil, underlying: (any Error)? = nil) {
+    public init(
+        posix number: Int32, _ sentence: Sentence? = nil, reason: StreamErrorReason? = nil,
+        underlying: (any Error)? = nil
+    ) {
         self.init(
-            domain: .posix, code: Int(number), sentence: sentence ?? .posix(number), underlying: underlying)
+            domain: .posix, code: Int(number), sentence: sentence ?? .posix(number), reason: reason,
+            underlying: underlying)
     }
 }
 

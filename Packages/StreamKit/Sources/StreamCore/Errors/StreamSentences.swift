@@ -16,10 +16,6 @@ extension Sentence {
         Sentence("posix.\(number)", "System error: %1 (errno %2).", systemText(number), String(number))
     }
 
-    package static func fileNotOpened(_ path: String, _ number: Int32) -> Sentence {
-        Sentence("file.open", "The file %1 cannot be opened: %2.", path, systemText(number))
-    }
-
     package static func connectFailed(_ address: String, _ number: Int32) -> Sentence {
         switch number {
         case ECONNREFUSED:
@@ -63,5 +59,15 @@ extension Sentence {
             }
             return String(cString: start)
         }
+    }
+}
+
+extension StreamError {
+    /// - Parameter number: `errno`.
+    package static func fileNotOpened(_ path: String, _ number: Int32) -> StreamError {
+        StreamError(
+            posix: number,
+            Sentence("file.open", "The file %1 cannot be opened: %2.", path, Sentence.systemText(number)),
+            reason: .localFile)
     }
 }

@@ -33,11 +33,11 @@ final class FileTransport: StreamTransport {
         do throws(WritableFile.Failure) {
             descriptor = try Self.descriptor(of: path, mode)
         } catch {
-            throw StreamError(posix: error.number, .fileNotOpened(path, error.number))
+            throw StreamError.fileNotOpened(path, error.number)
         }
         if let offset, let number = FileTransport.seek(descriptor, to: offset) {
             Glibc.close(descriptor)
-            throw StreamError(posix: number, .fileNotOpened(path, number))
+            throw StreamError.fileNotOpened(path, number)
         }
         var status = stat()
         if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG {

@@ -168,7 +168,9 @@ extension ProxySettings {
             do throws(StreamError) {
                 return [try ProxyServer(text)]
             } catch {
-                throw StreamError(posix: EINVAL, .proxyVariable(name, error.description), underlying: error)
+                throw StreamError(
+                    posix: EINVAL, .proxyVariable(name, error.description), reason: .invalidProxySettings,
+                    underlying: error)
             }
         }
         var settings = ProxySettings()
@@ -209,7 +211,9 @@ extension ProxySettings {
             do throws(StreamError) {
                 try read(Substring(line))
             } catch {
-                throw StreamError(posix: EINVAL, .settingsLine(index + 1, error.description), underlying: error)
+                throw StreamError(
+                    posix: EINVAL, .settingsLine(index + 1, error.description), reason: .invalidProxySettings,
+                    underlying: error)
             }
         }
     }
@@ -221,16 +225,16 @@ extension ProxySettings {
     public static func file(_ path: String) throws(StreamError) -> ProxySettings? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         if descriptor < 0, errno == ENOENT || errno == ENOTDIR { return nil }
-        guard descriptor >= 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
+        guard descriptor >= 0 else { throw StreamError.fileNotOpened(path, errno) }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 8192)
         while true {
             let count = SystemCall.retrying { Glibc.read(descriptor, &piece, piece.count) }
-            guard count >= 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
+            guard count >= 0 else { throw StreamError.fileNotOpened(path, errno) }
             if count == 0 { break }
             bytes += piece[..<count]
-            if bytes.count > maximumFileSize { throw StreamError(posix: EFBIG, .fileNotOpened(path, EFBIG)) }
+            if bytes.count > maximumFileSize { throw StreamError.fileNotOpened(path, EFBIG) }
         }
         return try ProxySettings(fileText: String(decoding: bytes, as: UTF8.self))
     }

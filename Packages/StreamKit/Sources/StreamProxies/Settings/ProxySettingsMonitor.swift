@@ -162,7 +162,7 @@ final class FileWatch: Sendable {
         guard inotify_add_watch(descriptor, folder, mask) >= 0 else {
             let failure = errno
             point.close()
-            throw StreamError(posix: failure, .fileNotOpened(folder, failure))
+            throw StreamError.fileNotOpened(folder, failure)
         }
     }
 

@@ -104,6 +104,14 @@ import Testing
         #expect(try TLSIdentity(pem: leaf.pem, key: key, password: "open sesame").certificates == [leaf.certificate])
         #expect(reason { try TLSIdentity(pem: leaf.pem, key: key, password: "guess") }.contains("password is wrong"))
         #expect(reason { try TLSIdentity(pem: leaf.pem, key: key) }.contains("no password was given"))
+        for (password, reason) in [(nil, StreamErrorReason.encryptedKey), ("guess", nil)]
+            as [(String?, StreamErrorReason?)]
+        {
+            let error = #expect(throws: StreamError.self) {
+                try TLSIdentity(pem: leaf.pem, key: key, password: password)
+            }
+            #expect(error?.reason == reason)
+        }
         let long = String(repeating: "x", count: 5000)
         #expect(reason { try TLSIdentity(pem: leaf.pem, key: key, password: long) }.contains("password"))
     }

@@ -109,16 +109,19 @@ import Testing
 
     // MARK: Peers without TLS
 
-    @Test(arguments: [
-        ("HTTP/1.1 400 Bad Request\r\n\r\n", "plain HTTP"),
-        ("220 ready\r\n", "FTP or mail"),
-        ("SSH-2.0-OpenSSH_9.2\r\n", "SSH"),
-        ("* OK IMAP4rev1\r\n", "IMAP"),
-        ("+OK POP3\r\n", "POP3"),
-        ("hello world, what is this?\r\n", "hello world"),
-        ("\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}\u{7}\u{8}", "not a TLS record"),
-    ])
-    func theAnswerOfAnotherProtocol(answer: String, said: String) throws {
+    @Test(
+        arguments: [
+            ("HTTP/1.1 400 Bad Request\r\n\r\n", "plain HTTP", .foreignProtocol),
+            ("220 ready\r\n", "FTP or mail", .foreignReply),
+            ("421 Too many connections\r\n", "“421 Too many connections”", .foreignReply),
+            ("12 is no reply\r\n", "“12 is no reply”", .foreignProtocol),
+            ("SSH-2.0-OpenSSH_9.2\r\n", "SSH", .foreignProtocol),
+            ("* OK IMAP4rev1\r\n", "IMAP", .foreignProtocol),
+            ("+OK POP3\r\n", "POP3", .foreignProtocol),
+            ("hello world, what is this?\r\n", "hello world", .foreignProtocol),
+            ("\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}\u{7}\u{8}", "not a TLS record", .foreignProtocol),
+        ] as [(String, String, StreamErrorReason)])
+    func theAnswerOfAnotherProtocol(answer: String, said: String, reason: StreamErrorReason) throws {
         let (wire, peer) = TestWire.pair()
         let client = try TLSTransport(Self.authority.client, peerName: "www.example.org", port: 80, over: .layer(wire))
         #expect(try client.tryOpen() == .wouldBlock(.readable))
@@ -127,6 +130,7 @@ import Testing
         #expect(error?.tlsFailure == .protocolViolation)
         #expect(error?.description.contains("www.example.org port 80 does not speak TLS") == true)
         #expect(error?.description.contains(said) == true)
+        #expect(error?.reason == reason)
     }
 
     @Test func aRequestToATLSServer() throws {

@@ -58,9 +58,11 @@ public struct ProxyScript: Sendable, Hashable {
     /// - Throws: `EFBIG` if it is larger than ``maximumScriptSize``; `EINVAL` if it contains a NUL byte.
     public init(_ text: String) throws(StreamError) {
         if text.utf8.count > ProxyScript.maximumScriptSize {
-            throw StreamError(posix: EFBIG, .scriptTooLarge(ProxyScript.maximumScriptSize))
+            throw StreamError(posix: EFBIG, .scriptTooLarge(ProxyScript.maximumScriptSize), reason: .scriptInvalid)
         }
-        if text.utf8.contains(0) { throw StreamError(posix: EINVAL, .scriptUnreadable("it contains a NUL byte")) }
+        if text.utf8.contains(0) {
+            throw StreamError(posix: EINVAL, .scriptUnreadable("it contains a NUL byte"), reason: .scriptInvalid)
+        }
         self.text = text
     }
 
@@ -73,7 +75,8 @@ public struct ProxyScript: Sendable, Hashable {
         do throws(StreamError) {
             bytes = try RegularFile.read(path, limit: ProxyScript.maximumScriptSize)
         } catch  where error.isPOSIX(EFBIG) {
-            throw StreamError(posix: EFBIG, .scriptTooLarge(ProxyScript.maximumScriptSize), underlying: error)
+            throw StreamError(
+                posix: EFBIG, .scriptTooLarge(ProxyScript.maximumScriptSize), reason: .scriptInvalid, underlying: error)
         }
         try self.init(bytes: bytes)
     }
@@ -164,7 +167,7 @@ extension ProxyScriptSource {
         case .text(let text): return try ProxyScript(text)
         case .url(let text):
             guard let url = URL(string: text), url.isFileURL else {
-                throw StreamError(posix: ENOTSUP, .scriptNotLocal(text))
+                throw StreamError(posix: ENOTSUP, .scriptNotLocal(text), reason: .scriptMissing)
             }
             return try ProxyScript(file: url.path(percentEncoded: false))
         }

@@ -58,7 +58,7 @@ struct ProxyScriptConversation {
             return .receive
         }
         guard let engine else {
-            if letter == "M" { throw .script(.scriptsNeedEngine) }
+            if letter == "M" { throw .script(.scriptsNeedEngine, reason: .scriptNotRunnable) }
             engine = ProxyScriptEngine.allCases.first { letter == "R" && $0.name == text }
             if engine == nil { throw .script(.scriptNotStarted) }
             return .send(request)
@@ -70,7 +70,10 @@ struct ProxyScriptConversation {
             wantsOwnName = letter == "O"
             return .lookUp(wantsOwnName ? nil : text)
         case "A": return .finish(try ProxyScriptAnswer(text).choices)
-        case "P": throw .script(engine == .pacparser ? .scriptUnreadableByOldEngine(text) : .scriptUnreadable(text))
+        case "P" where engine == .pacparser:
+            // An engine of today may be able to read it.
+            throw .script(.scriptUnreadableByOldEngine(text), reason: .scriptNotRunnable)
+        case "P": throw .script(.scriptUnreadable(text), reason: .scriptInvalid)
         default: throw .script(engine == .pacparser ? .scriptFailedInOldEngine(text) : .scriptFailed(text))
         }
     }

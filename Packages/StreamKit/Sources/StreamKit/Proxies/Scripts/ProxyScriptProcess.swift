@@ -30,7 +30,9 @@ final class ProxyScriptProcess: Sendable {
         let descriptor = netkit_pac_start(
             min(seconds, 86_400), UInt(ProxyScript.memoryLimit), engines.letters, &process)
         guard descriptor >= 0 else {
-            if let reason = netkit_pac_missing() { throw .script(.scriptsRefused(String(cString: reason))) }
+            if let reason = netkit_pac_missing() {
+                throw .script(.scriptsRefused(String(cString: reason)), reason: .scriptNotRunnable)
+            }
             throw StreamError(posix: -descriptor)
         }
         self.process = process

@@ -1,0 +1,48 @@
+/// Why a stream failed, where a program may have to decide and domain and code do not tell: CFNetwork has one number for several cases.
+///
+/// ```swift
+/// do {
+///     identity = try TLSIdentity(file: "client.pem", password: password)
+/// } catch where error.reason == .encryptedKey {
+///     password = askForPassword()
+/// }
+/// ```
+///
+/// Sentences are for people: programs decide by domain, code and reason. More cases may be added.
+public enum StreamErrorReason: Sendable, Hashable {
+    // MARK: TLS
+
+    /// The peer answered a TLS handshake in another protocol. Code: ``TLSFailure/protocolViolation``.
+    case foreignProtocol
+    /// The peer answered a TLS handshake with a reply of three digits, as servers of FTP and mail send in plaintext.
+    case foreignReply
+    /// A private key is encrypted, and no password was given.
+    case encryptedKey
+
+    // MARK: Bodies
+
+    /// The data ended before the message was complete.
+    case cutShort
+    /// The content coding of the data cannot be decoded.
+    case undecodable
+    /// The server does not continue an interrupted transfer.
+    case notResumed
+
+    // MARK: This machine
+
+    /// A local file or folder cannot be used. The code is the `errno` of the file system.
+    case localFile
+    /// The proxy settings of the environment or of a file are invalid.
+    case invalidProxySettings
+
+    // MARK: Proxy scripts
+
+    /// This machine cannot run the proxy script, which may be correct.
+    case scriptNotRunnable
+    /// The server of the proxy script could not be reached, or the load of the script failed.
+    case scriptUnreachable
+    /// There is no proxy script at its URL, or it has not been loaded.
+    case scriptMissing
+    /// The text is not a proxy script.
+    case scriptInvalid
+}
