@@ -1,18 +1,18 @@
 internal import Glibc
 internal import Synchronization
 
-/// Who watches the descriptor of a ``WaitPoint``: the loop, a poller, or nobody.
+/// The watching of the descriptor of a ``WaitPoint``: by the loop, by a poller, or by none.
 ///
 /// The loop watches from the first wait on, until both halves are closed; or a poller does, while only observers with that poller wait.
 ///
-/// Each wait asks for a watcher before it parks. *poller* is the observer's own, and *other* is another one; `A / B` is A if nobody
-/// waits at the point, and B otherwise.
+/// Each wait asks for a watcher before it parks. *poller* is the observer's own, and *other* is another one; `A / B` is A if no call
+/// or observer waits at the point, and B otherwise.
 ///
 ///     watch  | call waits | observer waits | by poller     | by other     | ends polling    | close
-///     nobody | loop       | loop           | poller        | other        | nobody          | nobody
-///     loop   | loop       | loop           | poller / loop | other / loop | loop            | nobody
-///     poller | kept       | kept           | poller        | other / kept | nobody / poller | nobody
-///     kept   | kept       | kept           | kept          | kept         | kept            | nobody
+///     none   | loop       | loop           | poller        | other        | none            | none
+///     loop   | loop       | loop           | poller / loop | other / loop | loop            | none
+///     poller | kept       | kept           | poller        | other / kept | none / poller   | none
+///     kept   | kept       | kept           | kept          | kept         | kept            | none
 ///     ready  | ready      | ready          | ready         | ready        | ready           | ready
 ///
 /// *kept*: the loop has taken the descriptor over from a poller, since the run loop of the poller may not run while a call waits. It
@@ -23,7 +23,7 @@ internal import Synchronization
 struct DescriptorWatch: ~Copyable, Sendable {
     /// The values of ``number`` that are not descriptors.
     private enum Number {
-        static let nobody: CInt = -1
+        static let unwatched: CInt = -1
         static let isAlwaysReady: CInt = -2
 
         /// A poller watches this descriptor. Converts in both directions.
@@ -33,7 +33,7 @@ struct DescriptorWatch: ~Copyable, Sendable {
     /// The poller that watches the descriptor instead of the loop: a retained reference, or 0. Changes together with ``number``.
     private let poller = Atomic<UInt>(0)
     /// The descriptor that the loop watches, or a value of ``Number``.
-    let number = Atomic<CInt>(Number.nobody)
+    let number = Atomic<CInt>(Number.unwatched)
 
     /// Whether the loop watches the descriptor, or the poller if there is one.
     @inline(__always)
@@ -42,13 +42,13 @@ struct DescriptorWatch: ~Copyable, Sendable {
         return self.poller.load(ordering: .acquiring) == UInt(bitPattern: Unmanaged.passUnretained(poller).toOpaque())
     }
 
-    /// Whether nobody watches the descriptor, although it can be watched.
-    var isNobody: Bool { number.load(ordering: .acquiring) == Number.nobody }
+    /// Whether the descriptor is not watched, although it can be.
+    var isUnwatched: Bool { number.load(ordering: .acquiring) == Number.unwatched }
 
     /// Whether the loop or a poller watches the descriptor.
     var isActive: Bool {
         let number = number.load(ordering: .acquiring)
-        return number != Number.nobody && number != Number.isAlwaysReady
+        return number != Number.unwatched && number != Number.isAlwaysReady
     }
 
     /// Whether a poller watches the descriptor.
@@ -114,7 +114,7 @@ struct DescriptorWatch: ~Copyable, Sendable {
         guard seen & PointState.Bits.polled == 0 else {
             return seen & PointState.Bits.moving != 0 || poller == nil || !isDone(by: poller)
         }
-        return poller != nil && isNobody && point.descriptor >= 0
+        return poller != nil && isUnwatched && point.descriptor >= 0
     }
 }
 
@@ -208,7 +208,7 @@ extension DescriptorWatch {
 
     /// Stops watching the descriptor, with the registrar that watches it. That must retire the point, after the lock.
     private func endRegistration(with registrar: any DescriptorRegistrar, of point: WaitPoint) {
-        let watched = number.exchange(Number.nobody, ordering: .acquiringAndReleasing)
+        let watched = number.exchange(Number.unwatched, ordering: .acquiringAndReleasing)
         let number = watched >= 0 ? watched : Number.polled(watched)
         poller.store(0, ordering: .releasing)
         registrar.remove(descriptor: number)

@@ -1,6 +1,7 @@
 public import Synchronization
 
-/// The state of a ``WaitPoint`` in one atomic word: which halves are in use, which are closed, and who watches the descriptor.
+/// The state of a ``WaitPoint`` in one atomic word: the halves in use and those that are closed, and the watching
+/// of the descriptor.
 ///
 /// The bits:
 ///
@@ -15,7 +16,7 @@ public import Synchronization
 ///     12…31  the number of uses: users that are neither reader nor writer
 ///
 /// One half. An event of the other half changes nothing here. *closing* is a closed half with a call inside; `wakes` means that
-/// everyone who waits at the half is signalled.
+/// each wait at the half is signalled.
 ///
 ///     half    | enter           | leave  | close
 ///     free    | inside, entered | -      | closed, wakes
@@ -23,7 +24,7 @@ public import Synchronization
 ///     closing | closing, closed | closed | closing
 ///     closed  | closed, closed  | -      | closed
 ///
-/// The point as a whole. *ending* means that both halves are closed while someone is inside; `last` is the departure of the last
+/// The point as a whole. *ending* means that both halves are closed while a call or use is inside; `last` is the departure of the last
 /// call or use. A point without a descriptor goes through the same states.
 ///
 ///     point    | attach            | use              | close both        | last
@@ -157,7 +158,7 @@ struct PointState: ~Copyable, Sendable {
         }
     }
 
-    /// Returns the bits if the descriptor must be released now: once, when both halves are closed and nobody is inside.
+    /// Returns the bits if the descriptor must be released now: once, when both halves are closed and no user is inside.
     ///
     /// A user that comes too late is the last one to leave, a second time; the bit ensures that only one of them finishes.
     func finish() -> UInt32? {

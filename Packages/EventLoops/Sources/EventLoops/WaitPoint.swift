@@ -329,7 +329,7 @@ extension WaitPoint {
         if bits & PointState.Bits.closed(.writer) != 0 { wakeAll(.writer) }
     }
 
-    /// Wakes everyone who waits at a half that has been closed.
+    /// Wakes the call and the observer that wait at a half that has been closed.
     private final func wakeAll(_ half: Half) {
         deadlineSlot.deadlines?.cancel(half)
         sides[half].signal([.readable, .writable])

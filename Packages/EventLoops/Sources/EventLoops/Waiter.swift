@@ -31,7 +31,7 @@ internal import Synchronization
 /// there is nothing to undo.
 ///
 /// Memory order: ``PointState``. Parking and the first load of ``signal(_:)`` and ``isParked`` are sequentially consistent, because
-/// those who signal have written the state before, and those who have parked read it afterwards.
+/// a closing thread writes the state before it signals, and a waiter reads it after it has parked.
 ///
 /// Tasks and Swift objects are aligned to 16 bytes, so the four low bits of their addresses are free.
 @usableFromInline

@@ -142,7 +142,7 @@ extension WaitPoint {
     var isWriterParked: Bool { sides.writer.call.isParked }
     // The macros of Testing require copyable values.
     var isWatched: Bool { watching.isActive }
-    var isUnwatched: Bool { watching.isNobody }
+    var isUnwatched: Bool { watching.isUnwatched }
     func mustAskAgain(by poller: DescriptorPoller?) -> Bool { watching.mustAskAgain(self, by: poller) }
 }
 

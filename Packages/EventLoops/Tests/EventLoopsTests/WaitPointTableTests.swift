@@ -274,7 +274,7 @@ extension EventLoopsTests {
         }
 
         private func state(watching point: WaitPoint, _ pollers: Pollers) -> String {
-            if point.watching.isNobody { return "nobody" }
+            if point.watching.isUnwatched { return "none" }
             if point.watching.isDone(by: pollers.own) { return "poller" }
             if point.watching.isDone(by: pollers.other) { return "other" }
             if point.watching.numberInLoop == nil { return "ready" }
@@ -294,7 +294,7 @@ extension EventLoopsTests {
                     defer { point.close() }
                     bring(point, to: cell.state, pollers)
                     #expect(state(watching: point, pollers) == cell.state)
-                    if isWaitedAt, cell.state != "nobody" {
+                    if isWaitedAt, cell.state != "none" {
                         _ = observe(point, .writer, by: cell.state == "poller" ? pollers.own : nil)
                         #expect(state(watching: point, pollers) == cell.state)
                     }

@@ -51,7 +51,7 @@ public struct StreamSide: Sendable {
     /// The targets where the events are delivered.
     var targets: [any DeliveryTarget] { connection.withDetails { $0.clients?[half].targets ?? [] } }
 
-    /// Adds a target. Returns the client that must be told of it; nil if there is none, or the target is known.
+    /// Adds a target. Returns the client that must learn of it; nil if there is none, or the target is known.
     func schedule(on target: any DeliveryTarget) -> StreamClient? {
         if connection.point.isClosed(half) { return nil }
         let isNew = connection.withDetails { details -> Bool in
