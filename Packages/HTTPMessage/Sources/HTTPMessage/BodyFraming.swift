@@ -62,6 +62,21 @@ extension HTTPFields {
     }
 }
 
+extension HTTPResponse {
+    /// The value of `Transfer-Encoding` if it names a coding besides `chunked`; nil otherwise, and without a framed body.
+    ///
+    /// A client that has offered no such coding in `TE` refuses the response (RFC 9112 §7.4): the coded bytes would be taken for the
+    /// body.
+    ///
+    /// - Parameter framing: The framing of the body.
+    public func furtherTransferCoding(_ framing: BodyFraming) -> String? {
+        guard framing == .chunked || framing == .untilClose, let coding = fields[.transferEncoding] else { return nil }
+        let names = coding.utf8.map(HTTPGrammar.lowercased).split { ", \t".utf8.contains($0) }
+        let isUsual = names.allSatisfy { $0.elementsEqual("chunked".utf8) || $0.elementsEqual("identity".utf8) }
+        return isUsual ? nil : coding
+    }
+}
+
 /// The fields that determine the end of a message and of its connection, found in one pass over the head.
 ///
 /// `Content-Length` and `Transfer-Encoding` delimit the body. They are parsed strictly: a proxy on the path that interprets them

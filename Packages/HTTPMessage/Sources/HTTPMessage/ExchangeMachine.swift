@@ -378,6 +378,53 @@ extension ExchangeMachine {
     }
 }
 
+// MARK: - Decisions of a client
+
+extension ExchangeMachine {
+    /// Whether a response that switches protocols has chosen the one that the request offered (RFC 9110 §7.8).
+    ///
+    /// - Parameters:
+    ///   - response: A 101.
+    ///   - name: The value of `Upgrade` in the request. Names of protocols are compared without regard to case.
+    public static func accepts(_ response: HTTPResponse, offering name: String) -> Bool {
+        response.fields[.upgrade]?.utf8.elementsEqual(name.utf8) {
+            HTTPGrammar.lowercased($0) == HTTPGrammar.lowercased($1)
+        } ?? false
+    }
+
+    /// Whether a response refuses the expectation of a body that waits for a 100 (Continue): the client sends the request again
+    /// without it (RFC 9110 §10.1.1). To be asked before the response is reported.
+    ///
+    /// - Parameter status: The status of the response.
+    public func isExpectationRefused(by status: HTTPStatus) -> Bool {
+        request == .held && status == .expectationFailed
+    }
+
+    /// Whether the request may be sent again on another connection, because this one has failed.
+    ///
+    /// It may if no response has begun, and either the server cannot have begun to process the request, or the method is idempotent
+    /// (RFC 9110 §9.2.2).
+    ///
+    /// - Parameter isSent: Whether at least one byte of the request was sent.
+    public func mayRepeatRequest(isSent: Bool) -> Bool {
+        response == .expected && interimCount == 0 && (!isSent || method.isIdempotent)
+    }
+
+    /// Makes this exchange the last one of the connection if a server has refused a request of which much was sent. To be called after
+    /// ``beginResponse(_:leniency:)``.
+    ///
+    /// Such a server may not have read the request, and reads it as the next one, or never reads the next one (squid 5.7).
+    ///
+    /// - Parameters:
+    ///   - status: The status of the response.
+    ///   - bodyBytesSent: The number of bytes of the request's body that were sent; more than 64 KiB are much.
+    public mutating func endPersistence(ifRefused status: HTTPStatus, after bodyBytesSent: Int64) {
+        guard status.code >= 400, bodyBytesSent > 64 * 1024 else { return }
+        isPersistent = false
+        settle()
+    }
+}
+
 // MARK: - The table
 
 extension ExchangeMachine {

@@ -150,4 +150,20 @@ import Testing
         let fields: HTTPFields = ["Transfer-Encoding": "GZip , deflate;a=b", "Transfer-Encoding": "chunked"]
         #expect(try fields.transferCodings == ["gzip", "deflate", "chunked"])
     }
+
+    /// RFC 9112 §7.4.
+    @Test(
+        arguments: [
+            ("chunked", nil), ("Chunked", nil), ("identity, chunked", nil), ("gzip, chunked", "gzip, chunked"),
+            ("gzip", "gzip"), ("chunked;a=b", "chunked;a=b"), ("chun\u{212A}ed", "chun\u{212A}ed"),
+        ] as [(String, String?)])
+    func findsFurtherTransferCodings(_ value: String, _ found: String?) throws {
+        var response = try HTTPResponse(status: .ok)
+        #expect(response.furtherTransferCoding(.untilClose) == nil)
+        try response.fields.set(value, for: .transferEncoding)
+        #expect(response.furtherTransferCoding(.chunked) == found)
+        #expect(response.furtherTransferCoding(.untilClose) == found)
+        // Without a framed body, nothing is coded.
+        #expect(response.furtherTransferCoding(.none) == nil)
+    }
 }

@@ -288,4 +288,49 @@ import Testing
         }
         #expect(machines.count > 50)
     }
+
+    // MARK: Decisions of a client
+
+    /// RFC 9110 §7.8.
+    @Test(arguments: [
+        (["Upgrade: websocket"], true), (["Upgrade: WebSocket"], true), ([], false), (["Upgrade: h2c"], false),
+        (["Upgrade: websocket2"], false), (["Upgrade: websocke"], false), (["Upgrade: websoc\u{212A}et"], false),
+    ])
+    func onlyTheOfferedProtocolIsAccepted(_ lines: [String], _ isAccepted: Bool) throws {
+        let response = try responseHead(101, lines)
+        #expect(Machine.accepts(response, offering: "websocket") == isAccepted)
+    }
+
+    /// RFC 9110 §10.1.1. Once the body is being sent, a 417 is a response like others.
+    @Test(arguments: [
+        ([Step.request(expecting)], 417, true), ([.request(expecting)], 413, false),
+        ([.request(expecting), .permit], 417, false), ([.request(expecting), .abandon], 417, false),
+        ([.request(["Content-Length: 5"])], 417, false), ([.request([])], 417, false),
+    ])
+    func aBodyThatWaitsCanBeRefused(_ steps: [Step], _ status: Int, _ isRefused: Bool) throws {
+        #expect(try play(.client, steps).isExpectationRefused(by: #require(HTTPStatus(status))) == isRefused)
+    }
+
+    /// RFC 9110 §9.2.2.
+    @Test(arguments: [
+        ([Step.request([], .get)], true, true), ([.request([], .get)], false, true),
+        ([.request([], .post)], true, false), ([.request([], .post)], false, true),
+        ([.request([], .put)], true, true), ([.request([], "PROPFIND")], true, false),
+        ([.request([], .get), .response(103, [])], true, false), ([.request([], .get), .response(200)], true, false),
+        ([.request(expecting, .put), .response(100, [])], true, false), ([], false, false),
+    ])
+    func aRequestMayBeRepeatedBeforeAResponse(_ steps: [Step], _ isSent: Bool, _ mayRepeat: Bool) throws {
+        #expect(try play(.client, steps).mayRepeatRequest(isSent: isSent) == mayRepeat)
+    }
+
+    @Test(arguments: [
+        (413, 65537, Machine.Outcome.close), (413, 65536, .reusable), (400, 65537, .close), (399, 65537, .reusable),
+        (200, .max, .reusable), (500, .max, .close),
+    ])
+    func aRefusalAfterALargeBodyIsTheLastExchange(_ status: Int, _ count: Int64, _ outcome: Machine.Outcome) throws {
+        var machine = try play(.client, [.request(["Content-Length: 5"]), .endRequest, .response(status)])
+        machine.endPersistence(ifRefused: try #require(HTTPStatus(status)), after: count)
+        try machine.endResponse()
+        #expect(machine.outcome == outcome)
+    }
 }

@@ -48,8 +48,6 @@ struct Fetch: ~Copyable, Sendable {
         var policy = RedirectPolicy()
         /// The responses that redirected the load.
         var redirects: [HTTPResponse] = []
-        /// The next request, once the response that leads to it has been read.
-        var next: Hop?
     }
 
     init(_ request: consuming HTTPRequest, body: consuming HTTPBody?) {
@@ -88,9 +86,6 @@ struct Fetch: ~Copyable, Sendable {
         if !redirects.isEmpty { pastHops().redirects = redirects }
     }
 
-    /// Whether a planned request follows.
-    var hasNext: Bool { history?.next != nil }
-
     /// Returns the hop to which a redirect leads; nil for any other response.
     ///
     /// - Throws: as ``RedirectPolicy``; an error for a body that is needed again and can be read only once.
@@ -121,18 +116,6 @@ struct Fetch: ~Copyable, Sendable {
     /// - Throws: an error if the body cannot be sent again.
     func checkBody(_ status: HTTPStatus) throws(StreamError) {
         if hasSpentBody { throw .bodyNotRepeatable(status.code) }
-    }
-
-    /// Keeps the next request until the rest of the response has been read.
-    mutating func plan(_ hop: Hop) {
-        pastHops().next = hop
-    }
-
-    /// Makes the planned request the current one. Returns nil without one.
-    mutating func followPlan() -> Hop? {
-        guard let hop = history?.next.take() else { return nil }
-        follow(hop)
-        return hop
     }
 
     /// Makes a hop the current request.

@@ -3,136 +3,51 @@ internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
-/// One connection to a server, with the bytes received on it.
+/// One connection to a server, as the pool keeps it.
 final class HTTPConnection: IdleConnection, @unchecked Sendable {
-    // Unchecked: it has one owner at a time, which uses it inside a lock: the load that took or made it, or the pool; or the
-    // thread to which the load has lent it. No two accesses can overlap, and a check at each access would cost more than many
-    // of them do.
-
-    /// 16 KiB: room for a head and a small body in one read. Large bodies are read past the buffer.
-    static let bufferSize = 16 * 1024
+    // Unchecked: it has one owner at a time, which uses it inside a lock: the load that took or made it, or the pool.
 
     let pair: StreamPair
     let key: HTTPConnectionKey
     /// Whether the connection uses TLS to the origin.
     let isSecure: Bool
-    /// Whether the connection leads over plain TCP directly to the origin.
-    private let isPlain: Bool
     /// The proxy at which the connection ends; nil if it leads to the origin itself.
     let proxy: HTTPProxy?
     /// Whether there is a ``proxy``, which is large: comparing it with nil would copy it.
     let endsAtProxy: Bool
-    @exclusivity(unchecked) var buffer = ReceiveBuffer(capacity: HTTPConnection.bufferSize)
-    /// The parser of the next head.
-    @exclusivity(unchecked) private var parser: HeadParser
-    /// The length of the head that was found.
-    @exclusivity(unchecked) private var headLength = 0
-    /// The number of requests that the connection carried before the current one.
-    @exclusivity(unchecked) var requests = 0
-    /// The instant of the last read.
-    @exclusivity(unchecked) private(set) var lastRead = Moment.now
-    /// Whether the last read emptied the socket; known for plain TCP only.
-    @exclusivity(unchecked) var isDrained = false
-    /// Memory for the next request's head, which the last request has used.
-    @exclusivity(unchecked) private var headMemory: [UInt8] = []
+    /// Whether the connection has carried a request before, so that the server may have closed it meanwhile.
+    @exclusivity(unchecked) var isReused = false
+    let link: HTTP1Link
 
     init(pair: StreamPair, key: HTTPConnectionKey, limits: HTTPLimits, proxy: HTTPProxy? = nil) {
         self.pair = pair
         self.key = key
         isSecure = key.origin.isSecure
-        isPlain = key.isPlain
         self.proxy = proxy
         endsAtProxy = proxy != nil
-        parser = HeadParser(.response, limits: limits, leniency: .client)
+        link = HTTP1Link(pair, isPlain: key.isPlain, limits: limits)
     }
 
-    /// Prepares the connection for another request, whose response has these limits.
-    func accept(_ limits: HTTPLimits) {
-        if parser.limits != limits { parser = HeadParser(.response, limits: limits, leniency: .client) }
-    }
-
-    /// Takes the memory of the last request's head; empty if there is none.
-    func takeHeadMemory() -> [UInt8] {
-        var memory: [UInt8] = []
-        swap(&memory, &headMemory)
-        return memory
-    }
-
-    /// Keeps the memory of a head that has been sent, if it has the usual size.
-    func keepHeadMemory(_ memory: consuming [UInt8]) {
-        if memory.count == RequestPreparation.usualCount { headMemory = memory }
-    }
-
-    /// Looks for a head at the front of the buffer. Returns false if more bytes are needed.
-    func findHead() throws(StreamError) -> Bool {
-        do throws(HTTPMessageError) {
-            let progress = try buffer.withBytes { (bytes) throws(HTTPMessageError) in try parser.parse(bytes) }
-            guard case .complete(let length) = progress else { return false }
-            headLength = length
-            return true
-        } catch {
-            throw StreamError(error)
-        }
-    }
-
-    /// Removes the head that was found from the buffer and returns it, as the response to a request.
-    func takeHead(inResponseTo request: HTTPRequest) throws(StreamError) -> HTTPResponse {
-        var head = try makeResponse()
-        head.setURL(of: request)
-        return head
-    }
-
-    private func makeResponse() throws(StreamError) -> HTTPResponse {
-        do throws(HTTPMessageError) {
-            defer {
-                buffer.remove(headLength)
-                parser.reset()
-            }
-            return try buffer.withBytes { (bytes) throws(HTTPMessageError) in
-                try parser.makeResponse(from: bytes)
-            }
-        } catch {
-            throw StreamError(error)
-        }
-    }
-
-    /// Reads into the buffer. Returns the number of bytes, 0 at the end, or nil if there are none now; with `waits`, waits for
-    /// some.
-    func fill(waits: Bool = false) throws(StreamError) -> Int? {
-        let count = try buffer.fill(from: pair.input, waits: waits)
-        lastRead = .now
-        isDrained = isPlain && buffer.hasRoom
-        return count
-    }
-
-    /// Waits on the calling thread until there is input. With `fills`, the input is read into the buffer.
+    /// Begins to carry a request over the connection, which is open. The connection decides how: by HTTP/1.1.
     ///
-    /// - Returns: the error of the wait, if any. The next read reports a failure of the connection again, but not one of the wait
-    ///   alone, such as a lack of descriptors.
-    func waitForInput(fills: Bool) -> StreamError? {
-        do throws(StreamError) {
-            if fills { _ = try fill(waits: true) } else { try pair.input.ready() }
-            return nil
-        } catch {
-            return error
-        }
+    /// - Parameters:
+    ///   - limits: the limits of the response.
+    ///   - hasWaited: whether the request had to wait for the connection to open.
+    func makeCarrier(
+        of request: CarriedRequest, limits: HTTPLimits, hasWaited: Bool
+    ) throws(StreamError) -> any HTTPCarrier {
+        // The place for HTTP/2: the protocol that TLS has negotiated is known here, and no byte of the request is written yet.
+        link.accept(limits)
+        return try HTTP1Exchange(request, on: self, hasWaited: hasWaited)
     }
 
     func close() { pair.close() }
 
-    /// Whether the connection has carried a request before, so that the server may have closed it meanwhile.
-    var isReused: Bool { requests > 0 }
+    /// Whether the connection can carry another request; see ``HTTP1Link/isIdle(_:trusting:)``.
+    func isIdle(_ now: Moment, trusting trust: Duration = .zero) -> Bool { link.isIdle(now, trusting: trust) }
 
-    /// Whether the connection can carry another request: it is open and no unexpected bytes have arrived.
-    ///
-    /// Bytes that a server sends without a request, or the end of the connection, must not be taken for the response to the next
-    /// request. The socket is therefore checked, which costs a system call, unless a read has emptied it within the time `trust`
-    /// before `now`.
-    func isIdle(_ now: Moment, trusting trust: Duration = .zero) -> Bool {
-        guard buffer.isEmpty, pair.isOpen else { return false }
-        if isDrained, lastRead.duration(to: now) < trust { return true }
-        return !pair.input.hasBytesAvailable
-    }
+    /// Releases memory that the last request has taken.
+    func shrink() { link.buffer.shrink() }
 }
 
 /// The values that must be equal for two requests to share a connection.

@@ -136,7 +136,7 @@ public final class HTTPConnectionPool: Sendable {
 
     /// Adds a connection that has carried a request to its end.
     func put(_ connection: HTTPConnection) {
-        connection.buffer.shrink()
+        connection.shrink()
         idle.put(connection)
     }
 }

@@ -27,7 +27,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         var failure: StreamError?
         var isClosed = false
         /// The block for which the point is registered as a watcher.
-        var watchedBlock: HTTPLoad.Block?
+        var watchedBlock: LoadClock.Block?
         /// Where the point was registered as a watcher. An edge may have ended a registration since; only the wait point knows.
         var watched: (WaitPoint?, WaitPoint?)
         /// Set when a waiter arrives while another thread uses the lent connection or the stream of the request's body. The
@@ -89,7 +89,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         return try withState { (state) throws(StreamError) in
             state.load.log.deferred?.suspend()
             defer {
-                if state.load.isOver { isOver.store(true, ordering: .releasing) }
+                if state.load.state.isOver { isOver.store(true, ordering: .releasing) }
                 // If the point is still registered at the connection, the return is left to the work, which withdraws the point first.
                 if state.watched.0 == nil { connectionReturn = state.load.deferred.connectionReturn.take() }
                 leavesWork = HTTPExchange.hasWork(state)
@@ -98,7 +98,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
             if let failure = state.failure { throw failure }
             if !state.hasBegun {
                 state.hasBegun = true
-                state.load.beginClock()
+                state.load.clock.begin(within: state.load.settings.totalTimeout)
             }
             // The edge that led to this step has usually ended the only registration: nothing has to be withdrawn.
             if let point = state.watched.0, state.watched.1 == nil, !point.isRegistered(.reader, self) {
@@ -106,8 +106,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
                 state.watchedBlock = nil
             }
             do throws(StreamError) {
-                try state.load.checkTime()
-                state.load.block = nil
+                try state.load.beginStep()
                 return try body(&state.load)
             } catch {
                 HTTPExchange.fail(&state, error)
@@ -166,7 +165,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         var deferred = state.load.deferred.take()
         deferred.log = log
         if state.watched.0 != nil,
-            state.load.isConnectionLent || !deferred.isEmpty || state.load.block != state.watchedBlock
+            state.load.isConnectionLent || !deferred.isEmpty || state.load.clock.block != state.watchedBlock
         {
             let isAwaited = withdraw(&state)
             if isAwaited, state.load.isConnectionLent {
@@ -179,7 +178,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
             state.wakesAfterwards = false
             deferred.wakesWaiters = true
         }
-        if state.timer != nil, state.load.isOver || state.isClosed || state.failure != nil {
+        if state.timer != nil, state.load.state.isOver || state.isClosed || state.failure != nil {
             deferred.add(.cancelTimer(state.timer.take()))
         }
         return deferred
@@ -241,8 +240,8 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         }
         if state.isClosed || state.failure != nil { return false }
         // Before the load is opened nothing can happen; afterwards, a load that is not blocked can proceed.
-        guard let block = state.load.block else { return !state.hasBegun }
-        if block.reason == .turn {
+        guard let block = state.load.clock.block else { return !state.hasBegun }
+        if block.need == .turn {
             loop.execute { [self] in signal([.readable, .writable]) }
             return true
         }
@@ -251,8 +250,8 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         let (first, second) = state.load.waitPoints(of: block)
         state.watched = (first, second)
         var wake: Wake? = .ready
-        if let first { wake = first.watch(.reader, for: block.interest, with: self, by: poller) }
-        if wake == nil, let second { wake = second.watch(.reader, for: block.interest, with: self, by: poller) }
+        if let first { wake = first.watch(.reader, for: block.need.interest, with: self, by: poller) }
+        if wake == nil, let second { wake = second.watch(.reader, for: block.need.interest, with: self, by: poller) }
         guard let wake else {
             state.watchedBlock = block
             return true
@@ -279,7 +278,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         enum Wait {
             case unnecessary
             case atPoint(until: Moment?)
-            case lent(HTTPLoad.Block, WaitPoint, WaitPoint?)
+            case lent(LoadClock.Block, WaitPoint, WaitPoint?)
         }
         var deferred = DeferredActions()
         let wait = withState { state -> Wait in
@@ -288,7 +287,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
                 state.wakesAfterwards = true
                 return .atPoint(until: state.load.clock.totalDeadline)
             }
-            guard !state.isClosed, state.failure == nil, let block = state.load.block else { return .unnecessary }
+            guard !state.isClosed, state.failure == nil, let block = state.load.clock.block else { return .unnecessary }
             let points = state.load.waitPoints(of: block)
             guard let first = points.0 else { return .unnecessary }
             state.load.isConnectionLent = true
@@ -308,8 +307,8 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         defer { endLending() }
         let callers = [Readiness(self, half, for: interest)] + others
         let end = [deadline, block.deadline].compactMap(\.self).min()
-        let rest = second.map { [Readiness($0, .reader, for: block.interest)] } ?? []
-        switch first.block(.reader, for: block.interest, until: end, minding: callers + rest) {
+        let rest = second.map { [Readiness($0, .reader, for: block.need.interest)] } ?? []
+        switch first.block(.reader, for: block.need.interest, until: end, minding: callers + rest) {
         case .elsewhere(0, let wake): return .here(wake)
         case .elsewhere(let index, let wake) where index < callers.count: return .elsewhere(index - 1, wake)
         case .here(.timedOut):
@@ -395,28 +394,28 @@ extension HTTPExchange: StreamTransport {
 
     func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         if isOver.load(ordering: .acquiring) { return .ended }
-        var failed: (connection: HTTPConnection, error: StreamError)?
+        var failed: (carrier: any HTTPCarrier, error: StreamError)?
         if let lent = lendAfterSending() {
-            failed = lent.connection.waitForInput(fills: lent.fills).map { (lent.connection, $0) }
+            failed = lent.carrier.waitForInput(fills: lent.fills).map { (lent.carrier, $0) }
         }
         while true {
-            var lent: (connection: HTTPConnection, fills: Bool)?
+            var lent: (carrier: any HTTPCarrier, fills: Bool)?
             let attempt = try step { (load) throws(StreamError) in
                 load.isConnectionLent = false
                 let attempt = try load.read(into: &buffer)
                 guard case .wouldBlock? = attempt else { return attempt }
                 // The wait failed although the connection did not: another wait would fail as well.
-                if let failed, load.connection === failed.connection { throw failed.error }
                 lent = load.lendConnection()
+                if let failed, lent?.carrier === failed.carrier { throw failed.error }
                 return attempt
             }
             guard let lent else { return attempt }
-            failed = lent.connection.waitForInput(fills: lent.fills).map { (lent.connection, $0) }
+            failed = lent.carrier.waitForInput(fills: lent.fills).map { (lent.carrier, $0) }
         }
     }
 
     /// Lends the connection without a step, if the request was sent just now: its response cannot have arrived.
-    private func lendAfterSending() -> (connection: HTTPConnection, fills: Bool)? {
+    private func lendAfterSending() -> (carrier: any HTTPCarrier, fills: Bool)? {
         withState { state in
             guard state.load.hasJustSent, !state.isClosed, !HTTPExchange.hasWork(state),
                 let lent = state.load.lendConnection()
@@ -445,22 +444,28 @@ extension HTTPExchange {
     func property(named name: String) -> (any Sendable)? {
         withLoad { (load, hasBegun) in
             switch name {
-            case StreamProperty<HTTPResponse>.httpResponse.name: load.finalResponse
-            case StreamProperty<HTTPResponse>.httpProxyResponse.name: load.tunnelResponse
+            case StreamProperty<HTTPResponse>.httpResponse.name: load.state.finalResponse(to: load.fetch.request)
+            case StreamProperty<HTTPResponse>.httpProxyResponse.name:
+                load.state.tunnelResponse ?? load.proxies?.response
             case StreamProperty<HTTPProxy>.httpAnsweringProxy.name: load.proxies?.answering
-            case StreamProperty<[HTTPResponse]>.httpInterimResponses.name: hasBegun ? load.interim : nil
+            case StreamProperty<[HTTPResponse]>.httpInterimResponses.name: hasBegun ? load.extras?.interim ?? [] : nil
             case StreamProperty<[HTTPResponse]>.httpRedirects.name: load.fetch.redirects
-            case StreamProperty<HTTPFields>.httpTrailers.name: hasBegun ? load.trailers : nil
-            case StreamProperty<HTTPFields>.httpDroppedTrailers.name: hasBegun ? load.droppedTrailers : nil
+            case StreamProperty<HTTPFields>.httpTrailers.name:
+                hasBegun ? load.state.carrier?.trailers ?? HTTPFields() : nil
+            case StreamProperty<HTTPFields>.httpDroppedTrailers.name:
+                hasBegun ? load.state.carrier?.droppedTrailers ?? HTTPFields() : nil
             case StreamProperty<URL>.httpFinalURL.name: load.fetch.url
-            case StreamProperty<HTTPRequest>.httpFinalRequest.name: load.finalRequest ?? load.fetch.request
-            case StreamProperty<Int64>.httpBodyBytesSent.name: load.bodyBytesSent
-            case StreamProperty<Int64>.httpBodyLength.name: load.bodyLength
-            case StreamProperty<String>.httpRemainingContentCoding.name: load.remainingContentCoding
-            case StreamProperty<ConnectionReport>.report.name: load.log.report(load.response, load.fetch)
-            case StreamProperty<TLSInformation>.tlsInformation.name: load.tlsInformation
+            case StreamProperty<HTTPRequest>.httpFinalRequest.name:
+                load.state.finalRequest(to: load.fetch.url) ?? load.fetch.request
+            case StreamProperty<Int64>.httpBodyBytesSent.name: load.state.bodyBytesSent
+            case StreamProperty<Int64>.httpBodyLength.name: load.state.bodyLength
+            case StreamProperty<String>.httpRemainingContentCoding.name: load.state.remainingContentCoding
+            case StreamProperty<ConnectionReport>.report.name: load.log.report(load.state.response, load.fetch)
+            case StreamProperty<TLSInformation>.tlsInformation.name:
+                load.state.pairToOrigin?[.tlsInformation] ?? load.extras?.tls
             case StreamProperty<Bool>.urlDemandsTLS.name: load.fetch.url?.scheme?.lowercased() == "https"
-            case StreamProperty<[UInt8]>.serverEndPointBinding.name: load.serverEndPointBinding
+            case StreamProperty<[UInt8]>.serverEndPointBinding.name:
+                load.state.pairToOrigin?[.serverEndPointBinding] ?? load.extras?.binding
             default: load.settings.value(named: name)
             }
         }

@@ -1,67 +1,108 @@
 internal import EventLoops
+internal import StreamKit
 
-/// The time limits of a load. It reads the clock only for a pause in sending; the load sets the deadlines and observes them.
+/// What a load waits for, and its time limits.
 struct LoadClock: Sendable {
-    /// A pause in which the connection accepts no bytes of the request, limited by `StreamProperty.writeTimeout`.
-    private struct WriteStall: Sendable {
-        /// The number of bytes that the connection had accepted when the pause began.
-        let taken: Int
-        /// The instant at which the load fails.
-        let deadline: Moment
+    /// The wait in which a step ended.
+    struct Block: Equatable, Sendable {
+        let need: Need
+        /// The instant at which the wait ends in any case.
+        let deadline: Moment?
     }
 
+    /// The wait in which the last step ended; nil if it did not end in a wait.
+    private(set) var block: Block?
     /// The instant at which the load fails if it has not ended.
-    var totalDeadline: Moment?
+    private(set) var totalDeadline: Moment?
     /// The instant at which the load fails if the response head has not arrived. Moved whenever more of the request is sent.
-    var responseDeadline: Moment?
-    /// The instant at which the rest of a redirect's body is given up.
-    var discardDeadline: Moment?
-    /// The instant at which a body that waits for 100 (Continue) is sent without it.
-    var continueDeadline: Moment?
-    /// Set while the connection accepts no bytes of the request and the time for that is limited.
-    private var stall: WriteStall?
+    private(set) var responseDeadline: Moment?
+    /// The end of the current pause in sending: the connection accepts no bytes, or the body waits for 100 (Continue).
+    private var pauseDeadline: Moment?
+    /// The number of bytes of the request that had been sent when ``noteSent(_:responseTimeout:)`` was called last.
+    private var sent = 0
 
-    /// Whether the connection has accepted no bytes since the last call of ``isOverdue(stalledAt:_:)``.
-    var isStalled: Bool { stall != nil }
-
-    /// Ends a pause, unless the connection still has accepted only this number of bytes.
-    mutating func endStall(unlessAt taken: Int?) {
-        if stall?.taken != taken { stall = nil }
+    /// Starts the total time limit.
+    mutating func begin(within limit: Duration?) {
+        if let limit, limit > .zero { totalDeadline = .now + limit }
     }
 
-    /// Begins a pause, or returns whether the current one has lasted too long.
-    mutating func isOverdue(stalledAt taken: Int, _ limit: Duration) -> Bool {
-        guard let stall else {
-            stall = WriteStall(taken: taken, deadline: .now + limit)
-            return false
-        }
-        return Moment.now >= stall.deadline
+    /// Starts the limits of a request.
+    mutating func beginRequest(at now: @autoclosure () -> Moment, responseTimeout: Duration?) {
+        (sent, pauseDeadline) = (0, nil)
+        restartWaitForHead(at: now(), responseTimeout)
+    }
+
+    /// Restarts the limit of the response head.
+    mutating func restartWaitForHead(at now: @autoclosure () -> Moment = .now, _ limit: Duration?) {
+        if let limit { responseDeadline = now() + limit }
+    }
+
+    /// Notes how much of the request has been sent. More than before ends a pause, and restarts the limit of the response head.
+    ///
+    /// - Parameter responseTimeout: nil for no limit, and once the head has arrived.
+    mutating func noteSent(_ count: Int, responseTimeout: Duration?) {
+        if count == sent { return }
+        (sent, pauseDeadline) = (count, nil)
+        restartWaitForHead(responseTimeout)
     }
 
     /// Removes the limits of the response head: it has arrived.
     mutating func endWaitForHead() {
         responseDeadline = nil
-        continueDeadline = nil
+        pauseDeadline = nil
     }
 
-    /// Removes the limits of sending a request.
-    mutating func endRequest() {
-        continueDeadline = nil
-        stall = nil
+    /// Begins a pause in sending, or returns whether the current one has lasted too long.
+    mutating func isPauseOver(after limit: Duration) -> Bool {
+        guard let deadline = pauseDeadline else {
+            pauseDeadline = .now + limit
+            return false
+        }
+        return Moment.now >= deadline
     }
 
-    /// The latest end of a wait for this reason.
-    func deadline(of reason: HTTPLoad.Block.Reason) -> Moment? {
+    /// Ends a pause in sending.
+    mutating func endPause() { pauseDeadline = nil }
+
+    /// Ends a step in a wait. Returns what the stream's caller waits for.
+    ///
+    /// - Parameter limit: a further end of the wait.
+    mutating func wait(for need: Need, before limit: Moment? = nil) -> Interest {
         var deadline = totalDeadline
-        func limit(by other: Moment?) {
+        func end(before other: Moment?) {
             guard let other else { return }
             deadline = deadline.map { min($0, other) } ?? other
         }
-        limit(by: continueDeadline)
-        limit(by: discardDeadline)
-        if case .connection = reason { limit(by: stall?.deadline) }
+        end(before: limit)
+        if need == .room || need == .permission { end(before: pauseDeadline) }
         // The caller is responsible for the stream of its own body.
-        if reason != .source, reason != .fetch { limit(by: responseDeadline) }
-        return deadline
+        if !need.isOwnBody { end(before: responseDeadline) }
+        block = Block(need: need, deadline: deadline)
+        return need.interest
+    }
+
+    /// Begins a step.
+    mutating func endWait() { block = nil }
+
+    /// Ends the wait for a ``DeferredActions/fetch`` that has been performed.
+    ///
+    /// - Parameter responseTimeout: nil for no limit, and once the head has arrived.
+    mutating func endFetch(responseTimeout: Duration?) {
+        restartWaitForHead(responseTimeout)
+        if block?.need == .fetch { block = nil }
+    }
+
+    /// Returns the time limit that has passed; nil if none has.
+    mutating func passedLimit(isHeadAwaited: @autoclosure () -> Bool, _ settings: borrowing LoadSettings) -> Duration? {
+        guard totalDeadline != nil || responseDeadline != nil else { return nil }
+        let now = Moment.now
+        if let totalDeadline, now >= totalDeadline { return settings.totalTimeout }
+        if block?.need.isOwnBody == true {
+            // The time that the body's stream takes does not count for the server.
+            if isHeadAwaited() { restartWaitForHead(at: now, settings.responseTimeout) }
+            return nil
+        }
+        if let responseDeadline, now >= responseDeadline { return settings.responseTimeout }
+        return nil
     }
 }

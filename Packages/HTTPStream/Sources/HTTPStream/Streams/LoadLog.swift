@@ -110,8 +110,10 @@ struct LoadLog: ~Copyable, Sendable {
     }
 
     /// Ends the request with its response, which the load holds from now on.
-    mutating func answered(_ response: HTTPResponse, _ fetch: borrowing Fetch, at moment: Moment = .now) {
-        endRequest(.answered(statusLine: nil), fetch, at: moment, response)
+    mutating func answered(
+        _ response: @autoclosure () -> HTTPResponse?, _ fetch: borrowing Fetch, at moment: Moment = .now
+    ) {
+        endRequest(.answered(statusLine: nil), fetch, at: moment, response())
     }
 
     /// Keeps the request, because the fetch is about to replace it.
@@ -161,8 +163,8 @@ struct LoadLog: ~Copyable, Sendable {
 
 /// A decision of a load between two requests, which no step of its report contains.
 enum LoadEvent {
-    /// A kept connection was dead.
-    case sendsAgain
+    /// The same request is sent again: because a kept connection was dead, or because the response requires it.
+    case sendsAgain(afterClose: Bool)
     case triesNextProxy
     case followsRedirect(URL)
 }
@@ -176,7 +178,8 @@ extension LoadLog {
         #if Logging
         let logger = deferred?.logger
         switch event {
-        case .sendsAgain: logger?.info("Sending the request again: the kept connection was closed")
+        case .sendsAgain(afterClose: true): logger?.info("Sending the request again: the kept connection was closed")
+        case .sendsAgain(afterClose: false): logger?.info("Sending the request again, as its response requires")
         case .triesNextProxy: logger?.info("Trying the next proxy")
         case .followsRedirect(let url): logger?.debug("Redirected", metadata: ["target": "\(url.loggedText)"])
         }

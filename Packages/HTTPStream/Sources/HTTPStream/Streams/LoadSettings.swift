@@ -45,6 +45,11 @@ struct LoadSettings: Sendable {
     /// Whether no setting can route this load through a proxy: the common case, which then costs nothing.
     var namesNoProxy: Bool { uncommon?.hasProxies != true && properties.isEmpty }
 
+    /// The time for which the connection may accept no bytes of the request; nil for no limit.
+    var writeTimeout: Duration? {
+        properties.isEmpty ? nil : properties[.writeTimeout].flatMap { $0 > .zero ? $0 : nil }
+    }
+
     /// The endpoint that replaces the host of an origin; nil for the host itself.
     func endpoint(of origin: HTTPOrigin) -> HTTPEndpoint? {
         properties.isEmpty ? nil : properties[.httpEndpoints]?[origin]

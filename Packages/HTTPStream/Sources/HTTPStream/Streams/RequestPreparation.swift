@@ -8,17 +8,12 @@ internal import StreamKit
 struct RequestPreparation {
     /// A request that is ready to be sent.
     struct Head {
-        /// Request line, fields and the empty line, in the first ``count`` bytes.
-        var memory: [UInt8]
-        var count: Int
+        /// Request line, fields and the empty line.
+        var bytes: [UInt8]
         /// The length announced for the body; nil for chunks, and without a body.
         var bodyLength: Int64?
         /// Whether the body waits for 100 (Continue).
         var expectsContinue = false
-        /// Whether the head follows from the request and the options of the load alone, so that it can be prepared again.
-        var isUsual = false
-
-        var bytes: [UInt8] { count == memory.count ? memory : Array(memory[..<count]) }
     }
 
     /// The value of `User-Agent`, if the caller sets none. An empty value of the caller's omits the field, unless
@@ -35,48 +30,68 @@ struct RequestPreparation {
     /// Whether an empty `User-Agent` of the caller's is sent.
     var keepsEmptyUserAgent = false
 
-    /// The size of the memory for the head of a request without fields. Longer heads get memory of their own.
-    static let usualCount = 512
-
-    /// Writes the head of a request without fields and without a body to the front of memory that an earlier request has used, or that
-    /// is empty.
-    ///
-    /// - Parameter host: the value of `Host`.
-    /// - Returns: the number of bytes; nil if the head does not have that usual form, or does not fit.
-    func prepareBare(
-        _ request: HTTPRequest, _ method: HTTPMethod, host: String, in memory: inout [UInt8]
-    ) -> Int? {
-        guard request.version <= .http11 else { return nil }
-        if memory.count != RequestPreparation.usualCount {
-            memory = [UInt8](repeating: 0, count: RequestPreparation.usualCount)
-        }
-        var span = memory.mutableSpan
-        var bytes = span.mutableBytes
-        guard let start = request.serializeOpenHead(into: &bytes),
-            start + RequestPreparation.ownLinesCount + host.utf8.count <= RequestPreparation.usualCount
-        else { return nil }
-        return bytes.withUnsafeMutableBytes { memory in
-            var lines = LineWriter(memory, after: start)
-            writeHost(host, to: &lines)
-            writeOwnLines(method, .none, hasUserAgent: false, acceptsCodings: decodesContent, to: &lines)
-            return lines.count
-        }
-    }
+    /// The memory that a head without fields needs at most, unless its URL is long.
+    private static let usualCount = 512
 
     /// Returns the head as it is sent; the body is sent separately.
     ///
     /// - Parameters:
     ///   - host: the value of `Host`.
     ///   - isBare: whether the request has no fields, as ``Fetch`` knows.
-    /// - Throws: an error of domain HTTP with code -3 for a body of unknown length in HTTP/1.0, which has no chunks, and for a negative
-    ///   length.
+    ///   - body: the body; nil for none.
+    /// - Throws: as ``length(of:_:)``.
     func prepare(
         _ request: HTTPRequest, _ method: HTTPMethod, host: String, isBare: Bool, body: HTTPBody?
     ) throws(StreamError) -> Head {
-        let length = body.flatMap { $0.length ?? RequestPreparation.statedLength(request.fields) }
-        if body != nil, length == nil, request.version < .http11 { throw .lengthNeeded }
-        if let length, length < 0 { throw .negativeLength }
+        guard let body else {
+            if isBare, request.version <= .http11 { return Head(bytes: bareHead(of: request, method, host: host)) }
+            return Head(bytes: try head(of: request, method, host: host, isBare: isBare, nil, .none))
+        }
+        let length = try RequestPreparation.length(of: request, body)
+        let expectsContinue =
+            length != 0 && request.version >= .http11 && request.fields[.expect]?.lowercased() == "100-continue"
+        let bytes = try head(
+            of: request, method, host: host, isBare: isBare, body.contentType, length.map { .length($0) } ?? .chunked)
+        return Head(bytes: bytes, bodyLength: length, expectsContinue: expectsContinue)
+    }
 
+    /// Returns the length to announce for the body of a request; nil for chunks.
+    ///
+    /// - Throws: an error of domain HTTP with code -3 for a body of unknown length in HTTP/1.0, which has no chunks, and for a negative
+    ///   length.
+    static func length(of request: HTTPRequest, _ body: HTTPBody) throws(StreamError) -> Int64? {
+        guard let length = body.length ?? statedLength(request.fields) else {
+            if request.version < .http11 { throw .lengthNeeded }
+            return nil
+        }
+        if length < 0 { throw .negativeLength }
+        return length
+    }
+
+    /// Returns the request without its expectation, which the server has refused (RFC 9110 §10.1.1).
+    static func withoutExpectation(_ request: HTTPRequest) -> HTTPRequest {
+        var plain = request
+        plain.fields.remove(.expect)
+        return plain
+    }
+
+    /// Returns the head of a request without fields and without a body: nothing has to be inserted or replaced.
+    private func bareHead(of request: HTTPRequest, _ method: HTTPMethod, host: String) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(RequestPreparation.usualCount)
+        request.serializeOpenHead(into: &bytes)
+        bytes.appendLines(upTo: 8 + host.utf8.count + RequestPreparation.ownLinesCount) { lines in
+            writeHost(host, to: &lines)
+            writeOwnLines(method, .none, hasUserAgent: false, acceptsCodings: decodesContent, to: &lines)
+        }
+        return bytes
+    }
+
+    /// Returns the head of any request.
+    func head(
+        of request: HTTPRequest, _ method: HTTPMethod, host: String, isBare: Bool, _ contentType: String?,
+        _ framing: BodyFraming
+    ) throws(StreamError) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(RequestPreparation.usualCount)
         let hasUserAgent = !isBare && request.fields.contains(.userAgent)
@@ -90,18 +105,14 @@ struct RequestPreparation {
             try plain(request).serializeOpenHead(into: &bytes)
         }
         insertHost(host, into: &bytes)
-        if let body, let contentType = body.contentType, !request.fields.contains(.contentType) {
+        if let contentType, !request.fields.contains(.contentType) {
             bytes += Array("Content-Type: \(contentType)\r\n".utf8)
         }
         let acceptsCodings = decodesContent && (isBare || !request.fields.contains(.acceptEncoding))
-        let framing: BodyFraming = body == nil ? .none : length.map { .length($0) } ?? .chunked
         bytes.appendLines(upTo: RequestPreparation.ownLinesCount) { lines in
             writeOwnLines(method, framing, hasUserAgent: hasUserAgent, acceptsCodings: acceptsCodings, to: &lines)
         }
-        let expectsContinue =
-            body != nil && length != 0 && request.version >= .http11
-            && request.fields[.expect]?.lowercased() == "100-continue"
-        return Head(memory: bytes, count: bytes.count, bodyLength: length, expectsContinue: expectsContinue)
+        return bytes
     }
 
     /// Inserts `Host` directly after the request line, as RFC 9112 §3.2 recommends.

@@ -6,7 +6,7 @@ internal import StreamKit
 struct RequestSender: ~Copyable, Sendable {
     /// The outcome of a step.
     enum Progress {
-        /// Everything was sent.
+        /// Everything was sent. ``RequestSender/stop()`` follows.
         case done
         /// A piece of a streamed body was sent, and there is more. A good time to check for an early response.
         case sentPiece
@@ -27,85 +27,102 @@ struct RequestSender: ~Copyable, Sendable {
     /// The largest body that is sent together with the head, in one call.
     static let smallBody = 64 * 1024
 
+    private enum State: Sendable {
+        /// The bytes of `outgoing` are the last ones.
+        case last
+        /// The bytes of `outgoing` are the head; the body waits for 100 (Continue).
+        case held(HTTPBody, length: Int64?)
+        /// The body's stream follows. It is opened before anything is sent.
+        case unopened(BodyFetch)
+        case reading(BodyFetch)
+        /// The body's stream has been read to its end.
+        case read(BodyFetch)
+        /// Nothing is left to send, or sending was stopped.
+        case ended
+
+        /// The reader of a body that is too large to be sent with the head.
+        var fetch: BodyFetch? {
+            switch self {
+            case .unopened(let fetch), .reading(let fetch), .read(let fetch): fetch
+            case .last, .held, .ended: nil
+            }
+        }
+    }
+
+    /// The head as it is sent.
+    let head: [UInt8]
     /// The number of body bytes that the connection has accepted.
     private(set) var bodyBytesSent: Int64 = 0
     /// The number of bytes that the connection has accepted, head and framing included.
     private(set) var taken = 0
+
+    private var state: State
+    private var outgoing: [UInt8]
+    /// The bytes of `outgoing` that the connection has not accepted yet.
+    private var rest: Range<Int>
+    /// The number of body bytes up to the end of `outgoing`.
+    private var bodyBytesReady: Int64 = 0
+
+    /// Creates a sender. A small body is sent with the head, unless it waits for 100 (Continue). A large one is read from a stream.
+    ///
+    /// - Parameter loop: the loop of the stream.
+    init(
+        _ head: consuming RequestPreparation.Head, _ body: HTTPBody?, loop: @autoclosure () -> EventLoop
+    ) {
+        self.head = head.bytes
+        outgoing = head.bytes
+        rest = 0..<outgoing.count
+        state = .last
+        guard let body else { return }
+        if head.expectsContinue {
+            state = .held(body, length: head.bodyLength)
+        } else {
+            begin(body, length: head.bodyLength, loop())
+        }
+    }
+
     /// Whether nothing is left to send, or sending was stopped.
-    private(set) var isDone = false
-    /// Whether the request was sent to its end.
-    private(set) var isComplete = false
-    /// Whether at least one byte was sent.
-    private(set) var hasBegun = false
-    /// Whether a stream that can be read only once was opened for the request.
-    private(set) var hasSpentBody = false
+    var isDone: Bool { if case .ended = state { true } else { false } }
 
-    private var outgoing: [UInt8] = []
-    private var position = 0
-    private var end = 0
-    /// The number of body bytes at the end of `outgoing`.
-    private var bodyBytesInside: Int64 = 0
-    private let length: Int64?
-    /// Reads a body that is too large to be sent with the head.
-    private var fetch: BodyFetch?
-    /// Whether the body's stream is open.
-    private var isBodyOpen = false
-    /// Whether the body's stream has been read to its end.
-    private var isBodyRead = false
-    /// The number of bytes read from the body's stream.
-    private var bodyBytesRead: Int64 = 0
-    private var awaitsContinue: Bool
-
-    /// Creates a sender of a request with this head. With a body, ``begin(_:_:)`` must follow.
-    init(_ head: consuming RequestPreparation.Head) {
-        outgoing = head.memory
-        end = head.count
-        length = head.bodyLength
-        awaitsContinue = head.expectsContinue
-    }
-
-    /// Appends a small body to the head, unless the body waits for 100 (Continue). A large body is read from a stream.
-    mutating func begin(_ body: HTTPBody, _ loop: EventLoop) {
-        if !awaitsContinue { beginBody(body, loop) }
-    }
-
-    /// Takes the memory of a request that was sent to its end.
-    mutating func takeMemory() -> [UInt8] {
-        var memory: [UInt8] = []
-        swap(&memory, &outgoing)
-        (position, end) = (0, 0)
-        return memory
-    }
+    /// Whether the body waits for ``releaseBody(_:)``.
+    var isHeld: Bool { if case .held = state { true } else { false } }
 
     /// Sends as many bytes as the connection accepts.
     ///
     /// - Throws: the error of the body's stream; a failure of the connection is an outcome.
     mutating func advance(_ output: WriteStream) throws(StreamError) -> Progress {
-        if isDone { return .done }
-        if let fetch, let progress = try takePiece(of: fetch) {
-            if case .sourceBlocks = progress { return flush(output) ?? progress }
-            return progress
+        if let fetch = state.fetch {
+            if let progress = try takePiece(of: fetch) {
+                if case .sourceBlocks = progress { return flush(output) ?? progress }
+                return progress
+            }
+        } else if isDone {
+            return .done
         }
-        if position == end {
-            if awaitsContinue { return flush(output) ?? .awaitsContinue }
-            return fetch == nil || isBodyRead ? flush(output) ?? finish() : .needsFetch
+        if rest.isEmpty {
+            switch state {
+            case .unopened, .reading: return .needsFetch
+            case .last, .held, .read, .ended: return endOfOutgoing(output)
+            }
         }
-        while position < end {
+        while !rest.isEmpty {
             do throws(StreamError) {
-                guard let count = try output.tryWrite(outgoing.span.bytes.extracting(position..<end)) else {
+                guard let count = try output.tryWrite(outgoing.span.bytes.extracting(rest)) else {
                     return .connectionBlocks
                 }
-                position += count
+                rest = rest.lowerBound + count..<rest.upperBound
                 taken += count
-                hasBegun = true
             } catch {
                 return .failed(error)
             }
         }
-        bodyBytesSent = fetch == nil ? bodyBytesInside : bodyBytesRead
-        if fetch != nil { return .sentPiece }
-        if let progress = flush(output) { return progress }
-        return awaitsContinue ? .awaitsContinue : finish()
+        bodyBytesSent = bodyBytesReady
+        return state.fetch == nil ? endOfOutgoing(output) : .sentPiece
+    }
+
+    /// All of `outgoing` has been sent, and nothing follows now.
+    private func endOfOutgoing(_ output: WriteStream) -> Progress {
+        flush(output) ?? (isHeld ? .awaitsContinue : .done)
     }
 
     /// Sends the bytes of earlier writes that a lower layer, such as TLS, still holds. Without this, a wait for the server could
@@ -121,29 +138,25 @@ struct RequestSender: ~Copyable, Sendable {
     }
 
     /// Allows the body to be sent: the server has sent 100 (Continue), or no response within the time limit.
-    mutating func releaseBody(_ body: HTTPBody?, _ loop: EventLoop) {
-        guard awaitsContinue, let body else { return }
-        awaitsContinue = false
-        position = 0
-        end = 0
-        outgoing.removeAll(keepingCapacity: true)
-        beginBody(body, loop)
+    mutating func releaseBody(_ loop: EventLoop) {
+        guard case .held(let body, let length) = state else { return }
+        outgoing = []
+        rest = 0..<0
+        begin(body, length: length, loop)
     }
 
-    /// Whether the body waits for ``releaseBody()``.
-    var isAwaitingContinue: Bool { awaitsContinue && !isDone }
-
     /// The point at which to wait for the body's stream.
-    var sourcePoint: WaitPoint? { fetch?.waitPoint }
+    var sourcePoint: WaitPoint? { state.fetch?.waitPoint }
 
     /// Whether a call opens or reads the body's stream.
-    var isFetching: Bool { fetch?.isUnderway ?? false }
+    var isFetching: Bool { state.fetch?.isUnderway ?? false }
 
     /// Requests the next step of the body's stream. The caller must call ``BodyFetch/run()`` without the load's lock.
     mutating func beginFetch() -> BodyFetch? {
         var memory: [UInt8] = []
         // Until the head has been sent, the stream is only opened.
-        if position == end { swap(&memory, &outgoing) }
+        if rest.isEmpty { swap(&memory, &outgoing) }
+        let fetch = state.fetch
         fetch?.request(reusing: memory)
         return fetch
     }
@@ -154,9 +167,8 @@ struct RequestSender: ~Copyable, Sendable {
     private mutating func takePiece(of fetch: BodyFetch) throws(StreamError) -> Progress? {
         if let result = fetch.takeResult() {
             let progress = try result.progress.get()
-            isBodyOpen = true
-            isBodyRead = result.isComplete
-            bodyBytesRead = result.taken
+            state = result.isComplete ? .read(fetch) : .reading(fetch)
+            bodyBytesReady = result.taken
             switch progress {
             case .opened: break
             case .done: outgoing = result.bytes
@@ -165,46 +177,38 @@ struct RequestSender: ~Copyable, Sendable {
                 return .sourceBlocks
             case .piece(let count):
                 outgoing = result.bytes
-                position = 0
-                end = count
+                rest = 0..<count
             }
         } else if fetch.isUnderway {
             return .isFetching
         }
         // If the stream cannot be opened, the load fails before anything is sent.
-        return isBodyOpen ? nil : .needsFetch
+        if case .unopened = state { return .needsFetch }
+        return nil
     }
 
-    /// Stops sending.
+    /// Ends sending, after ``Progress/done`` or before it.
     ///
     /// - Returns: the body's stream, which the caller closes; nil without an open stream.
     mutating func stop() -> ReadStream? {
-        isDone = true
-        return fetch.take()?.stop()
+        defer { state = .ended }
+        return state.fetch?.stop()
     }
 
-    /// Appends a small body to the head, or prepares the stream of a large one.
-    private mutating func beginBody(_ body: HTTPBody, _ loop: EventLoop) {
+    private mutating func begin(_ body: HTTPBody, length: Int64?, _ loop: EventLoop) {
         switch body.source {
         case .bytes(let bytes) where bytes.count <= RequestSender.smallBody:
-            if end < outgoing.count { outgoing.removeLast(outgoing.count - end) }
             outgoing += bytes
-            end = outgoing.count
-            bodyBytesInside = Int64(bytes.count)
+            rest = rest.lowerBound..<outgoing.count
+            bodyBytesReady = Int64(bytes.count)
+            state = .last
         case .bytes(let bytes):
-            fetch = BodyFetch(
-                BodyUpload(length: length, onRead: body.onRead) { ReadStream(bytes: bytes, loop: loop) })
+            state = .unopened(
+                BodyFetch(BodyUpload(length: length, onRead: body.onRead) { ReadStream(bytes: bytes, loop: loop) }))
         case .repeatable(let make):
-            fetch = BodyFetch(BodyUpload(length: length, onRead: body.onRead, make))
+            state = .unopened(BodyFetch(BodyUpload(length: length, onRead: body.onRead, make)))
         case .once(let stream):
-            hasSpentBody = true
-            fetch = BodyFetch(BodyUpload(length: length, onRead: body.onRead) { stream })
+            state = .unopened(BodyFetch(BodyUpload(length: length, onRead: body.onRead) { stream }))
         }
-    }
-
-    private mutating func finish() -> Progress {
-        isDone = true
-        isComplete = true
-        return .done
     }
 }

@@ -56,18 +56,20 @@ struct ResponseBody: ~Copyable, Sendable {
     // MARK: Framing
 
     /// Returns the next event of the framing, and removes the framing's own bytes before it.
-    mutating func next(_ connection: HTTPConnection, upTo limit: Int) throws(StreamError) -> BodyDecoder.Event {
+    mutating func next(
+        in buffer: inout ReceiveBuffer, upTo limit: Int
+    ) throws(StreamError) -> BodyDecoder.Event {
         var used = 0
         let event: BodyDecoder.Event
         do throws(HTTPMessageError) {
-            event = try connection.buffer.withBytes { (bytes) throws(HTTPMessageError) in
+            event = try buffer.withBytes { (bytes) throws(HTTPMessageError) in
                 try decoder.next(in: bytes, at: &used, upTo: limit)
             }
         } catch {
             throw StreamError(error)
         }
         if case .payload = event { return event }
-        connection.buffer.remove(used)
+        buffer.remove(used)
         return event
     }
 
@@ -97,11 +99,11 @@ struct ResponseBody: ~Copyable, Sendable {
     var hasDecodedBytes: Bool { content?.hasBytes == true }
 
     /// Decodes some of the buffered payload. Returns its cost in the turn's budget.
-    mutating func decode(_ available: Int, of connection: HTTPConnection) throws(StreamError) -> Int {
-        let step: (consumed: Int, cost: Int) = try connection.buffer.withBytes { (bytes) throws(StreamError) in
+    mutating func decode(_ available: Int, from buffer: inout ReceiveBuffer) throws(StreamError) -> Int {
+        let step: (consumed: Int, cost: Int) = try buffer.withBytes { (bytes) throws(StreamError) in
             try content?.decode(bytes.extracting(..<available)) ?? (0, 0)
         }
-        connection.buffer.remove(step.consumed)
+        buffer.remove(step.consumed)
         try advance(step.consumed)
         return step.cost + ResponseBody.decodeCost
     }

@@ -171,7 +171,14 @@ import Testing
             return bodyStream
         }
         let request = try HTTPRequest(method: .put, url: url)
-        let exchange = HTTPExchange(request, body: requestBody, loop: .shared)
+        // A kept connection: the body is opened in the first step.
+        let pair = StreamPair(host: "127.0.0.1", port: server.port)
+        try pair.open()
+        try await pair.output.opened()
+        let pool = HTTPConnectionPool()
+        let key = HTTPConnectionKey(try HTTPOrigin(url), StreamProperties(), loop: .shared)
+        pool.put(HTTPConnection(pair: pair, key: key, limits: .default))
+        let exchange = HTTPExchange(request, body: requestBody, pool: pool, loop: .shared)
         exchange.withLoad { load, _ in load.settings.totalTimeout = totalTimeout }
         let opening = Task {
             try await Self.onThread { () -> StreamError? in

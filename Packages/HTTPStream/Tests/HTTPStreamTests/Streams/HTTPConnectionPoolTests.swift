@@ -135,8 +135,8 @@ import Testing
         let pool = HTTPConnectionPool()
         let wire = try Wire(url)
         #expect(write(wire.peer, "x", 1) == 1)
-        #expect(try wire.connection.fill() == 1)
-        wire.connection.buffer.remove(1)
+        #expect(try wire.connection.link.fill() == 1)
+        wire.connection.link.buffer.remove(1)
         pool.put(wire.connection)
         wire.endPeer()
         let trust = mayRepeat ? Duration.seconds(3600) : .zero
@@ -148,13 +148,13 @@ import Testing
     @Test func trustsNothingElse() throws {
         let wire = try Wire()
         #expect(write(wire.peer, "x", 1) == 1)
-        #expect(try wire.connection.fill() == 1)
-        wire.connection.buffer.remove(1)
+        #expect(try wire.connection.link.fill() == 1)
+        wire.connection.link.buffer.remove(1)
         wire.endPeer()
         let now = Moment.now
         #expect(wire.connection.isIdle(now, trusting: .seconds(3600)))
         #expect(!wire.connection.isIdle(now + .seconds(3600), trusting: .seconds(3600)))
-        wire.connection.isDrained = false
+        wire.connection.link.isDrained = false
         #expect(!wire.connection.isIdle(now, trusting: .seconds(3600)))
         wire.connection.pair.close()
     }

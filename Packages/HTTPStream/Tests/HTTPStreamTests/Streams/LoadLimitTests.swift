@@ -40,22 +40,22 @@ import Testing
         load.settings.responseTimeout = .seconds(60)
         var second: BodyFetch?
         // The response may arrive before the load needs the second part.
-        while load.response == nil || second == nil {
+        while load.state.response == nil || second == nil {
             if let fetch = try step(&load) {
-                if load.bodyBytesSent > 0 {
+                if load.state.bodyBytesSent > 0 {
                     second = fetch
                 } else {
                     fetch.run()
                     load.endFetch()
                 }
             }
-            if load.response == nil { #expect(load.clock.responseDeadline != nil) }
+            if load.state.response == nil { #expect(load.clock.responseDeadline != nil) }
             await Task.yield()
         }
         try #require(second).run()
         load.endFetch()
         #expect(load.clock.responseDeadline == nil)
-        while load.bodyBytesSent < 20 {
+        while load.state.bodyBytesSent < 20 {
             _ = try step(&load)
             await Task.yield()
         }

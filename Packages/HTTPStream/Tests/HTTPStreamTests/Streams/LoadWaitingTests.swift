@@ -310,7 +310,7 @@ import Testing
                     0, 0,
                 ]
             ) : ([0, 0, 0, 0xff, 0xff], [0x4b, 0xc9, 0xcf, 0x4b, 5, 0])
-        return Array(repeatElement(empty, count: 4 * HTTPLoad.turnBudget / empty.count).joined()) + done
+        return Array(repeatElement(empty, count: 4 * HTTP1Exchange.turnBudget / empty.count).joined()) + done
     }
 
     /// All bytes are there, and yet a step ends; a waiter is signalled in the loop's next turn, without an edge.
@@ -330,7 +330,7 @@ import Testing
             scene.wait(observer)
             #expect(try await observer.hasFired.value(until: Self.failureTime))
         }
-        #expect(text == Array("done".utf8) && turns >= body.count / HTTPLoad.turnBudget - 1)
+        #expect(text == Array("done".utf8) && turns >= body.count / HTTP1Exchange.turnBudget - 1)
         scene.end()
     }
 

@@ -129,6 +129,23 @@ import Testing
         #expect(second.requests.isEmpty)
     }
 
+    /// The request is written once the connection is open: only then is its body used.
+    @Test func aProxyThatCannotBeReachedUsesNoBody() async throws {
+        let dead = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
+        let deadPort = try #require(dead.localAddress?.port)
+        dead.invalidate()
+        let server = try TurnServer([Self.ok])
+        let request = try HTTPRequest(method: .post, url: #require(URL(string: "http://origin.test/")))
+        let stream = ReadStream(
+            request: request, body: .stream(once: ReadStream(bytes: [1, 2, 3]), length: 3))
+        defer { stream.close() }
+        let ports = [deadPort, server.port]
+        try stream.set(.proxies, to: ports.map { ProxyRoute(HTTPProxy(host: "127.0.0.1", port: $0)) })
+        try stream.open()
+        #expect(try await stream.response().status == .ok)
+        #expect(server.requests.count == 1 && stream[.httpBodyBytesSent] == 3)
+    }
+
     @Test("a proxy that asks for another login again and again is answered a few times") func proxyLogins() async throws
     {
         let asks =

@@ -28,10 +28,10 @@ import Testing
         func close() {}
     }
 
-    /// A head of 18 bytes, at the front of more memory.
+    /// A head of 18 bytes.
     private func head(length: Int64?, expectsContinue: Bool) -> RequestPreparation.Head {
         let bytes = Array("PUT / HTTP/1.1\r\n\r\n".utf8)
-        return .init(memory: bytes + [0, 0], count: bytes.count, bodyLength: length, expectsContinue: expectsContinue)
+        return .init(bytes: bytes, bodyLength: length, expectsContinue: expectsContinue)
     }
 
     @Test(
@@ -41,8 +41,7 @@ import Testing
         let transport = HoldingTransport()
         let pair = StreamPair(transport: transport)
         try pair.open()
-        var sender = RequestSender(head(length: 3, expectsContinue: awaitsContinue))
-        sender.begin(.bytes([1, 2, 3]), .shared)
+        var sender = RequestSender(head(length: 3, expectsContinue: awaitsContinue), .bytes([1, 2, 3]), loop: .shared)
         for _ in 1...2 {
             guard case .connectionBlocks = try sender.advance(pair.output) else {
                 Issue.record("bytes are held, and the request counts as sent")
@@ -69,8 +68,8 @@ import Testing
         let pair = StreamPair(transport: transport)
         try pair.open()
         let body = StreamPair.bound()
-        var sender = RequestSender(head(length: nil, expectsContinue: false))
-        sender.begin(.stream(length: nil) { body.input }, .shared)
+        var sender = RequestSender(
+            head(length: nil, expectsContinue: false), .stream(length: nil) { body.input }, loop: .shared)
         func advance() throws -> RequestSender.Progress {
             while true {
                 let progress = try sender.advance(pair.output)
@@ -93,7 +92,7 @@ import Testing
     /// A server that reads as fast as the client sends does not keep the client's loop from other work.
     @Test func oneStepSendsABoundedPartOfABody() async throws {
         // A step may begin with the rest of a piece.
-        let (total, limit) = (Int64(64 << 20), Int64((HTTPLoad.piecesPerTurn + 1) * ReadStream.chunkSize))
+        let (total, limit) = (Int64(64 << 20), Int64((HTTP1Exchange.piecesPerTurn + 1) * ReadStream.chunkSize))
         var configuration = HTTPServer.Configuration()
         configuration.limits.bodyLength = total
         let server = try HTTPServer(port: 0, isLocal: true, configuration: configuration)

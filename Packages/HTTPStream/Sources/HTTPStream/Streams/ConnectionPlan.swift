@@ -1,0 +1,72 @@
+internal import EventLoops
+internal import FoundationEssentials
+internal import HTTPAuth
+internal import HTTPMessage
+internal import StreamKit
+
+/// How a request reaches its origin if that differs from the default: the properties of the connection, and its route.
+struct ConnectionPlan {
+    let properties: StreamProperties
+    let route: HTTPRoute
+}
+
+extension LoadSettings {
+    /// The login of a request that may belong to its connection.
+    func ownLogin(of request: HTTPRequest) -> Secret? {
+        pool?.isOfOneLogin == true ? nil : request.connectionLogin
+    }
+
+    /// Takes an idle connection without making a key, for a request without a route or a login of its own: the common case.
+    func takeUsualIdle(
+        for fetch: borrowing Fetch, at url: URL, _ loop: EventLoop, _ now: Moment, _ deferred: inout DeferredActions
+    ) -> HTTPConnection? {
+        guard namesNoProxy, !offersSwitch, fetch.isBare || ownLogin(of: fetch.request) == nil else { return nil }
+        return (pool ?? .shared).takeUsual(
+            for: url, loop: ObjectIdentifier(loop), at: now, trusting: trust(in: fetch)
+        ) { deferred.add(.close($0.pair)) }
+    }
+
+    /// Takes an idle connection with this key.
+    func takeIdle(
+        _ key: HTTPConnectionKey, for fetch: borrowing Fetch, _ now: Moment, _ deferred: inout DeferredActions
+    ) -> HTTPConnection? {
+        (pool ?? .shared).take(key, at: now, trusting: trust(in: fetch)) { deferred.add(.close($0.pair)) }
+    }
+
+    /// The time for which an idle connection is not checked. A request that may be sent twice can use a connection that has just
+    /// ended, because the load sends it again then.
+    private func trust(in fetch: borrowing Fetch) -> Duration {
+        let mayRepeat =
+            fetch.method.isIdempotent && fetch.body?.isRepeatable != false && session?.needsIdleConnection != true
+        return mayRepeat ? HTTPConnectionPool.trust : .zero
+    }
+
+    /// Makes the streams of a connection for requests with this key.
+    ///
+    /// - Parameters:
+    ///   - plan: nil for the default.
+    ///   - log: the load's log, which the connection uses as well.
+    func makePair(
+        for key: HTTPConnectionKey, _ plan: ConnectionPlan?, log: DeferredLog?, _ loop: EventLoop
+    ) -> StreamPair {
+        if let connect = pool?.connect { return connect(key.origin, loop) }
+        var properties = plan?.properties ?? StreamProperties()
+        let route = plan?.route ?? HTTPRoute()
+        properties[.proxies] = route.routes
+        properties[.tls] = route.proxy?.tls
+        if key.origin.isSecure {
+            var tls = key.tls ?? TLSConfiguration()
+            if tls.applicationProtocols.isEmpty { tls.applicationProtocols = ["http/1.1"] }
+            properties[.tls] = tls
+        }
+        properties[.writeTimeout] = nil  // the load enforces the limit itself
+        properties[.httpEndpoints] = nil  // no property of the connection itself
+        log?.install(in: &properties)
+        if let endpoint = endpoint(of: key.origin), route.proxy == nil {
+            properties[.proxies] = nil
+            return StreamPair(to: endpoint, for: key.origin, properties, loop: loop)
+        }
+        let (host, port) = route.proxy.map { ($0.host, $0.port) } ?? (key.origin.host, key.origin.port)
+        return StreamPair(host: host, port: port, properties: properties, loop: loop)
+    }
+}

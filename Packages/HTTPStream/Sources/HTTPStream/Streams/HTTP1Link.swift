@@ -1,0 +1,88 @@
+internal import EventLoops
+internal import HTTPMessage
+internal import StreamKit
+
+/// The streams of an HTTP/1.1 connection, with the bytes received on it and the parser of the next head.
+final class HTTP1Link: @unchecked Sendable {
+    // Unchecked: it has one owner at a time, which uses it inside a lock: the exchange on the connection, or the pool; or the
+    // thread to which the exchange has been lent. No two accesses can overlap, and a check at each access would cost more than many
+    // of them do.
+
+    /// 16 KiB: room for a head and a small body in one read. Large bodies are read past the buffer.
+    static let bufferSize = 16 * 1024
+
+    let pair: StreamPair
+    /// Whether the connection is plain TCP, so that a read that does not fill the buffer has emptied the socket.
+    private let isPlain: Bool
+    @exclusivity(unchecked) var buffer = ReceiveBuffer(capacity: HTTP1Link.bufferSize)
+    @exclusivity(unchecked) private var parser: HeadParser
+    /// The instant of the last read.
+    @exclusivity(unchecked) private(set) var lastRead = Moment.now
+    /// Whether the last read emptied the socket; known for plain TCP only.
+    @exclusivity(unchecked) var isDrained = false
+
+    init(_ pair: StreamPair, isPlain: Bool, limits: HTTPLimits) {
+        self.pair = pair
+        self.isPlain = isPlain
+        parser = HeadParser(.response, limits: limits, leniency: .client)
+    }
+
+    /// The limits of the response.
+    var limits: HTTPLimits { parser.limits }
+
+    /// Prepares the connection for another response, which has these limits.
+    func accept(_ limits: HTTPLimits) {
+        if parser.limits != limits { parser = HeadParser(.response, limits: limits, leniency: .client) }
+    }
+
+    /// Removes a head from the front of the buffer and returns it; nil if more bytes are needed.
+    func takeHead() throws(HTTPMessageError) -> HTTPResponse? {
+        var length = 0
+        let head = try buffer.withBytes { (bytes) throws(HTTPMessageError) -> HTTPResponse? in
+            guard case .complete(let found) = try parser.parse(bytes) else { return nil }
+            length = found
+            return try parser.makeResponse(from: bytes)
+        }
+        guard let head else { return nil }
+        buffer.remove(length)
+        parser.reset()
+        return head
+    }
+
+    /// Reads into the buffer. Returns the number of bytes, 0 at the end, or nil if there are none now; with `waits`, waits for
+    /// some.
+    func fill(waits: Bool = false) throws(StreamError) -> Int? {
+        let count = try buffer.fill(from: pair.input, waits: waits)
+        lastRead = .now
+        isDrained = isPlain && buffer.hasRoom
+        return count
+    }
+
+    /// Reads past the buffer, which is empty, into a part of `target`. Returns the number of bytes as ``fill(waits:)`` does.
+    func read(into target: inout MutableRawSpan, upTo limit: Int) throws(StreamError) -> Int? {
+        // The read may leave bytes behind the body in the socket.
+        isDrained = false
+        return try target.withPart(0..<limit) { (part) throws(StreamError) in try pair.input.tryRead(into: &part) }
+    }
+
+    /// Waits on the calling thread until there is input. With `fills`, the input is read into the buffer.
+    func waitForInput(fills: Bool) -> StreamError? {
+        do throws(StreamError) {
+            if fills { _ = try fill(waits: true) } else { try pair.input.ready() }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Whether the connection can carry another request: it is open and no unexpected bytes have arrived.
+    ///
+    /// Bytes that a server sends without a request, or the end of the connection, must not be taken for the response to the next
+    /// request. The socket is therefore checked, which costs a system call, unless a read has emptied it within the time `trust`
+    /// before `now`.
+    func isIdle(_ now: Moment, trusting trust: Duration) -> Bool {
+        guard buffer.isEmpty, pair.isOpen else { return false }
+        if isDrained, lastRead.duration(to: now) < trust { return true }
+        return !pair.input.hasBytesAvailable
+    }
+}
