@@ -29,7 +29,7 @@ import Testing
         var reads: Int { state.withLock { $0.reads } }
         var isClosed: Bool { state.withLock { $0.isClosed } }
         /// Whether a call waits.
-        var isAwaited: Bool { waitPoint.reader.isParked }
+        var isAwaited: Bool { waitPoint.sides[.reader].call.isParked }
 
         func arrive(_ bytes: [UInt8]) { state.withLock { $0.incoming += bytes } }
 
@@ -148,7 +148,7 @@ import Testing
             return (reads, try await stream.read(upTo: 10))
         }
         let limit = Self.failureTime
-        while !scene.exchange.reader.isParked, .now < limit { await Task.yield() }
+        while !scene.exchange.sides[.reader].call.isParked, .now < limit { await Task.yield() }
         let reads = scene.wire.reads
         scene.wire.arrive(Array(Self.kept.utf8))
         scene.wire.waitPoint.signal(.readable)
