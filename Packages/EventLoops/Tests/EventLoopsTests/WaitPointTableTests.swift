@@ -177,14 +177,14 @@ extension EventLoopsTests {
         /// A socket, and whether its number still means it.
         private final class Near {
             let pair: SocketPair
-            private let inode: ino_t
+            private let socket: String?
 
             init() throws {
                 pair = try SocketPair()
-                inode = Near.inode(pair.near) ?? 0
+                socket = Near.socket(pair.near)
             }
 
-            var isOpen: Bool { Near.inode(pair.near) == inode }
+            var isOpen: Bool { socket != nil && Near.socket(pair.near) == socket }
 
             /// Whether the far side has seen the end.
             var hasEnded: Bool {
@@ -192,9 +192,9 @@ extension EventLoopsTests {
                 return recv(pair.far, &byte, 1, CInt(MSG_DONTWAIT)) == 0
             }
 
-            private static func inode(_ descriptor: CInt) -> ino_t? {
-                var status = stat()
-                return fstat(descriptor, &status) == 0 ? status.st_ino : nil
+            /// The socket of a descriptor, such as `socket:[42]`.
+            private static func socket(_ descriptor: CInt) -> String? {
+                try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
             }
         }
 
