@@ -15,7 +15,7 @@ enum LoadState: Sendable {
     case receiving(any HTTPCarrier)
     /// A response that leads to another request is being dropped.
     indirect case draining(Drain)
-    /// The connection carries another protocol, and belongs to the first who takes it; see ``HTTPLoad/takeSwitched()``.
+    /// The connection carries another protocol, and belongs to the first caller that takes it; see ``HTTPLoad/takeSwitched()``.
     case switched(any HTTPCarrier)
     /// A proxy has refused a tunnel, and its response is the result.
     case refused(HTTPResponse)

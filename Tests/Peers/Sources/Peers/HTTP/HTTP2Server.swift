@@ -204,6 +204,9 @@ public final class HTTP2Server: Peer {
                 link.h2.reset_stream(stream, 7)
             elif word == "goaway" and first:
                 link.raw(frame(7, 0, 0, struct.pack(">II", 0, 0)))
+                link.socket.shutdown(socket.SHUT_WR)
+                while link.socket.recv(65536):  # closing with unread bytes could destroy the GOAWAY
+                    pass
                 link.socket.close()
             elif word == "short":
                 link.h2.send_headers(stream, ok + [("content-length", "100")])
