@@ -130,7 +130,7 @@ import Testing
     }
 
     /// The request is written once the connection is open: only then is its body used.
-    @Test func anUnreachableProxyUsesNoBody() async throws {
+    @Test func anUnreachableProxyLeavesTheBodyUnused() async throws {
         let dead = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
         let deadPort = try #require(dead.localAddress?.port)
         dead.invalidate()

@@ -1,10 +1,11 @@
 /// Why a stream failed, where a program may have to decide and domain and code do not tell: CFNetwork has one number for several cases.
 ///
 /// ```swift
-/// do {
-///     identity = try TLSIdentity(file: "client.pem", password: password)
-/// } catch where error.reason == .encryptedKey {
-///     password = askForPassword()
+/// var configuration = TLSConfiguration()
+/// do throws(StreamError) {
+///     configuration.identity = try TLSIdentity(file: "client.pem")
+/// } catch {
+///     print(error.reason == .encryptedKey ? "The key has a password." : "\(error)")
 /// }
 /// ```
 ///
