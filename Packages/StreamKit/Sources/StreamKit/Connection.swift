@@ -503,7 +503,7 @@ extension Connection {
     @inline(__always)
     func leave(_ half: WaitPoint.Half) {
         point.leave(half)
-        if halves[half].hasClient { StreamSide(self, half).client?.didTransfer() }
+        if halves.haveClient(half) { StreamSide(self, half).client?.didTransfer() }
     }
 
     /// Ends a call that transferred nothing.

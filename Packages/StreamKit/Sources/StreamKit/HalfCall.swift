@@ -99,14 +99,17 @@ extension HalfCall {
     static func block(
         _ half: WaitPoint.Half, _ step: (_ wake: Wake?, _ deadline: Moment?) throws(StreamError) -> CallStep
     ) throws(StreamError) -> Int {
-        var next = try step(nil, nil)
-        while case .wait(let point, let interest, let deadline) = next {
-            var wake = point.block(half, for: interest, until: deadline)
-            // A transport that is woken again and again without receiving bytes must not defer the limit.
-            if wake == .ready, let deadline, Moment.now >= deadline { wake = .timedOut }
-            next = try step(wake, deadline)
+        var (wake, until): (Wake?, Moment?) = (nil, nil)
+        while true {
+            switch try step(wake, until) {
+            case .done(let count): return count
+            case .wait(let point, let interest, let deadline):
+                let reason = point.block(half, for: interest, until: deadline)
+                // A transport that is woken again and again without receiving bytes must not defer the limit.
+                let isLate = reason == .ready && deadline.map { Moment.now >= $0 } ?? false
+                (wake, until) = (isLate ? .timedOut : reason, deadline)
+            }
         }
-        return next.count
     }
 }
 

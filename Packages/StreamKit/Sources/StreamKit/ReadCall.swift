@@ -27,7 +27,7 @@ struct ReadCall {
         let call = ReadCall(blockingAt: connection)
         try connection.enter(.reader)
         return try HalfCall.block(.reader) { (wake, deadline) throws(StreamError) in
-            try call.next(connection, after: wake, until: deadline, into: &buffer)
+            try call.step(connection, after: wake, until: deadline, into: &buffer)
         }
     }
 
@@ -38,12 +38,20 @@ struct ReadCall {
         try connection.enter(.reader)
         if ReadCall.isFutile(connection.point) { return wait(connection, for: .readable, until: nil) }
         if connection.point.isTurnSpent(.reader) { return .wait(.nextTurn(of: connection.loop), .readable, until: nil) }
-        return try next(connection, after: nil, until: nil, into: &buffer)
+        return try step(connection, after: nil, until: nil, into: &buffer)
+    }
+
+    /// Takes a further step of a task.
+    @inline(never)
+    func next(
+        _ connection: Connection, after wake: Wake?, until deadline: Moment?, into buffer: inout MutableRawSpan
+    ) throws(StreamError) -> CallStep {
+        try step(connection, after: wake, until: deadline, into: &buffer)
     }
 
     /// Takes a step. Leaves the half unless the call must wait.
-    @inline(never)
-    func next(
+    @inline(__always)
+    private func step(
         _ connection: Connection, after wake: Wake?, until deadline: Moment?, into buffer: inout MutableRawSpan
     ) throws(StreamError) -> CallStep {
         do throws(StreamError) {

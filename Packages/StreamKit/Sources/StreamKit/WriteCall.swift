@@ -40,7 +40,7 @@ struct WriteCall {
         let call = WriteCall(goal, isBlocking: false)
         var progress = Progress(isFlushing: goal == .flush)
         return try await HalfCall.suspend(.writer) { (wake, deadline) throws(StreamError) in
-            try call.next(connection, &progress, after: wake, until: deadline, bytes)
+            try call.nextOfTask(connection, &progress, after: wake, until: deadline, bytes)
         }
     }
 
@@ -73,8 +73,17 @@ struct WriteCall {
         return try attemptFlush(connection)
     }
 
-    /// Writes until done or until it must wait. Leaves the half when done or when it throws.
+    /// A step of a task: not inlined, so that its variables do not add to the memory of a suspended task.
     @inline(never)
+    private func nextOfTask(
+        _ connection: Connection, _ progress: inout Progress, after wake: Wake?, until deadline: Moment?,
+        _ bytes: RawSpan
+    ) throws(StreamError) -> CallStep {
+        try next(connection, &progress, after: wake, until: deadline, bytes)
+    }
+
+    /// Writes until done or until it must wait. Leaves the half when done or when it throws.
+    @inline(__always)
     private func next(
         _ connection: Connection, _ progress: inout Progress, after wake: Wake?, until deadline: Moment?,
         _ bytes: RawSpan
@@ -131,8 +140,6 @@ struct WriteCall {
     /// Tries once; the call is inside.
     @inline(__always)
     private func attempt(_ connection: Connection, _ bytes: RawSpan) throws(StreamError) -> Attempt {
-        // A time limit, which only a wait can have, excludes waiting in the system call.
-        var mayBlock: Bool { isBlocking && !connection.halves.writer.hasLimit }
         guard connection.isOpen(.writer) else { return try connection.attemptWhileNotOpen(.writer) }
         do throws(StreamError) {
             let attempt: Attempt
@@ -141,8 +148,11 @@ struct WriteCall {
                 let waits = goal == .all && isBlocking && connection.mayWaitInKernel(.writer)
                 attempt = try connection.point.send(bytes, waits: waits)
             } else if connection.hasBareTransport, let transport = connection.transport {
+                // A time limit, which only a wait can have, excludes waiting in the system call.
+                let mayBlock = isBlocking && !connection.halves.writer.hasLimit
                 attempt = mayBlock ? try transport.write(bytes) : try transport.tryWrite(bytes)
             } else if let engine = connection.engine {
+                let mayBlock = isBlocking && !connection.halves.writer.hasLimit
                 attempt = mayBlock ? try engine.write(bytes) : try engine.tryWrite(bytes)
             } else {
                 return try connection.attemptWhileNotOpen(.writer)
