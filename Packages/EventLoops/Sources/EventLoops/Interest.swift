@@ -52,6 +52,16 @@ public enum BlockedWake: Sendable, Hashable {
     case elsewhere(Int, Wake)
 }
 
+/// Whether an adopted descriptor is closed by the object that adopts it or by the caller.
+public enum DescriptorOwnership: Sendable, Hashable {
+    /// The descriptor belongs to the adopting object: shut down to wake blocked calls, and closed at the end.
+    case owned
+
+    /// The descriptor remains the caller's: never shut down, reconfigured or closed here. The caller must keep it open until
+    /// the point is closed.
+    case borrowed
+}
+
 /// An observer of one half of a ``WaitPoint``, called once at the next edge: the basis of callbacks and blocked threads.
 ///
 /// ``fire()`` is called on the thread where the edge occurs (a loop's thread, or the thread that closes the point), with no

@@ -696,13 +696,3 @@ extension WaitPoint {
     /// Restarts the count, because the half is about to wait.
     public final func beginTurn(_ half: Half) { budgets[half].restart() }
 }
-
-/// Whether an adopted descriptor is closed by the object that adopts it or by the caller.
-public enum DescriptorOwnership: Sendable, Hashable {
-    /// The descriptor belongs to the adopting object: shut down to wake blocked calls, and closed at the end.
-    case owned
-
-    /// The descriptor remains the caller's: never shut down, reconfigured or closed here. The caller must keep it open until
-    /// the point is closed.
-    case borrowed
-}
