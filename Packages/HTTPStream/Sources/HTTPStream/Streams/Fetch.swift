@@ -69,6 +69,21 @@ struct Fetch: ~Copyable, Sendable {
         return made
     }
 
+    /// Returns the current request in the form for its recipient.
+    ///
+    /// - Parameters:
+    ///   - proxy: the proxy that receives it; nil for the origin.
+    ///   - logins: the session's logins for proxies.
+    func form(
+        through proxy: @autoclosure () -> HTTPProxy?, _ proxies: ProxyProgress?,
+        _ logins: @autoclosure () -> ProxyLogins?
+    ) throws(StreamError) -> HTTPRequest {
+        if isBare, proxies == nil { return request }
+        guard let url else { throw .badURL("the request has none.") }
+        guard let proxies else { return try HTTPRoute.form(request, of: url, for: nil) }
+        return try proxies.form(of: request, at: url, for: proxy(), hasBody: hasBody, logins())
+    }
+
     /// Whether the request goes to the origin that the application named.
     var isAtNamedOrigin: Bool { standing == .named }
 

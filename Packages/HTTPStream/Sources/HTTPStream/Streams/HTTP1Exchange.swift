@@ -39,22 +39,26 @@ final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
 
     /// - Parameters:
     ///   - connection: the open connection.
+    ///   - keepsConnection: whether the request permits another one on the connection.
+    ///   - upgrade: the protocol to which the request offers to switch; nil for none.
     ///   - hasWaited: whether the request had to wait for the connection to open.
-    init(_ request: CarriedRequest, on connection: HTTPConnection, hasWaited: Bool) throws(StreamError) {
-        let head = try request.preparation.prepare(
-            request.form, request.method, host: request.host, isBare: request.isBare, body: request.body)
+    init(
+        _ head: consuming RequestPreparation.Head, _ method: HTTPMethod, _ body: HTTPBody?,
+        on connection: HTTPConnection,
+        keepsConnection: Bool, upgrade: String? = nil, hasWaited: Bool
+    ) throws(StreamError) {
         var framing = BodyFraming.none
-        if case .some = request.body { framing = head.bodyLength.map { .length($0) } ?? .chunked }
-        upgrade = request.upgrade
+        if case .some = body { framing = head.bodyLength.map { .length($0) } ?? .chunked }
+        self.upgrade = upgrade
         turn = .sending(hasWaited: hasWaited)
         do throws(HTTPMessageError) {
             try machine.beginRequest(
-                request.method, framing: framing, expectsContinue: head.expectsContinue,
-                isPersistent: request.preparation.keepsConnection, offersSwitch: request.preparation.offersSwitch)
+                method, framing: framing, expectsContinue: head.expectsContinue, isPersistent: keepsConnection,
+                offersSwitch: upgrade != nil)
         } catch {
             throw StreamError(error)
         }
-        sender = RequestSender(head, request.body, loop: connection.pair.input.waitPoint.loop)
+        sender = RequestSender(head, body, loop: connection.pair.input.waitPoint.loop)
         self.connection = connection
     }
 }
@@ -330,6 +334,10 @@ extension HTTP1Exchange {
         }
     }
 
+    func endIfComplete() throws(CarrierFailure) -> BodyStep? {
+        body.isComplete && !body.isCoded ? try end() : nil
+    }
+
     /// Ends the exchange: the response is complete.
     private func end() throws(CarrierFailure) -> BodyStep {
         try conclude { (machine) throws(HTTPMessageError) in try machine.endResponse() }
@@ -406,7 +414,6 @@ extension HTTP1Exchange {
         machine.response != .expected || machine.interimCount > 0 || connection?.link.buffer.isEmpty == false
     }
 
-    var isComplete: Bool { body.isComplete && !body.isCoded }
     var endsByItself: Bool { body.endsByItself }
     var isDecoding: Bool { body.isCoded }
     var bodyLength: Int64? { body.length }

@@ -28,6 +28,10 @@ protocol HTTPCarrier: AnyObject, Sendable {
     /// Returns what ``read(into:_:)`` would, without reading. The count of ``BodyStep/payload(_:)`` need not be exact.
     func peek(_ deferred: inout DeferredActions) throws(CarrierFailure) -> BodyStep
 
+    /// Ends the exchange if all payload has been delivered; nil otherwise. The connection can then be used again before the caller reads
+    /// the end.
+    func endIfComplete() throws(CarrierFailure) -> BodyStep?
+
     /// Allows a body that waits for 100 (Continue) to be sent.
     func permitBody()
 
@@ -56,7 +60,7 @@ protocol HTTPCarrier: AnyObject, Sendable {
     /// Whether a call opens or reads the stream of the request's body, without the load's lock.
     var isFetching: Bool { get }
 
-    /// Whether ``waitForInput(fills:)`` may read the input before a caller asks for it.
+    /// Whether ``waitForInput(fills:)`` may read the input before it is known who needs it.
     var fillsBuffer: Bool { get }
 
     /// Waits on the calling thread, to which the carrier is lent, until there is input.
@@ -87,8 +91,6 @@ protocol HTTPCarrier: AnyObject, Sendable {
     /// The instant of the last read.
     var lastRead: Moment { get }
 
-    /// Whether all payload has been delivered: the next step is ``BodyStep/ended(_:isReusable:)``.
-    var isComplete: Bool { get }
     /// Whether the end of the body can be found without the end of the connection.
     var endsByItself: Bool { get }
     /// Whether ``decodeContent(limit:)`` has found a coding.

@@ -31,14 +31,21 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
     /// Begins to carry a request over the connection, which is open. The connection decides how: by HTTP/1.1.
     ///
     /// - Parameters:
+    ///   - form: the request in the form for its recipient.
+    ///   - host: the value of `Host`.
+    ///   - preparation: what the carrier adds to the request.
     ///   - limits: the limits of the response.
     ///   - hasWaited: whether the request had to wait for the connection to open.
     func makeCarrier(
-        of request: CarriedRequest, limits: HTTPLimits, hasWaited: Bool
+        of form: HTTPRequest, _ method: HTTPMethod, host: String, body: HTTPBody?, _ preparation: RequestPreparation,
+        limits: HTTPLimits, hasWaited: Bool
     ) throws(StreamError) -> any HTTPCarrier {
         // The place for HTTP/2: the protocol that TLS has negotiated is known here, and no byte of the request is written yet.
         link.accept(limits)
-        return try HTTP1Exchange(request, on: self, hasWaited: hasWaited)
+        let head = try preparation.prepare(form, method, host: host, isBare: form.fields.isEmpty, body: body)
+        return try HTTP1Exchange(
+            head, method, body, on: self, keepsConnection: preparation.keepsConnection, upgrade: preparation.upgrade,
+            hasWaited: hasWaited)
     }
 
     func close() { pair.close() }

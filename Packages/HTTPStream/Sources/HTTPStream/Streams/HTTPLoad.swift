@@ -176,9 +176,11 @@ extension HTTPLoad {
         over connection: HTTPConnection, host: String, since moment: Moment? = nil
     ) throws(StreamError) {
         if let moment { beginRequest(at: moment) }
-        let request = try CarriedRequest(fetch, host: host, through: connection.proxy, proxies, settings)
+        let form = try fetch.form(through: connection.proxy, proxies, settings.session?.logins)
         state = .exchanging(
-            try connection.makeCarrier(of: request, limits: settings.limits, hasWaited: moment == nil))
+            try connection.makeCarrier(
+                of: form, fetch.method, host: (fetch.isAtNamedOrigin ? settings.host : nil) ?? host, body: fetch.body,
+                settings.preparation, limits: settings.limits, hasWaited: moment == nil))
     }
 
     // MARK: Exchanging
@@ -317,16 +319,14 @@ extension HTTPLoad {
         return .ended
     }
 
-    /// Ends the exchange as soon as its payload has been delivered: the connection can be used again before the caller reads the end.
     private mutating func finishIfComplete(_ carrier: any HTTPCarrier) throws(StreamError) {
-        guard carrier.isComplete else { return }
+        let end: BodyStep?
         do throws(CarrierFailure) {
-            if case .ended(let connection, let isReusable) = try carrier.peek(&deferred) {
-                finish(carrier, connection, isReusable)
-            }
+            end = try carrier.endIfComplete()
         } catch {
             throw error.error
         }
+        if case .ended(let connection, let isReusable) = end { finish(carrier, connection, isReusable) }
     }
 
     private mutating func finish(_ carrier: any HTTPCarrier, _ connection: HTTPConnection, _ isReusable: Bool) {

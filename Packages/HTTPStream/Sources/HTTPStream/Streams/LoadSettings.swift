@@ -42,6 +42,13 @@ struct LoadSettings: Sendable {
     /// Whether the request offers to switch to another protocol.
     var offersSwitch: Bool { session?.upgrade != nil }
 
+    /// What the carrier of a request adds to it.
+    var preparation: RequestPreparation {
+        RequestPreparation(
+            keepsConnection: keepsConnection, decodesContent: decodesContent, upgrade: session?.upgrade,
+            keepsEmptyUserAgent: keepsEmptyUserAgent)
+    }
+
     /// Whether no setting can route this load through a proxy: the common case, which then costs nothing.
     var namesNoProxy: Bool { uncommon?.hasProxies != true && properties.isEmpty }
 

@@ -25,8 +25,8 @@ struct RequestPreparation {
 
     var keepsConnection: Bool
     var decodesContent: Bool
-    /// Whether the request offers to switch to another protocol.
-    var offersSwitch = false
+    /// The protocol to which the request offers to switch; nil for none.
+    var upgrade: String?
     /// Whether an empty `User-Agent` of the caller's is sent.
     var keepsEmptyUserAgent = false
 
@@ -162,7 +162,7 @@ struct RequestPreparation {
             default: break
             }
         }
-        if offersSwitch {
+        if upgrade != nil {
             lines.write("Connection: Upgrade\r\n")
         } else {
             lines.write(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")

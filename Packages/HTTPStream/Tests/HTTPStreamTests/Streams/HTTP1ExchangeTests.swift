@@ -1,6 +1,5 @@
 import EventLoops
 import FoundationEssentials
-import HTTPAuth
 import HTTPMessage
 import StreamKit
 import Testing
@@ -75,19 +74,14 @@ import Testing
             try pair.open()
             var request = try HTTPRequest(method: method, url: #require(URL(string: "http://a.example/")))
             for (name, value) in fields { try request.fields.append(value, for: name) }
-            var settings = LoadSettings(pool: HTTPConnectionPool())
-            if upgrade != nil {
-                settings.session = SessionSettings(
-                    logins: ProxyLogins(ProxyLogins.Rules(AuthenticationPolicy(), AuthenticationMemory())),
-                    needsIdleConnection: false, upgrade: upgrade,
-                    permit: nil)
-            }
-            var fetch = Fetch(request, body: body)
-            let origin = try fetch.ensureOrigin()
-            let key = HTTPConnectionKey(origin, StreamProperties(), loop: .shared)
+            let preparation = RequestPreparation(keepsConnection: true, decodesContent: false, upgrade: upgrade)
+            let head = try preparation.prepare(
+                request, method, host: "a.example", isBare: request.fields.isEmpty, body: body)
+            let key = HTTPConnectionKey(
+                try HTTPOrigin(#require(request.url)), StreamProperties(), loop: .shared)
             exchange = try HTTP1Exchange(
-                CarriedRequest(fetch, host: origin.hostField, through: nil, nil, settings),
-                on: HTTPConnection(pair: pair, key: key, limits: .default), hasWaited: hasWaited)
+                head, method, body, on: HTTPConnection(pair: pair, key: key, limits: .default),
+                keepsConnection: true, upgrade: upgrade, hasWaited: hasWaited)
         }
 
         /// Takes steps until the exchange needs something or has ended, and names them.
