@@ -106,17 +106,20 @@ extension WebSocket.Configuration {
 
     /// The server closes: the client's messages end, with the code and the reason.
     @Test func receivesTheServersClose() async throws {
+        // The server must not be stopped before it has read the client's answer.
+        let confirmed = OneShot<WebSocketClosure?>()
         try await serving { exchange in
             let socket = try await exchange.acceptWebSocket(.patient)
             try await socket.send(.text("last"))
             try await socket.close(code: .tryAgainLater, reason: "full")
-            #expect(socket.closure == WebSocketClosure(code: .tryAgainLater))
+            confirmed.provide(socket.closure)
         } _: { url in
             let socket = try await WebSocket.connect(url, configuration: .patient, session: session())
             var received: [WebSocketMessage] = []
             for try await message in socket.messages { received.append(message) }
             #expect(received == [.text("last")])
             #expect(socket.closure == WebSocketClosure(code: .tryAgainLater, reason: "full"))
+            #expect(try await confirmed.value() == WebSocketClosure(code: .tryAgainLater))
         }
     }
 
