@@ -25,7 +25,7 @@ let rows: [Row] = [
     Row("HostResolver", .library, "IPAddresses"),
     Row("HostResolver", .library, "DNSWire", ["IPAddresses"]),
     Row("HostResolver", .library, "HostResolver", ["DNSWire", "IPAddresses", "EventLoops"]),
-    Row("HostResolver", .library, "HostResolverTesting", ["HostResolver"]),
+    Row("HostResolver", .library, "HostResolverTesting", ["HostResolver", "EventLoops"]),
     Row(
         "HostResolver", .tests, "HostResolverTests",
         ["DNSWire", "HostResolver", "HostResolverTesting", "IPAddresses", "RunLoopDelivery"]),

@@ -28,7 +28,11 @@ let package = Package(
             dependencies: ["DNSWire", "IPAddresses", .product(name: "EventLoops", package: "EventLoops")],
             swiftSettings: settings
         ),
-        .target(name: "HostResolverTesting", dependencies: ["HostResolver"], swiftSettings: settings),
+        .target(
+            name: "HostResolverTesting",
+            dependencies: ["HostResolver", .product(name: "EventLoops", package: "EventLoops")],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "HostResolverTests",
             dependencies: [

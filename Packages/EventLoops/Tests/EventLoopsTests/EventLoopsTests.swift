@@ -78,6 +78,14 @@ struct DescriptorTable {
 
     /// Fills the gaps between the open descriptors. Nil if that fails.
     init?() {
+        // libdispatch makes the descriptors that it keeps on a thread of its own, soon after the process has begun.
+        let hasStarted = DispatchSemaphore(value: 0)
+        let timer = DispatchSource.makeTimerSource()
+        timer.setEventHandler { hasStarted.signal() }
+        timer.schedule(deadline: .now())
+        timer.resume()
+        hasStarted.wait()
+        timer.cancel()
         var old = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &old) == 0,
             let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd"),

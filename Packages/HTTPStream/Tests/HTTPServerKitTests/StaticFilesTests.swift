@@ -155,9 +155,10 @@ import Testing
             let folder = TemporaryFolder.make()
             try Data("text".utf8).write(to: URL(filePath: folder + "/text.txt"))
             let root = open(folder, O_RDONLY | O_DIRECTORY)
-            guard case .file = try OpenedFile.open(["text.txt"], below: root, threads: .files(at: folder)) else {
-                throw CancellationError()
-            }
+            // Kept to the end: a file is closed on another thread, at any time after its last use.
+            guard case .file(let file) = try OpenedFile.open(["text.txt"], below: root, threads: .files(at: folder))
+            else { throw CancellationError() }
+            defer { withExtendedLifetime(file) {} }
             var last = root
             while last < 90 { last = dup(root) }
             var limit = rlimit()

@@ -1,3 +1,5 @@
+internal import Dispatch
+internal import EventLoops
 internal import Glibc
 
 /// Lets a test use up the descriptors of a process that it has for itself.
@@ -19,6 +21,9 @@ public struct DescriptorLimit: Sendable {
     ///
     /// - Throws: ``Failure`` if the process has too many descriptors already.
     public init() throws(Failure) {
+        DescriptorLimit.startDispatch()
+        // A wait of a thread takes a descriptor that the process keeps for the next one.
+        _ = try? OneShot<Void>().value(until: .now + .milliseconds(1))
         var old = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &old)
         guard let last = DescriptorLimit.openDescriptors().max() else { throw Failure() }
@@ -29,6 +34,20 @@ public struct DescriptorLimit: Sendable {
         }
         close(filler)
         (self.old, count) = (old, Int(filler))
+    }
+
+    /// Waits until libdispatch has the descriptors that it keeps. It makes them on a thread of its own, soon after the process has begun,
+    /// and ends the process if it gets none.
+    ///
+    /// Call this in an exit test that takes descriptors away without this type.
+    public static func startDispatch() {
+        let hasStarted = DispatchSemaphore(value: 0)
+        let timer = DispatchSource.makeTimerSource()
+        timer.setEventHandler { hasStarted.signal() }
+        timer.schedule(deadline: .now())
+        timer.resume()
+        hasStarted.wait()
+        timer.cancel()
     }
 
     /// The process has too many descriptors to test what happens without.

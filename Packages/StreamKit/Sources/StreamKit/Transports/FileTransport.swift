@@ -44,8 +44,8 @@ final class FileTransport: StreamTransport {
             let start = mode == .append ? Int64(status.st_size) : Int64(offset ?? 0)
             let threads = BlockingThreads.files(onDevice: UInt64(status.st_dev))
             return RegularFileTransport(
-                OpenFile(descriptor, threads: threads), from: start, appends: mode == .append, point: point,
-                threads: threads)
+                OpenFile(descriptor, loop: point.loop, threads: threads), from: start, appends: mode == .append,
+                point: point, threads: threads)
         }
         return FileTransport(descriptor, appends: mode == .append, point: point)
     }

@@ -310,17 +310,22 @@ extension RegularFileTransport {
 /// An open file on a disk. Closes its descriptor.
 final class OpenFile: RegularFileTransport.Disk {
     let descriptor: CInt
+    private let loop: EventLoop
     private let threads: BlockingThreads
 
     /// Takes over a descriptor.
     ///
-    /// - Parameter threads: the threads for the device of the file.
-    init(_ descriptor: CInt, threads: BlockingThreads) {
+    /// - Parameters:
+    ///   - loop: the loop of the stream, whose thread does not close the file: that may wait for the disk.
+    ///   - threads: the threads for the device of the file.
+    init(_ descriptor: CInt, loop: EventLoop, threads: BlockingThreads) {
         self.descriptor = descriptor
+        self.loop = loop
         self.threads = threads
     }
 
-    deinit { threads.close(descriptor) }
+    // Elsewhere the file is closed at once: a program that closes a stream expects its descriptor back.
+    deinit { if loop.isCurrent { threads.close(descriptor) } else { Glibc.close(descriptor) } }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int {
         Self.result(SystemCall.retrying { pread(descriptor, buffer.baseAddress, buffer.count, off_t(position)) })

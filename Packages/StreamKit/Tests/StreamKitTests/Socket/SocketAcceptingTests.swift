@@ -2,6 +2,7 @@ import EventLoops
 import Foundation
 import Glibc
 import HostResolver
+import HostResolverTesting
 import Testing
 
 @testable import StreamKit
@@ -166,6 +167,7 @@ struct SocketAcceptingTests {
             let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
             let address = try #require(listener.localAddress)
             let clients = [try await Socket.connected(to: address), try await Socket.connected(to: address)]
+            DescriptorLimit.startDispatch()
             var old = rlimit()
             getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &old)
             var none = rlimit(rlim_cur: 0, rlim_max: old.rlim_max)
