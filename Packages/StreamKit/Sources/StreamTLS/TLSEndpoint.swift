@@ -9,7 +9,8 @@ internal import Glibc
 /// All other failures of OpenSSL are final, and every later call throws the same error.
 ///
 /// A peer can send messages that carry no data (tickets, key updates, empty records) for as long as it likes, and
-/// OpenSSL continues to read them. ``mostOverhead`` bounds their total, ``bytesPerTurn`` what one call takes of them.
+/// OpenSSL continues to read them. ``mostOverhead`` bounds their total, ``bytesPerTurn`` what one call takes of them, and
+/// ``recordsPerRead`` how many OpenSSL handles before the loop's other work has its turn.
 final class TLSEndpoint {
     private enum Phase {
         case handshake
@@ -26,13 +27,10 @@ final class TLSEndpoint {
     /// tickets, so data is not delayed.
     static let bytesPerTurn = 20 << 10
 
-    /// The maximum for a call once ``bytesPerTurn`` bytes have brought no data. A key update takes 22 bytes and tens of
-    /// microseconds, so the larger limit would allow turns of 20 ms, again and again.
-    static let overheadPerTurn = 2 << 10
-
-    /// The maximum for one read of such a call. Between two reads, the call ends if the loop's other work is due
-    /// (`EventLoop.isShareSpent`): many peers may send overhead at the same time.
-    static let overheadPerRead = 256
+    /// The maximum number of records that OpenSSL gets at a time. Between two such reads, the call ends if the loop's other work is due
+    /// (`EventLoop.isShareSpent`): a record without data takes 22 bytes and tens of microseconds, and many peers may send such records at
+    /// the same time. A read of 16 KiB of data contains two records at most.
+    static let recordsPerRead = 8
 
     let context: TLSContext
     private let peer: TLSPeer

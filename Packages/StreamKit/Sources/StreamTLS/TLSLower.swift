@@ -28,8 +28,10 @@ final class TLSLower {
     var received = 0
     /// The number of bytes that the present call may still take; see ``TLSEndpoint/bytesPerTurn``.
     private var budget = TLSEndpoint.bytesPerTurn
-    /// Whether the present call is for a peer that sends only overhead.
-    private var isOverhead = false
+    /// Where the records end in what was received.
+    private var bounds = TLSRecordBounds()
+    /// Bytes that were received together with those that OpenSSL has; see ``TLSEndpoint/recordsPerRead``.
+    private var held: ArraySlice<UInt8> = []
     /// Whether the present call has read.
     private var hasRead = false
     /// Whether the last read returned nothing because the call had used up its budget.
@@ -55,11 +57,9 @@ final class TLSLower {
 
     var hasUnsent: Bool { !unsent.isEmpty }
 
-    /// Begins a call, which may take ``TLSEndpoint/bytesPerTurn`` bytes, or ``TLSEndpoint/overheadPerTurn`` of a peer that sends no
-    /// data.
+    /// Begins a call, which may take ``TLSEndpoint/bytesPerTurn`` bytes.
     func beginTurn() {
-        isOverhead = received >= TLSEndpoint.bytesPerTurn
-        budget = isOverhead ? TLSEndpoint.overheadPerTurn : TLSEndpoint.bytesPerTurn
+        budget = TLSEndpoint.bytesPerTurn
         (isTurnSpent, hasRead) = (false, false)
     }
 
@@ -117,34 +117,55 @@ final class TLSLower {
         return bio
     }
 
-    /// Fills the buffer, or returns -1.
+    /// Fills the buffer with at most ``TLSEndpoint/recordsPerRead`` records, or returns -1.
     fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> CInt {
         if isEnded || readFailure != nil { return -1 }
         // The first read of a call makes progress in any case.
-        if budget == 0 || (isOverhead && hasRead && engine.waitPoint.loop.isShareSpent) {
+        if budget == 0 || (hasRead && engine.waitPoint.loop.isShareSpent) {
             isTurnSpent = true
             return -1
         }
         hasRead = true
-        let limit = isOverhead ? min(budget, TLSEndpoint.overheadPerRead) : budget
-        let buffer = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(limit))
+        let buffer = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(budget))
+        guard let count = held.isEmpty ? receive(into: buffer) : takeHeld(into: buffer) else { return -1 }
+        received += count
+        budget -= count
+        return CInt(count)
+    }
+
+    /// Fills the buffer from the transport below, and holds the bytes behind its last record for the next read. Returns nil if there are
+    /// none to read.
+    private func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         do throws(StreamError) {
             var span = MutableRawSpan(_unsafeBytes: buffer)
             switch try engine.tryRead(into: &span) {
             case .moved(let count):
-                received += count
-                budget -= count
                 if beginning.count < TLSLower.beginningLength {
                     beginning += buffer.prefix(min(count, TLSLower.beginningLength - beginning.count))
                 }
-                return CInt(count)
+                let arrived = UnsafeRawBufferPointer(rebasing: buffer.prefix(count))
+                let taken = endOfRecords(in: RawSpan(_unsafeBytes: arrived))
+                held = ArraySlice(arrived[taken...])
+                return taken
             case .ended: isEnded = true
             case .wouldBlock(let interest): readInterest = interest
             }
         } catch {
             readFailure = error
         }
-        return -1
+        return nil
+    }
+
+    private func takeHeld(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let next = held.prefix(buffer.count)
+        let taken = endOfRecords(in: next.span.bytes)
+        buffer.copyBytes(from: next.prefix(taken))
+        held = held.count == taken ? [] : held.dropFirst(taken)
+        return taken
+    }
+
+    private func endOfRecords(in bytes: RawSpan) -> Int {
+        bounds.advance(over: bytes, maximumRecords: TLSEndpoint.recordsPerRead)
     }
 
     /// Takes all bytes. Returns -1 only beyond ``maximumUnsent``.

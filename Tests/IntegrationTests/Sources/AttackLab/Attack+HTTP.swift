@@ -17,6 +17,10 @@ extension Attack {
             "tls-key-requests", "KeyUpdate records that each request an answer", origin: "CVE-2020-1967 and its kind",
             by: .tls, ending: .failure, on: .client(load)),
         Attack(
+            "tls-key-requests-crowd", "KeyUpdate records that each request an answer, on 10 connections",
+            origin: "CVE-2020-1967 and its kind", by: .tls, mode: "tls-key-requests", ending: .failure,
+            on: .client { scene in try await crowd(10) { try await load(scene) } }),
+        Attack(
             "tls-session-tickets", "session tickets and nothing else", origin: "OpenSSL's AUTO_RETRY", by: .tls,
             ending: .failure, on: .client(load)),
         Attack(

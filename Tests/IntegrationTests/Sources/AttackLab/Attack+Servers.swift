@@ -55,6 +55,9 @@ extension Attack {
             "server-key-requests", "KeyUpdate records that each request an answer", by: .tls,
             on: .server(isSecure: true)),
         Attack(
+            "server-key-requests-crowd", "KeyUpdate records that each request an answer, on 10 connections", by: .tls,
+            on: .server(isSecure: true)),
+        Attack(
             "server-renegotiation", "renegotiation without an end", origin: "CVE-2011-1473", by: .tls,
             on: .server(isSecure: true)),
     ]

@@ -21,6 +21,8 @@ enum { records_at_once = 2000 };
 struct attack {
     const char *mode;
     int is_client;
+    // The number of connections at a time, for a client.
+    int connections;
     // Makes one more record; below 1 if the connection cannot be used any more.
     int (*make)(SSL *);
 };
@@ -46,10 +48,14 @@ static int make_ticket(SSL *ssl) {
 }
 
 static const struct attack attacks[] = {
-    {"tls-key-updates", 0, make_key_update},      {"tls-key-requests", 0, make_key_request},
-    {"tls-session-tickets", 0, make_ticket},      {"tls-truncation", 0, NULL},
-    {"server-key-updates", 1, make_key_update},   {"server-key-requests", 1, make_key_request},
-    {"server-renegotiation", 1, NULL},
+    {"tls-key-updates", 0, 0, make_key_update},
+    {"tls-key-requests", 0, 0, make_key_request},
+    {"tls-session-tickets", 0, 0, make_ticket},
+    {"tls-truncation", 0, 0, NULL},
+    {"server-key-updates", 1, 1, make_key_update},
+    {"server-key-requests", 1, 1, make_key_request},
+    {"server-key-requests-crowd", 1, 10, make_key_request},
+    {"server-renegotiation", 1, 1, NULL},
 };
 
 static int send_all(int descriptor, const char *bytes, long count) {
@@ -140,16 +146,29 @@ static void serve(void) {
     }
 }
 
-static void go(void) {
+static void *connect_and_talk(void *unused) {
+    (void)unused;
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons((unsigned short)victim_port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    puts("ready 0");
-    fflush(stdout);
     do {
         int descriptor = socket(AF_INET, SOCK_STREAM, 0);
-        if (connect(descriptor, (struct sockaddr *)&address, sizeof address) == 0) talk((void *)(long)descriptor);
-        else usleep(10000);
+        if (connect(descriptor, (struct sockaddr *)&address, sizeof address) == 0) {
+            talk((void *)(long)descriptor);
+        } else {
+            close(descriptor);
+            usleep(10000);
+        }
     } while (limit == 0);
+    return NULL;
+}
+
+static void go(void) {
+    pthread_t threads[16];
+    puts("ready 0");
+    fflush(stdout);
+    for (int index = 0; index < attack->connections; index++)
+        pthread_create(&threads[index], NULL, connect_and_talk, NULL);
+    for (int index = 0; index < attack->connections; index++) pthread_join(threads[index], NULL);
     puts("done");
     fflush(stdout);
     for (;;) pause();

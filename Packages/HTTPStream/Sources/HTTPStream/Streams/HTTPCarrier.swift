@@ -60,7 +60,7 @@ protocol HTTPCarrier: AnyObject, Sendable {
     /// Whether a call opens or reads the stream of the request's body, without the load's lock.
     var isFetching: Bool { get }
 
-    /// Whether ``waitForInput(fills:)`` may read the input before it is known who needs it.
+    /// Whether ``waitForInput(fills:)`` may read the input before a caller asks for it.
     var fillsBuffer: Bool { get }
 
     /// Waits on the calling thread, to which the carrier is lent, until there is input.
