@@ -10,7 +10,7 @@ internal import StreamKit
 ///
 /// A class, made for each request: Swift cannot change the payload of an enum in place, and a load's state is an enum.
 final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
-    // Unchecked: it belongs to one load, which uses it under its lock, or has lent it to one thread.
+    // Unchecked: it belongs to one load, which uses it under its lock.
 
     private enum Turn {
         /// The request is sent before anything is received.
@@ -397,11 +397,10 @@ extension HTTP1Exchange {
     var waitPoint: WaitPoint? { connection?.pair.input.waitPoint }
     var sourcePoint: WaitPoint? { sender.sourcePoint }
     var isFetching: Bool { sender.isFetching }
+    var input: (any CarrierInput)? { connection?.link }
 
     /// Payload is read directly into the caller's memory, not into the buffer.
     var fillsBuffer: Bool { machine.response != .body || body.isCoded || body.expectedPayloadCount == 0 }
-
-    func waitForInput(fills: Bool) -> StreamError? { connection?.link.waitForInput(fills: fills) }
 
     var isSending: Bool { if case .sending = turn { true } else { false } }
     var bytesSent: Int { sender.taken }

@@ -3,9 +3,9 @@ internal import HTTPMessage
 internal import StreamKit
 
 /// The streams of an HTTP/1.1 connection, with the bytes received on it and the parser of the next head.
-final class HTTP1Link: @unchecked Sendable {
+final class HTTP1Link: CarrierInput, @unchecked Sendable {
     // Unchecked: it has one owner at a time, which uses it inside a lock: the exchange on the connection, or the pool; or the
-    // thread to which the exchange has been lent. No two accesses can overlap, and a check at each access would cost more than many
+    // thread to which it has been lent. No two accesses can overlap, and a check at each access would cost more than many
     // of them do.
 
     /// 16 KiB: room for a head and a small body in one read. Large bodies are read past the buffer.
@@ -66,7 +66,7 @@ final class HTTP1Link: @unchecked Sendable {
     }
 
     /// Waits on the calling thread until there is input. With `fills`, the input is read into the buffer.
-    func waitForInput(fills: Bool) -> StreamError? {
+    func wait(fills: Bool) -> StreamError? {
         do throws(StreamError) {
             if fills { _ = try fill(waits: true) } else { try pair.input.ready() }
             return nil

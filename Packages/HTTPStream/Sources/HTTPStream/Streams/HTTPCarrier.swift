@@ -5,7 +5,7 @@ internal import StreamKit
 /// What carries one request and its response: a connection of HTTP/1.1, or a stream of a connection of HTTP/2.
 ///
 /// A carrier knows no URL, proxy, session or pool. It never waits and sets no time limit. A load calls it under the load's lock, and lends
-/// it to one thread at a time (``waitForInput(fills:)``). What must run without the lock is left in ``DeferredActions``.
+/// its ``input`` to one thread at a time. What must run without the lock is left in ``DeferredActions``.
 ///
 /// ```
 /// advance → needs… → sent → interim… → head      read, peek → payload… → ended
@@ -60,15 +60,12 @@ protocol HTTPCarrier: AnyObject, Sendable {
     /// Whether a call opens or reads the stream of the request's body, without the load's lock.
     var isFetching: Bool { get }
 
-    /// Whether ``waitForInput(fills:)`` may read the input before a caller asks for it.
-    var fillsBuffer: Bool { get }
+    /// The input of the connection; nil once the exchange has ended. A thread that waits at it keeps it, while another thread may end the
+    /// exchange.
+    var input: (any CarrierInput)? { get }
 
-    /// Waits on the calling thread, to which the carrier is lent, until there is input.
-    ///
-    /// - Parameter fills: ``fillsBuffer``, as it was when the carrier was lent.
-    /// - Returns: the error of the wait, if any. The next step reports a failure of the connection again, but not one of the wait alone,
-    ///   such as a lack of descriptors.
-    func waitForInput(fills: Bool) -> StreamError?
+    /// Whether the ``input`` may be read before a caller asks for it.
+    var fillsBuffer: Bool { get }
 
     // MARK: Facts
 
@@ -103,6 +100,16 @@ protocol HTTPCarrier: AnyObject, Sendable {
     var droppedTrailers: HTTPFields { get }
     /// The head of the request as it was sent.
     var sentHead: [UInt8] { get }
+}
+
+/// The input of a carrier's connection, lent to a thread that waits.
+protocol CarrierInput: AnyObject, Sendable {
+    /// Waits on the calling thread until there is input.
+    ///
+    /// - Parameter fills: ``HTTPCarrier/fillsBuffer``, as it was when the input was lent.
+    /// - Returns: the error of the wait, if any. The next step reports a failure of the connection again, but not one of the wait alone,
+    ///   such as a lack of descriptors.
+    func wait(fills: Bool) -> StreamError?
 }
 
 /// The outcome of a step up to the head.

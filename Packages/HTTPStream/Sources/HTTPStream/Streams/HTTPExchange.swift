@@ -394,28 +394,28 @@ extension HTTPExchange: StreamTransport {
 
     func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         if isOver.load(ordering: .acquiring) { return .ended }
-        var failed: (carrier: any HTTPCarrier, error: StreamError)?
+        var failed: (input: any CarrierInput, error: StreamError)?
         if let lent = lendAfterSending() {
-            failed = lent.carrier.waitForInput(fills: lent.fills).map { (lent.carrier, $0) }
+            failed = lent.input.wait(fills: lent.fills).map { (lent.input, $0) }
         }
         while true {
-            var lent: (carrier: any HTTPCarrier, fills: Bool)?
+            var lent: (input: any CarrierInput, fills: Bool)?
             let attempt = try step { (load) throws(StreamError) in
                 load.isConnectionLent = false
                 let attempt = try load.read(into: &buffer)
                 guard case .wouldBlock? = attempt else { return attempt }
                 // The wait failed although the connection did not: another wait would fail as well.
                 lent = load.lendConnection()
-                if let failed, lent?.carrier === failed.carrier { throw failed.error }
+                if let failed, lent?.input === failed.input { throw failed.error }
                 return attempt
             }
             guard let lent else { return attempt }
-            failed = lent.carrier.waitForInput(fills: lent.fills).map { (lent.carrier, $0) }
+            failed = lent.input.wait(fills: lent.fills).map { (lent.input, $0) }
         }
     }
 
     /// Lends the connection without a step, if the request was sent just now: its response cannot have arrived.
-    private func lendAfterSending() -> (carrier: any HTTPCarrier, fills: Bool)? {
+    private func lendAfterSending() -> (input: any CarrierInput, fills: Bool)? {
         withState { state in
             guard state.load.hasJustSent, !state.isClosed, !HTTPExchange.hasWork(state),
                 let lent = state.load.lendConnection()

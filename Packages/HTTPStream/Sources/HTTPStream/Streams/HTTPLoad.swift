@@ -335,14 +335,14 @@ extension HTTPLoad {
         state = .finished(carrier)
     }
 
-    /// Lends the carrier to the caller, if the only thing to do now is to wait for its input. Until the caller resets
+    /// Lends the input of the connection to the caller, if the only thing to do now is to wait for it. Until the caller resets
     /// ``isConnectionLent``, only the caller may use it.
-    mutating func lendConnection() -> (carrier: any HTTPCarrier, fills: Bool)? {
-        guard let block = clock.block, block.deadline == nil, block.need == .input, let carrier = state.carrier else {
-            return nil
-        }
+    mutating func lendConnection() -> (input: any CarrierInput, fills: Bool)? {
+        guard let block = clock.block, block.deadline == nil, block.need == .input, let carrier = state.carrier,
+            let input = carrier.input
+        else { return nil }
         isConnectionLent = true
-        return (carrier, carrier.fillsBuffer)
+        return (input, carrier.fillsBuffer)
     }
 
     /// Returns the connection that carries another protocol now, with the bytes of that protocol received so far; nil if the

@@ -157,6 +157,18 @@ import Testing
         scene.end()
     }
 
+    /// Another thread may end the load while one waits for its input.
+    @Test func aThreadKeepsTheInputThatItWasLent() async throws {
+        let scene = try Scene()
+        let lent = try #require(scene.exchange.withLoad { load, _ in load.lendConnection() })
+        let wait = OneShot<StreamError?>()
+        Thread.detachNewThread { wait.provide(lent.input.wait(fills: lent.fills)) }
+        scene.exchange.close()
+        #expect(try await wait.value(until: Self.failureTime) == .closed)
+        #expect(lent.input.wait(fills: lent.fills) == .closed)
+        scene.end()
+    }
+
     /// Closing a connection signals the waiters, and an observer may use the load at once.
     @Test(arguments: [closed, "no HTTP at all\r\n\r\n"])
     func aConnectionIsClosedWithoutTheLock(_ answer: String) async throws {
