@@ -21,7 +21,7 @@ enum CallStep {
 /// - ``suspend(_:_:)`` waits as a task. Steps are functions that do not suspend, so that their variables do not add to the memory of a
 ///   suspended task.
 /// - ``block(_:_:)`` waits on the calling thread.
-/// - Polling, and the client of events, try once: ``ReadCall/tryOnce(into:)``, ``StreamSide/poll()``.
+/// - Polling, and the client of events, try once: ``ReadCall/tryOnce(_:into:)``, ``StreamSide/poll()``.
 ///
 /// ``ReadCall`` and ``WriteCall`` have a buffer and take the same steps.
 struct HalfCall {
@@ -72,10 +72,12 @@ struct HalfCall {
 // MARK: - The drivers
 
 extension HalfCall {
+    /// Waits as a task until the steps are done; returns the count of the last one.
     func suspend(
         _ step: (_ wake: Wake?, _ deadline: Moment?) throws(StreamError) -> CallStep
     ) async throws(StreamError) -> Int { try await HalfCall.suspend(half, step) }
 
+    /// Waits on the calling thread until the steps are done; returns the count of the last one.
     @available(*, noasync)
     func block(
         _ step: (_ wake: Wake?, _ deadline: Moment?) throws(StreamError) -> CallStep

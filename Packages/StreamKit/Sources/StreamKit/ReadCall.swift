@@ -41,7 +41,7 @@ struct ReadCall {
         return try step(connection, after: nil, until: nil, into: &buffer)
     }
 
-    /// Takes a further step of a task.
+    /// Takes a further step of a task: not inlined, so that its variables do not add to the memory of a suspended task.
     @inline(never)
     func next(
         _ connection: Connection, after wake: Wake?, until deadline: Moment?, into buffer: inout MutableRawSpan

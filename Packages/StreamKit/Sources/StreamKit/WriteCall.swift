@@ -40,7 +40,7 @@ struct WriteCall {
         let call = WriteCall(goal, isBlocking: false)
         var progress = Progress(isFlushing: goal == .flush)
         return try await HalfCall.suspend(.writer) { (wake, deadline) throws(StreamError) in
-            try call.nextOfTask(connection, &progress, after: wake, until: deadline, bytes)
+            try call.next(connection, &progress, after: wake, until: deadline, bytes)
         }
     }
 
@@ -52,7 +52,7 @@ struct WriteCall {
         let call = WriteCall(goal, isBlocking: true)
         var progress = Progress(isFlushing: bytes.byteCount == 0)
         return try HalfCall.block(.writer) { (wake, deadline) throws(StreamError) in
-            try call.next(connection, &progress, after: wake, until: deadline, bytes)
+            try call.step(connection, &progress, after: wake, until: deadline, bytes)
         }
     }
 
@@ -75,16 +75,16 @@ struct WriteCall {
 
     /// A step of a task: not inlined, so that its variables do not add to the memory of a suspended task.
     @inline(never)
-    private func nextOfTask(
+    private func next(
         _ connection: Connection, _ progress: inout Progress, after wake: Wake?, until deadline: Moment?,
         _ bytes: RawSpan
     ) throws(StreamError) -> CallStep {
-        try next(connection, &progress, after: wake, until: deadline, bytes)
+        try step(connection, &progress, after: wake, until: deadline, bytes)
     }
 
     /// Writes until done or until it must wait. Leaves the half when done or when it throws.
     @inline(__always)
-    private func next(
+    private func step(
         _ connection: Connection, _ progress: inout Progress, after wake: Wake?, until deadline: Moment?,
         _ bytes: RawSpan
     ) throws(StreamError) -> CallStep {
@@ -137,6 +137,9 @@ struct WriteCall {
         return error
     }
 
+    /// Whether a try may wait in the system call. A time limit, which only a wait can have, excludes it.
+    private func mayBlock(_ connection: Connection) -> Bool { isBlocking && !connection.halves.writer.hasLimit }
+
     /// Tries once; the call is inside.
     @inline(__always)
     private func attempt(_ connection: Connection, _ bytes: RawSpan) throws(StreamError) -> Attempt {
@@ -148,12 +151,9 @@ struct WriteCall {
                 let waits = goal == .all && isBlocking && connection.mayWaitInKernel(.writer)
                 attempt = try connection.point.send(bytes, waits: waits)
             } else if connection.hasBareTransport, let transport = connection.transport {
-                // A time limit, which only a wait can have, excludes waiting in the system call.
-                let mayBlock = isBlocking && !connection.halves.writer.hasLimit
-                attempt = mayBlock ? try transport.write(bytes) : try transport.tryWrite(bytes)
+                attempt = mayBlock(connection) ? try transport.write(bytes) : try transport.tryWrite(bytes)
             } else if let engine = connection.engine {
-                let mayBlock = isBlocking && !connection.halves.writer.hasLimit
-                attempt = mayBlock ? try engine.write(bytes) : try engine.tryWrite(bytes)
+                attempt = mayBlock(connection) ? try engine.write(bytes) : try engine.tryWrite(bytes)
             } else {
                 return try connection.attemptWhileNotOpen(.writer)
             }

@@ -66,7 +66,8 @@ struct TLSDiagnosis {
         }
     }
 
-    /// Whether the peer's first bytes are a reply of FTP or SMTP, which begins with three digits (RFC 959 §4.2).
+    /// Whether the peer's first bytes are a reply of FTP or SMTP, which begins with three digits (RFC 959 §4.2, RFC 5321
+    /// §4.2).
     private var isReply: Bool {
         beginning.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.count == 3
     }

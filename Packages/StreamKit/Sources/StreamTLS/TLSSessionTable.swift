@@ -27,9 +27,9 @@ package struct TLSSessionTable<Session> {
     static var maximumPeers: Int { 128 }
     /// The maximum number of sessions per peer; OpenSSL's servers send two with each full handshake.
     static var maximumPerPeer: Int { 4 }
-    /// The maximum size of a session in bytes, with the peer's certificate and ticket. A ticket may have 64 KiB (RFC 8446 §4.6.1), and is
-    /// sent back with each attempt to resume; those of OpenSSL's servers have 200 bytes, and those that contain a client's
-    /// certificate, some thousand.
+    /// The maximum size of a session in bytes, with the peer's certificate and ticket. A ticket may have up to 64 KiB (RFC 8446
+    /// §4.6.1), and the client sends it with each attempt to resume. Tickets of OpenSSL's servers have 200 bytes, or a few thousand with a
+    /// client's certificate.
     static var maximumSize: Int { 16 << 10 }
     /// The maximum age of a session, in seconds. A resumed session skips the verification of the chain, so it is
     /// limited to a day.

@@ -146,16 +146,15 @@ extension Attack {
         try await load(scene) { stream, _ in try stream.set(.httpDecodesContent, to: true) }
     }
 
-    /// Runs an operation several times at once; throws if one of them has failed.
+    /// Runs an operation several times at once; throws if all of them have failed.
     private static func crowd(_ count: Int, _ operation: @escaping @Sendable () async throws -> Void) async throws {
-        try await withThrowingTaskGroup { group in
-            for _ in 0..<count { group.addTask { try await operation() } }
-            var failure: (any Error)?
-            while let result = await group.nextResult() {
-                if case .failure(let error) = result { failure = error }
+        let failures = await withTaskGroup { group in
+            for _ in 0..<count { group.addTask { await Result { try await operation() } } }
+            return await group.reduce(into: [any Error]()) { failures, result in
+                if case .failure(let error) = result { failures.append(error) }
             }
-            if let failure { throw failure }
         }
+        if let failure = failures.last, failures.count == count { throw failure }
     }
 
     /// Each load fails while the process has no descriptor left, and succeeds afterwards.

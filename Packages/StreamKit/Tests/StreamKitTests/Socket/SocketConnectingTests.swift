@@ -67,7 +67,7 @@ struct SocketConnectingTests {
         let hole = try await BlackHole()
         let socket = try Socket()
         let task = Task {
-            // The call below may be inside just then.
+            // The probe below may hold the half at that moment: try again.
             while true {
                 do throws(StreamError) {
                     return try await socket.connect(to: hole.address)
@@ -85,7 +85,7 @@ struct SocketConnectingTests {
         let hole = try await BlackHole()
         let socket = try Socket()
         async let blocked: Void = onThread {
-            // The call below may be inside just then.
+            // The probe below may hold the half at that moment: try again.
             while true {
                 do throws(StreamError) {
                     return try socket.connect(to: hole.address)
