@@ -85,13 +85,16 @@ let rows: [Row] = [
         "ServiceDiscovery", .library, "ServiceDiscovery",
         ["CMulticast", "CServiceDaemon", "DNSWire", "EventLoops", "HostResolver"]),
     Row(
+        "ServiceDiscovery", .library, "DNSServiceEngine",
+        ["DNSServiceC", "ServiceDiscovery", "DNSWire", "EventLoops", "HostResolver"]),
+    Row(
         "ServiceDiscovery", .library, "ServiceDiscoveryFoundation",
         ["ServiceDiscovery", "EventLoops", "RunLoopDelivery"]),
     Row(
         "ServiceDiscovery", .tests, "ServiceDiscoveryTests",
         [
-            "CServiceDaemon", "DNSServiceC", "ServiceDiscovery", "ServiceDiscoveryFoundation", "DNSWire", "EventLoops",
-            "HostResolver", "HostResolverTesting", "RunLoopDelivery",
+            "CServiceDaemon", "DNSServiceC", "DNSServiceEngine", "ServiceDiscovery", "ServiceDiscoveryFoundation",
+            "DNSWire", "EventLoops", "HostResolver", "HostResolverTesting", "RunLoopDelivery",
         ]),
 
     Row("NetDiag", .library, "NetDiag", ["DNSWire", "HTTPMessage", "HostResolver", "StreamKit"]),

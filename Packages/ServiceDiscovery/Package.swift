@@ -14,6 +14,7 @@ let package = Package(
     products: [
         .library(name: "ServiceDiscovery", targets: ["ServiceDiscovery"]),
         .library(name: "ServiceDiscoveryFoundation", targets: ["ServiceDiscoveryFoundation"]),
+        .library(name: "DNSServiceEngine", targets: ["DNSServiceEngine"]),
     ],
     traits: [
         .trait(name: "ServiceLifecycle", description: "BrowserService runs in a group of swift-service-lifecycle.")
@@ -43,6 +44,17 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "DNSServiceEngine",
+            dependencies: [
+                "DNSServiceC",
+                "ServiceDiscovery",
+                .product(name: "DNSWire", package: "HostResolver"),
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HostResolver", package: "HostResolver"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "ServiceDiscoveryFoundation",
             dependencies: [
                 "ServiceDiscovery",
@@ -56,6 +68,7 @@ let package = Package(
             dependencies: [
                 "CServiceDaemon",
                 "DNSServiceC",
+                "DNSServiceEngine",
                 "ServiceDiscovery",
                 "ServiceDiscoveryFoundation",
                 .product(name: "DNSWire", package: "HostResolver"),

@@ -57,7 +57,8 @@ static const struct allocator clearing = {clear_memory, free, realloc, calloc};
 bool netkit_daemon_load(netkit_daemon *functions) {
     void *library = dlopen("libdns_sd.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) library = dlopen("libdns_sd.so", RTLD_NOW | RTLD_LOCAL);
-    if (!library) return false;
+    // The library of this package has the engine itself: it is no way to a daemon.
+    if (!library || dlsym(library, "netkit_dns_sd")) return false;
 #define FIND(member, name) (*(void **)&functions->member = dlsym(library, name)) != NULL
     bool is_whole = FIND(begin_registration, "DNSServiceRegister") && FIND(update_record, "DNSServiceUpdateRecord") &&
                     FIND(query_record, "DNSServiceQueryRecord") && FIND(reconfirm, "DNSServiceReconfirmRecord") &&

@@ -45,6 +45,8 @@ import Testing
         "record": { try $0.record.set("k", to: "v") },
         "renamesOnConflict": { $0.renamesOnConflict = false },
         "interface": { $0.interface = "eth1" },
+        "host": { $0.host = DNSName("other.local") },
+        "furtherRecords": { $0.furtherRecords = [OwnRecord(.other(DNSRecordType(rawValue: 10), [1]))] },
     ]
 
     @Test(arguments: advertised.keys.sorted()) func advertisementOptionsHaveAnEffect(option: String) throws {

@@ -1,5 +1,5 @@
 internal import CServiceDaemon
-internal import DNSWire
+package import DNSWire
 
 /// The system's library for dns_sd.h, loaded at first use.
 struct DaemonLibrary: Sendable {
@@ -78,7 +78,7 @@ extension ServiceDiscoveryError {
 extension DNSRecordData {
     /// Reads a record's data in the form of dns_sd.h: without a record header, names uncompressed. Nil if it is
     /// malformed.
-    init?(wire bytes: [UInt8], type: DNSRecordType) {
+    package init?(wire bytes: [UInt8], type: DNSRecordType) {
         guard let length = UInt16(exactly: bytes.count) else { return nil }
         // HostResolver parses whole messages, so the data is wrapped into a message with one record of the root.
         let header: [UInt8] = [0, 0, 0x84, 0, 0, 0, 0, 1, 0, 0, 0, 0]

@@ -103,8 +103,16 @@ struct DomainRouter: RecordEngine {
         try engine(of: (advertisement.domain ?? .local).name).publish(advertisement, sink: sink)
     }
 
+    func publish(_ record: RecordAdvertisement, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        try engine(of: record.name).publish(record, sink: sink)
+    }
+
     func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError) {
         try engine(of: operation).update(operation, record: record)
+    }
+
+    func update(_ operation: Int, records: [OwnRecord]) throws(ServiceDiscoveryError) {
+        try engine(of: operation).update(operation, records: records)
     }
 
     func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {

@@ -142,11 +142,30 @@ extension EmbeddedEngine: RecordEngine {
         }
     }
 
+    func publish(_ record: RecordAdvertisement, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        GoodbyeAtExit.add(self)
+        return try begin(sink, on: record.interface) { machine throws(ServiceDiscoveryError) in
+            try machine.publish(record, now: .now)
+        }
+    }
+
     func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError) {
+        try update { machine throws(ServiceDiscoveryError) in
+            try machine.update(operation, record: record, now: .now)
+        }
+    }
+
+    func update(_ operation: Int, records: [OwnRecord]) throws(ServiceDiscoveryError) {
+        try update { machine throws(ServiceDiscoveryError) in
+            try machine.update(operation, records: records, now: .now)
+        }
+    }
+
+    private func update(
+        _ body: (inout DiscoveryMachine) throws(ServiceDiscoveryError) -> Void
+    ) throws(ServiceDiscoveryError) {
         try perform { state in
-            Result { () throws(ServiceDiscoveryError) in
-                try state.machine.update(operation, record: record, now: .now)
-            }
+            Result { () throws(ServiceDiscoveryError) in try body(&state.machine) }
         }.get()
     }
 

@@ -20,6 +20,12 @@ protocol RecordEngine: Sendable {
     /// - Throws: ``ServiceDiscoveryError`` if the record cannot be announced; the old record stays in effect.
     func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError)
 
+    /// Begins to publish a record of any name in `local`. The event of its establishment is `announced`.
+    func publish(_ record: RecordAdvertisement, sink: any EventSink) throws(ServiceDiscoveryError) -> Int
+
+    /// Replaces the further records of a published service, or the only record of ``publish(_:sink:)``.
+    func update(_ operation: Int, records: [OwnRecord]) throws(ServiceDiscoveryError)
+
     /// Reports that a record may be stale, so that the engine verifies it (RFC 6762 §10.4).
     func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError)
 
@@ -37,6 +43,14 @@ protocol RecordEngine: Sendable {
 extension RecordEngine {
     func queryLink(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
         try query(key, interface: interface, sink: sink)
+    }
+
+    func publish(_ record: RecordAdvertisement, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        throw ServiceDiscoveryError(.unsupported, name: record.name.description, detail: "publishing records")
+    }
+
+    func update(_ operation: Int, records: [OwnRecord]) throws(ServiceDiscoveryError) {
+        throw ServiceDiscoveryError(.unsupported, detail: "publishing records")
     }
 
     func sendLocalGoodbye(for record: DNSRecord) {}
@@ -62,6 +76,8 @@ enum DiscoveryEvent: Hashable, Sendable {
     case absent(interface: UInt32)
     /// The service is published under this name, which may differ from the requested one.
     case published(ServiceInstance)
+    /// The record is published.
+    case announced
     /// The service is not published any more, because every interface that it uses is down. It is published again when
     /// one comes up.
     case hidden

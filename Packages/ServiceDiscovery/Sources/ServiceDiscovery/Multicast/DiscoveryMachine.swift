@@ -24,6 +24,7 @@ struct DiscoveryMachine {
     private var hostLabel: String
     private var hostConflicts = RecentConflicts()
     private var registrations: [Int: Registration] = [:]
+    private var records: [Int: RecordRegistration] = [:]
     private var queries: [Int: (key: RecordKey, interface: String?)] = [:]
     private var queriesByKey: [RecordKey: Set<Int>] = [:]
     private var lastID = 0
@@ -56,7 +57,7 @@ struct DiscoveryMachine {
     }
 
     /// Whether no operation is running.
-    var isIdle: Bool { registrations.isEmpty && queries.isEmpty }
+    var isIdle: Bool { registrations.isEmpty && records.isEmpty && queries.isEmpty }
 
     // MARK: Inputs
 
@@ -72,12 +73,13 @@ struct DiscoveryMachine {
                     links[index]?.begin(key, now: now)
                 }
                 for id in registrations.keys.sorted() { publish(id, on: index, pause: .zero, now: now) }
+                for id in records.keys.sorted() { publishRecord(id, on: index, now: now) }
             }
             links[index]?.link = link
             if !registrations.isEmpty { publishHost(on: index, pause: .zero, now: now) }
         }
         collect(now: now)
-        for id in registrations.keys.sorted() { reportVisibility(id) }
+        for id in registrations.keys.sorted() + records.keys.sorted() { reportVisibility(id) }
     }
 
     /// Processes a received packet.
@@ -105,9 +107,7 @@ struct DiscoveryMachine {
     mutating func publish(_ advertisement: ServiceAdvertisement, now: DiscoveryTime) throws(ServiceDiscoveryError)
         -> Int
     {
-        guard registrations.count < limits.registrations else {
-            throw ServiceDiscoveryError(.limitReached, detail: "\(limits.registrations) published services")
-        }
+        try checkRegistrations()
         guard advertisement.domain?.isLocal ?? true else {
             throw ServiceDiscoveryError(
                 .unsupported, name: advertisement.domain?.description, detail: "publishing outside local.")
@@ -128,6 +128,15 @@ struct DiscoveryMachine {
         return lastID
     }
 
+    /// Begins to publish a record, until ``end(_:now:)``.
+    mutating func publish(_ record: RecordAdvertisement, now: DiscoveryTime) throws(ServiceDiscoveryError) -> Int {
+        try checkRegistrations()
+        lastID += 1
+        records[lastID] = RecordRegistration(advertisement: record)
+        for index in links.keys.sorted() { publishRecord(lastID, on: index, now: now) }
+        return lastID
+    }
+
     /// Announces a new TXT record of a published service.
     ///
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidated`` if the operation has ended.
@@ -135,6 +144,22 @@ struct DiscoveryMachine {
         guard registrations[id] != nil else { throw ServiceDiscoveryError(.invalidated) }
         registrations[id]?.advertisement.record = record
         for index in links.keys.sorted() { publish(id, on: index, pause: .zero, now: now) }
+        collect(now: now)
+    }
+
+    /// Announces new further records of a published service, or a new record in place of a published one.
+    ///
+    /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidated`` if the operation has ended.
+    mutating func update(_ id: Int, records new: [OwnRecord], now: DiscoveryTime) throws(ServiceDiscoveryError) {
+        if registrations[id] != nil {
+            registrations[id]?.advertisement.furtherRecords = new
+            for index in links.keys.sorted() { publish(id, on: index, pause: .zero, now: now) }
+        } else if records[id] != nil, let record = new.first {
+            records[id]?.advertisement.record = record
+            for index in links.keys.sorted() { publishRecord(id, on: index, now: now) }
+        } else {
+            throw ServiceDiscoveryError(.invalidated)
+        }
         collect(now: now)
     }
 
@@ -155,13 +180,17 @@ struct DiscoveryMachine {
             }
             collect(now: now)
         }
+        if records.removeValue(forKey: id) != nil {
+            for index in links.keys.sorted() { links[index]?.withdraw(id, now: now) }
+            collect(now: now)
+        }
         reports.removeAll { $0.0 == id }
         reportingFrom = 0
     }
 
     /// Ends all operations; the goodbyes of published services are queued.
     mutating func close(now: DiscoveryTime) {
-        for id in registrations.keys.sorted() + queries.keys.sorted() { end(id, now: now) }
+        for id in registrations.keys.sorted() + records.keys.sorted() + queries.keys.sorted() { end(id, now: now) }
     }
 
     /// Verifies a record (RFC 6762 §10.4): it is removed unless an answer confirms it soon.
@@ -204,6 +233,11 @@ extension DiscoveryMachine {
         interface == nil || links[index]?.link.name == interface
     }
 
+    private func checkRegistrations() throws(ServiceDiscoveryError) {
+        guard registrations.count + records.count >= limits.registrations else { return }
+        throw ServiceDiscoveryError(.limitReached, detail: "\(limits.registrations) published services")
+    }
+
     private mutating func closeLink(_ index: UInt32, now: DiscoveryTime) {
         links[index]?.close(now: now)
         collect(index, now: now)
@@ -225,6 +259,15 @@ extension DiscoveryMachine {
         links[index]?.publish(
             id, name: instance.fullName, unique: unique,
             shared: ServiceRecords.shared(advertisement, instance), pause: pause, now: now)
+    }
+
+    private mutating func publishRecord(_ id: Int, on index: UInt32, now: DiscoveryTime) {
+        guard let advertisement = records[id]?.advertisement, includes(advertisement.interface, index) else { return }
+        let (name, own) = (advertisement.name, advertisement.record)
+        links[index]?.publish(
+            id, name: name, unique: advertisement.isUnique ? [.unique(name, own.timeToLive, own.data)] : [],
+            shared: advertisement.isUnique ? [] : [DNSRecord(name, timeToLive: own.timeToLive, own.data)],
+            pause: .zero, now: now)
     }
 
     private mutating func collect(now: DiscoveryTime) {
@@ -261,7 +304,7 @@ extension DiscoveryMachine {
     /// Reports that a service has become visible, or is not visible any more. It is visible when its name is
     /// established on all links that it uses, of which there must be at least one.
     private mutating func reportVisibility(_ id: Int) {
-        guard let registration = registrations[id] else { return }
+        guard let registration = registrations[id] else { return reportRecord(id) }
         let (instance, name) = (registration.instance, registration.instance.fullName)
         let included = links.filter { includes(registration.advertisement.interface, $0.key) }
         if included.isEmpty {
@@ -273,7 +316,22 @@ extension DiscoveryMachine {
         }
     }
 
+    /// Reports, once, that a record is established on all links that it uses.
+    private mutating func reportRecord(_ id: Int) {
+        guard let record = records[id], !record.isReported else { return }
+        let included = links.filter { includes(record.advertisement.interface, $0.key) }
+        let name = record.advertisement.name
+        guard !included.isEmpty, included.values.allSatisfy({ $0.hasPublished(id, name) }) else { return }
+        records[id]?.isReported = true
+        reports.append((id, .announced))
+    }
+
     private mutating func conflict(_ id: Int, now: DiscoveryTime) {
+        if let record = records[id] {
+            end(id, now: now)
+            let name = record.advertisement.name.description
+            return reports.append((id, .failed(ServiceDiscoveryError(.collision, name: name))))
+        }
         guard let registration = registrations[id] else { return }
         let instance = registration.instance
         guard registration.advertisement.renamesOnConflict else {
@@ -320,6 +378,12 @@ extension DiscoveryMachine {
         } while isTaken(instance, by: id)
         return instance
     }
+}
+
+/// A record that this machine publishes, on all its links.
+private struct RecordRegistration {
+    var advertisement: RecordAdvertisement
+    var isReported = false
 }
 
 /// A service that this machine publishes, on all its links.

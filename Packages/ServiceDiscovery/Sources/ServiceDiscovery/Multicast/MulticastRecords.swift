@@ -1,4 +1,4 @@
-internal import DNSWire
+package import DNSWire
 
 /// The bits of the class field in multicast DNS, and the comparison of records.
 extension DNSRecord {
@@ -18,7 +18,7 @@ extension DNSRecord {
         DNSRecord(name, type: type, recordClass: 1, timeToLive: timeToLive, data)
     }
 
-    func withTimeToLive(_ seconds: UInt32) -> DNSRecord {
+    package func withTimeToLive(_ seconds: UInt32) -> DNSRecord {
         var copy = self
         copy.timeToLive = seconds
         return copy
@@ -46,11 +46,21 @@ extension DNSRecord {
     }
 
     /// The bytes that tie-breaks compare (RFC 6762 §8.2): class, type, and the data without compression.
-    var tieBreaker: [UInt8] {
-        let message = DNSMessage(header: DNSHeader(id: 0), answers: [DNSRecord(.root, timeToLive: 0, data)])
+    var tieBreaker: [UInt8] { [0, 1, UInt8(type.rawValue >> 8), UInt8(type.rawValue & 255)] + data.wireForm }
+}
+
+extension DNSRecordData {
+    /// The data on the wire, without compression; empty if it has no wire form.
+    package var wireForm: [UInt8] {
+        if case .soa(let start) = self {
+            // The encoder would compress the second name.
+            let numbers = [start.serial, start.refresh, start.retry, start.expire, start.minimum]
+            return start.primary.wireForm + start.mailbox.wireForm
+                + numbers.flatMap { number in (0..<4).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } }
+        }
+        let message = DNSMessage(header: DNSHeader(id: 0), answers: [DNSRecord(.root, timeToLive: 0, self)])
         // The data follows the header, name, type, class, time to live and length: 12 + 1 + 10 bytes.
-        let bytes = (try? message.wireForm())?.dropFirst(23) ?? []
-        return [0, 1, UInt8(type.rawValue >> 8), UInt8(type.rawValue & 255)] + bytes
+        return (try? message.wireForm()).map { Array($0.dropFirst(23)) } ?? []
     }
 }
 
@@ -132,16 +142,14 @@ enum ServiceRecords {
     static let local = [Array("local".utf8)]
     static let enumeration = ["_services", "_dns-sd", "_udp"].map { Array($0.utf8) }
 
-    /// The SRV and TXT records, which are probed for.
+    /// The SRV and TXT records, and further ones of the name, which are probed for.
     static func unique(_ advertisement: ServiceAdvertisement, _ instance: ServiceInstance, host: DNSName) -> [DNSRecord]
     {
         let name = instance.fullName
-        return [
-            .unique(
-                name, MulticastRules.hostTimeToLive,
-                .srv(priority: 0, weight: 0, port: advertisement.port, target: host)),
-            .unique(name, MulticastRules.otherTimeToLive, .txt(advertisement.record.strings)),
-        ]
+        let location = DNSRecordData.srv(
+            priority: 0, weight: 0, port: advertisement.port, target: advertisement.host ?? host)
+        let records = [OwnRecord(location), OwnRecord(.txt(advertisement.record.strings))]
+        return (records + advertisement.furtherRecords).map { .unique(name, $0.timeToLive, $0.data) }.distinct
     }
 
     /// The pointers from the type, from each subtype, and from the list of all types.

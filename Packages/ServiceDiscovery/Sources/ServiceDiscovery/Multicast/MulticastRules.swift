@@ -1,3 +1,4 @@
+internal import DNSWire
 internal import HostResolver
 
 /// The constants of RFC 6762, each with its section.
@@ -13,6 +14,12 @@ enum MulticastRules {
     /// §10: two minutes for records with a host's name or address, 75 minutes for others.
     static let hostTimeToLive: UInt32 = 120
     static let otherTimeToLive: UInt32 = 4_500
+
+    /// The time to live of a record of that type.
+    static func timeToLive(of type: DNSRecordType) -> UInt32 {
+        [.a, .aaaa, .srv].contains(type) ? hostTimeToLive : otherTimeToLive
+    }
+
     /// §6.7: in replies to legacy resolvers.
     static let legacyTimeToLive: UInt32 = 10
     /// §10.1, §10.2: how long a record is kept after a goodbye or a flush.

@@ -16,26 +16,24 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
     }
 
     /// A change to read.
-    struct Change {
+    struct Change: WaitingChange {
         let kind: DiscoveryChange<Value>.Kind
         let sighting: Sighting
         let interface: String?
+
+        var subject: Sighting { sighting }
+        var isAddition: Bool { kind == .found }
     }
 
     private(set) var questions: Set<RecordKey>
     private let optional: Set<RecordKey>
     private let eachInterface: Bool
-    private let limit: Int
     private let interfaceName: @Sendable (UInt32) -> String?
     private let meaning: @Sendable (DNSName) -> Value?
     private var known = SourcedSet<Sighting, RecordSet>()
     /// The names of the interfaces with values: a removed interface has no name any more.
     private var interfaceNames: [UInt32: String] = [:]
-    /// The changes to read, preceded by those that were taken and are not removed yet.
-    private(set) var waiting: [Change] = []
-    private var taken = 0
-    /// The most changes that may wait before they are compacted again.
-    private var room: Int
+    private(set) var waiting: ChangeQueue<Change>
 
     /// - Parameters:
     ///   - names: the names whose PTR records to follow.
@@ -54,9 +52,8 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
         questions = Self.keys(names)
         self.optional = Self.keys(optional)
         self.eachInterface = eachInterface
-        self.limit = limit
         self.interfaceName = interfaceName
-        room = limit
+        waiting = ChangeQueue(limit: limit)
         self.meaning = meaning
         let always = RecordSet(key: RecordKey(.root, .ptr), interface: 0)
         for value in initial {
@@ -87,7 +84,7 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
             let set = RecordSet(key: key, interface: interface)
             guard let sighting = sighting(record, on: interface), known.remove(sighting, from: set) else { return }
             append(.removed, sighting, on: interface)
-        case .absent, .published, .hidden, .failed: break
+        case .absent, .published, .announced, .hidden, .failed: break
         }
     }
 
@@ -96,20 +93,9 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
     }
 
     mutating func take() -> DiscoveryChange<Value>? {
-        guard taken < waiting.count else { return nil }
-        defer {
-            taken += 1
-            if taken == waiting.count {
-                (waiting, taken) = ([], 0)
-            } else if taken >= 64, taken * 2 >= waiting.count {
-                waiting.removeFirst(taken)
-                taken = 0
-            }
-        }
-        let next = waiting[taken]
+        guard let next = waiting.take() else { return nil }
         return DiscoveryChange(
-            kind: next.kind, value: next.sighting.value, interface: next.interface,
-            moreComing: taken + 1 < waiting.count)
+            kind: next.kind, value: next.sighting.value, interface: next.interface, moreComing: !waiting.isEmpty)
     }
 
     private func sighting(_ record: DNSRecord, on interface: UInt32) -> Sighting? {
@@ -121,34 +107,15 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
         Set(names.map { RecordKey($0, .ptr) })
     }
 
-    /// Appends a change. When there is no room, changes that cancel each other are dropped: a value that was found and
-    /// removed, or removed and found again, since the last read. What remains are values that the reader knows and that
-    /// are gone, and new values that exist.
     private mutating func append(_ kind: DiscoveryChange<Value>.Kind, _ sighting: Sighting, on interface: UInt32) {
-        if waiting.count - taken >= room {
-            var last: [Sighting: (first: DiscoveryChange<Value>.Kind, index: Int)] = [:]
-            for index in taken..<waiting.count {
-                let change = waiting[index]
-                last[change.sighting] = (last[change.sighting]?.first ?? change.kind, index)
-            }
-            waiting = (taken..<waiting.count).compactMap { index in
-                guard let known = last[waiting[index].sighting], known.index == index,
-                    known.first == waiting[index].kind
-                else { return nil }
-                return waiting[index]
-            }
-            taken = 0
-            // The next compaction is due only after as many changes again, even if none cancel each other.
-            room = max(limit, 2 * waiting.count)
-        }
         waiting.append(Change(kind: kind, sighting: sighting, interface: interfaceNames[interface]))
     }
 }
 
 /// The names of network interfaces.
-enum InterfaceName {
+package enum InterfaceName {
     /// Returns the name of the interface with this index; nil if there is none.
-    static func of(_ index: UInt32) -> String? {
+    package static func of(_ index: UInt32) -> String? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(IF_NAMESIZE)) { buffer in
             buffer.baseAddress.flatMap { if_indextoname(index, $0) }.map { String(cString: $0) }
         }

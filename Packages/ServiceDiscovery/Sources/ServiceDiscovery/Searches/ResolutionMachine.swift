@@ -69,7 +69,7 @@ struct ResolutionMachine: SearchMachine {
         case .added(let record, let interface): add(record.data, of: key, on: interface)
         case .removed(let record, let interface): remove(record.data, of: key, on: interface)
         case .absent: absent.insert(key.type)
-        case .published, .hidden, .failed: break
+        case .published, .announced, .hidden, .failed: break
         }
     }
 

@@ -1,3 +1,4 @@
+package import DNSWire
 internal import EventLoops
 
 /// Publishes a service for as long as the publisher exists.
@@ -20,7 +21,7 @@ public final class ServicePublisher: Sendable {
     /// the name (RFC 6762 §9), and again when an interface comes up after all were down. Throws the failure that ended
     /// the publication.
     public let names: DiscoveryFeed<ServiceInstance>
-    private let driver: PublicationDriver
+    private let driver: PublicationDriver<ServiceInstance>
 
     /// Begins to publish; the service is visible about a second later.
     ///
@@ -77,6 +78,11 @@ public final class ServicePublisher: Sendable {
         try driver.update(record)
     }
 
+    /// Replaces the further records of the service's name.
+    package func update(_ records: [OwnRecord]) throws(ServiceDiscoveryError) {
+        try driver.update(records, with: TXTRecord.maximumEntryLength)
+    }
+
     /// Withdraws the service; a goodbye is sent before this returns, or by the daemon soon afterwards. Idempotent. Replaces
     /// `CFNetServiceCancel`.
     public func stop() {
@@ -89,35 +95,57 @@ public final class ServicePublisher: Sendable {
     }
 }
 
-/// Drives one publication of an engine, and returns the names under which the service becomes visible.
-final class PublicationDriver: FeedDriver {
+/// Publishes a record of any name in `local` for as long as the publisher exists.
+package final class RecordPublisher: Sendable {
+    /// The record, when it is established. Throws the failure that ended the publication.
+    package let announcements: DiscoveryFeed<DNSName>
+    private let driver: PublicationDriver<DNSName>
+
+    /// Begins to publish.
+    package init(_ record: RecordAdvertisement, engine: DiscoveryEngine) throws(ServiceDiscoveryError) {
+        driver = try PublicationDriver(record, engine: engine.engine)
+        announcements = DiscoveryFeed(driver)
+    }
+
+    deinit { stop() }
+
+    /// Announces a new record in place of the published one.
+    package func update(_ record: OwnRecord) throws(ServiceDiscoveryError) {
+        try driver.update([record])
+    }
+
+    /// Withdraws the record, with a goodbye. Idempotent.
+    package func stop() {
+        driver.stop()
+    }
+}
+
+/// Drives one publication of an engine, and returns the names under which it becomes visible.
+final class PublicationDriver<Name: Sendable>: FeedDriver {
     private struct State {
         var operation: Int?
         /// The newest name that was not read yet; it replaces an older unread one.
-        var name: ServiceInstance?
-        var current: ServiceInstance?
+        var name: Name?
+        var current: Name?
         var error: ServiceDiscoveryError?
         var isOver = false
     }
 
     let condition = Condition()
     private let engine: any RecordEngine
+    /// The name that an event makes visible, if it does.
+    private let name: @Sendable (DiscoveryEvent) -> Name?
     private let state = Locked(State())
 
-    init(_ advertisement: ServiceAdvertisement, engine: any RecordEngine) throws(ServiceDiscoveryError) {
-        self.engine = engine
-        // Checked here for all engines: no engine can send a larger record, and a daemon's library may truncate its
-        // length.
-        try advertisement.record.checkPublishedSize()
-        let operation = try engine.publish(advertisement, sink: self)
-        state.withLock { $0.operation = operation }
+    private init(engine: any RecordEngine, name: @escaping @Sendable (DiscoveryEvent) -> Name?) {
+        (self.engine, self.name) = (engine, name)
     }
 
     deinit { stop() }
 
-    var current: ServiceInstance? { state.withLock { $0.current } }
+    var current: Name? { state.withLock { $0.current } }
 
-    func take() -> Result<ServiceInstance?, ServiceDiscoveryError>? {
+    func take() -> Result<Name?, ServiceDiscoveryError>? {
         state.withLock { state in
             if let name = state.name.take() { return .success(name) }
             if let error = state.error { return .failure(error) }
@@ -133,6 +161,15 @@ final class PublicationDriver: FeedDriver {
         try engine.update(operation, record: record)
     }
 
+    /// Replaces records, which with `size` further bytes must fit into a packet.
+    func update(_ records: [OwnRecord], with size: Int = 0) throws(ServiceDiscoveryError) {
+        guard let operation = state.withLock({ $0.isOver ? nil : $0.operation }) else {
+            throw ServiceDiscoveryError(.invalidated)
+        }
+        try records.checkPublishedSize(with: size)
+        try engine.update(operation, records: records)
+    }
+
     func stop() {
         let operation = state.withLock { state -> Int? in
             state.isOver = true
@@ -144,10 +181,11 @@ final class PublicationDriver: FeedDriver {
     }
 
     func receive(_ event: DiscoveryEvent, of operation: Int) {
+        let name = name(event)
         state.withLock { state in
             switch event {
-            case .published(let instance):
-                (state.current, state.name) = (instance, instance)
+            case .published, .announced:
+                (state.current, state.name) = (name, name)
             case .hidden:
                 (state.current, state.name) = (nil, nil)
             case .failed(let error):
@@ -159,5 +197,26 @@ final class PublicationDriver: FeedDriver {
 
     func notify() {
         condition.notify()
+    }
+}
+
+extension PublicationDriver where Name == ServiceInstance {
+    convenience init(_ advertisement: ServiceAdvertisement, engine: any RecordEngine) throws(ServiceDiscoveryError) {
+        self.init(engine: engine) { if case .published(let instance) = $0 { instance } else { nil } }
+        // Checked here for all engines: no engine can send a larger record, and a daemon's library may truncate its
+        // length.
+        try advertisement.furtherRecords.checkPublishedSize(with: advertisement.record.size)
+        let operation = try engine.publish(advertisement, sink: self)
+        state.withLock { $0.operation = operation }
+    }
+}
+
+extension PublicationDriver where Name == DNSName {
+    convenience init(_ record: RecordAdvertisement, engine: any RecordEngine) throws(ServiceDiscoveryError) {
+        let name = record.name
+        self.init(engine: engine) { if case .announced = $0 { name } else { nil } }
+        try [record.record].checkPublishedSize()
+        let operation = try engine.publish(record, sink: self)
+        state.withLock { $0.operation = operation }
     }
 }

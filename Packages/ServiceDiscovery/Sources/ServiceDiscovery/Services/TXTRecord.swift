@@ -105,10 +105,7 @@ public struct TXTRecord: Sendable {
     /// Throws ``ServiceDiscoveryError/Code-swift.struct/invalidRecord`` for a record larger than
     /// ``maximumPublishedSize``.
     func checkPublishedSize() throws(ServiceDiscoveryError) {
-        guard size > Self.maximumPublishedSize else { return }
-        throw ServiceDiscoveryError(
-            .invalidRecord,
-            detail: "\(size) bytes do not fit into a multicast DNS packet; at most \(Self.maximumPublishedSize)")
+        try [OwnRecord]().checkPublishedSize(with: size)
     }
 
     private mutating func append(_ key: String, _ value: [UInt8]?) throws(ServiceDiscoveryError) {

@@ -9,7 +9,8 @@ import Testing
     private let type = try! ServiceType("_http._tcp")
     private let unavailable = ServiceDiscoveryError(.daemonUnavailable)
 
-    private func publish(_ engine: AutomaticEngine) throws(ServiceDiscoveryError) -> PublicationDriver {
+    private func publish(_ engine: AutomaticEngine) throws(ServiceDiscoveryError) -> PublicationDriver<ServiceInstance>
+    {
         try PublicationDriver(ServiceAdvertisement(name: "Web", type: type, port: 80), engine: engine)
     }
 
@@ -110,7 +111,7 @@ import Testing
     }
 
     @Test func anOperationStoppedWhileBeginningIsEnded() throws {
-        let stopper = Locked<PublicationDriver?>(nil)
+        let stopper = Locked<PublicationDriver<ServiceInstance>?>(nil)
         let daemon = ScriptedEngine()
         let embedded = ScriptedEngine { _, _ in stopper.withLock { $0 }?.stop() }
         let publication = try publish(AutomaticEngine(daemon, or: embedded))

@@ -91,6 +91,20 @@ final class ScriptedEngine: RecordEngine {
         return try begin("publish \(advertisement.name)", sink)
     }
 
+    func publish(_ record: RecordAdvertisement, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        let owners = record.isUnique ? "unique" : "shared"
+        return try begin("publish \(owners) \(record.name) \(Self.text(record.record))", sink)
+    }
+
+    func update(_ operation: Int, records: [OwnRecord]) throws(ServiceDiscoveryError) {
+        state.withLock { $0.calls.append("records \(records.map(Self.text))") }
+        if let refusal = state.withLock({ $0.refusal }) { throw refusal }
+    }
+
+    private static func text(_ record: OwnRecord) -> String {
+        "\(record.data.type) \(record.data.wireForm) \(record.timeToLive)"
+    }
+
     func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError) {
         state.withLock { $0.calls.append("update \(record)") }
         if let refusal = state.withLock({ $0.refusal }) { throw refusal }

@@ -1,0 +1,102 @@
+// The functions of dns_sd.h for references. Their documentation is in the header.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+
+public import DNSServiceC
+public import DNSServiceC.Runtime
+internal import DNSWire
+internal import ServiceDiscovery
+
+@_cdecl("DNSServiceGetProperty") @implementation
+public func DNSServiceGetProperty(
+    _ property: UnsafePointer<CChar>?, _ result: UnsafeMutableRawPointer?, _ size: UnsafeMutablePointer<UInt32>?
+) -> DNSServiceErrorType {
+    DNSServiceEngine.result { () throws(ServiceFailure) in
+        guard let name = try text(property), let result, let size else { throw ServiceFailure(kDNSServiceErr_BadParam) }
+        guard name == kDNSServiceProperty_DaemonVersion else { throw ServiceFailure(kDNSServiceErr_Unsupported) }
+        let version = UInt32(_DNS_SD_H)
+        guard size.pointee >= MemoryLayout.size(ofValue: version) else { throw ServiceFailure(kDNSServiceErr_NoMemory) }
+        result.storeBytes(of: version, as: UInt32.self)
+        size.pointee = UInt32(MemoryLayout.size(ofValue: version))
+    }
+}
+
+/// A reference with a descriptor.
+private func connection(_ handle: DNSServiceRef?) throws(ServiceFailure) -> ServiceReference {
+    let reference = try ServiceReferences.find(handle)
+    guard reference.owner == nil else { throw ServiceFailure(kDNSServiceErr_BadReference) }
+    return reference
+}
+
+@_cdecl("DNSServiceRefSockFD") @implementation
+public func DNSServiceRefSockFD(_ sdRef: DNSServiceRef?) -> CInt {
+    do throws(ServiceFailure) {
+        return try connection(sdRef).replies.descriptor
+    } catch {
+        return -1
+    }
+}
+
+@_cdecl("DNSServiceProcessResult") @implementation
+public func DNSServiceProcessResult(_ sdRef: DNSServiceRef?) -> DNSServiceErrorType {
+    result { () throws(ServiceFailure) in try connection(sdRef).replies.process() }
+}
+
+@_cdecl("DNSServiceRefDeallocate") @implementation
+public func DNSServiceRefDeallocate(_ sdRef: DNSServiceRef?) {
+    if let sdRef { ServiceReferences.remove(Handle(bitPattern: sdRef)) }
+}
+
+@_cdecl("DNSServiceCreateConnection") @implementation
+public func DNSServiceCreateConnection(_ sdRef: UnsafeMutablePointer<DNSServiceRef?>?) -> DNSServiceErrorType {
+    result { () throws(ServiceFailure) in
+        guard let sdRef else { throw ServiceFailure(kDNSServiceErr_BadParam) }
+        sdRef.pointee = DNSServiceRef(bitPattern: try ServiceReferences.addConnection().handle)
+    }
+}
+
+@_cdecl("dnss_set_queue") @implementation
+public func dnss_set_queue(_ service: DNSServiceRef?, _ queue: UnsafeMutableRawPointer?) -> DNSServiceErrorType {
+    result { () throws(ServiceFailure) in try connection(service).replies.setDispatchQueue(queue) }
+}
+
+// MARK: Names
+
+@_cdecl("DNSServiceConstructFullName") @implementation
+public func DNSServiceConstructFullName(
+    _ fullName: UnsafeMutablePointer<CChar>?, _ service: UnsafePointer<CChar>?, _ regtype: UnsafePointer<CChar>?,
+    _ domain: UnsafePointer<CChar>?
+) -> DNSServiceErrorType {
+    result { () throws(ServiceFailure) in
+        let type = try serviceType(regtype).base
+        guard let fullName, let domain = try DNSServiceEngine.domain(domain) else {
+            throw ServiceFailure(kDNSServiceErr_BadParam)
+        }
+        let name: DNSName?
+        if let service = try text(service) {
+            name = try translating { () throws(ServiceDiscoveryError) in
+                try ServiceInstance(name: service, type: type, domain: domain).fullName
+            }
+        } else {
+            name = DNSName(
+                labels: [type.application, type.transport.rawValue].map { Array($0.utf8) } + domain.name.labels)
+        }
+        guard let name else { throw ServiceFailure(kDNSServiceErr_BadParam) }
+        // At most four bytes for each byte of the name, which has at most 255.
+        for (index, byte) in name.cText.utf8CString.enumerated() { fullName[index] = byte }
+    }
+}
+
+// MARK: What is not supported
+
+@_cdecl("DNSServiceNATPortMappingCreate") @implementation
+public func DNSServiceNATPortMappingCreate(
+    _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
+    _ protocol: DNSServiceProtocol, _ internalPort: UInt16, _ externalPort: UInt16, _ ttl: UInt32,
+    _ callBack: DNSServiceNATPortMappingReply?, _ context: UnsafeMutableRawPointer?
+) -> DNSServiceErrorType { DNSServiceErrorType(kDNSServiceErr_Unsupported) }
+
+@_cdecl("DNSServiceSleepKeepalive") @implementation
+public func DNSServiceSleepKeepalive(
+    _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ fd: CInt, _ timeout: CUnsignedInt,
+    _ callBack: DNSServiceSleepKeepaliveReply?, _ context: UnsafeMutableRawPointer?
+) -> DNSServiceErrorType { DNSServiceErrorType(kDNSServiceErr_Unsupported) }

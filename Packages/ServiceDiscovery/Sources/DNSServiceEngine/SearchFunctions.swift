@@ -1,0 +1,309 @@
+// The functions of dns_sd.h that search. Their documentation is in the header.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+
+public import DNSServiceC
+internal import DNSWire
+internal import EventLoops
+internal import Glibc
+internal import HostResolver
+internal import ServiceDiscovery
+
+private let added = DNSServiceFlags(kDNSServiceFlagsAdd)
+
+// MARK: Services and domains
+
+/// The indexes of interfaces: one that is gone has no index any more.
+private struct InterfaceIndexes: Sendable {
+    private var known: [String: UInt32] = [:]
+
+    mutating func index(of name: String?) -> UInt32 {
+        guard let name else { return 0 }
+        let index = if_nametoindex(name)
+        if index != 0 { known[name] = index }
+        return known[name] ?? 0
+    }
+}
+
+@_cdecl("DNSServiceBrowse") @implementation
+public func DNSServiceBrowse(
+    _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
+    _ regtype: UnsafePointer<CChar>?, _ domain: UnsafePointer<CChar>?, _ callBack: DNSServiceBrowseReply?,
+    _ context: UnsafeMutableRawPointer?
+) -> DNSServiceErrorType {
+    result { () throws(ServiceFailure) in
+        let (operation, place) = (try NewOperation(sdRef, flags), try Place(interfaceIndex))
+        let (client, handle) = (try Client(callBack, context), operation.handle)
+        let (type, domain) = (try serviceType(regtype), try DNSServiceEngine.domain(domain))
+        let feed = try translating { () throws(ServiceDiscoveryError) in
+            try ServiceBrowser(
+                type, domain: domain, interface: place.interface, eachInterface: true, engine: place.engine
+            ).start()
+        }
+        let indexes = Locked(InterfaceIndexes())
+        try operation.begin(feed) { result in
+            switch result {
+            case .success(let change):
+                let flags = change.kind == .found ? added : 0
+                let index = indexes.withLock { $0.index(of: change.interface) }
+                return { more in
+                    client.callback(
+                        handle.reference, flags | more, place.replyIndex(index), 0, change.value.name,
+                        "\(change.value.type).", change.value.domain.description, client.context)
+                }
+            case .failure(let error):
+                let number = ServiceFailure(error).number
+                return { _ in client.callback(handle.reference, 0, 0, number, nil, nil, nil, client.context) }
+            }
+        }
+    }
+}
+
+@_cdecl("DNSServiceEnumerateDomains") @implementation
+public func DNSServiceEnumerateDomains(
+    _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
+    _ callBack: DNSServiceDomainEnumReply?, _ context: UnsafeMutableRawPointer?
+) -> DNSServiceErrorType {
+    result { () throws(ServiceFailure) in
+        let (operation, place) = (try NewOperation(sdRef, flags), try Place(interfaceIndex))
+        let (client, handle) = (try Client(callBack, context), operation.handle)
+        let isBrowsing = flags.has(kDNSServiceFlagsBrowseDomains)
+        guard isBrowsing != flags.has(kDNSServiceFlagsRegistrationDomains) else {
+            throw ServiceFailure(kDNSServiceErr_BadFlags)
+        }
+        let feed = try translating { () throws(ServiceDiscoveryError) in
+            try ServiceDomainBrowser(
+                isBrowsing ? .browsing : .registration, interface: place.interface, engine: place.engine
+            ).start()
+        }
+        try operation.begin(feed) { result in
+            switch result {
+            case .success(let change):
+                let isDefault = change.value.isLocal ? DNSServiceFlags(kDNSServiceFlagsDefault) : 0
+                let flags = change.kind == .found ? added | isDefault : 0
+                let index = place.replyIndex(change.interface.map { if_nametoindex($0) } ?? 0)
+                return { more in
+                    client.callback(
+                        handle.reference, flags | more, index, 0, change.value.description, client.context)
+                }
+            case .failure(let error):
+                let number = ServiceFailure(error).number
+                return { _ in client.callback(handle.reference, 0, 0, number, nil, client.context) }
+            }
+        }
+    }
+}
+
+/// The location and the TXT record of a service on each interface.
+private struct Locations: Sendable {
+    struct Location: Hashable, Sendable {
+        let interface: UInt32
+        let host: DNSName
+        let port: UInt16
+        let text: [UInt8]
+    }
+
+    private var services: [UInt32: (host: DNSName, port: UInt16)] = [:]
+    private var texts: [UInt32: [UInt8]] = [:]
+    private var reported: [UInt32: Location] = [:]
+
+    /// The location that has become known or has changed.
+    mutating func receive(_ change: RecordChange) -> Location? {
+        switch change {
+        case .added(let record, let interface): return add(record.data, interface)
+        case .removed(let record, let interface):
+            if case .srv(_, _, let port, let host) = record.data,
+                let known = services[interface], known == (host, port)
+            {
+                (services[interface], reported[interface]) = (nil, nil)
+            }
+            return nil
+        // RFC 6763 §6.1: a service without a TXT record has the same meaning as one with an empty item.
+        case .absent(.txt, let interface): return add(.txt([[]]), interface)
+        case .absent: return nil
+        }
+    }
+
+    private mutating func add(_ data: DNSRecordData, _ interface: UInt32) -> Location? {
+        switch data {
+        case .srv(_, _, let port, let host): services[interface] = (host, port)
+        case .txt: texts[interface] = data.wireForm
+        default: return nil
+        }
+        guard let (host, port) = services[interface], let text = texts[interface] else { return nil }
+        let location = Location(interface: interface, host: host, port: port, text: text)
+        guard reported[interface] != location else { return nil }
+        reported[interface] = location
+        return location
+    }
+}
+
+@_cdecl("DNSServiceResolve") @implementation
+public func DNSServiceResolve(
+    _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
+    _ name: UnsafePointer<CChar>?, _ regtype: UnsafePointer<CChar>?, _ domain: UnsafePointer<CChar>?,
+    _ callBack: DNSServiceResolveReply?, _ context: UnsafeMutableRawPointer?
+) -> DNSServiceErrorType {
+    result { () throws(ServiceFailure) in
+        let (operation, place) = (try NewOperation(sdRef, flags), try Place(interfaceIndex))
+        let (client, handle) = (try Client(callBack, context), operation.handle)
+        let (type, domain) = (try serviceType(regtype), try DNSServiceEngine.domain(domain) ?? .local)
+        guard let name = try text(name) else { throw ServiceFailure(kDNSServiceErr_BadParam) }
+        let (fullName, feed) = try translating { () throws(ServiceDiscoveryError) in
+            let fullName = try ServiceInstance(name: name, type: type, domain: domain).fullName
+            let browser = RecordBrowser(
+                fullName, types: [.srv, .txt], interface: place.interface, engine: place.engine)
+            return (fullName, try browser.start())
+        }
+        let locations = Locked(Locations())
+        try operation.begin(feed) { result in
+            switch result {
+            case .success(let change):
+                guard let location = locations.withLock({ $0.receive(change) }) else { return nil }
+                return { more in
+                    client.callback(
+                        handle.reference, more, place.replyIndex(location.interface), 0, fullName.cText,
+                        location.host.cText, location.port.bigEndian, UInt16(location.text.count), location.text,
+                        client.context)
+                }
+            case .failure(let error):
+                let number = ServiceFailure(error).number
+                return { _ in
+                    client.callback(handle.reference, 0, 0, number, fullName.cText, nil, 0, 0, nil, client.context)
+                }
+            }
+        }
+    }
+}
+
+// MARK: Records and addresses
+
+@_cdecl("DNSServiceQueryRecord") @implementation
+public func DNSServiceQueryRecord(
+    _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
+    _ fullname: UnsafePointer<CChar>?, _ rrtype: UInt16, _ rrclass: UInt16, _ callBack: DNSServiceQueryRecordReply?,
+    _ context: UnsafeMutableRawPointer?
+) -> DNSServiceErrorType {
+    result { () throws(ServiceFailure) in
+        let (operation, place) = (try NewOperation(sdRef, flags), try Place(interfaceIndex))
+        let (client, handle) = (try Client(callBack, context), operation.handle)
+        let fullName = try name(fullname)
+        try verifyClass(rrclass)
+        guard rrtype != UInt16(kDNSServiceType_ANY) else { throw ServiceFailure(kDNSServiceErr_Unsupported) }
+        let feed = try search(fullName, [DNSRecordType(rawValue: rrtype)], flags, place)
+        let reply: @Sendable (DNSServiceFlags, UInt32, DNSServiceErrorType, DNSRecord?) -> Reply = {
+            flags, index, number, record in
+            { more in
+                let data = record?.data.wireForm ?? []
+                client.callback(
+                    handle.reference, flags | more, place.replyIndex(index), number, (record?.name ?? fullName).cText,
+                    rrtype, rrclass, UInt16(truncatingIfNeeded: data.count), data, record?.timeToLive ?? 0,
+                    client.context)
+            }
+        }
+        try operation.begin(feed, timeout: timeout(flags)) { result in
+            switch result {
+            case .success(.added(let record, let index)): reply(added, index, 0, record)
+            case .success(.removed(let record, let index)): reply(0, index, 0, record.withTimeToLive(0))
+            case .success(.absent(_, let index)):
+                reply(added, index, DNSServiceErrorType(kDNSServiceErr_NoSuchRecord), nil)
+            case .failure(let error): reply(0, 0, ServiceFailure(error).number, nil)
+            }
+        }
+    }
+}
+
+@_cdecl("DNSServiceGetAddrInfo") @implementation
+public func DNSServiceGetAddrInfo(
+    _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
+    _ protocol: DNSServiceProtocol, _ hostname: UnsafePointer<CChar>?, _ callBack: DNSServiceGetAddrInfoReply?,
+    _ context: UnsafeMutableRawPointer?
+) -> DNSServiceErrorType {
+    result { () throws(ServiceFailure) in
+        let (operation, place) = (try NewOperation(sdRef, flags), try Place(interfaceIndex))
+        let (client, handle) = (try Client(callBack, context), operation.handle)
+        let host = try name(hostname)
+        let (v4, v6) = (DNSServiceProtocol(kDNSServiceProtocol_IPv4), DNSServiceProtocol(kDNSServiceProtocol_IPv6))
+        guard `protocol` & ~(v4 | v6) == 0 else { throw ServiceFailure(kDNSServiceErr_BadParam) }
+        let types: [DNSRecordType] =
+            (`protocol` == v6 ? [] : [.a]) + (`protocol` == v4 ? [] : [.aaaa])
+        let feed = try search(host, types, flags, place)
+        let reply: @Sendable (DNSServiceFlags, UInt32, DNSServiceErrorType, DNSName, IPAddress?, UInt32) -> Reply = {
+            flags, index, number, name, address, timeToLive in
+            { more in
+                withSocketAddress(address, on: index) { address in
+                    client.callback(
+                        handle.reference, flags | more, place.replyIndex(index), number, name.cText, address,
+                        timeToLive, client.context)
+                }
+            }
+        }
+        try operation.begin(feed, timeout: timeout(flags)) { result in
+            switch result {
+            case .success(.added(let record, let index)):
+                return record.data.address.map { reply(added, index, 0, record.name, $0, record.timeToLive) }
+            case .success(.removed(let record, let index)):
+                return record.data.address.map { reply(0, index, 0, record.name, $0, 0) }
+            case .success(.absent(let type, let index)):
+                let none: IPAddress = type == .a ? .v4(IPv4Address(0, 0, 0, 0)) : .v6(IPv6Address(rawValue: 0))
+                return reply(added, index, DNSServiceErrorType(kDNSServiceErr_NoSuchRecord), host, none, 0)
+            case .failure(let error): return reply(0, 0, ServiceFailure(error).number, host, nil, 0)
+            }
+        }
+    }
+}
+
+private func search(
+    _ name: DNSName, _ types: [DNSRecordType], _ flags: DNSServiceFlags, _ place: Place
+) throws(ServiceFailure) -> DiscoveryFeed<RecordChange> {
+    try translating { () throws(ServiceDiscoveryError) in
+        try RecordBrowser(
+            name, types: types, onLink: flags.has(kDNSServiceFlagsForceMulticast), interface: place.interface,
+            engine: place.engine
+        ).start()
+    }
+}
+
+private func timeout(_ flags: DNSServiceFlags) -> Duration? {
+    flags.has(kDNSServiceFlagsTimeout) ? ServiceEnvironment.current.timeout : nil
+}
+
+/// The address for the system's functions; NULL for none. A link-local one has its interface as scope.
+private func withSocketAddress(
+    _ address: IPAddress?, on interface: UInt32, _ body: (UnsafePointer<sockaddr>?) -> Void
+) {
+    func pass<Address>(_ address: Address) {
+        withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0) }
+        }
+    }
+    switch address {
+    case .v4(let address):
+        var socketAddress = sockaddr_in()
+        socketAddress.sin_family = sa_family_t(AF_INET)
+        withUnsafeMutableBytes(of: &socketAddress.sin_addr) { $0.copyBytes(from: address.octets) }
+        pass(socketAddress)
+    case .v6(let address):
+        var socketAddress = sockaddr_in6()
+        socketAddress.sin6_family = sa_family_t(AF_INET6)
+        withUnsafeMutableBytes(of: &socketAddress.sin6_addr) { $0.copyBytes(from: address.octets) }
+        socketAddress.sin6_scope_id = address.isLinkLocal ? interface : 0
+        pass(socketAddress)
+    case nil: body(nil)
+    }
+}
+
+@_cdecl("DNSServiceReconfirmRecord") @implementation
+public func DNSServiceReconfirmRecord(
+    _ flags: DNSServiceFlags, _ interfaceIndex: UInt32, _ fullname: UnsafePointer<CChar>?, _ rrtype: UInt16,
+    _ rrclass: UInt16, _ rdlen: UInt16, _ rdata: UnsafeRawPointer?
+) -> DNSServiceErrorType {
+    result { () throws(ServiceFailure) in
+        let (place, fullName) = (try Place(interfaceIndex), try name(fullname))
+        try verifyClass(rrclass)
+        let data = try recordData(rrtype, rdlen, rdata)
+        try translating { () throws(ServiceDiscoveryError) in
+            try RecordBrowser(fullName, types: [data.type], interface: place.interface, engine: place.engine)
+                .reconfirm(data)
+        }
+    }
+}

@@ -1,0 +1,159 @@
+internal import DNSServiceC
+internal import EventLoops
+internal import ServiceDiscovery
+
+/// The object behind a `DNSServiceRef`.
+final class ServiceReference: Sendable {
+    /// What the reference stands for.
+    enum Work: Sendable {
+        /// A connection that operations share.
+        case connection
+        case search
+        case registration(ServiceRegistration)
+    }
+
+    /// The value of the `DNSServiceRef`.
+    let handle: Handle
+    let work: Work
+    let replies: ReplyQueue
+    /// The reference of the connection that the operation shares; nil if it has one of its own.
+    let owner: Handle?
+    /// The number of the operation; nil for a connection.
+    let operation: ReplyQueue.OperationNumber?
+
+    fileprivate init(
+        _ handle: Handle, _ work: Work, _ replies: ReplyQueue, owner: Handle?,
+        operation: ReplyQueue.OperationNumber?
+    ) {
+        (self.handle, self.work, self.replies, self.owner, self.operation) = (handle, work, replies, owner, operation)
+    }
+}
+
+/// The value of a `DNSServiceRef` or a `DNSRecordRef`: a number in the form of a pointer.
+typealias Handle = UInt
+
+/// The references that are not released. A value is never used twice, so a released reference is always recognized.
+enum ServiceReferences {
+    private struct Table {
+        var last: Handle = 0
+        var references: [Handle: ServiceReference] = [:]
+        var records: [Handle: ServiceRecord] = [:]
+    }
+
+    private static let table = Locked(Table())
+
+    /// The reference of a value.
+    static func find(_ handle: DNSServiceRef?) throws(ServiceFailure) -> ServiceReference {
+        guard let handle else { throw ServiceFailure(kDNSServiceErr_BadParam) }
+        let number = Handle(bitPattern: handle)
+        guard let reference = table.withLock({ $0.references[number] }) else {
+            throw ServiceFailure(kDNSServiceErr_BadReference)
+        }
+        return reference
+    }
+
+    /// A value that is no address of memory, and that no other reference has had.
+    static func makeHandle() -> Handle {
+        table.withLock { table in
+            table.last += 16
+            return table.last
+        }
+    }
+
+    /// Adds a connection without an operation.
+    static func addConnection() throws(ServiceFailure) -> ServiceReference {
+        let replies = try ReplyQueue()
+        return insert(ServiceReference(makeHandle(), .connection, replies, owner: nil, operation: nil))
+    }
+
+    /// Adds an operation, whose replies come through the connection or one of its own.
+    static func add(
+        _ handle: Handle, _ work: ServiceReference.Work, _ source: any ReplySource,
+        sharing connection: ServiceReference?
+    ) throws(ServiceFailure) -> ServiceReference {
+        let replies = if let connection { connection.replies } else { try ReplyQueue() }
+        return insert(
+            ServiceReference(handle, work, replies, owner: connection?.handle, operation: replies.add(source)))
+    }
+
+    private static func insert(_ reference: ServiceReference) -> ServiceReference {
+        table.withLock { $0.references[reference.handle] = reference }
+        return reference
+    }
+
+    /// Removes a reference, and those of the operations that share it, and ends the operations.
+    static func remove(_ handle: Handle) {
+        let removed = table.withLock { table -> ServiceReference? in
+            guard let reference = table.references.removeValue(forKey: handle) else { return nil }
+            if case .connection = reference.work {
+                table.references = table.references.filter { $0.value.owner != handle }
+            }
+            table.records = table.records.filter { table.references[$0.value.owner] != nil }
+            return reference
+        }
+        guard let removed else { return }
+        if let operation = removed.operation, removed.owner != nil {
+            removed.replies.remove(operation)
+        } else {
+            removed.replies.close()
+        }
+    }
+
+    // MARK: Records
+
+    static func insert(_ record: ServiceRecord, as handle: Handle) {
+        table.withLock { $0.records[handle] = record }
+    }
+
+    /// A record of a reference.
+    static func find(_ handle: DNSRecordRef, of owner: ServiceReference) throws(ServiceFailure) -> ServiceRecord {
+        let number = Handle(bitPattern: handle)
+        guard let record = table.withLock({ $0.records[number] }), record.owner == owner.handle else {
+            throw ServiceFailure(kDNSServiceErr_BadReference)
+        }
+        return record
+    }
+
+    static func removeRecord(_ handle: DNSRecordRef) {
+        let number = Handle(bitPattern: handle)
+        table.withLock { _ = $0.records.removeValue(forKey: number) }
+    }
+}
+
+/// The object behind a `DNSRecordRef`.
+struct ServiceRecord: Sendable {
+    /// Where the record is published.
+    enum Place: Sendable {
+        /// Beside the records of a service.
+        case service(ServiceRegistration)
+        /// Alone, as an operation of a connection.
+        case alone(RecordPublisher, ReplyQueue.OperationNumber)
+    }
+
+    let owner: Handle
+    let type: UInt16
+    let place: Place
+}
+
+/// A published service, and the records that were added to it.
+final class ServiceRegistration: Sendable {
+    let publisher: ServicePublisher
+    private let added = Locked<[(handle: Handle, record: OwnRecord)]>([])
+
+    init(_ publisher: ServicePublisher) { self.publisher = publisher }
+
+    /// Adds a record, replaces the one of the handle, or, with nil, removes it.
+    func set(_ record: OwnRecord?, as handle: Handle) throws(ServiceDiscoveryError) {
+        // The engine is called with the lock held, so that it gets the sets in order.
+        try added.withLock { (added) throws(ServiceDiscoveryError) in
+            var new = added
+            if let index = new.firstIndex(where: { $0.handle == handle }) {
+                if let record { new[index].record = record } else { new.remove(at: index) }
+            } else if let record {
+                new.append((handle, record))
+            }
+            try publisher.update(new.map(\.record))
+            added = new
+        }
+    }
+}

@@ -1,0 +1,256 @@
+import DNSServiceC
+import DNSWire
+import Dispatch
+import EventLoops
+import Glibc
+import Testing
+
+import struct DNSServiceEngine.ServiceEnvironment
+
+@testable import ServiceDiscovery
+
+/// The references of dns_sd.h, their descriptors, and where callbacks run.
+struct ReferenceFunctionTests {
+    private let replies = FunctionReplies()
+    private let engine = ScriptedEngine()
+
+    private func browse(_ type: String = "_http._tcp", sharing connection: FunctionReference? = nil)
+        -> FunctionReference?
+    {
+        FunctionReference { reference in
+            reference.pointee = connection?.pointer
+            let flags = connection == nil ? 0 : DNSServiceFlags(kDNSServiceFlagsShareConnection)
+            return DNSServiceBrowse(reference, flags, 0, type, nil, FunctionReplies.browse, replies.context)
+        }
+    }
+
+    private func find(_ name: String, type: String = "_http._tcp") {
+        engine.set([
+            DNSRecord(
+                DNSName("\(type).local")!, timeToLive: 4_500, .ptr(DNSName("\(name).\(type).local")!))
+        ])
+    }
+
+    @Test func theVersionIsAProperty() {
+        var (version, size) = (UInt32(0), UInt32(4))
+        #expect(DNSServiceGetProperty("DaemonVersion", &version, &size) == 0 && version == 7_650_000 && size == 4)
+        size = 3
+        #expect(DNSServiceGetProperty("DaemonVersion", &version, &size) == -65539)
+        #expect(DNSServiceGetProperty("Other", &version, &size) == -65544)
+        #expect(DNSServiceGetProperty(nil, &version, &size) == -65540)
+        #expect(DNSServiceGetProperty("DaemonVersion", nil, &size) == -65540)
+        #expect(DNSServiceGetProperty("DaemonVersion", &version, nil) == -65540)
+    }
+
+    @Test func callbacksRunOnTheCallersThread() throws {
+        try ServiceEnvironment.with(engine) {
+            let browser = try #require(browse())
+            find("a")
+            browser.process()
+            #expect(replies.threads == [pthread_self()] && replies.take().count == 1)
+        }
+    }
+
+    /// Without a reply, ProcessResult waits: the one that another thread causes is processed.
+    @Test func processingWaitsForAReply() throws {
+        try ServiceEnvironment.with(engine) {
+            let browser = try #require(browse())
+            let thread = TestThread { [self] in find("a") }
+            #expect(browser.process() == 0 && replies.take().count == 1)
+            thread.join()
+        }
+    }
+
+    @Test func aReferenceCanBeReleasedInAReply() throws {
+        try ServiceEnvironment.with(engine) {
+            let browser = try #require(browse())
+            find("a")
+            find("b")
+            replies.inNextReply { DNSServiceRefDeallocate(browser.pointer) }
+            #expect(browser.process() == 0)
+            #expect(replies.take() == ["3 1 0 a _http._tcp. local."])
+            #expect(engine.running.isEmpty && browser.process() == -65541)
+        }
+    }
+
+    @Test func aReplyCanBeginAnotherOperation() throws {
+        try ServiceEnvironment.with(engine) {
+            let browser = try #require(browse())
+            let other = Locked<FunctionReference?>(nil)
+            find("a")
+            let environment = ServiceEnvironment.current
+            replies.inNextReply { [self] in
+                let new = ServiceEnvironment.$current.withValue(environment) { browse("_ipp._tcp") }
+                other.withLock { $0 = new }
+            }
+            browser.process()
+            #expect(replies.take().count == 1 && engine.running.count == 2)
+            other.withLock { $0 = nil }
+            #expect(engine.running.count == 1)
+        }
+    }
+
+    @Test func aReleasedOrMissingReferenceIsRefused() throws {
+        try ServiceEnvironment.with(engine) {
+            let browser = try #require(browse())
+            let pointer = browser.pointer
+            DNSServiceRefDeallocate(pointer)
+            DNSServiceRefDeallocate(pointer)
+            DNSServiceRefDeallocate(nil)
+            var record: DNSRecordRef?
+            #expect(DNSServiceRefSockFD(pointer) == -1 && DNSServiceRefSockFD(nil) == -1)
+            #expect(DNSServiceProcessResult(pointer) == -65541 && DNSServiceProcessResult(nil) == -65540)
+            #expect(DNSServiceAddRecord(pointer, &record, 0, 10, 1, [1], 0) == -65541)
+            #expect(DNSServiceAddRecord(nil, &record, 0, 10, 1, [1], 0) == -65540)
+            #expect(DNSServiceUpdateRecord(pointer, nil, 0, 1, [1], 0) == -65541)
+            #expect(DNSServiceRemoveRecord(pointer, nil, 0) == -65541)
+            // A number that was never a reference, such as the address of memory.
+            let stranger = DNSServiceRef(bitPattern: UInt(bitPattern: replies.context))
+            #expect(DNSServiceProcessResult(stranger) == -65541)
+            // A reference of another kind.
+            let other = try #require(browse())
+            #expect(DNSServiceAddRecord(other.pointer, &record, 0, 10, 1, [1], 0) == -65541)
+            #expect(
+                DNSServiceRegisterRecord(
+                    other.pointer, &record, 0x20, 0, "a.local", 10, 1, 1, [1], 0, FunctionReplies.record, nil) == -65541
+            )
+        }
+    }
+
+    @Test func operationsShareAConnection() throws {
+        try ServiceEnvironment.with(engine) {
+            let connection = try #require(FunctionReference { DNSServiceCreateConnection($0) })
+            let (web, printers) = (
+                try #require(browse(sharing: connection)), try #require(browse("_ipp._tcp", sharing: connection))
+            )
+            #expect(DNSServiceRefSockFD(web.pointer) == -1 && web.process() == -65541)
+            find("a")
+            find("b", type: "_ipp._tcp")
+            #expect(connection.isReadable && connection.process() == 0 && !connection.isReadable)
+            #expect(replies.take() == ["3 1 0 a _http._tcp. local.", "2 1 0 b _ipp._tcp. local."])
+            // An operation that ends takes its reply with it.
+            find("c")
+            DNSServiceRefDeallocate(web.pointer)
+            #expect(!connection.isReadable && engine.running.count == 1)
+            DNSServiceRefDeallocate(connection.pointer)
+            #expect(engine.running.isEmpty)
+            DNSServiceRefDeallocate(printers.pointer)
+            // Only a connection can be shared.
+            let alone = try #require(browse())
+            #expect(browse(sharing: alone) == nil && browse(sharing: connection) == nil)
+        }
+    }
+
+    @Test func aThousandOperationsNeedOneDescriptor() throws {
+        try ServiceEnvironment.with(engine) {
+            let connection = try #require(FunctionReference { DNSServiceCreateConnection($0) })
+            let browsers = (0..<1_000).compactMap { _ in browse(sharing: connection) }
+            #expect(browsers.count == 1_000 && engine.running.count == 1_000)
+            find("a")
+            while connection.isReadable { connection.process() }
+            #expect(replies.take().count == 1_000)
+        }
+    }
+
+    /// The arguments that are missing or invalid, with the results. No call creates a reference.
+    @Test func invalidArgumentsAreRefused() {
+        ServiceEnvironment.with(engine) {
+            let (callback, context) = (FunctionReplies.browse, replies.context)
+            var reference: DNSServiceRef?
+            #expect(DNSServiceBrowse(nil, 0, 0, "_http._tcp", nil, callback, context) == -65540)
+            #expect(DNSServiceBrowse(&reference, 0, 0, nil, nil, callback, context) == -65540)
+            #expect(DNSServiceBrowse(&reference, 0, 0, "http", nil, callback, context) == -65540)
+            #expect(DNSServiceBrowse(&reference, 0, 0, "_http._tcp", "a..b", callback, context) == -65540)
+            #expect(DNSServiceBrowse(&reference, 0, 0, "_http._tcp", nil, nil, context) == -65540)
+            #expect(DNSServiceBrowse(&reference, 0, 9_999, "_http._tcp", nil, callback, context) == -65552)
+            #expect(DNSServiceBrowse(&reference, 0, .max - 2, "_http._tcp", nil, callback, context) == -65544)
+            #expect(DNSServiceRegister(&reference, 0, 0, "a", "_http._tcp", nil, nil, 1, 1, nil, nil, nil) == -65540)
+            let text = (0..<40).flatMap {
+                [UInt8(255)] + Array("\($0)=".utf8) + [UInt8](repeating: 1, count: $0 < 10 ? 253 : 252)
+            }
+            #expect(
+                DNSServiceRegister(
+                    &reference, 0, 0, "a", "_http._tcp", nil, nil, 1, UInt16(text.count), text, nil, nil) == -65540)
+            let query = FunctionReplies.query
+            #expect(DNSServiceQueryRecord(&reference, 0, 0, nil, 1, 1, query, context) == -65540)
+            #expect(DNSServiceQueryRecord(&reference, 0, 0, "a..b", 1, 1, query, context) == -65540)
+            #expect(DNSServiceQueryRecord(&reference, 0, 0, "a.local", 255, 1, query, context) == -65544)
+            #expect(DNSServiceQueryRecord(&reference, 0, 0, "a.local", 1, 3, query, context) == -65544)
+            #expect(DNSServiceGetAddrInfo(&reference, 0, 0, 4, "a.local", FunctionReplies.address, context) == -65540)
+            #expect(
+                DNSServiceResolve(&reference, 0, 0, nil, "_http._tcp", nil, FunctionReplies.resolve, context) == -65540)
+            #expect(DNSServiceCreateConnection(nil) == -65540)
+            #expect(DNSServiceNATPortMappingCreate(&reference, 0, 0, 0x20, 80, 80, 60, nil, nil) == -65544)
+            #expect(DNSServiceSleepKeepalive(&reference, 0, 0, 60, nil, nil) == -65544)
+            #expect(reference == nil && engine.running.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        ("Web", "_http._tcp.", "local.", "Web._http._tcp.local."),
+        ("a.b\\c d", "_http._tcp", "local", "a\\.b\\\\c\\032d._http._tcp.local."),
+        ("Büro", "_ipp._tcp,_sub", "example.org", "Büro._ipp._tcp.example.org."),
+        (nil, "_http._tcp", "local", "_http._tcp.local."),
+        ("", "_http._tcp", "local", "_http._tcp.local."),
+    ])
+    func aFullNameIsConstructed(name: String?, type: String, domain: String, fullName: String) {
+        var buffer = [CChar](repeating: 1, count: Int(kDNSServiceMaxDomainName))
+        #expect(DNSServiceConstructFullName(&buffer, name, type, domain) == 0)
+        #expect(buffer.withUnsafeBufferPointer { String(cString: $0.baseAddress!) } == fullName)
+        #expect(DNSServiceConstructFullName(nil, name, type, domain) == -65540)
+        #expect(DNSServiceConstructFullName(&buffer, name, nil, domain) == -65540)
+        #expect(DNSServiceConstructFullName(&buffer, name, type, nil) == -65540)
+    }
+
+    /// Each of 8 threads has its own operations; all share one engine. Another thread finds services.
+    @Test func operationsRunOnEightThreads() throws {
+        let counts = Locked<[Int]>([])
+        let threads = (0..<8).map { number in
+            TestThread { [engine] in
+                let replies = FunctionReplies()
+                ServiceEnvironment.with(engine) {
+                    for _ in 0..<50 {
+                        let type = "_t\(number)x._tcp"
+                        let browser = FunctionReference {
+                            DNSServiceBrowse($0, 0, 0, type, nil, FunctionReplies.browse, replies.context)
+                        }
+                        let name = DNSName("\(type).local")!
+                        let record = DNSRecord(name, timeToLive: 4_500, .ptr(DNSName("a.\(type).local")!))
+                        engine.set([record])
+                        browser?.process()
+                        engine.set([record], isPresent: false)
+                    }
+                }
+                let lines = replies.take().count
+                counts.withLock { $0.append(lines) }
+            }
+        }
+        for thread in threads { thread.join() }
+        #expect(counts.withLock { $0 } == [Int](repeating: 50, count: 8))
+        #expect(engine.running.isEmpty)
+    }
+}
+
+/// A thread of the test.
+private final class TestThread: Sendable {
+    private let id: pthread_t
+
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    init(_ run: @escaping @Sendable () -> Void) {
+        var id = pthread_t()
+        let status = pthread_create(
+            &id, nil,
+            { context in
+                if let context { Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run() }
+                return nil
+            }, Unmanaged.passRetained(Body(run)).toOpaque())
+        precondition(status == 0, "the test needs a thread")
+        self.id = id
+    }
+
+    func join() { pthread_join(id, nil) }
+}

@@ -1,0 +1,207 @@
+import DNSServiceC
+import DNSWire
+import EventLoops
+import HostResolver
+import Testing
+
+import struct DNSServiceEngine.ServiceEnvironment
+
+@testable import ServiceDiscovery
+
+/// The functions of dns_sd.h that search.
+struct SearchFunctionTests {
+    private let replies = FunctionReplies()
+    private let engine = ScriptedEngine()
+    private let type = DNSName("_http._tcp.local")!
+    private let desk = DNSName("Büro\\032\\.\\0322._http._tcp.local")!
+
+    private func browse(_ type: String = "_http._tcp", flags: Int = 0) -> FunctionReference? {
+        FunctionReference {
+            DNSServiceBrowse($0, DNSServiceFlags(flags), 0, type, nil, FunctionReplies.browse, replies.context)
+        }
+    }
+
+    private func pointer(_ name: DNSName) -> DNSRecord { DNSRecord(type, timeToLive: 4_500, .ptr(name)) }
+
+    @Test func aBrowserReportsServices() throws {
+        try ServiceEnvironment.with(engine) {
+            let browser = try #require(browse())
+            #expect(engine.questions == ["_http._tcp.local. PTR all"])
+            #expect(!browser.isReadable)
+            engine.set([pointer(desk)])
+            #expect(browser.isReadable && replies.take() == [])
+            #expect(browser.process() == 0 && !browser.isReadable)
+            #expect(replies.take() == ["2 1 0 Büro . 2 _http._tcp. local."])
+            engine.set([pointer(desk)], isPresent: false)
+            #expect(browser.isReadable && browser.process() == 0 && !browser.isReadable)
+            #expect(replies.take() == ["0 1 0 Büro . 2 _http._tcp. local."])
+        }
+    }
+
+    @Test func moreComingMarksRepliesThatAreFollowed() throws {
+        let names = (1...3).map { DNSName("\($0)._http._tcp.local")! }
+        engine.set(names.map(pointer))
+        try ServiceEnvironment.with(engine) {
+            let browser = try #require(browse())
+            browser.process()
+            #expect(replies.take().map { $0.prefix(1) } == ["3", "3", "2"])
+        }
+    }
+
+    /// At most 64 replies are made at a time; the descriptor stays readable.
+    @Test func aCallMakesABoundedNumberOfReplies() throws {
+        engine.set((1...65).map { pointer(DNSName("\($0)._http._tcp.local")!) })
+        try ServiceEnvironment.with(engine) {
+            let browser = try #require(browse())
+            browser.process()
+            #expect(replies.take().count == 64 && browser.isReadable)
+            browser.process()
+            #expect(replies.take().count == 1 && !browser.isReadable)
+        }
+    }
+
+    @Test func aFailureIsReportedOnce() throws {
+        try ServiceEnvironment.with(engine) {
+            let browser = try #require(browse())
+            engine.report(.failed(ServiceDiscoveryError(.limitReached)))
+            #expect(browser.isReadable)
+            browser.process()
+            #expect(replies.take() == ["0 0 -65553 - - -"] && !browser.isReadable)
+        }
+    }
+
+    @Test func aServiceIsResolvedWhenItsLocationAndTextAreKnown() throws {
+        let host = DNSName("desk.local")!
+        let location = DNSRecord(desk, timeToLive: 120, .srv(priority: 0, weight: 0, port: 80, target: host))
+        let text = DNSRecord(desk, timeToLive: 4_500, .txt([[0x61]]))
+        try ServiceEnvironment.with(engine) {
+            let resolver = try #require(
+                FunctionReference {
+                    DNSServiceResolve(
+                        $0, 0, 0, "Büro . 2", "_http._tcp.", "local.", FunctionReplies.resolve, replies.context)
+                })
+            engine.set([location])
+            #expect(!resolver.isReadable)
+            engine.set([text])
+            resolver.process()
+            let name = #"Büro\032\.\0322._http._tcp.local."#
+            #expect(replies.take() == ["0 1 0 \(name) desk.local. 80 [1, 97]"] && !resolver.isReadable)
+            // The same again is no change; another port is one.
+            engine.set([text])
+            #expect(!resolver.isReadable)
+            engine.set([DNSRecord(desk, timeToLive: 120, .srv(priority: 0, weight: 0, port: 81, target: host))])
+            engine.set([location], isPresent: false)
+            resolver.process()
+            #expect(replies.take() == ["0 1 0 \(name) desk.local. 81 [1, 97]"])
+        }
+    }
+
+    private func query(_ name: String, _ type: Int, flags: Int = 0, recordClass: UInt16 = 1) -> FunctionReference? {
+        FunctionReference {
+            DNSServiceQueryRecord(
+                $0, DNSServiceFlags(flags), 0, name, UInt16(type), recordClass, FunctionReplies.query, replies.context)
+        }
+    }
+
+    @Test func recordsAreReportedWithTheirData() throws {
+        let host = DNSName("desk.local")!
+        let address = DNSRecord(host, timeToLive: 120, .a(IPv4Address(192, 0, 2, 7)))
+        try ServiceEnvironment.with(engine) {
+            let operation = try #require(query("DESK.local", kDNSServiceType_A))
+            engine.set([address])
+            operation.process()
+            #expect(replies.take() == ["2 1 0 desk.local. 1 1 [192, 0, 2, 7] 120"])
+            engine.set([address], isPresent: false)
+            operation.process()
+            #expect(replies.take() == ["0 1 0 desk.local. 1 1 [192, 0, 2, 7] 0"])
+            engine.report(.absent(interface: 1))
+            operation.process()
+            #expect(replies.take() == ["2 1 -65554 DESK.local. 1 1 [] 0"])
+        }
+        // Names in the data are whole.
+        let service = DNSName("web._http._tcp.local")!
+        engine.set([DNSRecord(service, timeToLive: 120, .srv(priority: 1, weight: 2, port: 80, target: host))])
+        try ServiceEnvironment.with(engine) {
+            let operation = try #require(query("web._http._tcp.local.", kDNSServiceType_SRV))
+            operation.process()
+            let data: [UInt8] = [0, 1, 0, 2, 0, 80, 4] + Array("desk".utf8) + [5] + Array("local".utf8) + [0]
+            #expect(replies.take() == ["2 1 0 web._http._tcp.local. 33 1 \(data) 120"])
+        }
+    }
+
+    @Test func theLinkIsAskedForForeignNamesOnRequest() throws {
+        try ServiceEnvironment.with(engine) {
+            let operation = try #require(
+                query("desk.example", kDNSServiceType_A, flags: kDNSServiceFlagsForceMulticast))
+            #expect(engine.questions == ["desk.example. A all"])
+            withExtendedLifetime(operation) {}
+        }
+    }
+
+    @Test func addressesAreReported() throws {
+        let host = DNSName("desk.local")!
+        func addresses(_ protocols: Int) -> FunctionReference? {
+            FunctionReference {
+                DNSServiceGetAddrInfo(
+                    $0, 0, 0, DNSServiceProtocol(protocols), "desk.local", FunctionReplies.address, replies.context)
+            }
+        }
+        engine.set([
+            DNSRecord(host, timeToLive: 120, .a(IPv4Address(192, 0, 2, 7))),
+            DNSRecord(host, timeToLive: 120, .aaaa(IPv6Address("fe80::7")!)),
+        ])
+        try ServiceEnvironment.with(engine) {
+            let both = try #require(addresses(0))
+            both.process()
+            #expect(
+                Set(replies.take().map { $0.dropFirst(2) })
+                    == ["1 0 desk.local. 192.0.2.7 120", "1 0 desk.local. fe80::7%lo 120"])
+            let (four, six) = (try #require(addresses(1)), try #require(addresses(2)))
+            four.process()
+            #expect(replies.take() == ["2 1 0 desk.local. 192.0.2.7 120"])
+            engine.report(.absent(interface: 1))
+            six.process()
+            #expect(replies.take().last == "2 1 -65554 desk.local. :: 0")
+        }
+    }
+
+    /// The time limit is up at once, and it is reported only if there was no answer.
+    @Test func aQueryEndsAtItsTimeLimit() throws {
+        try ServiceEnvironment.with(engine, timeout: .zero) {
+            let operation = try #require(query("desk.local", kDNSServiceType_A, flags: kDNSServiceFlagsTimeout))
+            // Waits for the timer.
+            #expect(operation.process() == 0)
+            #expect(replies.take() == ["0 0 -65568 desk.local. 1 1 [] 0"] && !operation.isReadable)
+        }
+    }
+
+    @Test func domainsAreEnumerated() throws {
+        try ServiceEnvironment.with(engine) {
+            func enumerate(_ flags: Int) -> FunctionReference? {
+                FunctionReference {
+                    DNSServiceEnumerateDomains(
+                        $0, DNSServiceFlags(flags), 0, FunctionReplies.domains, replies.context)
+                }
+            }
+            let operation = try #require(enumerate(kDNSServiceFlagsBrowseDomains))
+            operation.process()
+            #expect(replies.take() == ["6 0 0 local."])
+            engine.set([
+                DNSRecord(DNSName("b._dns-sd._udp.local")!, timeToLive: 120, .ptr(DNSName("example.org")!))
+            ])
+            operation.process()
+            #expect(replies.take() == ["2 1 0 example.org."])
+            #expect(enumerate(0) == nil)
+            #expect(enumerate(kDNSServiceFlagsBrowseDomains | kDNSServiceFlagsRegistrationDomains) == nil)
+        }
+    }
+
+    @Test func aRecordIsReconfirmed() {
+        ServiceEnvironment.with(engine) {
+            let data = desk.wireForm
+            let status = DNSServiceReconfirmRecord(0, 0, "_http._tcp.local.", 12, 1, UInt16(data.count), data)
+            #expect(status == 0 && engine.calls == ["reconfirm"])
+            #expect(DNSServiceReconfirmRecord(0, 0, "_http._tcp.local.", 1, 1, 3, data) == -65540)
+        }
+    }
+}
