@@ -33,6 +33,7 @@ enum SourcesOfHTTPStream {
     static var upload: HTTPBody { HTTPBody.stream(length: size) { stream } }
     static var size: Int64 { 0 }
     static var frame: [UInt8] { [] }
+    static var changes: AsyncStream<[UInt8]> { AsyncStream { $0.finish() } }
     static var bytes: [UInt8] { [] }
     static var saved: String? { nil }
     static var url: URL { URL(fileURLWithPath: "/") }

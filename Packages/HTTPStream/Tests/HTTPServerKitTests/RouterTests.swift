@@ -226,6 +226,33 @@ import Testing
         }
     }
 
+    /// A crowd of quiet streams of events leaves room for requests, those for the head of such a stream too.
+    @Test func streamsOfEventsLeaveRoomForRequests() async throws {
+        var router = Router()
+        router.get("/events") { call in try await call.events { _ in try await OneShot<Void>().value() } }
+        router.get("/") { call in try await call.respond() }
+        var configuration = HTTPServer.Configuration()
+        configuration.connections.maximumConnections = 4
+        configuration.connections.minimumWait = .zero
+        let server = try HTTPServer(port: 0, isLocal: true, configuration: configuration)
+        let running = Task { [router] in try await server.run(router) }
+        var pairs: [StreamPair] = []
+        for (request, status) in [
+            ("GET /events", 200), ("GET /events", 200), ("GET /events", 200), ("GET /events", 503), ("GET /", 200),
+            ("HEAD /events", 200),
+        ] {
+            let pair = StreamPair(host: "localhost", port: try #require(server.port))
+            try pair.open()
+            pairs.append(pair)
+            try await pair.output.writeAll("\(request) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            let response = String(decoding: try await pair.input.read(upTo: 65536), as: UTF8.self)
+            try #require(response.hasPrefix("HTTP/1.1 \(status) "), "\(request)")
+        }
+        for pair in pairs { pair.close() }
+        server.stop(within: .zero)
+        try await running.value
+    }
+
     /// Requests `/events`, and passes the server, the connection and what has arrived until it is enough. `body` stops the server.
     private func receivingEvents(
         of router: Router, until isEnough: (String) -> Bool,

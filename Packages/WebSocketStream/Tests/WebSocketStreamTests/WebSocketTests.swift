@@ -22,9 +22,11 @@ extension WebSocket.Configuration {
 @Suite(.timeLimit(.minutes(2))) struct WebSocketTests {
     /// Runs a server while `body` uses its URL.
     private func serving<Result: Sendable>(
-        _ handler: @escaping HTTPServer.Handler, _ body: (URL) async throws -> Result
+        maximum: Int? = nil, _ handler: @escaping HTTPServer.Handler, _ body: (URL) async throws -> Result
     ) async throws -> Result {
-        let server = try HTTPServer(port: 0, isLocal: true)
+        var configuration = HTTPServer.Configuration()
+        configuration.maximumLongLivedConnections = maximum
+        let server = try HTTPServer(port: 0, isLocal: true, configuration: configuration)
         let port = try #require(server.port)
         let running = Task { try await server.run(handler) }
         let result: Result
@@ -216,6 +218,25 @@ extension WebSocket.Configuration {
             #expect(response.fields["Sec-WebSocket-Version"] == "13")
         }
         #expect(errors.withLock { $0 }.map(\.code) == [.invalidHandshake])
+    }
+
+    /// The connection is not lost: the server says why it refuses the socket.
+    @Test func aSocketBeyondTheMaximumIsRefused() async throws {
+        let errors = Locked<[WebSocketError]>([])
+        try await serving(maximum: 0) { exchange in
+            do throws(WebSocketError) {
+                _ = try await exchange.acceptWebSocket(.patient)
+            } catch {
+                errors.withLock { $0.append(error) }
+                throw error
+            }
+        } _: { url in
+            let refusal = await #expect(throws: WebSocketError.self) {
+                try await WebSocket.connect(url, configuration: .patient, session: session())
+            }
+            #expect(refusal?.code == .handshakeRefused && refusal?.response?.status == .serviceUnavailable)
+        }
+        #expect(errors.withLock { $0 }.map(\.code) == [.tooManyConnections])
     }
 
     @Test func reportsARefusal() async throws {

@@ -71,11 +71,14 @@ extension RoutedExchange {
     /// is told to stop, the closure's task is cancelled as well and the response ends, since the client reconnects. The response
     /// is not compressed and may not be stored (`Cache-Control: no-store`).
     ///
+    /// The connection is long-lived: beyond `HTTPServer.Configuration.maximumLongLivedConnections` the client receives a 503, after
+    /// which an `EventSource` of a browser does not try again by itself.
+    ///
     /// - Parameters:
     ///   - keepAlive: The time without an event after which a comment is sent, so that proxies keep the connection; nil for never.
     ///   - fields: Further fields of the response.
     ///   - send: Sends the events. Not called for `HEAD`.
-    /// - Throws: the error of the closure; as `HTTPServerExchange.begin(_:length:)`.
+    /// - Throws: the error of the closure; as `HTTPServerExchange.begin(_:length:)` and `HTTPServerExchange.declareLongLived()`.
     public func events(
         keepAlive: Duration? = .seconds(15), fields: HTTPFields = HTTPFields(),
         _ send: @escaping @Sendable (EventStream) async throws -> Void
@@ -84,8 +87,9 @@ extension RoutedExchange {
         response.fields = fields
         try response.fields.set("text/event-stream", for: .contentType)
         if !fields.contains(.cacheControl) { try response.fields.set("no-store", for: .cacheControl) }
+        if request.method == .head { return try await exchange.begin(response) }
+        try exchange.declareLongLived()
         try await exchange.begin(response)
-        if request.method == .head { return }
         let stream = EventStream(exchange)
         try await withThrowingTaskGroup(of: Bool.self) { [exchange] group in
             defer { group.cancelAll() }

@@ -18,6 +18,8 @@ final class DisconnectionWatcher: Watcher, @unchecked Sendable {
         /// The task is being cancelled, outside the lock, since that calls the application's code.
         case cancelling
         case cancelled
+        /// The connection carries another protocol, whose user reads its end.
+        case switched(UnsafeCurrentTask)
     }
 
     /// The longest time without a transfer to a client that has ended its output.
@@ -65,15 +67,15 @@ final class DisconnectionWatcher: Watcher, @unchecked Sendable {
         }
     }
 
-    /// Ends the observation before the handler: the connection carries another protocol, whose user reads its end.
-    func stop() {
-        let (timer, closed) = lock.withLock { () -> (LoopTimer?, OneShot<Void>?) in
-            if case .watching = state { state = .idle }
+    /// Ends the observation before the handler: the connection carries another protocol, whose user reads its end. Tasks that
+    /// wait for the client then wait for the end of the handler.
+    func leaveToHandler() {
+        let timer = lock.withLock { () -> LoopTimer? in
+            if case .watching(let task) = state { state = .switched(task) }
             point.unwatch(.reader, self)
-            return (self.timer.take(), self.closed.take())
+            return self.timer.take()
         }
         timer?.cancel()
-        closed?.provide(())
     }
 
     /// Records a transfer to the client.
@@ -81,13 +83,19 @@ final class DisconnectionWatcher: Watcher, @unchecked Sendable {
         transfers.store(transfers.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 
-    /// Waits until the client has disconnected, the handler has ended, or the task is cancelled.
+    /// Waits until the client has disconnected, unless the connection has switched protocols, or the handler has ended, or the task is
+    /// cancelled.
     func waitUntilClosed() async {
         let closed = lock.withLock { () -> OneShot<Void>? in
-            guard case .watching = state else { return nil }
-            let closed = self.closed ?? OneShot()
-            self.closed = closed
-            return closed
+            switch state {
+            case .idle, .cancelling, .cancelled: return nil
+            // The handler must not wait for its own end.
+            case .switched(let task) where withUnsafeCurrentTask { $0 == task }: return nil
+            case .watching, .switched:
+                let closed = self.closed ?? OneShot()
+                self.closed = closed
+                return closed
+            }
         }
         try? await closed?.value()
     }

@@ -35,7 +35,7 @@ public final class HTTPServer: Sendable {
 
     private let stopping = ServerStopping()
     private let date = DateLine()
-    private let upgrades: UpgradeLimit
+    private let longLived: LongLivedLimit
 
     /// Listens at a port, on IPv6 and IPv4. Clients are served once ``run(_:)`` is called.
     ///
@@ -66,8 +66,9 @@ public final class HTTPServer: Sendable {
         self.listener = listener
         var configuration = configuration
         configuration.hosts = configuration.hosts ?? (HTTPServer.isLocal(listener) ? .local : .any)
-        let connections = listener.configuration.maximumConnections
-        upgrades = UpgradeLimit(configuration.maximumUpgradedConnections ?? connections - connections / 4)
+        longLived = LongLivedLimit(
+            configuration.maximumLongLivedConnections
+                ?? LongLivedLimit.usual(of: listener.configuration.maximumConnections))
         self.configuration = configuration
     }
 
@@ -135,15 +136,15 @@ public final class HTTPServer: Sendable {
         #if Tracing
         let handler = RequestSpan.around(handler, configuration.tracer)
         #endif
-        try await listener.serve { [configuration, stopping, date, upgrades] client in
-            await ServerConnection(client, configuration, stopping, date, upgrades).serve(handler)
+        try await listener.serve { [configuration, stopping, date, longLived] client in
+            await ServerConnection(client, configuration, stopping, date, longLived).serve(handler)
         }
     }
 
     /// Serves one connection, for tests without sockets.
     package static func serve(_ pair: StreamPair, _ configuration: Configuration, _ handler: @escaping Handler) async {
-        let upgrades = UpgradeLimit(configuration.maximumUpgradedConnections ?? .max)
-        await ServerConnection(ServedConnection(pair), configuration, ServerStopping(), DateLine(), upgrades)
+        let longLived = LongLivedLimit(configuration.maximumLongLivedConnections ?? .max)
+        await ServerConnection(ServedConnection(pair), configuration, ServerStopping(), DateLine(), longLived)
             .serve(handler)
     }
 
@@ -222,12 +223,15 @@ extension HTTPServer {
         /// connection. Closing at once could destroy the response (RFC 9112 §9.6). Default 2 s.
         public var lingerTimeout: Duration = .seconds(2)
 
-        /// The maximum number of connections that carry another protocol at the same time, such as WebSockets
-        /// (``HTTPServerExchange/switchProtocols(to:fields:)``). Default nil: three quarters of `connections.maximumConnections`.
+        /// The maximum number of long-lived connections at the same time. Default nil: three quarters of
+        /// `connections.maximumConnections`, rounded down, but at least 1.
         ///
-        /// Such a connection may be quiet for hours, and is not closed for the sake of other clients. Without a limit, a crowd of them
-        /// would shut out all requests. Beyond it, a request to switch gets a 503.
-        public var maximumUpgradedConnections: Int?
+        /// A connection is long-lived while it carries another protocol, such as a WebSocket
+        /// (``HTTPServerExchange/switchProtocols(to:fields:)``), and once its handler says so
+        /// (``HTTPServerExchange/declareLongLived()``), as event streams of HTTPServerKit do. It may be quiet for hours, and is not
+        /// closed for the sake of other clients. Without a limit, a crowd of them would shut out all requests. Beyond it, the response
+        /// is 503.
+        public var maximumLongLivedConnections: Int?
 
         /// Whether connections are kept for further requests. Default true.
         public var keepsConnections = true
@@ -264,7 +268,8 @@ extension HTTPServer {
         public let request: HTTPRequest?
         /// The status of the response; nil if the connection ended before the response began.
         public let status: HTTPStatus?
-        /// The number of bytes of the response's body in pieces that were sent whole, without chunk framing.
+        /// The number of bytes of the response's body that were sent, without chunk framing. A piece counts once all of it has been
+        /// sent: if a body was cut off, its client may have received more.
         public let bodyLength: Int64
         /// Whether the whole response was sent.
         public let isComplete: Bool
@@ -319,13 +324,13 @@ final class ServerStopping: Sendable {
     }
 }
 
-/// The connections of a server that carry another protocol.
-final class UpgradeLimit: Sendable {
+/// The long-lived connections of a server.
+final class LongLivedLimit: Sendable {
     /// Counts as one of the connections as long as it exists.
     final class Permit: Sendable {
-        private let limit: UpgradeLimit
+        private let limit: LongLivedLimit
 
-        fileprivate init(_ limit: UpgradeLimit) { self.limit = limit }
+        fileprivate init(_ limit: LongLivedLimit) { self.limit = limit }
 
         deinit { limit.count.withLock { $0 -= 1 } }
     }
@@ -334,6 +339,9 @@ final class UpgradeLimit: Sendable {
     private let count = Locked(0)
 
     init(_ maximum: Int) { self.maximum = maximum }
+
+    /// The usual maximum of a server: all but a quarter, rounded up, of its connections, so that requests have room from 2 on.
+    static func usual(of connections: Int) -> Int { max(1, connections - 1 - (connections - 1) / 4) }
 
     /// Permits one more connection; nil at the maximum.
     func permit() -> Permit? {

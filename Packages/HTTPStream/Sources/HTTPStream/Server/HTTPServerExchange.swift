@@ -73,8 +73,8 @@ public final class HTTPServerExchange: @unchecked Sendable {
     /// Whether the client has received the last response on the connection, and may still send.
     private var lingers = false
     private let progress = Locked(Progress())
-    /// Counts the connection while it carries another protocol.
-    private var upgradePermit: UpgradeLimit.Permit?
+    /// The permit of a long-lived connection, until the handler ends. In a lock, since a call may still be in progress then.
+    private let permit = Locked<LongLivedLimit.Permit?>(nil)
     /// The time at which the exchange began, if ``HTTPServer/Configuration/onResponse`` needs it.
     private let start: Moment?
 
@@ -103,6 +103,9 @@ public final class HTTPServerExchange: @unchecked Sendable {
     var responseStatus: HTTPStatus? { progress.withLock { $0.status } }
 
     /// Waits until the client has disconnected, the handler has ended, or the calling task is cancelled.
+    ///
+    /// After ``switchProtocols(to:fields:)`` a client that disconnects does not end the wait, since the handler reads the end of the
+    /// connection; in the handler's own task, the call then returns at once.
     ///
     /// For a task that the handler's end does not cancel, such as one that feeds a stream of events.
     public func closed() async { await watcher.waitUntilClosed() }
@@ -403,13 +406,51 @@ extension HTTPServerExchange {
     }
 }
 
-// MARK: - Other protocols
+// MARK: - Long-lived connections
 
 extension HTTPServerExchange {
+    /// Declares that the handler serves its client for as long as that client stays, as a stream of events does, or that it waits for
+    /// something else for long, as the handler of a long poll does.
+    ///
+    /// ```swift
+    /// try await server.run { exchange in
+    ///     try exchange.declareLongLived()
+    ///     try await exchange.begin(HTTPResponse(status: .ok))
+    ///     for await change in changes { try await exchange.write(change) }
+    /// }
+    /// ```
+    ///
+    /// A handler that works for its client keeps its place among the connections for as long as it works, also while it sends nothing. A
+    /// crowd of clients of such handlers would shut out all other requests; ``HTTPServer/Configuration/maximumLongLivedConnections``
+    /// limits their number. ``switchProtocols(to:fields:)`` and event streams of HTTPServerKit include this call.
+    ///
+    /// Has no effect if the exchange is long-lived already. The connection counts until the handler ends.
+    ///
+    /// - Throws: `EAGAIN` at the maximum of such connections, for which the client receives a 503 if the handler does not respond;
+    ///   ``StreamError/busy`` during another call; ``StreamError/closed`` after the end of the handler.
+    public func declareLongLived() throws(StreamError) {
+        try use.enter()
+        defer { use.leave() }
+        try takePermit()
+    }
+
+    private func takePermit() throws(StreamError) {
+        let isPermitted = permit.withLock { permit in
+            permit = permit ?? connection.longLived.permit()
+            return permit != nil
+        }
+        if isPermitted { return }
+        refuse(RequestRefusal(.serviceUnavailable))
+        throw .tooManyLongLived(connection.longLived.maximum)
+    }
+
     /// Responds with 101 (Switching Protocols), and returns the connection, which then carries the other protocol (RFC 9110 §7.8).
     ///
     /// The connection belongs to the handler and is closed when the handler ends. The time limits of the configuration for
     /// bodies and responses no longer apply, and the handler is no longer cancelled if the client disconnects: it reads the end.
+    ///
+    /// The connection does not count as waiting for its client (`ServedConnection`), however quiet it is: it is not closed for other
+    /// clients, and ``HTTPServer/stop(within:)`` waits for its handler. It is long-lived (``declareLongLived()``).
     ///
     /// ```swift
     /// let connection = try await exchange.switchProtocols(to: "echo")
@@ -420,13 +461,8 @@ extension HTTPServerExchange {
     /// - Parameters:
     ///   - protocolName: The protocol; `Upgrade` of the request must contain it.
     ///   - fields: Further fields of the response; `Upgrade`, `Connection` and `Date` are added.
-    /// The connection then does not wait for its client in the sense of `ServedConnection`, however quiet it is: it is not closed for the
-    /// sake of other clients, and ``HTTPServer/stop(within:)`` waits for its handler. In exchange,
-    /// ``HTTPServer/Configuration/maximumUpgradedConnections`` limits their number.
-    ///
     /// - Throws: `EINVAL` if the request has not offered the protocol, has a body that has not been read to its end, or was
-    ///   answered already, and for a response that cannot be sent; `EAGAIN` at the maximum of such connections, for which the client
-    ///   receives a 503 if the handler does not respond; the error of the connection.
+    ///   answered already, and for a response that cannot be sent; `EAGAIN` as ``declareLongLived()``; the error of the connection.
     public func switchProtocols(
         to protocolName: String, fields: HTTPFields = HTTPFields()
     ) async throws(StreamError) -> HTTPUpgradedConnection {
@@ -439,10 +475,7 @@ extension HTTPServerExchange {
         if fields.contains(.contentLength) || fields.contains(.transferEncoding) {
             throw .unsendable("a 101 has no body (RFC 9110 §8.6)")
         }
-        guard let permit = connection.upgrades.permit() else {
-            refuse(RequestRefusal(.serviceUnavailable))
-            throw .tooManyUpgrades(connection.upgrades.maximum)
-        }
+        try takePermit()
         do throws(HTTPMessageError) {
             var response = try HTTPResponse(status: .switchingProtocols)
             response.fields = fields
@@ -456,11 +489,10 @@ extension HTTPServerExchange {
         } catch {
             throw StreamError(error)
         }
-        upgradePermit = permit
         answer = .switched
         progress.withLock { $0.status = .switchingProtocols }
         try await sendOutput()
-        watcher.stop()
+        watcher.leaveToHandler()
         let received = connection.buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } }
         connection.buffer.remove(connection.buffer.count)
         try connection.pair.set(.readTimeout, to: nil)
@@ -478,6 +510,7 @@ extension HTTPServerExchange {
         var failure: (any Error)?
         do { try await handler(self) } catch { failure = error }
         let isDisconnected = await watcher.end()
+        permit.withLock { $0 = nil }
         // A call that another task has begun, and the handler has not awaited, still uses the connection and the exchange.
         guard use.close() else {
             connection.pair.close()

@@ -21,7 +21,7 @@ final class ServerConnection {
     let configuration: HTTPServer.Configuration
     let stopping: ServerStopping
     let date: DateLine
-    let upgrades: UpgradeLimit
+    let longLived: LongLivedLimit
     var buffer = ReceiveBuffer(capacity: ServerConnection.bufferSize)
     /// Memory for heads and pieces to be sent.
     var output: [UInt8] = []
@@ -52,13 +52,13 @@ final class ServerConnection {
 
     init(
         _ client: ServedConnection, _ configuration: HTTPServer.Configuration, _ stopping: ServerStopping,
-        _ date: DateLine, _ upgrades: UpgradeLimit
+        _ date: DateLine, _ longLived: LongLivedLimit
     ) {
         self.client = client
         self.configuration = configuration
         self.stopping = stopping
         self.date = date
-        self.upgrades = upgrades
+        self.longLived = longLived
         let pair = client.pair
         loop = pair.input.waitPoint.loop
         observedAddress = configuration.onResponse == nil ? nil : pair[.remoteAddress]
@@ -102,7 +102,6 @@ final class ServerConnection {
             await Task.yield()
         }
         isNew = false
-        var isReceiving = false
         do throws(StreamError) {
             while true {
                 if !buffer.isEmpty {
@@ -113,17 +112,18 @@ final class ServerConnection {
                     } catch {
                         return .refused(error)
                     }
-                    if !isReceiving, !change(to: .receiving) { return .ended }
-                    isReceiving = true
+                    guard change(to: .receiving) else { return .ended }
                     headDeadline = headDeadline ?? .now + configuration.headTimeout
                 }
                 // A read that finds bytes does not check the clock, so the limit of the wait is not enough.
-                if isReceiving, let headDeadline, .now >= headDeadline { return .refused(RequestRefusal(408)) }
+                if activity == .receiving, let headDeadline, .now >= headDeadline {
+                    return .refused(RequestRefusal(408))
+                }
                 let limit = headDeadline.map(time(until:)) ?? configuration.idleTimeout
                 if try await fill(within: limit) == 0 { return .ended }
             }
         } catch {
-            return error == .timedOut && isReceiving ? .refused(RequestRefusal(408)) : .ended
+            return error == .timedOut && activity == .receiving ? .refused(RequestRefusal(408)) : .ended
         }
     }
 
@@ -171,7 +171,7 @@ final class ServerConnection {
     ///
     /// - Throws: the error of the stream; ``StreamError/timedOut``.
     func write(_ bytes: RawSpan, within limit: Duration) async throws(StreamError) -> Int {
-        // At each write, not each few: it may encrypt a large piece.
+        // Checked at every write, unlike `mustYield()`: one write may encrypt a large piece.
         if loop.isShareSpent { await Task.yield() }
         var written = try pair.output.tryWrite(bytes)
         let isFlushed = try pair.output.tryFlush()
@@ -210,8 +210,9 @@ final class ServerConnection {
     /// Tells the listener what the connection does next. Returns false if the connection must end instead.
     func change(to activity: ServedConnection.Activity) -> Bool {
         if activity == self.activity { return true }
+        guard client.change(to: activity) else { return false }
         self.activity = activity
-        return client.change(to: activity)
+        return true
     }
 
     /// Counts a read, or a piece of a body, and returns whether the caller must now yield to the loop: a client that sends small pieces at

@@ -297,12 +297,11 @@ extension StreamError {
         .connectionLost,
         Sentence("server.cutShort", "The client closed the connection in the middle of the request's body."))
 
-    static func tooManyUpgrades(_ maximum: Int) -> StreamError {
+    static func tooManyLongLived(_ maximum: Int) -> StreamError {
         StreamError(
             posix: EAGAIN,
             Sentence(
-                "server.upgrades", "The server already has the maximum of %1 connections with other protocols.",
-                "\(maximum)"))
+                "server.longLived", "The server already has the maximum of %1 long-lived connections.", "\(maximum)"))
     }
 
     static func requestRefused(_ status: HTTPStatus, underlying: HTTPMessageError?) -> StreamError {

@@ -233,9 +233,9 @@ import Testing
             }, usual: "taken", changed: "reset", both: { $0.lingerTimeout = .seconds(3600) },
             change: { $0.lingerTimeout = .zero }),
         Row(
-            field: "maximumUpgradedConnections",
+            field: "maximumLongLivedConnections",
             client: sending("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"), usual: "101",
-            changed: "503", change: { $0.maximumUpgradedConnections = 0 },
+            changed: "503", change: { $0.maximumLongLivedConnections = 0 },
             handler: { try await $0.switchProtocols(to: "echo").pair.close() }),
         Row(
             field: "keepsConnections", client: sendingAll(get + last), usual: "200 200", changed: "200",

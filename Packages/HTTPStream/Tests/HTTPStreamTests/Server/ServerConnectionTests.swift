@@ -285,6 +285,7 @@ import Testing
         let record = try #require(records.withLock { $0.first })
         #expect(record.status == .accepted && !record.isComplete && record.bodyLength >= 3)
     }
+
     /// A body that could not be sent is not reported as sent.
     @Test func aBodyThatIsNotSentDoesNotCount() async throws {
         let record = OneShot<HTTPServer.Record>()
@@ -310,38 +311,100 @@ import Testing
         }
     }
 
-    /// A crowd of quiet WebSockets leaves room for requests.
-    @Test func connectionsOfOtherProtocolsAreLimited() async throws {
-        let upgrade = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"
+    // MARK: Long-lived connections
+
+    /// The reason why a connection is long-lived, as the request and the status of the response.
+    enum LongLife: String, CaseIterable {
+        case otherProtocol = "GET /long HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"
+        case declared = "GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+        var status: HTTPStatus { self == .otherProtocol ? .switchingProtocols : .accepted }
+
+        /// Serves the client until it closes the connection, which ends the input or cancels the task.
+        func serve(_ exchange: HTTPServerExchange) async throws {
+            switch self {
+            case .otherProtocol:
+                let connection = try await exchange.switchProtocols(to: "echo")
+                while try await !connection.pair.input.read(upTo: 100).isEmpty {}
+            case .declared:
+                try exchange.declareLongLived()
+                try exchange.declareLongLived()  // counts once
+                try await exchange.begin(HTTPResponse(status: .accepted))
+                try await OneShot<Void>().value()
+            }
+        }
+    }
+
+    /// A crowd of quiet long-lived connections leaves room for requests, whether or not their handlers respond beyond the maximum.
+    @Test(arguments: LongLife.allCases, [503, 429] as [HTTPStatus])
+    func longLivedConnectionsAreLimited(_ life: LongLife, _ refusal: HTTPStatus) async throws {
+        let refusals = Locked(0)
+        let (ends, signal) = AsyncStream<HTTPStatus?>.makeStream()
         try await serving {
             $0.connections.maximumConnections = 4
             $0.connections.minimumWait = .zero
+            $0.halfClosedTimeout = .milliseconds(1)
+            $0.onResponse = { signal.yield($0.status) }
         } answering: { exchange in
-            guard exchange.request.fields[.upgrade] != nil else { return try await exchange.respond(.ok) }
-            let connection = try await exchange.switchProtocols(to: "echo")
-            while try await !connection.pair.input.read(upTo: 100).isEmpty {}
+            guard exchange.request.target.path == "/long" else { return try await exchange.respond(.ok) }
+            do {
+                try await life.serve(exchange)
+            } catch let error as StreamError where error.isPOSIX(EAGAIN) {
+                refusals.withLock { $0 += 1 }
+                if refusal == 429 { return try await exchange.respond(refusal) }
+                throw error
+            }
         } during: { server in
             var quiet: [StreamPair] = []
-            for status in [101, 101, 101, 503] {
+            for status in [life.status, life.status, life.status, refusal] {
                 let pair = try await open(server)
-                try await pair.output.writeAll(upgrade)
-                let answer = String(decoding: try await pair.input.read(upTo: 65536), as: UTF8.self)
-                #expect(answer.hasPrefix("HTTP/1.1 \(status) "))
-                if status == 101 { quiet.append(pair) } else { pair.close() }
+                quiet.append(pair)
+                try #require(try await firstAnswer(to: life.rawValue, on: pair).hasPrefix("HTTP/1.1 \(status) "))
             }
+            quiet.removeLast().close()
             let client = try await open(server)
             #expect(await self.answer(on: client)?.starts(with: Array("HTTP/1.1 200".utf8)) == true)
             client.close()
-            // One that ends makes room for another one.
+            // The end of one makes room for another one.
             quiet.removeLast().close()
-            while true {
-                let pair = try await open(server)
-                try await pair.output.writeAll(upgrade)
-                let answer = String(decoding: try await pair.input.read(upTo: 65536), as: UTF8.self)
-                pair.close()
-                if answer.hasPrefix("HTTP/1.1 101 ") { break }
+            for await status in ends where status == life.status { break }
+            let next = try await open(server)
+            #expect(try await firstAnswer(to: life.rawValue, on: next).hasPrefix("HTTP/1.1 \(life.status) "))
+            for pair in quiet + [next] { pair.close() }
+        }
+        #expect(refusals.withLock { $0 } == 1)
+    }
+
+    private func firstAnswer(to request: String, on pair: StreamPair) async throws -> String {
+        try await pair.output.writeAll(request)
+        return String(decoding: try await pair.input.read(upTo: 65536), as: UTF8.self)
+    }
+
+    /// A quarter of the connections, rounded up, is left to requests, unless there is only one.
+    @Test(arguments: [(1, 1), (2, 1), (3, 2), (4, 3), (5, 3), (8, 6), (4096, 3072), (.max, .max / 4 * 3 + 2)])
+    func aQuarterIsLeftToRequests(_ connections: Int, _ maximum: Int) {
+        #expect(LongLivedLimit.usual(of: connections) == maximum)
+    }
+
+    /// The client is connected and the handler runs: nothing has ended.
+    @Test func afterASwitchTheEndOfTheHandlerIsAwaited() async throws {
+        let isClosed = OneShot<Void>()
+        try await serving { _ in
+        } answering: { exchange in
+            let connection = try await exchange.switchProtocols(to: "echo")
+            Task {
+                await exchange.closed()
+                isClosed.provide(())
             }
-            for pair in quiet { pair.close() }
+            // Ends when the task waits, or when it has returned too early.
+            while exchange.watcher.waiterCount == 0, isClosed.value == nil { await Task.yield() }
+            #expect(isClosed.value == nil)
+            while try await !connection.pair.input.read(upTo: 100).isEmpty {}
+        } during: { server in
+            let pair = try await open(server)
+            _ = try await firstAnswer(to: LongLife.otherProtocol.rawValue, on: pair)
+            pair.close()
+            try await isClosed.value()
         }
     }
 }

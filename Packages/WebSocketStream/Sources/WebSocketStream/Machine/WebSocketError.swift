@@ -33,6 +33,8 @@ public struct WebSocketError: Error, Sendable {
         case connectionLost
         /// The peer did not respond in time.
         case timedOut
+        /// The server has its maximum of long-lived connections (`HTTPServer.Configuration.maximumLongLivedConnections`).
+        case tooManyConnections
         /// The task was cancelled.
         case cancelled
     }
@@ -64,7 +66,9 @@ public struct WebSocketError: Error, Sendable {
         case .invalidPayload: .invalidPayload
         case .messageTooLong: .messageTooBig
         case .timedOut: .goingAway
-        case .handshakeRefused, .invalidHandshake, .invalidArgument, .closed, .connectionLost, .cancelled: nil
+        case .handshakeRefused, .invalidHandshake, .invalidArgument, .closed, .connectionLost, .tooManyConnections,
+            .cancelled:
+            nil
         }
     }
 }
@@ -104,6 +108,10 @@ extension WebSocketError {
 
     static let lost = WebSocketError(
         .connectionLost, reason: "The connection ended without a closing handshake (code 1006).")
+
+    static func tooManyConnections(_ error: StreamError) -> WebSocketError {
+        WebSocketError(.tooManyConnections, reason: "The WebSocket cannot be accepted:", underlying: error)
+    }
 
     static func timedOut(_ what: String) -> WebSocketError {
         WebSocketError(.timedOut, reason: "The peer did not respond in time: \(what).")

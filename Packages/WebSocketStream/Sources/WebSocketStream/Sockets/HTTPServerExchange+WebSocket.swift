@@ -1,3 +1,4 @@
+internal import Glibc
 public import HTTPMessage
 public import HTTPStream
 internal import StreamKit
@@ -20,7 +21,9 @@ extension HTTPServerExchange {
     ///   - origins: The origins of web pages whose scripts may connect.
     ///   - fields: Further fields of the response.
     /// - Throws: ``WebSocketError/Code/invalidHandshake`` if the request is not a valid handshake or its origin is not allowed. The
-    ///   client has then received a 400, 403 or 426. ``WebSocketError/Code/connectionLost`` if the response cannot be sent.
+    ///   client has then received a 400, 403 or 426. ``WebSocketError/Code/tooManyConnections`` at the maximum of long-lived
+    ///   connections (`HTTPServer.Configuration.maximumLongLivedConnections`): the client receives a 503 unless the handler responds.
+    ///   ``WebSocketError/Code/connectionLost`` if the response cannot be sent.
     public func acceptWebSocket(
         _ configuration: WebSocket.Configuration = WebSocket.Configuration(), origins: WebSocketOrigins = .sameHost,
         fields: HTTPFields = HTTPFields()
@@ -50,7 +53,7 @@ extension HTTPServerExchange {
         do throws(StreamError) {
             upgraded = try await switchProtocols(to: "websocket", fields: fields)
         } catch {
-            throw WebSocketError(error)
+            throw error.isPOSIX(EAGAIN) ? .tooManyConnections(error) : WebSocketError(error)
         }
         return try WebSocket(upgraded, .server, configuration, agreement, response: nil)
     }
