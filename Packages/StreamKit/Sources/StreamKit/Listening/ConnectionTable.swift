@@ -3,7 +3,7 @@ internal import HostResolver
 
 /// The connections of a listener: how many each client has, and since when each has waited for its client.
 ///
-/// Without I/O. Waits are numbered in the order of their beginnings, so the longest one is found without a search.
+/// Without I/O. Waits are numbered in the order of their beginnings: the longest one has the lowest number.
 struct ConnectionTable<Connection> {
     /// The number of a connection.
     typealias Number = UInt64
@@ -16,10 +16,7 @@ struct ConnectionTable<Connection> {
         var wait: UInt64?
     }
 
-    private let maximumPerClient: Int?
-    private let minimumWait: Duration
-    private var rows: [Number: Row] = [:]
-    private var counts: [ClientPrefix: Int] = [:]
+    /// The wait of a connection for its client.
     private struct Wait {
         var connection: Number
         var start: Moment
@@ -29,50 +26,41 @@ struct ConnectionTable<Connection> {
     enum Room {
         /// Close this connection, which has waited longest for its client. The table has forgotten it.
         case close(Connection)
-        /// Try again at this moment: no connection has waited long enough.
+        /// Try again at this moment: no connection has waited long enough. Returned once for each moment.
         case wait(until: Moment)
-        /// No client needs room, or no connection waits: the next one that would become idle ends.
+        /// Nothing is to be done: no client needs room, connections are ending for all of them, an earlier ``wait(until:)`` is not
+        /// over, or no connection waits, and the next one that would become idle ends.
         case none
-    }
-
-    /// Which clients wait for room, as the listening sockets at which they wait.
-    enum Shortage: Equatable {
-        case none
-        /// The connection that has waited longest is closed as soon as it has waited long enough.
-        case room(at: Set<Int>)
-        /// All connections are busy: the next one that would become idle ends.
-        case crowd(at: Set<Int>)
-
-        /// The sockets at which clients wait.
-        var sockets: Set<Int> {
-            switch self {
-            case .none: []
-            case .room(let sockets), .crowd(let sockets): sockets
-            }
-        }
     }
 
     /// What follows from the next activity of a connection.
     enum Change: Equatable {
+        /// The activity has begun.
         case begun
-        /// It has begun, and is the first that waits in a crowd: try again to make room.
+        /// It has begun, and no connection waited before although a client needs room: room can be made now.
         case begunInCrowd
         /// It must end instead: it is being closed, or must not become idle, because the listener is stopping or another client waits
         /// for its place.
         case ends
     }
 
+    private let maximumPerClient: Int?
+    private let minimumWait: Duration
+    private var rows: [Number: Row] = [:]
+    private var lastNumber: Number = 0
+    private var counts: [ClientPrefix: Int] = [:]
     /// The connections that wait for their clients, by the numbers of the waits.
     private var waits: [UInt64: Wait] = [:]
-    private var lastNumber: UInt64 = 0
-    private(set) var shortage = Shortage.none
+    private var lastWait: UInt64 = 0
+    /// The clients that need room: at most one for each listening socket, and since when.
+    private(set) var demands: [Int: Moment] = [:]
+    /// The connections that end for clients that need room.
+    private var ending: Set<Number> = []
+    /// The places that have become free for clients that need room, and that none of them has taken.
+    private var freePlaces = 0
+    /// The moment of the last ``Room/wait(until:)``. The longest wait can only become shorter, so nothing can be closed before.
+    private var nextAttempt: Moment?
     private(set) var isStopping = false
-
-    /// Whether a connection may become idle at present.
-    var mayBecomeIdle: Bool {
-        if case .crowd = shortage { return false }
-        return !isStopping
-    }
 
     /// - Parameters:
     ///   - maximumPerClient: the maximum number of connections of one client; nil for no limit.
@@ -84,13 +72,25 @@ struct ConnectionTable<Connection> {
 
     var count: Int { rows.count }
 
+    /// Whether a connection may become idle at present: not once a client has waited in vain for ``minimumWait``, or no connection waits.
+    func mayBecomeIdle(now: Moment) -> Bool {
+        if isStopping { return false }
+        guard let start = unmetDemand else { return true }
+        return !waits.isEmpty && start + minimumWait > now
+    }
+
+    /// Since when the first client has needed room for which no connection ends and no place is free; nil without one.
+    private var unmetDemand: Moment? {
+        demands.isEmpty ? nil : demands.values.sorted().dropFirst(ending.count + freePlaces).first
+    }
+
     /// Adds a connection, which is idle. The client that has waited at its socket has found room.
     ///
     /// - Parameter socket: the listening socket.
     /// - Returns: its number; nil if the client has its maximum of connections, or the listener is stopping.
     mutating func add(_ connection: Connection, from address: SocketAddress?, at socket: Int, now: Moment) -> Number? {
-        let waiting = shortage.sockets.subtracting([socket])
-        shortage = waiting.isEmpty ? .none : .room(at: waiting)
+        freePlaces = max(0, freePlaces - 1)
+        endDemand(at: socket)
         if isStopping { return nil }
         let client = maximumPerClient == nil ? nil : ClientPrefix(address)
         if let maximumPerClient, let client {
@@ -99,12 +99,18 @@ struct ConnectionTable<Connection> {
         }
         lastNumber += 1
         rows[lastNumber] = Row(connection: connection, client: client)
-        let number = lastNumber
-        beginWait(number, now)
-        return number
+        beginWait(lastNumber, now)
+        return lastNumber
     }
 
+    /// Removes a connection that has ended, which makes its place free.
     mutating func remove(_ number: Number) {
+        forget(number)
+        ending.remove(number)
+        if !demands.isEmpty { freePlaces += 1 }
+    }
+
+    private mutating func forget(_ number: Number) {
         guard let row = rows.removeValue(forKey: number) else { return }
         if let wait = row.wait { waits[wait] = nil }
         guard let client = row.client, let count = counts[client] else { return }
@@ -114,34 +120,47 @@ struct ConnectionTable<Connection> {
     /// Records what a connection does next.
     mutating func change(_ number: Number, to activity: ServedConnection.Activity, now: Moment) -> Change {
         guard let row = rows[number] else { return .ends }
-        if activity == .idle, !mayBecomeIdle {
+        if activity == .idle, !mayBecomeIdle(now: now) {
             // Its place makes room for one client.
-            if case .crowd(let sockets) = shortage { shortage = .room(at: sockets) }
+            if unmetDemand != nil { ending.insert(number) }
             return .ends
         }
+        let isFirst = waits.isEmpty
         if let wait = row.wait { waits[wait] = nil }
         rows[number]?.activity = activity
         rows[number]?.wait = nil
         if activity == .busy { return .begun }
         beginWait(number, now)
-        return if case .crowd = shortage { .begunInCrowd } else { .begun }
+        return isFirst && unmetDemand != nil ? .begunInCrowd : .begun
     }
 
-    /// Chooses the connection that has waited longest for its client, and forgets it.
+    /// Chooses the connection that has waited longest for its client, and forgets it: one for each client that needs room.
     ///
-    /// - Parameter socket: the listening socket at which a client waits; nil to try again for those that wait already.
+    /// - Parameter socket: the listening socket at which a client waits, for which the places that are free are not enough; nil to try
+    ///   again for those that wait already.
     mutating func makeRoom(at socket: Int? = nil, now: Moment) -> Room {
-        let waiting = shortage.sockets.union(socket.map { [$0] } ?? [])
-        guard !waiting.isEmpty else { return .none }
-        guard let first = waits.keys.min(), let wait = waits[first], let row = rows[wait.connection] else {
-            shortage = .crowd(at: waiting)
-            return .none
+        if let socket {
+            if demands[socket] != nil { freePlaces = 0 }
+            demands[socket] = demands[socket] ?? now
         }
-        shortage = .room(at: waiting)
+        guard unmetDemand != nil, let first = waits.keys.min(), let wait = waits[first],
+            let row = rows[wait.connection]
+        else { return .none }
         let end = wait.start + minimumWait
-        if end > now { return .wait(until: end) }
-        remove(wait.connection)
+        if end > now {
+            if let nextAttempt, nextAttempt > now { return .none }
+            nextAttempt = end
+            return .wait(until: end)
+        }
+        forget(wait.connection)
+        ending.insert(wait.connection)
         return .close(row.connection)
+    }
+
+    /// Records that the client at a listening socket needs no room any more.
+    mutating func endDemand(at socket: Int) {
+        demands[socket] = nil
+        if demands.isEmpty { freePlaces = 0 }
     }
 
     /// Lets no connection become idle any more.
@@ -155,14 +174,14 @@ struct ConnectionTable<Connection> {
     /// Forgets a connection if it is still idle. Returns whether it was.
     mutating func removeIdle(_ number: Number) -> Bool {
         guard rows[number]?.activity == .idle else { return false }
-        remove(number)
+        forget(number)
         return true
     }
 
     private mutating func beginWait(_ number: Number, _ now: Moment) {
-        lastNumber += 1
-        waits[lastNumber] = Wait(connection: number, start: now)
-        rows[number]?.wait = lastNumber
+        lastWait += 1
+        waits[lastWait] = Wait(connection: number, start: now)
+        rows[number]?.wait = lastWait
     }
 }
 

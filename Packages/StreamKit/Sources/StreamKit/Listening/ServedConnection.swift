@@ -18,8 +18,8 @@ internal import HostResolver
 ///
 /// Once ``StreamListener/Configuration/maximumConnections`` is reached and another client waits, the connection that has waited
 /// longest for its own client is closed, unless it is ``Activity/busy``, if it has waited for at least
-/// ``StreamListener/Configuration/minimumWait``. A new connection is idle, also
-/// during its TLS handshake. ``StreamListener/stop(within:)`` closes the idle connections whose clients have sent nothing.
+/// ``StreamListener/Configuration/minimumWait``. If there is none for that time, the next connection that would become idle ends. One
+/// connection ends for each client that waits. A new connection is idle, also during its TLS handshake. ``StreamListener/stop(within:)`` closes the idle connections whose clients have sent nothing.
 public struct ServedConnection: Sendable {
     /// What a connection does.
     public enum Activity: Hashable, Sendable {
@@ -98,18 +98,23 @@ final class ServedConnections: Sendable {
         }
     }
 
-    var mayBecomeIdle: Bool { table.withLock(\.mayBecomeIdle) }
+    var mayBecomeIdle: Bool { table.withLock { $0.mayBecomeIdle(now: .now) } }
 
-    /// Closes the connection that has waited longest for its client, as soon as one has waited long enough.
+    /// Closes the connection that has waited longest for its client, as soon as one has waited long enough, for each client that waits.
     ///
     /// - Parameter socket: the listening socket at which a client waits; nil to try again for those that wait already.
     func makeRoom(at socket: Int? = nil) {
         switch table.withLock({ $0.makeRoom(at: socket, now: .now) }) {
-        case .close(let pair): pair.close()
+        case .close(let pair):
+            pair.close()
+            makeRoom()
         case .wait(let moment): loop.schedule(at: moment) { [weak self] in self?.makeRoom() }
         case .none: break
         }
     }
+
+    /// Records that the client at a listening socket needs no room any more.
+    func endDemand(at socket: Int) { table.withLock { $0.endDemand(at: socket) } }
 
     /// Closes the idle connections, and lets no other become idle.
     func stop() {

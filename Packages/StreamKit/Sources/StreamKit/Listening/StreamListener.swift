@@ -324,6 +324,7 @@ extension StreamListener {
             connections.makeRoom(at: index)
             await AcceptedSockets.pause(on: sockets[index].point.loop)
         } while DescriptorReserve.isTouched && !isStopping && !Task.isCancelled
+        connections.endDemand(at: index)
     }
 
     /// Reports that clients must wait, once until half of the places are free.

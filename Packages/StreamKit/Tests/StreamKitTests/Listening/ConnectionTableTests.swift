@@ -39,7 +39,7 @@ import Testing
             table.change(numbers[2], to: .busy, now: start + .seconds(7)),
         ]
         #expect(changes == [.begun, .begun, .begun, .begun])
-        let rooms = (0..<4).map { _ in text(table.makeRoom(at: 0, now: start + .seconds(60))) }
+        let rooms = (0..<4).map { text(table.makeRoom(at: $0, now: start + .seconds(60))) }
         #expect(rooms == ["close d", "close a", "close b", "none"])
         #expect(table.count == 1)
     }
@@ -50,10 +50,78 @@ import Testing
         _ = table.change(numbers[1], to: .busy, now: start)
         let early = text(table.makeRoom(at: 0, now: start))
         // A client that has just been served is worth more than one that has sent nothing.
-        let mayBecomeIdle = table.change(numbers[1], to: .idle, now: start + .seconds(60))
-        #expect(early == "wait 1.0 seconds" && mayBecomeIdle == .begun && table.shortage == .room(at: [0]))
-        let rooms = [0, 999, 1000].map { text(table.makeRoom(at: 0, now: start + .milliseconds($0))) }
-        #expect(rooms == ["wait 1.0 seconds", "wait 1.0 seconds", "close a"])
+        let mayBecomeIdle = table.change(numbers[1], to: .idle, now: start + .milliseconds(500))
+        #expect(early == "wait 1.0 seconds" && mayBecomeIdle == .begun)
+        let late = text(table.makeRoom(now: start + .seconds(1)))
+        #expect(late == "close a")
+    }
+
+    /// However often and for however long the listener tries, it waits for one moment at a time.
+    @Test func aShortageThatLastsNeedsOneTimer() {
+        var table = table()
+        let numbers = add(["a"], to: &table)
+        var timers: [String] = []
+        for tenth in 0..<600 {
+            let now = start + .milliseconds(tenth * 100)
+            // The client asks twice a second, so its waits are short.
+            if tenth % 5 == 4 {
+                _ = table.change(numbers[0], to: .receiving, now: now)
+                _ = table.change(numbers[0], to: .sending, now: now)
+            }
+            let room = text(table.makeRoom(at: 0, now: now))
+            if room != "none" { timers.append(room) }
+        }
+        #expect(timers.prefix(3) == ["wait 1.0 seconds", "wait 1.9 seconds", "wait 2.9 seconds"])
+        #expect(timers.count <= 61 && Set(timers).count == timers.count)
+    }
+
+    /// While a connection ends for a client, no other one is closed for it. If its place is not enough, another one is.
+    @Test func oneConnectionEndsForEachClient() {
+        var table = table()
+        let numbers = add(["a", "b", "c"], to: &table)
+        let now = start + .seconds(60)
+        let rooms = (0..<3).map { _ in text(table.makeRoom(at: 0, now: now)) }
+        #expect(rooms == ["close a", "none", "none"])
+        table.remove(numbers[0])
+        let more = (0..<2).map { _ in text(table.makeRoom(at: 0, now: now)) }
+        #expect(more == ["close b", "none"])
+        table.endDemand(at: 0)
+        table.remove(numbers[1])
+        let none = text(table.makeRoom(now: now))
+        #expect(none == "none" && table.count == 1, "no client waits")
+    }
+
+    /// Two connections end for the clients of two sockets. The client that comes first keeps its place.
+    @Test func aPlaceThatIsFreeIsEnough() {
+        var table = table()
+        let numbers = add(["a", "b"], to: &table)
+        let now = start + .seconds(60)
+        let rooms = (0..<2).map { text(table.makeRoom(at: $0, now: now)) }
+        #expect(rooms == ["close a", "close b"])
+        for number in numbers { table.remove(number) }
+        _ = table.add("c", from: nil, at: 0, now: start)
+        let early = text(table.makeRoom(now: now))
+        #expect(early == "none", "the place of b is free")
+        _ = table.add("d", from: nil, at: 0, now: start)
+        let late = text(table.makeRoom(now: now))
+        #expect(late == "close c", "another client of the first socket has taken it")
+    }
+
+    /// Clients whose waits are all short, such as those that ask twice a second, do not keep their places against one that waits.
+    @Test func shortWaitsDoNotShutOutAClient() {
+        var table = table()
+        let numbers = add(["a", "b"], to: &table)
+        for number in numbers { _ = table.change(number, to: .busy, now: start + .seconds(2)) }
+        _ = table.change(numbers[0], to: .idle, now: start + .seconds(2))
+        let room = text(table.makeRoom(at: 0, now: start + .milliseconds(2500)))
+        #expect(room == "wait 3.0 seconds")
+        var changes: [ConnectionTable<String>.Change] = []
+        for (number, time) in [(numbers[1], 3499), (numbers[1], 3500), (numbers[0], 3500)] {
+            _ = table.change(number, to: .busy, now: start + .milliseconds(time))
+            _ = table.change(numbers[0], to: .receiving, now: start + .milliseconds(time))
+            changes.append(table.change(number, to: .idle, now: start + .milliseconds(time)))
+        }
+        #expect(changes == [.begun, .ends, .begun])
     }
 
     @Test func aConnectionThatIsBeingClosedCannotBegin() {
@@ -71,7 +139,7 @@ import Testing
         let numbers = add(["a", "b"], to: &table)
         for number in numbers { _ = table.change(number, to: .busy, now: start) }
         let room = text(table.makeRoom(at: 0, now: start))
-        #expect(room == "none" && table.shortage == .crowd(at: [0]) && !table.mayBecomeIdle)
+        #expect(room == "none" && !table.mayBecomeIdle(now: start))
         let mayBecomeIdle = numbers.map { table.change($0, to: .idle, now: start) }
         #expect(mayBecomeIdle == [.ends, .begun], "one of them makes enough room")
     }
@@ -86,7 +154,7 @@ import Testing
         let change = table.change(numbers[1], to: activity, now: start + .seconds(5))
         #expect(room == "none" && change == .begunInCrowd)
         let later = text(table.makeRoom(at: 0, now: start + .seconds(5)))
-        #expect(later == "wait 6.0 seconds" && table.shortage == .room(at: [0]))
+        #expect(later == "wait 6.0 seconds")
         let last = text(table.makeRoom(at: 0, now: start + .seconds(6)))
         #expect(last == "close b")
     }
@@ -94,16 +162,17 @@ import Testing
     /// A client that has found room at one socket does not end the wait of one at another socket.
     @Test func eachListeningSocketHasItsWait() {
         var table = table()
-        _ = add(["a", "b", "c"], to: &table)
+        let numbers = add(["a", "b", "c"], to: &table)
         let first = [0, 1].map { text(table.makeRoom(at: $0, now: start + .seconds(1))) }
-        #expect(first == ["close a", "wait 2.0 seconds"] && table.shortage == .room(at: [0, 1]))
+        #expect(first == ["close a", "wait 2.0 seconds"] && table.demands.keys.sorted() == [0, 1])
+        table.remove(numbers[0])
         _ = table.add("d", from: nil, at: 0, now: start + .seconds(1))
-        #expect(table.shortage == .room(at: [1]))
+        #expect(table.demands.keys.sorted() == [1])
         let again = text(table.makeRoom(now: start + .seconds(2)))
         #expect(again == "close b")
         _ = table.add("e", from: nil, at: 1, now: start + .seconds(2))
         let late = text(table.makeRoom(now: start + .seconds(60)))
-        #expect(table.shortage == .none && late == "none", "no client waits")
+        #expect(table.demands.isEmpty && late == "none", "no client waits")
     }
 
     /// The client of a connection that is refused waits no longer.
@@ -113,7 +182,7 @@ import Testing
         _ = table.add("a", from: peer, at: 0, now: start)
         _ = table.makeRoom(at: 0, now: start)
         let refused = table.add("b", from: peer, at: 0, now: start)
-        #expect(refused == nil && table.shortage == .none)
+        #expect(refused == nil && table.demands.isEmpty)
     }
 
     @Test func stoppingEndsIdleConnectionsOnly() {

@@ -282,6 +282,47 @@ import Testing
         #expect(most.withLock { $0.most } <= 2)
     }
 
+    /// At the maximum, a client at each of two sockets waits: a connection ends for each of them.
+    @Test func eachListeningSocketFindsRoom() async throws {
+        let loop = EventLoop(name: "sockets")
+        defer { loop.shutdown() }
+        let sockets = try (0..<2).map { _ in try Socket(listeningAt: .ip(.v4(.loopback), port: 0), loop: loop) }
+        let addresses = try sockets.map { try #require($0.localAddress) }
+        var configuration = StreamListener.Configuration()
+        configuration.loops = [loop]
+        configuration.maximumConnections = 2
+        configuration.minimumWait = .zero
+        let listener = try StreamListener(sockets: sockets, configuration: configuration)
+        let running = Task {
+            // Idle all the time.
+            try await listener.serve { connection in
+                for try await chunk in connection.pair.input.chunks() {
+                    try await connection.pair.output.writeAll(chunk)
+                }
+            }
+        }
+        var old: [Socket] = []
+        for address in addresses {
+            let client = try await Socket.connected(to: address)
+            _ = try await client.send([1])
+            #expect(try await client.receive(upTo: 1).bytes == [1])
+            old.append(client)
+        }
+        // Both connections arrive before the listener can accept one.
+        let new = try await withCheckedThrowingContinuation { continuation in
+            loop.execute {
+                continuation.resume(with: Result { try addresses.map { try Socket.connected(to: $0) } })
+            }
+        }
+        for client in new {
+            _ = try await client.send([2])
+            #expect(try await client.receive(upTo: 1).bytes == [2])
+        }
+        for client in old + new { client.invalidate() }
+        listener.stop()
+        try await running.value
+    }
+
     /// A listener leaves the last descriptors of the process alone: its clients wait, and are served when others have gone.
     @Test func clientsWaitWhileDescriptorsAreScarce() async {
         await #expect(processExitsWith: .success) {
