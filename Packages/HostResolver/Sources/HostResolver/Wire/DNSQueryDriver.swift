@@ -53,7 +53,7 @@ extension DNSQueryMachine {
             received(bytes, for: number, from: nil, now: .now)
         case .failed(let result, let number):
             failed(number, result, now: .now)
-        case .hasNoDescriptor(let number):
+        case .localFailure(let number):
             failed(ResolverError(errno: number))
         }
     }
@@ -66,8 +66,9 @@ struct DNSExchange {
     enum Event: Sendable {
         case received([UInt8], number: Int)
         case failed(ServerOutcome.Result, number: Int)
-        /// The process or the system has no descriptors left: EMFILE or ENFILE.
-        case hasNoDescriptor(CInt)
+        /// This machine is the cause, so other servers do not help: no descriptors are left (EMFILE, ENFILE), or the kernel watches no
+        /// more of them (such as ENOSPC).
+        case localFailure(CInt)
     }
 
     /// The number of events in the mailbox from which on answers are dropped, as the kernel drops datagrams. Unrelated
@@ -93,7 +94,7 @@ struct DNSExchange {
         guard descriptor >= 0 else {
             let number = errno
             guard number == EMFILE || number == ENFILE else { return fail(.unreachable) }
-            mailbox.put(.hasNoDescriptor(number))
+            mailbox.put(.localFailure(number))
             return
         }
         let point = WaitPoint(descriptor: descriptor, ownership: .owned)
@@ -171,8 +172,11 @@ struct DNSExchange {
         switch wake {
         case .ready, .timedOut: return true
         case .cancelled, .closed: return false
-        case .busy, .failed:
+        case .busy:
             fail(.unreachable)
+            return false
+        case .failed(let number):
+            mailbox.put(.localFailure(number))
             return false
         }
     }
