@@ -242,14 +242,14 @@ const char *CFNetworkStoreChangesProgram(void) {
     // On a queue. The source keeps the session until it is invalid.
     CFRunLoopSourceInvalidate(source);
     CFRelease(source);
+    sem_t onQueue;
+    sem_init(&onQueue, 0, 0);
+    client.onQueue = &onQueue;
     CHECK(SCDynamicStoreSetDispatchQueue(store, queue) && SCDynamicStoreSetDispatchQueue(store, queue));
     CHECK(failed(SCDynamicStoreCreateRunLoopSource(NULL, store, 0) == NULL, kSCStatusNotifierActive));
     dispatch_queue_t other = dispatch_queue_create("tests", NULL);
     CHECK(failed(!SCDynamicStoreSetDispatchQueue(store, other), kSCStatusNotifierActive));
     dispatch_release(other);
-    sem_t onQueue;
-    sem_init(&onQueue, 0, 0);
-    client.onQueue = &onQueue;
     snprintf(path, sizeof path, "%s/netkit/proxies", folder);
     CHECK(unlink(path) == 0);
     CHECK(sem_wait(&onQueue) == 0 && client.calls == 4 && client.isRight && !pthread_equal(client.thread, pthread_self()));

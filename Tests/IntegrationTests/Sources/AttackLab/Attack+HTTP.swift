@@ -149,10 +149,17 @@ extension Attack {
     /// Runs an operation several times at once; throws if all of them have failed.
     private static func crowd(_ count: Int, _ operation: @escaping @Sendable () async throws -> Void) async throws {
         let failures = await withTaskGroup { group in
-            for _ in 0..<count { group.addTask { await Result { try await operation() } } }
-            return await group.reduce(into: [any Error]()) { failures, result in
-                if case .failure(let error) = result { failures.append(error) }
+            for _ in 0..<count {
+                group.addTask { () -> (any Error)? in
+                    do {
+                        try await operation()
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
             }
+            return await group.compactMap(\.self).reduce(into: [any Error]()) { $0.append($1) }
         }
         if let failure = failures.last, failures.count == count { throw failure }
     }

@@ -214,25 +214,35 @@ import Testing
         #expect(madeOnLoop.withLock { $0 } == [false])
     }
 
-    /// A silent client delays no other client, and its connection is closed at the limit.
-    @Test func silentClientIsDisconnected() async throws {
+    @Test func aSilentClientDelaysNoOther() async throws {
         let authority = TestAuthority()
-        let failed = OneShot<Void>()
         let tls = TLSConfiguration(server: try authority.issue().identity())
-        try await serving(
-            listener {
-                $0.tls = tls
-                $0.handshakeTimeout = .seconds(3)
-                $0.onFailure = { error, _ in
-                    #expect(error.isPOSIX(ETIMEDOUT))
-                    failed.provide(())
-                }
-            }, Self.echo
-        ) { port in
+        let server = try listener {
+            $0.tls = tls
+            $0.handshakeTimeout = .seconds(3600)
+        }
+        try await serving(server, Self.echo) { port in
             let silent = try open(port)
             let client = try open(port, tls: authority.client)
             #expect(try await exchange(client) == [1, 2, 3])
-            client.close()
+            for pair in [client, silent] { pair.close() }
+        }
+    }
+
+    @Test func aSilentClientIsDisconnected() async throws {
+        let authority = TestAuthority()
+        let failed = OneShot<Void>()
+        let tls = TLSConfiguration(server: try authority.issue().identity())
+        let server = try listener {
+            $0.tls = tls
+            $0.handshakeTimeout = .milliseconds(10)
+            $0.onFailure = { error, _ in
+                #expect(error.isPOSIX(ETIMEDOUT))
+                failed.provide(())
+            }
+        }
+        try await serving(server, Self.echo) { port in
+            let silent = try open(port)
             try await failed.value()
             #expect(try await silent.input.read(upTo: 1) == [])
             silent.close()

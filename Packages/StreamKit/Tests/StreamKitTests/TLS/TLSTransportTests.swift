@@ -195,6 +195,18 @@ import Testing
         pair.client.close()
     }
 
+    /// A server that refuses a request sends its reason before it closes the connection.
+    @Test func whatArrivedBeforeAWriteFailedIsRead() throws {
+        let pair = try openPair()
+        #expect(try pair.server.write(pattern(30)) == .moved(30))
+        #expect(try pair.server.tryFinish() == .ended)
+        pair.clientWire.set { $0.writeFailsAfter = 0 }
+        #expect(throws: TestWire.failure) { try pair.client.write([1]) }
+        var buffer = [UInt8](repeating: 0, count: 100)
+        #expect(try pair.client.read(&buffer) == .moved(30))
+        #expect(try pair.client.read(&buffer) == .ended)
+    }
+
     @Test func aChangedByteIsNoticed() throws {
         let pair = try openPair()
         _ = try pair.server.write(pattern(30))

@@ -91,22 +91,31 @@ public struct ProxyScript: Sendable, Hashable {
 
     /// Checks whether scripts can be run, by running one.
     ///
+    /// - Parameter timeout: the script's ``timeout``.
     /// - Throws: domain `http`, code 308 (`kCFErrorPACFileError`), with a message that names what is missing; another error if no
     ///   process can be started at the moment.
-    public nonisolated(nonsending) static func checkAvailability() async throws(StreamError) {
-        _ = try await ProxyScript(trivial).choices(about: trivialQuestion)
+    public nonisolated(nonsending) static func checkAvailability(
+        timeout: Duration = .seconds(10)
+    ) async throws(StreamError) {
+        _ = try await trivial(timeout).choices(about: trivialQuestion)
     }
 
     /// Checks whether scripts can be run, by running one, blocking the thread.
     ///
+    /// - Parameter timeout: the script's ``timeout``.
     /// - Throws: the errors of the asynchronous function of the same name.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
-    public static func checkAvailability() throws(StreamError) {
-        _ = try ProxyScript(trivial).choices(about: trivialQuestion)
+    public static func checkAvailability(timeout: Duration = .seconds(10)) throws(StreamError) {
+        _ = try trivial(timeout).choices(about: trivialQuestion)
     }
 
     private static let trivialQuestion = ProxyScriptQuestion(url: "http://localhost/", host: "localhost")
-    private static let trivial = "function FindProxyForURL(url, host) { return 'DIRECT'; }"
+
+    private static func trivial(_ timeout: Duration) throws(StreamError) -> ProxyScript {
+        var script = try ProxyScript("function FindProxyForURL(url, host) { return 'DIRECT'; }")
+        script.timeout = timeout
+        return script
+    }
 
     /// Runs the script to choose the proxies for a URL.
     ///
