@@ -67,15 +67,12 @@ struct LookupFlightsTests {
     }
 
     @Test func aDeadlineReplacesTheWireResolversReverseLimit() async throws {
-        let mayAnswer = Locked(false)
+        let mayAnswer = OneShot<Void>()
         let server = try LoopbackDNSServer { query, _ in
-            mayAnswer.withLock { $0 } ? .answer(query.answered([.ptr(DNSName("www.example.org")!)])) : .silence
+            .held(until: mayAnswer, query.answered([.ptr(DNSName("www.example.org")!)]))
         }
         defer { server.stop() }
-        let configuration = server.configuration {
-            $0.timeout = .milliseconds(20)
-            $0.attempts = 50
-        }
+        let configuration = server.configuration { $0.timeout = .seconds(3600) }
         let resolver = WireResolver(
             configuration: configuration, hosts: HostsFile(parsing: ""), cacheLimit: 0, reverseTimeout: .milliseconds(1)
         )
@@ -84,7 +81,7 @@ struct LookupFlightsTests {
         while server.questions.isEmpty { await Task.yield() }
         let error = await #expect(throws: ResolverError.self) { try await resolver.names(of: subject) }
         #expect(error?.code == .timedOut)
-        mayAnswer.withLock { $0 = true }
+        mayAnswer.provide(())
         #expect(try await patient == ["www.example.org"])
     }
 }

@@ -13,6 +13,8 @@ final class LoopbackDNSServer: Sendable {
         case bytes([UInt8])
         /// Sends forged bytes, optionally from another port, then the true answer.
         case answerAfter(forged: [UInt8], fromOtherPort: Bool, DNSMessage)
+        /// Sends a message over UDP once it is permitted, and serves other queries meanwhile.
+        case held(until: OneShot<Void>, DNSMessage)
         /// Sends nothing.
         case silence
         /// Closes the TCP connection.
@@ -95,6 +97,11 @@ final class LoopbackDNSServer: Sendable {
                 send(forged, to: client, on: fromOtherPort ? other : udp.descriptor)
                 close(other)
                 send((try? message.wireForm()) ?? [], to: client, on: udp.descriptor)
+            case .held(let permission, let message):
+                Task(executorPreference: EventLoop.shared) { [self] in
+                    try await permission.value()
+                    send((try? message.wireForm()) ?? [], to: client, on: udp.descriptor)
+                }
             case .silence, .hangUp: break
             }
         }
@@ -136,7 +143,7 @@ final class LoopbackDNSServer: Sendable {
         switch react(to: query, isTCP: true) {
         case .answer(let message), .answerAfter(_, _, let message): reply = (try? message.wireForm()) ?? []
         case .bytes(let bytes): reply = bytes
-        case .silence: _ = await connection.readerWait(for: .readable, until: nil)
+        case .silence, .held: _ = await connection.readerWait(for: .readable, until: nil)
         case .hangUp: return
         }
         let framed = [UInt8(reply.count >> 8), UInt8(reply.count & 255)] + reply

@@ -67,28 +67,26 @@ import Testing
         }
     }
 
-    /// A home router that drops queries with EDNS. Only the lookups of the first two names wait for it.
-    @Test func queriesADroppingServerWithoutEDNS() async throws {
+    /// Only the lookup of the first name asks a home router that does not understand EDNS with it, until the memory is flushed. Silent
+    /// servers are tested with the machine's time (``DNSQueryMachineTests``).
+    @Test func remembersAServerThatBreaksEDNS() async throws {
         let extended = Locked(0)
         try await with(
-            change: { configuration in
-                configuration.timeout = .milliseconds(100)
-                configuration.attempts = 10  // a slow machine may need some
-            },
+            change: { $0.timeout = .seconds(3600) },
             { query, _ in
                 if query.extensionRecord == nil { return Self.addresses(query) }
                 extended.withLock { $0 += 1 }
-                return .silence
+                return .answer(query.answered([], code: 1))
             }
         ) { server, resolver async throws in
-            for (name, count) in [("a.example.org", 1), ("b.example.org", 2), ("c.example.org", 2)] {
+            for name in ["a.example.org", "b.example.org"] {
                 let request = try AddressRequest(HostName(name), families: .v4)
                 #expect(try await resolver.addresses(request) == [.v4(Self.v4)])
-                #expect(extended.withLock { $0 } == count)
+                #expect(extended.withLock { $0 } == 1)
             }
             resolver.flushCache()
-            _ = try await resolver.records(.a, of: "d.example.org")
-            #expect(extended.withLock { $0 } == 3)
+            _ = try await resolver.records(.a, of: "c.example.org")
+            #expect(extended.withLock { $0 } == 2)
         }
     }
 
@@ -222,18 +220,14 @@ import Testing
     @Test func ignoresTheAnswerToAnEarlierQuery() async throws {
         let held = Locked<DNSMessage?>(nil)
         try await with(
-            change: { configuration in
-                configuration.timeout = .milliseconds(30)
-                configuration.attempts = 2
-                configuration.usesEDNS = false
-            },
+            change: { $0.timeout = .seconds(3600) },
             { query, _ in
                 let first = held.withLock { held in
                     defer { held = query }
                     return held
                 }
-                // The second query gets the answer to the first, which was sent from another port, and ignores it.
-                guard let first else { return .silence }
+                // The second query, without EDNS, gets the answer to the first, which was sent from another port, and ignores it.
+                guard let first else { return .answer(query.answered([], code: 1)) }
                 return .answerAfter(
                     forged: (try? first.answered([.a(IPv4Address("203.0.113.66")!)]).wireForm()) ?? [],
                     fromOtherPort: false,
@@ -242,7 +236,7 @@ import Testing
         ) { _, resolver async throws in
             let answer = try await resolver.records(.a, of: "www.example.org")
             #expect(answer.records.map(\.data) == [.a(Self.v4)])
-            #expect(answer.servers.map(\.result) == [.timedOut, .answered])
+            #expect(answer.servers.map(\.result) == [.answered])
         }
     }
 
@@ -290,16 +284,13 @@ import Testing
 
     @Test func theFastFamilyDoesNotWait() async throws {
         try await with(
-            change: { $0.timeout = .milliseconds(50) },
+            change: { $0.timeout = .seconds(3600) },
             { query, _ in
                 query.questions[0].type == .a ? .answer(query.answered([.a(Self.v4)])) : .silence
             }
         ) { _, resolver async throws in
-            var batches: [AddressBatch] = []
-            for try await batch in resolver.addressBatches(of: try HostName("www.example.org")) {
-                batches.append(batch)
-            }
-            #expect(batches == [AddressBatch([.v4(Self.v4)], families: .v4)])
+            var batches = resolver.addressBatches(of: try HostName("www.example.org")).makeAsyncIterator()
+            #expect(try await batches.next() == AddressBatch([.v4(Self.v4)], families: .v4))
         }
     }
 
