@@ -96,14 +96,15 @@ import Testing
         server.enqueue(.silence)
         var impatient = server.configuration()
         impatient.responseTimeout = .milliseconds(10)
-        for (configuration, isTimeout) in [
-            (server.configuration(), false), (server.configuration(), false), (impatient, true),
+        for (count, configuration, isTimeout) in [
+            (1, server.configuration(), false), (2, server.configuration(), false), (3, impatient, true),
         ] {
             let session = HTTPSession(configuration)
             let error = await #expect(throws: StreamError.self) { try await session.get(url) }
             #expect(error?.isTimeout == isTimeout)
+            // The last limit may pass before the server has the request.
+            #expect(isTimeout || server.requests.count == count)
         }
-        #expect(server.requests.count == 3)
     }
 
     /// A whole service, without sockets.

@@ -166,30 +166,29 @@ import Testing
         }
     }
 
-    @Test func tooSlow() async throws {
-        for request in ["GET / HT", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na"] {
-            let server = try server {
-                $0.headTimeout = .milliseconds(100)
-                $0.bodyTimeout = .milliseconds(100)
-            }
-            let found = try await serving(server) { pair in
-                try await pair.output.writeAll(Array(request.utf8))
-                return try await readAll(pair)
-            }
-            #expect(statuses(found) == ["408"])
-        }
-        let idle = try await serving(try server { $0.idleTimeout = .milliseconds(100) }) { try await readAll($0) }
-        #expect(idle == "")
+    @Test(arguments: [
+        ("GET / HT", ["408"]), ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na", ["408"]),
+        ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", ["200"]),
+    ])
+    func aSlowHeadOrBodyGetsA408(_ sent: String, _ expected: [String]) async throws {
+        let found = try await HTTPServer.serving(
+            sent,
+            {
+                $0.headTimeout = .zero
+                $0.bodyTimeout = .milliseconds(1)
+                $0.idleTimeout = .milliseconds(1)
+            }, answering: Self.mirror
+        ) { try await $0.rest() }
+        #expect(statuses(found) == expected)
     }
 
     /// The rest of the head has arrived already, so no read waits; but the time limit has passed after the first read.
     @Test func aHeadThatIsLateIsRefusedWithoutAWait() async throws {
         let fields = String(repeating: "X: \(String(repeating: "x", count: 900))\r\n", count: 60)
-        let server = try server { $0.headTimeout = .zero }
-        let found = try await serving(server) { pair in
-            try? await pair.output.writeAll(Array("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n".utf8))
-            try? await pair.output.finish()
-            return try await readAll(pair)
+        let found = try await HTTPServer.serving("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n") {
+            $0.headTimeout = .zero
+        } during: {
+            try await $0.rest()
         }
         #expect(statuses(found) == ["408"])
     }

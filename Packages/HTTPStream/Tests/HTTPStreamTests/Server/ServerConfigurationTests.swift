@@ -22,6 +22,8 @@ import Testing
         var both: Change = { _ in }
         let change: Change
         var handler: HTTPServer.Handler = { try await $0.respond(.ok) }
+        /// What the client has sent before the server serves the connection, then without a listener.
+        var sent: String?
 
         var testDescription: String { field }
     }
@@ -33,6 +35,13 @@ import Testing
             configuration.hosts = .any
             row.both(&configuration)
             if isChanged { row.change(&configuration) }
+            if let sent = row.sent {
+                let found = try await HTTPServer.serving(sent, { $0 = configuration }, answering: row.handler) { pair in
+                    try await row.client(pair, isChanged)
+                }
+                #expect(found == expected)
+                continue
+            }
             let server = try HTTPServer(port: 0, isLocal: true, configuration: configuration)
             let port = try #require(server.port)
             let running = Task { try await server.run(row.handler) }
@@ -117,8 +126,9 @@ import Testing
         Row(
             field: "limits", client: sending(last), usual: "200", changed: "431", change: { $0.limits.fieldCount = 1 }),
         Row(
-            field: "headTimeout", client: sending("GET / HTTP/1.1\r\n", then: "Host: a\r\nConnection: close\r\n\r\n"),
-            usual: "200", changed: "408", change: { $0.headTimeout = .seconds(1) }),
+            field: "headTimeout", client: sending("", then: "Host: a\r\nConnection: close\r\n\r\n"), usual: "200",
+            changed: "408", both: { $0.headTimeout = .seconds(3600) }, change: { $0.headTimeout = .zero },
+            sent: "GET / HTTP/1.1\r\n"),
         Row(
             field: "idleTimeout", client: sending(get, then: last), usual: "200 200", changed: "200",
             change: { $0.idleTimeout = .milliseconds(50) }),
@@ -160,8 +170,11 @@ import Testing
                     // The connection was closed in the middle.
                 }
                 return sent == count ? "whole" : "cut off"
-            }, usual: "whole", changed: "cut off", both: { $0.bodyTimeout = .seconds(10) },
-            change: { $0.minimumBodyRate = .max },
+            }, usual: "whole", changed: "cut off", both: { $0.bodyTimeout = .seconds(3600) },
+            change: {
+                $0.minimumBodyRate = .max
+                $0.bodyTimeout = .milliseconds(50)
+            },
             handler: { exchange in
                 try await exchange.begin(HTTPResponse(status: .ok))
                 while case let piece = try await exchange.readBody(), !piece.isEmpty { try await exchange.write([33]) }
@@ -203,8 +216,11 @@ import Testing
                     // The connection was closed in the middle.
                 }
                 return last == Array("0\r\n\r\n".utf8) ? "whole" : "cut off"
-            }, usual: "whole", changed: "cut off", both: { $0.writeTimeout = .seconds(1) },
-            change: { $0.minimumResponseRate = .max },
+            }, usual: "whole", changed: "cut off", both: { $0.writeTimeout = .seconds(3600) },
+            change: {
+                $0.minimumResponseRate = .max
+                $0.writeTimeout = .milliseconds(50)
+            },
             handler: { exchange in
                 try await exchange.begin(HTTPResponse(status: .ok))
                 let piece = [UInt8](repeating: 65, count: 1 << 20)

@@ -50,46 +50,35 @@ import Testing
         return try? await pair.input.read(upTo: 65536)
     }
 
-    private func rest(_ pair: StreamPair) async throws -> String {
-        var bytes: [UInt8] = []
-        while case let more = try await pair.input.read(upTo: 65536), !more.isEmpty { bytes += more }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
     // MARK: The first request
 
     /// The limit of the head holds from the beginning of the connection, not from the first byte.
     @Test(arguments: [("", ""), ("GET / HT", "HTTP/1.1 408"), ("\r\n", "HTTP/1.1 408")])
     func aConnectionWithoutARequestEnds(_ sent: String, _ beginning: String) async throws {
-        let answer = try await serving {
-            $0.headTimeout = .seconds(1)
+        let answer = try await HTTPServer.serving(sent) {
+            $0.headTimeout = .zero
             $0.idleTimeout = .seconds(3600)
-        } during: { server in
-            let pair = try await open(server)
-            defer { pair.close() }
-            if !sent.isEmpty { try await pair.output.writeAll(sent) }
-            return try await rest(pair)
+        } during: {
+            try await $0.rest()
         }
         #expect(sent.isEmpty ? answer.isEmpty : answer.hasPrefix(beginning))
     }
 
     @Test func aConnectionBetweenRequestsHasTheIdleTime() async throws {
-        try await serving {
-            $0.headTimeout = .seconds(1)
+        let change: (inout HTTPServer.Configuration) -> Void = {
+            $0.headTimeout = .zero
             $0.idleTimeout = .seconds(3600)
-        } during: { server in
-            var patient = try await open(server)
-            // A busy machine may need longer for the first request than the limit of a head.
-            while await answer(on: patient)?.isEmpty != false {
-                patient.close()
-                patient = try await open(server)
-            }
-            let silent = try await open(server)
-            // The limit of a head has passed once it has ended a connection that began later.
-            #expect(try await rest(silent) == "")
-            #expect(await answer(on: patient)?.starts(with: Array("HTTP/1.1 200".utf8)) == true)
-            for pair in [patient, silent] { pair.close() }
         }
+        let request = String(decoding: Self.request, as: UTF8.self)
+        try await HTTPServer.serving(
+            request, change,
+            during: { patient in
+                #expect(try await patient.input.read(upTo: 65536).starts(with: Array("HTTP/1.1 200".utf8)))
+                // The limit of a head has passed once it has ended a connection that began later.
+                let silence = try await HTTPServer.serving("", change, during: { try await $0.rest() })
+                #expect(silence == "")
+                #expect(await answer(on: patient)?.starts(with: Array("HTTP/1.1 200".utf8)) == true)
+            })
     }
 
     // MARK: At the maximum
@@ -221,7 +210,7 @@ import Testing
             }
             try await pair.output.writeAll(Array(Self.request.dropFirst(beginning.utf8.count)))
             defer { pair.close() }
-            return try await rest(pair)
+            return try await pair.rest()
         }
         #expect(answer.hasPrefix("HTTP/1.1 200") && answer.contains("Connection: close"))
     }
