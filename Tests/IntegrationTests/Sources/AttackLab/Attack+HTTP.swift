@@ -165,21 +165,34 @@ extension Attack {
     }
 
     /// Each load fails while the process has no descriptor left, and succeeds afterwards.
+    ///
+    /// libdispatch counts its busy threads once a second, and ends a process that has no descriptor for that: the loads run on the
+    /// loop's thread, and most of the time descriptors are free.
     @Sendable private static func loadsWithoutDescriptors(_ scene: AttackScene) async throws {
+        try await withTaskExecutorPreference(EventLoop.shared) {
+            let succeeded = await withoutDescriptors {
+                for _ in 0..<20 {
+                    do {
+                        try await load(scene)
+                        return true
+                    } catch {
+                        // The others must fail as well.
+                    }
+                }
+                return false
+            }
+            if succeeded { throw Breach(description: "a load without a descriptor") }
+            try await load(scene)
+            try await EventLoop.shared.sleep(for: .milliseconds(200))
+        }
+    }
+
+    /// Runs an operation while all descriptors of the process are in use.
+    private static func withoutDescriptors(_ operation: () async -> Bool) async -> Bool {
         var held: [CInt] = []
         while case let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC), descriptor >= 0 { held.append(descriptor) }
-        var breach: Breach?
-        for _ in 0..<20 {
-            do {
-                try await load(scene)
-                breach = Breach(description: "a load without a descriptor")
-            } catch {
-                // The others must fail as well.
-            }
-        }
-        for descriptor in held { close(descriptor) }
-        if let breach { throw breach }
-        try await load(scene)
+        defer { for descriptor in held { close(descriptor) } }
+        return await operation()
     }
 
     @Sendable private static func redirectedLoad(_ scene: AttackScene) async throws {
