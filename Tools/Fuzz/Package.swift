@@ -35,6 +35,7 @@ let package = Package(
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "DNSServiceEngine", package: "ServiceDiscovery"),
                 .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),
                 .product(name: "WebSocketStream", package: "WebSocketStream"),
             ],

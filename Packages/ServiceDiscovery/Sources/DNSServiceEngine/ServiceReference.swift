@@ -83,20 +83,26 @@ enum ServiceReferences {
 
     /// Removes a reference, and those of the operations that share it, and ends the operations.
     static func remove(_ handle: Handle) {
-        let removed = table.withLock { table -> ServiceReference? in
-            guard let reference = table.references.removeValue(forKey: handle) else { return nil }
+        let (removed, records) = table.withLock { table -> ([ServiceReference], [ServiceRecord]) in
+            guard let reference = table.references.removeValue(forKey: handle) else { return ([], []) }
+            var removed = [reference]
             if case .connection = reference.work {
-                table.references = table.references.filter { $0.value.owner != handle }
+                removed += table.references.values.filter { $0.owner == handle }
+                for shared in removed { table.references[shared.handle] = nil }
             }
-            table.records = table.records.filter { table.references[$0.value.owner] != nil }
-            return reference
+            let owners = Set(removed.map(\.handle))
+            let records = table.records.filter { owners.contains($0.value.owner) }
+            for record in records.keys { table.records[record] = nil }
+            return (removed, Array(records.values))
         }
-        guard let removed else { return }
-        if let operation = removed.operation, removed.owner != nil {
-            removed.replies.remove(operation)
+        guard let reference = removed.first else { return }
+        if let operation = reference.operation, reference.owner != nil {
+            reference.replies.remove(operation)
         } else {
-            removed.replies.close()
+            reference.replies.close()
         }
+        // Publishers are released without the lock: they send goodbyes.
+        withExtendedLifetime((removed, records)) {}
     }
 
     // MARK: Records
@@ -116,7 +122,8 @@ enum ServiceReferences {
 
     static func removeRecord(_ handle: DNSRecordRef) {
         let number = Handle(bitPattern: handle)
-        table.withLock { _ = $0.records.removeValue(forKey: number) }
+        let removed = table.withLock { $0.records.removeValue(forKey: number) }
+        withExtendedLifetime(removed) {}  // released without the lock
     }
 }
 

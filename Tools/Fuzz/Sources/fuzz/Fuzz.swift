@@ -13,7 +13,7 @@ struct FuzzTarget: Sendable {
     /// All targets.
     static let all: [FuzzTarget] = [
         .challenges, .ntlmChallenge, .spnego, .busMessages, .httpRequest, .httpResponse, .ftpListing, .ftpReplies,
-        .multicastPackets, .webSocket, .webSocketExtensions, .hpackDecode, .hpackEncode,
+        .multicastPackets, .txtRecordFunctions, .webSocket, .webSocketExtensions, .hpackDecode, .hpackEncode,
         .http2Frames, .http2Client, .http2Server,
     ]
 }
