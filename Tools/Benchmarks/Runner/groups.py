@@ -419,6 +419,8 @@ GROUPS = (
         "12h", "client and server in memory: a GET of 1 KiB", "request", 200_000, 50_000, instruction_sizes=(1_000, 4_000),
         variants=(
             Variant("nghttp2", NGHTTP2, "exchange", "count={size}"),
+            Variant("nghttp2, owned", NGHTTP2, "exchange-owned", "count={size}"),
+            Variant("nghttp2, heads alone", NGHTTP2, "exchange-heads", "count={size}"),
             Variant("ours", OURS_HTTP2, "exchange", "count={size}", goals=("instructions <= 1.20 x nghttp2",)),
             Variant("ours, heads alone", OURS_HTTP2, "exchange-heads", "count={size}"),
         ),

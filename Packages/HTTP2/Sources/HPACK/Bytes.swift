@@ -52,7 +52,7 @@ extension RawSpan {
 
     /// The four bytes from an offset. The caller has compared it with the length.
     @inline(__always)
-    private func halfWord(at offset: Int) -> UInt32 {
+    func halfWord(at offset: Int) -> UInt32 {
         unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt32.self)
     }
 }
@@ -77,35 +77,43 @@ extension MutableRawSpan {
         }
     }
 
-    /// Copies a name to the front. Its letters from `A` to `Z` become lower case.
+    /// Copies a name to the front. Its letters from `A` to `Z` become lower case. Copies words; the last one may overlap those before.
     @inline(__always)
     mutating func copyLowercased(_ name: RawSpan) {
         let count = name.byteCount
-        if count < 8 {
+        if count >= 8 {
+            var offset = 0
+            while offset < count &- 8 {
+                storeBytes(of: Self.lowercased(name.word(at: offset)), toByteOffset: offset, as: UInt64.self)
+                offset &+= 8
+            }
+            storeBytes(of: Self.lowercased(name.word(at: count &- 8)), toByteOffset: count &- 8, as: UInt64.self)
+        } else if count >= 4 {
+            copyLowercasedHalfWord(name, at: 0)
+            copyLowercasedHalfWord(name, at: count &- 4)
+        } else {
             var offset = 0
             while offset < count {
                 let byte = name.byte(at: offset)
                 setByte(byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte, at: &offset)
             }
-            return
         }
-        var offset = 0
-        while offset < count &- 8 {
-            copyLowercasedWord(name, at: offset)
-            offset &+= 8
-        }
-        copyLowercasedWord(name, at: count &- 8)
     }
 
-    /// Copies eight bytes of a name, and sets bit 0x20 in those that are letters from `A` to `Z`.
     @inline(__always)
-    private mutating func copyLowercasedWord(_ name: RawSpan, at offset: Int) {
-        let bytes = name.word(at: offset)
+    private mutating func copyLowercasedHalfWord(_ name: RawSpan, at offset: Int) {
+        let bytes = Self.lowercased(UInt64(name.halfWord(at: offset)))
+        storeBytes(of: UInt32(truncatingIfNeeded: bytes), toByteOffset: offset, as: UInt32.self)
+    }
+
+    /// Sets bit 0x20 in those of eight bytes that are letters from `A` to `Z`.
+    @inline(__always)
+    private static func lowercased(_ bytes: UInt64) -> UInt64 {
+        // The sums have the top bit of a byte set if its low 7 bits are at least `A`, or beyond `Z`.
         let low = bytes & 0x7F7F_7F7F_7F7F_7F7F
         let isAtLeastA = low &+ 0x3F3F_3F3F_3F3F_3F3F
         let isBeyondZ = low &+ 0x2525_2525_2525_2525
-        let bits = (isAtLeastA & ~isBeyondZ & ~bytes & 0x8080_8080_8080_8080) >> 2
-        storeBytes(of: bytes | bits, toByteOffset: offset, as: UInt64.self)
+        return bytes | (isAtLeastA & ~isBeyondZ & ~bytes & 0x8080_8080_8080_8080) >> 2
     }
 }
 
@@ -113,6 +121,6 @@ extension [UInt8] {
     /// Appends the bytes of a span.
     @inline(__always)
     mutating func append(_ bytes: RawSpan) {
-        bytes.withUnsafeBytes { append(contentsOf: $0) }
+        bytes.withUnsafeBytes { append(contentsOf: $0.bindMemory(to: UInt8.self)) }
     }
 }

@@ -3,7 +3,8 @@ struct FieldWriter: Sendable {
     var usesHuffmanCoding = true
     private(set) var table = DynamicTable(maximumSize: HPACKEncoder.maximumTableSize)
     private var index = FieldIndex()
-    private var huffman = HuffmanEncoder()
+    private let huffman = HuffmanCode.shared
+    private var encoded = HuffmanEncoder()
     private let staticTable = StaticTable.shared
 
     /// Appends a dynamic table size update (RFC 7541 §6.3), and changes the size.
@@ -21,20 +22,52 @@ struct FieldWriter: Sendable {
             return PrefixedInteger.append(dynamicIndex(number), prefix: 7, pattern: 0x80, to: &output)
         }
         let staticName = staticTable.firstIndex(of: name, hash: hash.name)
-        let isNeverIndexed = indexing == .never || Self.isSecret(staticName, value)
-        if !isNeverIndexed {
-            let entry = staticTable.index(of: value, firstIndex: staticName)
-            if entry != 0 { return PrefixedInteger.append(entry, prefix: 7, pattern: 0x80, to: &output) }
-        }
+        if writeStaticEntry(staticName, value, indexing, into: &output) { return }
         let nameIndex = staticName != 0 ? staticName : dynamicIndex(index.find(name: name, hash: hash, in: table))
-        let isIndexed = !isNeverIndexed && isWorthIndexing(staticName, name.byteCount + value.byteCount)
-        let (prefix, pattern): (Int, UInt8) = isIndexed ? (6, 0x40) : isNeverIndexed ? (4, 0x10) : (4, 0)
-        PrefixedInteger.append(nameIndex, prefix: prefix, pattern: pattern, to: &output)
+        let literal = literal(staticName, name.byteCount, value, indexing)
+        begin(literal, nameIndex: nameIndex, into: &output)
         if nameIndex == 0 { writeString(name, into: &output) }
         writeString(value, into: &output)
-        if isIndexed, let number = table.insert(name: name, value: value) {
+        if literal == .indexed, let number = table.insert(name: name, value: value) {
             index.insert(number, hash: hash, hasStaticName: staticName != 0)
         }
+    }
+
+    /// Appends a field with the name of an entry of the static table, the first one with that name.
+    mutating func write(
+        staticName: Int, value: RawSpan, indexing: HPACKEncoder.Indexing, into output: inout [UInt8]
+    ) {
+        if writeStaticEntry(staticName, value, indexing, into: &output) { return }
+        let name = staticTable.entries[staticName].name
+        let literal = literal(staticName, name.count, value, indexing)
+        guard literal == .indexed else {
+            // A field that does not enter the dynamic table is not searched there.
+            begin(literal, nameIndex: staticName, into: &output)
+            return writeString(value, into: &output)
+        }
+        if let number = find(staticName: name, value) {
+            return PrefixedInteger.append(dynamicIndex(number), prefix: 7, pattern: 0x80, to: &output)
+        }
+        // The field is new to the table. This is rare enough for a copy.
+        let copy = Array(staticTable.bytes[name])
+        write(name: copy.span.bytes, value: value, indexing: indexing, into: &output)
+    }
+
+    private func find(staticName: Range<Int>, _ value: RawSpan) -> Int? {
+        let name = staticTable.bytes.span.bytes.extracting(staticName)
+        return index.find(name: name, value: value, hash: FieldHash(name: name, value: value), in: table)
+    }
+
+    /// Appends the index of an entry of the static table with this value. Returns false if there is none, or if it must not be used.
+    @inline(__always)
+    private func writeStaticEntry(
+        _ staticName: Int, _ value: RawSpan, _ indexing: HPACKEncoder.Indexing, into output: inout [UInt8]
+    ) -> Bool {
+        if indexing == .never || Self.isSecret(staticName, value) { return false }
+        let entry = staticTable.index(of: value, firstIndex: staticName)
+        if entry == 0 { return false }
+        PrefixedInteger.append(entry, prefix: 7, pattern: 0x80, to: &output)
+        return true
     }
 
     /// Returns the index of an entry of the dynamic table on the wire (RFC 7541 §2.3.3), or 0 for nil.
@@ -46,16 +79,45 @@ struct FieldWriter: Sendable {
     /// Appends a string literal (RFC 7541 §5.2), Huffman-coded if that is shorter.
     @inline(__always)
     private mutating func writeString(_ string: RawSpan, into output: inout [UInt8]) {
-        if usesHuffmanCoding, let count = huffman.encode(string) {
+        if usesHuffmanCoding, let count = encoded.encode(string, huffman) {
             PrefixedInteger.append(count, prefix: 7, pattern: 0x80, to: &output)
-            output.append(huffman.memory.span.bytes.extracting(0..<count))
+            output.append(encoded.memory.span.bytes.extracting(0..<count))
         } else {
             PrefixedInteger.append(string.byteCount, prefix: 7, pattern: 0, to: &output)
             output.append(string)
         }
     }
 
-    // MARK: What enters the table
+    // MARK: Literals
+
+    /// The three representations of a literal field.
+    private enum Literal {
+        /// With incremental indexing (RFC 7541 §6.2.1): the field enters the dynamic table.
+        case indexed
+        /// Without indexing (RFC 7541 §6.2.2).
+        case notIndexed
+        /// Never indexed (RFC 7541 §6.2.3).
+        case neverIndexed
+    }
+
+    /// Appends the first bytes of a literal field: its representation, and the index of its name, or 0.
+    @inline(__always)
+    private func begin(_ literal: Literal, nameIndex: Int, into output: inout [UInt8]) {
+        switch literal {
+        case .indexed: PrefixedInteger.append(nameIndex, prefix: 6, pattern: 0x40, to: &output)
+        case .notIndexed: PrefixedInteger.append(nameIndex, prefix: 4, pattern: 0, to: &output)
+        case .neverIndexed: PrefixedInteger.append(nameIndex, prefix: 4, pattern: 0x10, to: &output)
+        }
+    }
+
+    /// Chooses the representation of a field.
+    @inline(__always)
+    private func literal(
+        _ staticName: Int, _ nameLength: Int, _ value: RawSpan, _ indexing: HPACKEncoder.Indexing
+    ) -> Literal {
+        if indexing == .never || Self.isSecret(staticName, value) { return .neverIndexed }
+        return isWorthIndexing(staticName, nameLength + value.byteCount) ? .indexed : .notIndexed
+    }
 
     /// Whether a field carries a secret that an attacker could guess by the length of blocks (RFC 7541 §7.1).
     ///

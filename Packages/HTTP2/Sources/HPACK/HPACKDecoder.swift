@@ -95,6 +95,7 @@ public struct HPACKDecoder: Sendable {
     // Each function below returns false if the bytes end within what it decodes. `position` is then unchanged, unless a string is
     // skipped.
 
+    @inline(__always)
     private mutating func decodeField(
         _ bytes: RawSpan, at position: inout Int, into fields: inout HPACKFields
     ) throws(HPACKError) -> Bool {

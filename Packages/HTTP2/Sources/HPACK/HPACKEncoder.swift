@@ -77,9 +77,15 @@ public struct HPACKEncoder: Sendable {
     public mutating func encode(
         _ name: PseudoHeader, _ value: RawSpan, indexing: Indexing = .automatic, into output: inout [UInt8]
     ) {
-        let text = name.text
-        writer.write(name: text.utf8.span.bytes, value: value, indexing: indexing, into: &output)
+        if let staticName = name.staticName {
+            writer.write(staticName: staticName, value: value, indexing: indexing, into: &output)
+        } else {
+            writer.write(name: Self.protocolName.span.bytes, value: value, indexing: indexing, into: &output)
+        }
     }
+
+    /// The only pseudo-header field without an entry in the static table.
+    private static let protocolName = Array(":protocol".utf8)
 
     /// Appends all fields of a message or trailer section.
     public mutating func encode(_ fields: HTTPFields, into output: inout [UInt8]) {
@@ -110,14 +116,15 @@ public struct HPACKEncoder: Sendable {
         /// `:protocol`, of extended CONNECT.
         case `protocol`
 
-        fileprivate var text: String {
+        /// The index of the first entry of the static table with the name; nil if there is none.
+        fileprivate var staticName: Int? {
             switch self {
-            case .authority: ":authority"
-            case .method: ":method"
-            case .path: ":path"
-            case .scheme: ":scheme"
-            case .status: ":status"
-            case .protocol: ":protocol"
+            case .authority: StaticTable.Index.authority
+            case .method: StaticTable.Index.method
+            case .path: StaticTable.Index.path
+            case .scheme: StaticTable.Index.scheme
+            case .status: StaticTable.Index.status
+            case .protocol: nil
             }
         }
     }

@@ -24,7 +24,11 @@ public struct HPACKFields: Sendable {
     /// The dynamic table contains dropped fields as the sender intended, so the connection remains usable.
     public internal(set) var droppedCount = 0
 
-    private var fields: [Field] = []
+    /// The positions of the fields, and behind the first ``endIndex`` those of earlier blocks, whose memory serves again.
+    @usableFromInline private(set) var fields: [Field] = []
+
+    /// The index after the last field: the number of fields.
+    public private(set) var endIndex = 0
 
     /// The offset in ``bytes`` behind the last field.
     private(set) var end = 0
@@ -34,7 +38,7 @@ public struct HPACKFields: Sendable {
 
     /// Removes all fields and keeps the memory for the next block.
     public mutating func removeAll() {
-        fields.removeAll(keepingCapacity: true)
+        endIndex = 0
         end = 0
         listSize = 0
         droppedCount = 0
@@ -61,13 +65,13 @@ extension HPACKFields: RandomAccessCollection {
     /// The index of the first field: 0.
     public var startIndex: Int { 0 }
 
-    /// The index after the last field: the number of fields.
-    public var endIndex: Int { fields.count }
-
     /// The field at this index.
     ///
     /// - Precondition: `index` is in `indices`.
-    public subscript(index: Int) -> Field { fields[index] }
+    @inlinable public subscript(index: Int) -> Field {
+        precondition(index < endIndex, "the index is that of no field")
+        return fields[index]
+    }
 }
 
 // MARK: - Filling the list
@@ -101,7 +105,7 @@ extension HPACKFields {
     /// Whether a field of this size can be kept. Once one has been dropped, so are all that follow.
     @inline(__always)
     func hasRoom(forSize size: Int, within limits: HPACKLimits) -> Bool {
-        droppedCount == 0 && listSize + size <= limits.listSize && fields.count < limits.fieldCount
+        droppedCount == 0 && listSize + size <= limits.listSize && endIndex < limits.fieldCount
     }
 
     /// Counts a field without keeping it. `size` includes ``overhead``.
@@ -117,10 +121,11 @@ extension HPACKFields {
         let size = nameLength + valueLength + Self.overhead
         guard hasRoom(forSize: size, within: limits) else { return drop(size: size) }
         let valueStart = end + nameLength
-        fields.append(
-            Field(
-                nameStart: UInt32(truncatingIfNeeded: end), valueStart: UInt32(truncatingIfNeeded: valueStart),
-                valueEnd: UInt32(truncatingIfNeeded: valueStart + valueLength), isNeverIndexed: isNeverIndexed))
+        let field = Field(
+            nameStart: UInt32(truncatingIfNeeded: end), valueStart: UInt32(truncatingIfNeeded: valueStart),
+            valueEnd: UInt32(truncatingIfNeeded: valueStart + valueLength), isNeverIndexed: isNeverIndexed)
+        if endIndex < fields.count { fields[endIndex] = field } else { fields.append(field) }
+        endIndex += 1
         end = valueStart + valueLength
         listSize += size
     }

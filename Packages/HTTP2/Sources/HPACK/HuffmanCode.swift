@@ -66,15 +66,12 @@ struct HuffmanEncoder: Sendable {
     /// The encoded form of the last string, at the front.
     private(set) var memory = [UInt8](repeating: 0, count: 256)
 
-    private let codes = HuffmanCode.shared.codes
-
     /// Encodes a string, and returns the number of bytes in ``memory``. Nil if they would not be fewer than those of the string.
     @inline(__always)
-    mutating func encode(_ text: RawSpan) -> Int? {
+    mutating func encode(_ text: RawSpan, _ huffman: HuffmanCode) -> Int? {
         let limit = text.byteCount
         if memory.count < limit { memory = [UInt8](repeating: 0, count: 2 * limit) }
-        let table = codes
-        let codes = table.span
+        let codes = huffman.codes.span
         var span = memory.mutableSpan
         var output = span.mutableBytes
         var position = 0

@@ -22,14 +22,13 @@ public struct HTTP2Request: Hashable, Sendable {
 
     /// The priority, which a client sends as the field `Priority` (RFC 9218 §5). The default priority is not sent.
     public var priority: HTTP2Priority
+}
 
+extension HTTP2Request {
     /// Creates a request.
     public init(
         _ head: HTTPRequest, scheme: String, connectProtocol: String? = nil, priority: HTTP2Priority = HTTP2Priority()
     ) {
-        self.head = head
-        self.scheme = scheme
-        self.connectProtocol = connectProtocol
-        self.priority = priority
+        self.init(head: head, scheme: scheme, connectProtocol: connectProtocol, priority: priority)
     }
 }

@@ -21,16 +21,22 @@ import Testing
         #expect(encoder.tableSize == 164)
     }
 
-    @Test func pseudoHeadersAreThoseOfTheirNames() {
-        for name in HPACKEncoder.PseudoHeader.allCases {
-            for value in ["GET", "/", "200", "https", "example.org", ""] {
-                var (a, b) = (HPACKEncoder(), HPACKEncoder())
-                for _ in 0..<2 {
+    /// A pseudo-header field has the same representation as the field with its name, which is found in another way.
+    @Test(arguments: [HPACKEncoder.Indexing.automatic, .never])
+    func pseudoHeadersAreThoseOfTheirNames(indexing: HPACKEncoder.Indexing) {
+        var (a, b) = (HPACKEncoder(), HPACKEncoder())
+        for size in [4096, 100, 0, 4096] {
+            a.setPeerTableSize(size)
+            b.setPeerTableSize(size)
+            for name in HPACKEncoder.PseudoHeader.allCases {
+                for value in ["GET", "/", "/a", "/index.html", "200", "https", "example.org", "PUT", "201", "", "PUT"] {
                     var block: [UInt8] = []
-                    a.encode(name, value.utf8.span.bytes, into: &block)
-                    #expect(block == b.encode([(":\(name)", value)]))
+                    a.beginBlock(into: &block)
+                    a.encode(name, value.utf8.span.bytes, indexing: indexing, into: &block)
+                    #expect(block == b.encode([(":\(name)", value)], indexing: indexing))
                 }
             }
+            #expect(a.tableSize == b.tableSize)
         }
     }
 

@@ -8,7 +8,7 @@ import Testing
     /// The encoded form, or nil if it would not be shorter.
     private func encode(_ text: [UInt8]) -> [UInt8]? {
         var encoder = HuffmanEncoder()
-        return encoder.encode(text.span.bytes).map { Array(encoder.memory[..<$0]) }
+        return encoder.encode(text.span.bytes, .shared).map { Array(encoder.memory[..<$0]) }
     }
 
     private func decode(_ bytes: [UInt8]) -> [UInt8]? {

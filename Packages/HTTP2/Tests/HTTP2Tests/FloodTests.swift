@@ -211,7 +211,7 @@ struct FloodTests {
             try client.receive(frames, now: .seconds(Int(index)))
             _ = client.takeOutput()
         }
-        #expect(client.connection.events.placeCount <= 3)
+        #expect(client.connection.events.count <= 3)
     }
 
     @Test func memoryIsBounded() throws {

@@ -184,6 +184,9 @@ struct HeadReaderTests {
     /// The lists of requests, by the rule that they violate.
     private static let requests: [(FieldRule, [(String, String)])] = [
         (.name, with(("na me", "v"))), (.name, with(("", "v"))), (.lowercase, with(("X-Y", "v"))),
+        (.lowercase, with(("Connection", "close"))), (.lowercase, with(("Host", "example.org"))),
+        (.lowercase, with(("hosT", "other.example"))), (.lowercase, with(("Cookie", "a=b"))),
+        (.lowercase, with(("Content-Length", "x"))), (.lowercase, with(("tE", "gzip"))),
         (.value, with(("x", "a\nb"))), (.value, with(("x", " a"))), (.value, with(("x", "a\t"))),
         (.value, with(("x", "a\u{7F}"))),
         (.pseudoFirst, [("x", "y")] + get), (.pseudoKnown, [(":x", "y")] + get),
@@ -234,7 +237,8 @@ struct HeadReaderTests {
 
     private func request(_ list: [(String, String)], allowsConnectProtocol: Bool = false) throws -> FieldRule? {
         try violation(list) { fields throws(FieldRule) in
-            _ = try HeadReader.request(fields, allowsConnectProtocol: allowsConnectProtocol)
+            var facts = HeadReader.RequestFacts()
+            _ = try HeadReader.request(fields, allowsConnectProtocol: allowsConnectProtocol, &facts)
         }
     }
 
@@ -245,7 +249,10 @@ struct HeadReaderTests {
             visited.insert(rule)
         }
         for (rule, list) in Self.responses {
-            let found = try violation(list) { fields throws(FieldRule) in _ = try HeadReader.response(fields) }
+            let found = try violation(list) { fields throws(FieldRule) in
+                var contentLength: Int64?
+                _ = try HeadReader.response(fields, &contentLength)
+            }
             #expect(found == rule, "\(list)")
             visited.insert(rule)
         }
@@ -312,5 +319,39 @@ struct HeadReaderTests {
         try server.receive(Wire.clientPreface + Wire.get(1, [("authorization", "Basic secret"), ("cookie", "secret")]))
         guard case .request(_, let request) = server.takeEvents()[1] else { throw MachinePair.NoRoom() }
         #expect(!"\(request.head)".contains("secret"))
+    }
+}
+
+struct FieldBytesTests {
+    /// Each length, and at each position each byte: words are compared, so that a length has its own path.
+    @Test func literalsAreComparedByteByByte() {
+        func check(_ literal: StaticString) {
+            let letters = Array("\(literal)".utf8)
+            for position in letters.indices {
+                for byte in UInt8.min...UInt8.max {
+                    var bytes = letters
+                    bytes[position] = byte
+                    let isEqual = bytes.span.bytes.isEqual(literal)
+                    #expect(isEqual == (bytes == letters))
+                    let isSame = FieldBytes.lowercased(byte) == letters[position]
+                    let isEqualIgnoringCase = bytes.span.bytes.isEqualIgnoringCase(literal)
+                    #expect(isEqualIgnoringCase == isSame, "\(bytes)")
+                }
+            }
+            for other in [Array(letters.dropLast()), letters + [0]] {
+                let isEqual = other.span.bytes.isEqual(literal) || other.span.bytes.isEqualIgnoringCase(literal)
+                #expect(!isEqual)
+            }
+        }
+        check("a")
+        check("te")
+        check("a-z")
+        check("host")
+        check("a`z{|")
+        check("upgrade")
+        check("content_")
+        check("connection")
+        check("proxy-connection")
+        check("transfer-encoding")
     }
 }

@@ -202,7 +202,7 @@ struct EventQueueTests {
             }
             #expect(queue.take() == .readable(StreamID(taken)))
             taken += 1
-            #expect(queue.placeCount <= 64)
+            #expect(queue.count <= 64)
         }
     }
 
@@ -215,7 +215,7 @@ struct EventQueueTests {
             for goAway in goAways { queue.replace(with: .goAway(goAway)) }
             #expect(queue.take() != nil)
         }
-        #expect(queue.placeCount <= 16)
+        #expect(queue.count <= 16)
         var rest: [HTTP2Event] = []
         while let event = queue.take() { rest.append(event) }
         #expect(rest.last == .goAway(goAways[1]))

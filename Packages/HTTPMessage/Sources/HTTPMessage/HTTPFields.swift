@@ -291,8 +291,8 @@ extension HTTPFields {
     private static let empty = HTTPFields(HeadStorage.make(slotCapacity: 0, byteCapacity: 2))
 
     func firstIndex(of name: HTTPFieldName, from start: Int = 0) -> Int? {
-        var text = name.name
-        return text.withUTF8 { storage.firstIndex(of: $0, from: start) }
+        let text = name.name
+        return text.utf8.span.withUnsafeBufferPointer { storage.firstIndex(of: $0, from: start) }
     }
 
     func indices(of name: HTTPFieldName) -> [Int] {

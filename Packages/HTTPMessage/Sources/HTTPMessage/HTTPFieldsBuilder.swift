@@ -38,8 +38,8 @@ extension HTTPFields {
 
         /// Appends a field.
         ///
-        /// Throws ``HTTPMessageError/Code/invalidFieldName`` if the name is not a token, and
-        /// ``HTTPMessageError/Code/invalidFieldValue`` if the value begins or ends with whitespace, or contains a control character
+        /// Throws ``HTTPMessageError/Code/invalidFieldName`` if the name is not a token in lower case (RFC 9113 §8.2, RFC 9114 §4.2),
+        /// and ``HTTPMessageError/Code/invalidFieldValue`` if the value begins or ends with whitespace, or contains a control character
         /// other than tab (RFC 9113 §8.2.1). The builder is then unchanged.
         public mutating func append(name: RawSpan, value: RawSpan) throws(HTTPMessageError) {
             if let bad = Self.offsetOfInvalidByte(inName: name) {
@@ -141,9 +141,8 @@ extension HTTPFields {
         private static func offsetOfInvalidByte(inName name: RawSpan) -> Int? {
             name.withUnsafeBytes { name in
                 guard let base = name.baseAddress, !name.isEmpty else { return 0 }
-                if HTTPGrammar.isLettersAndHyphens(base, count: name.count) { return nil }
-                let end = HTTPGrammar.endOfToken(base, from: 0, to: name.count)
-                return end < name.count ? end : nil
+                if HTTPGrammar.isLowercaseLettersAndHyphens(base, count: name.count) { return nil }
+                return name.firstIndex { !HTTPGrammar.isToken($0) || $0 &- UInt8(ascii: "A") < 26 }
             }
         }
 
@@ -163,26 +162,24 @@ extension HTTPFields {
 }
 
 extension HTTPGrammar {
-    /// Whether all bytes are letters and hyphens, as in most names. False if there are fewer than 8 bytes.
+    /// Whether all bytes are letters in lower case and hyphens, as in most names. False if there are fewer than 8 bytes.
     ///
     /// The last bytes that are tested at once may overlap the ones before.
     @inline(__always)
-    fileprivate static func isLettersAndHyphens(_ base: UnsafeRawPointer, count: Int) -> Bool {
+    fileprivate static func isLowercaseLettersAndHyphens(_ base: UnsafeRawPointer, count: Int) -> Bool {
         if count < 8 { return false }
-        if count < 16 { return isLettersAndHyphens(base) && isLettersAndHyphens(base + (count &- 8)) }
         var offset = 0
-        while offset < count &- 16 {
-            if distanceToNonLetter(base, from: offset) < 16 { return false }
-            offset &+= 16
+        while offset < count &- 8 {
+            if !isLowercaseLettersAndHyphens(base + offset) { return false }
+            offset &+= 8
         }
-        return distanceToNonLetter(base, from: count &- 16) == 16
+        return isLowercaseLettersAndHyphens(base + (count &- 8))
     }
 
     @inline(__always)
-    private static func isLettersAndHyphens(_ base: UnsafeRawPointer) -> Bool {
+    private static func isLowercaseLettersAndHyphens(_ base: UnsafeRawPointer) -> Bool {
         let x = base.loadUnaligned(as: SIMD8<UInt8>.self)
-        let lowercased = x | SIMD8(repeating: 0x20)
-        let isNotLetter = ~(lowercased &+ SIMD8(repeating: 0x1F)) | (lowercased &+ SIMD8(repeating: 0x05))
+        let isNotLetter = ~(x &+ SIMD8(repeating: 0x1F)) | (x &+ SIMD8(repeating: 0x05))
         let isNotHyphen = (x ^ SIMD8(repeating: UInt8(ascii: "-"))) &+ SIMD8(repeating: 0x7F)
         return (isNotLetter & isNotHyphen | x).hasNoTopBit
     }
@@ -250,5 +247,22 @@ extension HTTPFields {
         }
         // The spans point into the storage.
         withExtendedLifetime(storage) {}
+    }
+    /// Calls `body` with the bytes of the value of the first field with this name, without creating a string or an array.
+    ///
+    /// Returns nil if there is no such field.
+    ///
+    /// ```swift
+    /// let length = request.fields.withRawValue(of: .host) { $0.byteCount }
+    /// ```
+    public func withRawValue<Result, Failure: Error>(
+        of name: HTTPFieldName, _ body: (RawSpan) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        let storage = storage
+        guard let index = firstIndex(of: name) else { return nil }
+        if storage.layout.hasFolds { return try body(storage.value(index).span.bytes) }
+        // The span points into the storage.
+        defer { withExtendedLifetime(storage) {} }
+        return try body(UnsafeRawBufferPointer(storage.slice(storage.slots[index].value)).bytes)
     }
 }

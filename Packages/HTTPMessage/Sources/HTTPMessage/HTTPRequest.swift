@@ -194,6 +194,20 @@ public struct HTTPRequest: Hashable, Sendable {
         memory.withUnsafeMutableBytes { head.writeOpen(to: $0) }
     }
 
+    /// Calls `body` with the bytes of the method and of the target, without creating strings or arrays.
+    ///
+    /// ```swift
+    /// let length = request.withRawStartLine { method, target in method.byteCount + target.byteCount }
+    /// ```
+    public func withRawStartLine<Result, Failure: Error>(
+        _ body: (_ method: RawSpan, _ target: RawSpan) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let line = head.startLine
+        return try head.withStartBytes { bytes throws(Failure) in
+            try body(bytes.extracting(line.first.range), bytes.extracting(line.second.range))
+        }
+    }
+
     func hasMethod(_ method: StaticString) -> Bool { head.hasMethod(method) }
 
     private static func problem(

@@ -219,7 +219,8 @@ public struct HTTPStatus: Hashable, Sendable {
 
     /// The registered reason phrase of this code, or a phrase for its class. Never empty.
     public var standardPhrase: String {
-        Self.registeredPhrases[code] ?? genericPhrase
+        // Most responses need no search.
+        code == 200 ? "OK" : Self.registeredPhrases[code] ?? genericPhrase
     }
 
     private var genericPhrase: String {

@@ -162,19 +162,17 @@ extension RequestTarget {
     /// Returns whether the bytes are `uri-host [ ":" port ]` (RFC 9110 §7.2), without a user.
     ///
     /// The host is a name, an IPv4 address, or an IP literal in brackets.
-    static func isAuthority(_ bytes: some RandomAccessCollection<UInt8>, requiresPort: Bool) -> Bool {
-        var rest = bytes[...]
-        if rest.first == UInt8(ascii: "[") {
-            guard let close = rest.firstIndex(of: UInt8(ascii: "]")),
-                isIPLiteral(rest[rest.startIndex..<close].dropFirst())
+    static func isAuthority<Bytes: RandomAccessCollection<UInt8>>(_ bytes: Bytes, requiresPort: Bool) -> Bool {
+        let rest: Bytes.SubSequence
+        if bytes.first == UInt8(ascii: "[") {
+            guard let close = bytes.firstIndex(of: UInt8(ascii: "]")),
+                isIPLiteral(bytes[bytes.startIndex..<close].dropFirst())
             else { return false }
-            rest = rest[rest.index(after: close)...]
+            rest = bytes[bytes.index(after: close)...]
         } else {
-            let end = rest.firstIndex(of: HTTPGrammar.colon) ?? rest.endIndex
-            guard end > rest.startIndex, rest[rest.startIndex..<end].allSatisfy(HTTPGrammar.isHostName) else {
-                return false
-            }
-            rest = rest[end...]
+            let end = bytes.firstIndex { !HTTPGrammar.isHostName($0) } ?? bytes.endIndex
+            guard end > bytes.startIndex else { return false }
+            rest = bytes[end...]
         }
         if rest.isEmpty { return !requiresPort }
         guard rest.first == HTTPGrammar.colon else { return false }

@@ -39,7 +39,11 @@ import Testing
                 == "HTTP/2.0 200 OK\r\ncontent-type: text/html\r\netag: \"1\"\r\n\r\n")
     }
 
-    @Test(arguments: ["", "a b", "a:", ":a", "a\r\n", "\u{E9}", "a\0", String(repeating: "a", count: 40) + "\n"])
+    @Test(arguments: [
+        "", "a b", "a:", ":a", "a\r\n", "\u{E9}", "a\0", "A", "eTag", "Content-Type", "content-typE",
+        "x-Name-of-16-bytes",
+        String(repeating: "a", count: 40) + "\n",
+    ])
     func rejectsNames(name: String) throws {
         var builder = HTTPFields.Builder(fieldCapacity: 1, byteCapacity: 8)
         let error = #expect(throws: HTTPMessageError.self) {
@@ -68,6 +72,10 @@ import Testing
         #expect(builder.fields() == ["a": "b"])
     }
 
+    private func isLowercaseToken(_ byte: UInt8) -> Bool {
+        HTTPGrammar.isToken(byte) && HTTPGrammar.lowercased(byte) == byte
+    }
+
     /// Each byte at each position of names and values of each length: the same verdict as that of the grammar.
     @Test(arguments: [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 50]) func everyByteAtEveryPosition(length: Int) {
         for byte in 0...255 as ClosedRange<UInt8> {
@@ -78,7 +86,7 @@ import Testing
                 let isName = (try? builder.append(name: name.span.bytes, value: "".utf8.span.bytes)) != nil
                 let isValue = (try? builder.append(name: "x".utf8.span.bytes, value: name.span.bytes)) != nil
                 let isOuterSpace = HTTPGrammar.isSpaceOrTab(byte) && (position == 0 || position == length - 1)
-                guard isName == HTTPGrammar.isToken(byte), isValue == (HTTPGrammar.isFieldByte(byte) && !isOuterSpace)
+                guard isName == isLowercaseToken(byte), isValue == (HTTPGrammar.isFieldByte(byte) && !isOuterSpace)
                 else {
                     Issue.record("byte \(byte) at \(position)")
                     return
@@ -161,5 +169,33 @@ import Testing
             lines.append("\(text(name))=\(text(value))")
         }
         #expect(lines == ["A=b", "C=d e", "F="])
+    }
+
+    @Test func rawPartsAreThoseOfTheMessage() throws {
+        let head = Array("PUT /a?b HTTP/1.1\r\nHost: a\r\nX: c\r\n d\r\nx: e\r\n\r\n".utf8)
+        var parser = HeadParser(.request, leniency: .foldedLines)
+        _ = try parser.parse(head.span.bytes)
+        var request = try parser.makeRequest(from: head.span.bytes)
+        // The start line is in the storage of the fields at first, then in its own.
+        for isDetached in [false, true] {
+            if isDetached { try request.fields.set("b", for: .host) }
+            let line = request.withRawStartLine { method, target in text(method) + " " + text(target) }
+            #expect(line == "PUT /a?b")
+            #expect(request.fields.withRawValue(of: .host) { text($0) } == (isDetached ? "b" : "a"))
+            #expect(request.fields.withRawValue(of: "x") { text($0) } == "c d")
+            #expect(request.fields.withRawValue(of: .cookie) { text($0) } == nil)
+        }
+    }
+
+    @Test func errorsOfClosuresPass() throws {
+        struct Stop: Error {}
+        let request = try HTTPRequest(method: .get, target: "/")
+        #expect(throws: Stop.self) {
+            try request.withRawStartLine { _, _ throws(Stop) in throw Stop() }
+        }
+        let fields: HTTPFields = ["a": "b"]
+        #expect(throws: Stop.self) {
+            try fields.withRawValue(of: "a") { _ throws(Stop) in throw Stop() }
+        }
     }
 }

@@ -7,8 +7,9 @@
 
 #include "measure.h"
 #include "nghttp2rows.h"
+#include "owned.h"
 
-enum { most_heads = 1024, most_fields = 64, file_capacity = 1 << 20, block_capacity = 16384, table_size = 4096 };
+enum { most_heads = 1024, file_capacity = 1 << 20, block_capacity = 16384, table_size = 4096 };
 
 struct head {
     nghttp2_nv fields[most_fields];
@@ -78,19 +79,10 @@ void encode_row(void) {
     measure_end((double)count, 0);
 }
 
-/// A decoded head that owns its bytes, in one allocation: positions, then names and values.
-struct owned {
-    size_t field_count;
-    struct {
-        unsigned name, value, end;
-    } positions[];
-};
-
 static size_t decode(nghttp2_hd_inflater *inflater, const struct head *head, int owns) {
-    static char bytes[file_capacity];
-    static unsigned positions[3 * most_fields];
-    size_t fields = 0, used = 0, left = head->block_length;
+    size_t fields = 0, left = head->block_length;
     const uint8_t *input = head->block;
+    if (owns) begin_owned();
     for (;;) {
         nghttp2_nv field;
         int flags = 0;
@@ -99,28 +91,13 @@ static size_t decode(nghttp2_hd_inflater *inflater, const struct head *head, int
         input += read;
         left -= (size_t)read;
         if (flags & NGHTTP2_HD_INFLATE_EMIT) {
-            if (owns) {
-                unsigned *position = positions + 3 * fields;
-                position[0] = (unsigned)used;
-                memcpy(bytes + used, field.name, field.namelen);
-                position[1] = (unsigned)(used += field.namelen);
-                memcpy(bytes + used, field.value, field.valuelen);
-                position[2] = (unsigned)(used += field.valuelen);
-            }
+            if (owns) add_owned(field.name, field.namelen, field.value, field.valuelen);
             fields++;
         }
         if (flags & NGHTTP2_HD_INFLATE_FINAL) break;
     }
     nghttp2_hd_inflate_end_headers(inflater);
-    if (owns) {
-        size_t index_size = sizeof(struct owned) + 3 * fields * sizeof(unsigned);
-        struct owned *owned = malloc(index_size + used);
-        owned->field_count = fields;
-        memcpy(owned->positions, positions, 3 * fields * sizeof(unsigned));
-        memcpy((char *)owned + index_size, bytes, used);
-        __asm__ volatile("" : : "r"(owned) : "memory"); // marks the result as used
-        free(owned);
-    }
+    if (owns) free(make_owned());
     return fields;
 }
 
@@ -145,3 +122,31 @@ static void decode_often(int owns) {
 
 void decode_row(void) { decode_often(0); }
 void decode_owned_row(void) { decode_often(1); }
+
+/// The heads of an exchange without sessions, as in the rows of sessions.c: both encoded, decoded and kept, and two copies of the body.
+void exchange_heads_row(void) {
+    static char body[1024], output[1024], target[1024];
+    long long count = measure_number("count");
+    nghttp2_hd_deflater *deflaters[2];
+    nghttp2_hd_inflater *inflaters[2];
+    size_t fields = 0;
+    for (int i = 0; i < 2; i++) {
+        if (nghttp2_hd_deflate_new(&deflaters[i], table_size)) measure_stop("no deflater", 1);
+        if (nghttp2_hd_inflate_new(&inflaters[i])) measure_stop("no inflater", 1);
+        memcpy(heads[i].fields, exchange_fields[i], sizeof exchange_fields[i]);
+        heads[i].field_count = 6;
+    }
+    measure_begin();
+    for (long long n = 0; n < count; n++) {
+        for (int i = 0; i < 2; i++) {
+            encode(deflaters[i], &heads[i]);
+            fields += decode(inflaters[i], &heads[i], 1);
+        }
+        memcpy(output, body, sizeof output);
+        __asm__ volatile("" : : "r"(output) : "memory");
+        memcpy(target, output, sizeof target);
+        __asm__ volatile("" : : "r"(target) : "memory");
+    }
+    if (fields != (size_t)count * 12) measure_stop("a head is not complete", 1);
+    measure_end((double)count, (double)count * 1024);
+}

@@ -9,6 +9,8 @@ int main(int count, char **words) {
         {"decode-owned", decode_owned_row},
         {"encode", encode_row},
         {"exchange", exchange_row},
+        {"exchange-owned", exchange_owned_row},
+        {"exchange-heads", exchange_heads_row},
         {"data", data_row},
         {NULL, NULL},
     };

@@ -7,6 +7,7 @@
 
 #include "measure.h"
 #include "nghttp2rows.h"
+#include "owned.h"
 
 enum { body_length = 1024, window = 4 << 20 };
 
@@ -16,14 +17,11 @@ static long long body_left, received, ended;
 #define FIELD(name, value) \
     { (uint8_t *)name, (uint8_t *)value, sizeof name - 1, sizeof value - 1, NGHTTP2_NV_FLAG_NONE }
 
-static const nghttp2_nv request[] = {
-    FIELD(":method", "GET"), FIELD(":scheme", "https"), FIELD(":authority", "www.example.com"), FIELD(":path", "/1024"),
-    FIELD("user-agent", "example/1.0"), FIELD("accept", "*/*"),
-};
-
-static const nghttp2_nv response[] = {
-    FIELD(":status", "200"), FIELD("server", "example/1.0"), FIELD("content-type", "application/octet-stream"),
-    FIELD("content-length", "1024"), FIELD("date", "Mon, 21 Oct 2024 20:13:21 GMT"), FIELD("etag", "\"0123-4567\""),
+const nghttp2_nv exchange_fields[2][6] = {
+    {FIELD(":method", "GET"), FIELD(":scheme", "https"), FIELD(":authority", "www.example.com"), FIELD(":path", "/1024"),
+     FIELD("user-agent", "example/1.0"), FIELD("accept", "*/*")},
+    {FIELD(":status", "200"), FIELD("server", "example/1.0"), FIELD("content-type", "application/octet-stream"),
+     FIELD("content-length", "1024"), FIELD("date", "Mon, 21 Oct 2024 20:13:21 GMT"), FIELD("etag", "\"0123-4567\"")},
 };
 
 static const nghttp2_nv response_without_length[] = {
@@ -49,12 +47,12 @@ static int on_request(nghttp2_session *session, const nghttp2_frame *frame, void
     nghttp2_data_provider provider = {.read_callback = read_body};
     if (body_left == 0) {
         body_left = body_length;
-        return nghttp2_submit_response(session, frame->hd.stream_id, response, 6, &provider);
+        return nghttp2_submit_response(session, frame->hd.stream_id, exchange_fields[1], 6, &provider);
     }
     return nghttp2_submit_response(session, frame->hd.stream_id, response_without_length, 3, &provider);
 }
 
-/// A field of the head, which the program keeps: its bytes in memory of the head.
+/// A field of the head, whose bytes the program copies to memory that the next field uses again.
 static int on_field(
     nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_length, const uint8_t *value,
     size_t value_length, uint8_t flags, void *context) {
@@ -83,14 +81,50 @@ static int on_close(nghttp2_session *session, int32_t stream, uint32_t code, voi
     return 0;
 }
 
+// The same, for a program that keeps the whole head of a message until the stream ends.
+
+static int on_head_begin(nghttp2_session *session, const nghttp2_frame *frame, void *context) {
+    (void)session, (void)frame, (void)context;
+    begin_owned();
+    return 0;
+}
+
+static int on_owned_field(
+    nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_length, const uint8_t *value,
+    size_t value_length, uint8_t flags, void *context) {
+    (void)session, (void)frame, (void)flags, (void)context;
+    add_owned(name, name_length, value, value_length);
+    return 0;
+}
+
+static int on_owned_head(nghttp2_session *session, const nghttp2_frame *frame, void *context) {
+    if (frame->hd.type == NGHTTP2_HEADERS)
+        nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, make_owned());
+    return on_request(session, frame, context);
+}
+
+static int on_owned_close(nghttp2_session *session, int32_t stream, uint32_t code, void *context) {
+    free(nghttp2_session_get_stream_user_data(session, stream));
+    return session == client ? on_close(session, stream, code, context) : 0;
+}
+
+static int owns_heads;
+
 static nghttp2_session *make(int is_client) {
     nghttp2_session_callbacks *callbacks;
     nghttp2_session *session;
     nghttp2_session_callbacks_new(&callbacks);
-    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_request);
-    nghttp2_session_callbacks_set_on_header_callback(callbacks, on_field);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
-    if (is_client) nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
+    if (owns_heads) {
+        nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_head_begin);
+        nghttp2_session_callbacks_set_on_header_callback(callbacks, on_owned_field);
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_owned_head);
+        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_owned_close);
+    } else {
+        nghttp2_session_callbacks_set_on_header_callback(callbacks, on_field);
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_request);
+        if (is_client) nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
+    }
     if (is_client ? nghttp2_session_client_new(&session, callbacks, NULL) : nghttp2_session_server_new(&session, callbacks, NULL))
         measure_stop("no session", 1);
     nghttp2_session_callbacks_del(callbacks);
@@ -124,17 +158,24 @@ static void begin_sessions(void) {
 }
 
 static void exchange(void) {
-    if (nghttp2_submit_request(client, NULL, request, 6, NULL, NULL) < 0) measure_stop("no request", 1);
+    if (nghttp2_submit_request(client, NULL, exchange_fields[0], 6, NULL, NULL) < 0) measure_stop("no request", 1);
     carry();
 }
 
-void exchange_row(void) {
+static void exchange_often(void) {
     long long count = measure_number("count");
     begin_sessions();
     measure_begin();
     for (long long i = 0; i < count; i++) exchange();
     if (ended != count || received != count * body_length) measure_stop("an exchange is not complete", 1);
     measure_end((double)count, (double)received);
+}
+
+void exchange_row(void) { exchange_often(); }
+
+void exchange_owned_row(void) {
+    owns_heads = 1;
+    exchange_often();
 }
 
 void data_row(void) {

@@ -1,11 +1,15 @@
 /// Events in the order of their arrival.
+///
+/// Two arrays make the queue: an event is taken from the end of one, which the other one's events enter in reverse once it is empty.
+/// Each event is moved once, and nothing remains of those that were taken.
 struct EventQueue: Sendable {
-    /// The events, those before `start` taken.
-    private var events: [HTTP2Event?] = []
-    private var start = 0
+    /// The events that were there when the program began to take them, the oldest one last.
+    private var leaving: [HTTP2Event] = []
+    /// The events that have arrived since, in order.
+    private var arriving: [HTTP2Event] = []
 
-    mutating func append(_ event: HTTP2Event) {
-        events.append(event)
+    mutating func append(_ event: consuming HTTP2Event) {
+        arriving.append(event)
     }
 
     /// Appends SETTINGS or GOAWAY in place of an earlier one that the program has not taken, so that repetitions leave nothing behind.
@@ -19,25 +23,18 @@ struct EventQueue: Sendable {
         append(event)
     }
 
+    @inline(__always)
     mutating func take() -> HTTP2Event? {
-        guard start < events.count else { return nil }
-        let event = events[start].take()
-        start += 1
-        if start == events.count {
-            events.removeAll(keepingCapacity: true)
-            start = 0
-        } else if start >= 16, start * 2 >= events.count {
-            // Each event is moved once on average, and no more places are empty than there are events, or 16.
-            events.removeFirst(start)
-            start = 0
+        if leaving.isEmpty {
+            while let event = arriving.popLast() { leaving.append(event) }
         }
-        return event
+        return leaving.popLast()
     }
 
     /// Removes the request on a stream and all that followed on it. Returns false if the program has taken the request.
     mutating func removeRequest(on stream: StreamID) -> Bool {
         let isRequest: (HTTP2Event) -> Bool = { if case .request(stream, _) = $0 { true } else { false } }
-        guard events[start...].contains(where: { $0.map(isRequest) ?? false }) else { return false }
+        guard leaving.contains(where: isRequest) || arriving.contains(where: isRequest) else { return false }
         remove { event in
             switch event {
             case .request(let id, _), .readable(let id), .trailers(let id, _), .ended(let id), .reset(let id, _):
@@ -48,12 +45,11 @@ struct EventQueue: Sendable {
         return true
     }
 
-    /// The number of places that the events occupy.
-    var placeCount: Int { events.count }
+    /// The number of events.
+    var count: Int { leaving.count + arriving.count }
 
     private mutating func remove(where isRemoved: (HTTP2Event) -> Bool) {
-        events.removeFirst(start)
-        start = 0
-        events.removeAll { $0.map(isRemoved) ?? true }
+        leaving.removeAll(where: isRemoved)
+        arriving.removeAll(where: isRemoved)
     }
 }

@@ -27,7 +27,8 @@ extension HTTP2Connection {
             return try endStream(
                 id, .stream(id, .flowControlError, "RFC 9113 §6.9.1", "the peer exceeds the window of the stream"))
         }
-        consume(Int64(header.length - start.contentLength), of: place)
+        let padding = header.length - start.contentLength
+        if padding > 0 { consume(Int64(padding), of: place) }
         streams[place].lastArrival = now
         try checkData(start, place)
     }

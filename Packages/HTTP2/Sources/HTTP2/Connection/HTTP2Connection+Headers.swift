@@ -164,18 +164,12 @@ extension HTTP2Connection {
         try requireReadAnswers()
         let id = block.stream
         if fields.droppedCount > 0 { return try refuseLargeRequest(block) }
-        let received: HeadReader.Request
-        do throws(FieldRule) {
-            received = try HeadReader.request(fields, allowsConnectProtocol: allowsConnectProtocol)
-        } catch {
-            return try endStream(id, error.error(on: id))
-        }
+        var facts = HeadReader.RequestFacts()
+        guard let request = try readRequest(id, &facts) else { return }
         let place = open(
-            id, incoming: received.isConnect ? .tunnel : .content(remaining: received.contentLength), outgoing: .head)
-        streams[place].isHead = received.isHead
-        streams[place].isConnect = received.isConnect
-        streams[place].priority = received.request.priority
-        events.append(.request(id, received.request))
+            id, incoming: facts.isConnect ? .tunnel : .content(remaining: facts.contentLength), outgoing: .head)
+        streams[place].setRequest(isHead: facts.isHead, isConnect: facts.isConnect, priority: request.priority)
+        events.append(.request(id, consume request))
         if block.endsStream { try receiveEndStream(place, .headersEnd) }
     }
 
@@ -199,23 +193,19 @@ extension HTTP2Connection {
             return try endStream(
                 id, .stream(id, .enhanceYourCalm, "head", "the fields of the response exceed the limits"))
         }
-        let received: HeadReader.Response
-        do throws(FieldRule) {
-            received = try HeadReader.response(fields)
-        } catch {
-            return try endStream(id, error.error(on: id))
-        }
-        let status = received.response.status.code
-        guard status >= 200 else { return try receiveInterim(received.response, block, place) }
+        var contentLength: Int64?
+        guard let response = try readResponse(id, &contentLength) else { return }
+        let status = response.status.code
+        guard status >= 200 else { return try receiveInterim(response, block, place) }
         if streams[place].isConnect, status < 300 {
             streams[place].incoming = .tunnel
             if !streams[place].outgoing.hasEnded { streams[place].outgoing = .tunnel }
         } else if streams[place].isHead || status == 204 || status == 304 {
             streams[place].incoming = .content(remaining: 0)
         } else {
-            streams[place].incoming = .content(remaining: received.contentLength)
+            streams[place].incoming = .content(remaining: contentLength)
         }
-        events.append(.response(id, received.response))
+        events.append(.response(id, consume response))
         if block.endsStream { try receiveEndStream(place, .headersEnd) }
     }
 
@@ -254,13 +244,40 @@ extension HTTP2Connection {
         if fields.droppedCount > 0 {
             return try endStream(id, .stream(id, .enhanceYourCalm, "head", "the trailers exceed the limits"))
         }
-        let trailers: HTTPFields
-        do throws(FieldRule) {
-            trailers = try HeadReader.trailers(fields)
-        } catch {
-            return try endStream(id, error.error(on: id))
-        }
+        guard let trailers = try readTrailers(id) else { return }
         if isContentComplete(place) { events.append(.trailers(id, trailers)) }
         try receiveEndStream(place, .headersEnd)
+    }
+    // Each of these functions makes a message of the fields of the block. If it is malformed, they end the stream and return nil.
+
+    private mutating func readRequest(
+        _ id: StreamID, _ facts: inout HeadReader.RequestFacts
+    ) throws(HTTP2Error) -> HTTP2Request? {
+        do throws(FieldRule) {
+            return try HeadReader.request(fields, allowsConnectProtocol: allowsConnectProtocol, &facts)
+        } catch {
+            try endStream(id, error.error(on: id))
+            return nil
+        }
+    }
+
+    private mutating func readResponse(
+        _ id: StreamID, _ contentLength: inout Int64?
+    ) throws(HTTP2Error) -> HTTPResponse? {
+        do throws(FieldRule) {
+            return try HeadReader.response(fields, &contentLength)
+        } catch {
+            try endStream(id, error.error(on: id))
+            return nil
+        }
+    }
+
+    private mutating func readTrailers(_ id: StreamID) throws(HTTP2Error) -> HTTPFields? {
+        do throws(FieldRule) {
+            return try HeadReader.trailers(fields)
+        } catch {
+            try endStream(id, error.error(on: id))
+            return nil
+        }
     }
 }

@@ -10,34 +10,42 @@ extension HTTP2Connection {
         let facts = try Self.checkFields(fields, hidesHost: true)
         let allowsExtended = hasPeerSettings && peerSettings.isConnectProtocolEnabled
         try Self.check(request, endsHere: endsHere, facts.contentLength, allowsExtended: allowsExtended)
-        let pseudoFields = try SentPseudoFields(request, fields)
-        try requireAccepted(facts.listSize + pseudoFields.listSize, on: nil)
+        return try request.withParts { method, authority, path throws(HTTP2Error) in
+            let pseudoFields = try SentPseudoFields(request, method, authority, path)
+            try requireAccepted(facts.listSize + pseudoFields.listSize, on: nil)
+            let isConnect = pseudoFields.opensTunnel
+            guard let place = openRequest(isConnect ? .tunnel : .content(remaining: facts.contentLength)) else {
+                return nil
+            }
+            let id = streams[place].id
+            streams[place].setRequest(
+                isHead: method.isEqual("HEAD"), isConnect: isConnect, priority: request.priority)
+            if case .to(let state) = StreamState.idle.transition(endsHere ? .headersEnd : .headers, .send) {
+                enter(state, place)
+            }
+            let frame = writer.beginHeaders(on: id, ends: endsHere)
+            encoder.beginBlock(into: &writer.bytes)
+            pseudoFields.encode(request, method, authority, path, with: &encoder, into: &writer.bytes)
+            encode(fields, facts, hidesHost: true)
+            encodePriority(request, fields)
+            writer.endHeaders(frame, on: id)
+            return id
+        }
+    }
+
+    /// Opens the stream of a request. Returns nil if there is no room for it.
+    private mutating func openRequest(_ message: OutgoingMessage) -> Int? {
         guard room > 0 else {
             wantsRoom = true
             return nil
         }
         let id = nextStream
         nextStream = StreamID(id.rawValue + 2)
-        let place = open(
-            id, incoming: .head(after: .none),
-            outgoing: pseudoFields.opensTunnel ? .tunnel : .content(remaining: facts.contentLength))
-        streams[place].isHead = request.head.method == .head
-        streams[place].isConnect = pseudoFields.opensTunnel
-        streams[place].priority = request.priority
-        if case .to(let state) = StreamState.idle.transition(endsHere ? .headersEnd : .headers, .send) {
-            enter(state, place)
-        }
-        let frame = writer.beginHeaders(on: id, ends: endsHere)
-        encoder.beginBlock(into: &writer.bytes)
-        pseudoFields.encode(with: &encoder, into: &writer.bytes)
-        encodeFields(fields, hidesHost: true)
-        encodePriority(request)
-        writer.endHeaders(frame, on: id)
-        return id
+        return open(id, incoming: .head(after: .none), outgoing: message)
     }
 
-    private mutating func encodePriority(_ request: HTTP2Request) {
-        guard request.priority != HTTP2Priority(), !request.head.fields.contains("priority") else { return }
+    private mutating func encodePriority(_ request: HTTP2Request, _ fields: HTTPFields) {
+        guard request.priority != HTTP2Priority(), !fields.contains("priority") else { return }
         encoder.encode(
             name: Self.priorityName.span.bytes, value: request.priority.fieldValue.utf8.span.bytes, into: &writer.bytes)
     }
@@ -74,15 +82,16 @@ extension HTTP2Connection {
             throw .caller(
                 id, .protocolError, "RFC 9113 §8.6", "an interim response cannot switch protocols or be the last")
         }
-        let fields = try Self.checkFields(response.fields, hidesHost: false)
-        let length = fields.contentLength
-        try requireAccepted(fields.listSize + HPACKFields.size(name: ":status".utf8.count, value: 3), on: id)
+        let fields = response.fields
+        let facts = try Self.checkFields(fields, hidesHost: false)
+        let length = facts.contentLength
+        try requireAccepted(facts.listSize + HPACKFields.size(name: ":status".utf8.count, value: 3), on: id)
         let isBodiless = streams[place].isHead || status == 204 || status == 304
         if endsHere, !isBodiless, let length, length > 0 { throw Self.contentLengthMistake(id) }
         let frame = writer.beginHeaders(on: id, ends: endsHere)
         encoder.beginBlock(into: &writer.bytes)
         encode(response.status)
-        encodeFields(response.fields, hidesHost: false)
+        encode(fields, facts, hidesHost: false)
         writer.endHeaders(frame, on: id)
         if status < 200 { return }
         if streams[place].isConnect, status < 300 {
@@ -111,13 +120,14 @@ extension HTTP2Connection {
             throw .caller(id, .protocolError, "RFC 9113 §8.1", "the data before the trailers was not sent completely")
         }
         guard remaining ?? 0 == 0 else { throw Self.contentLengthMistake(id) }
-        try requireAccepted(Self.checkFields(trailers, hidesHost: false).listSize, on: id)
+        let facts = try Self.checkFields(trailers, hidesHost: false)
+        try requireAccepted(facts.listSize, on: id)
         for field in trailers where HTTPFieldName.neverSentInTrailers.contains(field.name) {
             throw .caller(id, .protocolError, "RFC 9110 §6.5.1", "\(field.name) is not allowed in trailers")
         }
         let frame = writer.beginHeaders(on: id, ends: true)
         encoder.beginBlock(into: &writer.bytes)
-        encodeFields(trailers, hidesHost: false)
+        encode(trailers, facts, hidesHost: false)
         writer.endHeaders(frame, on: id)
         didEnd(place, .headersEnd)
     }
@@ -160,65 +170,106 @@ extension HTTP2Connection {
 // MARK: - Fields (RFC 9113 §8.2)
 
 extension HTTP2Connection {
-    /// Checks the fields of a message to be sent, and returns its `Content-Length` and the size of the list (RFC 9113 §6.5.2).
+    /// What ``checkFields(_:hidesHost:)`` finds.
+    private struct FieldFacts: BitwiseCopyable {
+        var contentLength: Int64?
+        /// The size of the list of those fields that are sent (RFC 9113 §6.5.2).
+        var listSize = 0
+        /// Whether fields other than `Host` are left out.
+        var leavesOut = false
+    }
+
+    /// Checks the fields of a message to be sent.
     ///
     /// The fields of a connection of HTTP/1.1 are left out if they only ask for what HTTP/2 does anyway. All others are mistakes.
     private static func checkFields(
         _ fields: HTTPFields, hidesHost: Bool
-    ) throws(HTTP2Error) -> (contentLength: Int64?, listSize: Int) {
-        var length: Int64?
-        var listSize = 0
+    ) throws(HTTP2Error) -> FieldFacts {
+        var facts = FieldFacts()
         var mistake: HTTP2Error?
         fields.forEachRawField { name, value in
-            if !isLeftOut(name, hidesHost: hidesHost) {
-                listSize += HPACKFields.size(name: name.byteCount, value: value.byteCount)
-            }
-            switch name.byteCount {
-            case 2 where name.isEqualIgnoringCase("te"):
+            let kind = SentField(name)
+            let isSent = kind == .host ? !hidesHost : kind.isSent
+            if isSent { facts.listSize += HPACKFields.size(name: name.byteCount, value: value.byteCount) }
+            if !kind.isSent { facts.leavesOut = true }
+            switch kind {
+            case .ordinary, .host, .persistence: break
+            case .te:
                 if !value.isEqualIgnoringCase("trailers") { mistake = Self.noCounterpart("TE: \(value.text)") }
-            case 7 where name.isEqualIgnoringCase("upgrade"): mistake = Self.noCounterpart("Upgrade")
-            case 10 where name.isEqualIgnoringCase("connection"):
+            case .upgrade: mistake = Self.noCounterpart("Upgrade")
+            case .connection:
                 let option = fields.connectionOptions.first { !["keep-alive", "close", "te"].contains($0) }
                 if let option { mistake = Self.noCounterpart("Connection: \(option)") }
-            case 14 where name.isEqualIgnoringCase("content-length"):
+            case .contentLength:
                 let number = FieldBytes.number(value)
-                if number == nil || length != nil {
+                if number == nil || facts.contentLength != nil {
                     mistake = .caller(
                         nil, .protocolError, "RFC 9110 §8.6",
                         number == nil
                             ? "'\(value.text)' is not a Content-Length" : "there is more than one Content-Length")
                 }
-                length = number
-            case 17 where name.isEqualIgnoringCase("transfer-encoding"):
+                facts.contentLength = number
+            case .transferEncoding:
                 if !value.isEqualIgnoringCase("chunked") {
                     mistake = Self.noCounterpart("Transfer-Encoding: \(value.text)")
                 }
-            default: break
             }
         }
         if let mistake { throw mistake }
-        return (length, listSize)
+        return facts
     }
 
     private static func noCounterpart(_ field: String) -> HTTP2Error {
         .caller(nil, .protocolError, "RFC 9113 §8.2.2", "HTTP/2 has no counterpart of the field \(field)")
     }
 
-    /// Whether a field is not sent: one that only HTTP/1.1 has, or the `Host` of a request, for which `:authority` stands.
-    private static func isLeftOut(_ name: RawSpan, hidesHost: Bool) -> Bool {
-        switch name.byteCount {
-        case 4: hidesHost && name.isEqualIgnoringCase("host")
-        case 10: name.isEqualIgnoringCase("connection") || name.isEqualIgnoringCase("keep-alive")
-        case 16: name.isEqualIgnoringCase("proxy-connection")
-        case 17: name.isEqualIgnoringCase("transfer-encoding")
-        default: false
+    private mutating func encode(_ fields: HTTPFields, _ facts: FieldFacts, hidesHost: Bool) {
+        fields.forEachRawField { name, value in
+            if hidesHost, SentField.isHost(name) { return }
+            if facts.leavesOut, !SentField(name).isSent { return }
+            encoder.encode(name: name, value: value, into: &writer.bytes)
         }
     }
+}
 
-    private mutating func encodeFields(_ fields: HTTPFields, hidesHost: Bool) {
-        fields.forEachRawField { name, value in
-            if Self.isLeftOut(name, hidesHost: hidesHost) { return }
-            encoder.encode(name: name, value: value, into: &writer.bytes)
+/// What the name of a field means for sending it (RFC 9113 §8.2.2).
+private enum SentField {
+    case ordinary
+    /// `Host`: in a request, `:authority` stands for it.
+    case host
+    case contentLength
+    case te
+    case upgrade
+    case connection
+    /// `Keep-Alive` and `Proxy-Connection`, which ask for what HTTP/2 does anyway.
+    case persistence
+    case transferEncoding
+
+    /// Creates the meaning of a name, which is a token in any case of its letters.
+    init(_ name: RawSpan) {
+        // The length and the first letter exclude nearly all other names.
+        let first = UnicodeScalar(FieldBytes.lowercased(name.byte(0)))
+        self =
+            switch (name.byteCount, first) {
+            case (2, "t") where name.isEqualIgnoringCase("te"): .te
+            case (4, "h") where Self.isHost(name): .host
+            case (7, "u") where name.isEqualIgnoringCase("upgrade"): .upgrade
+            case (10, "c") where name.isEqualIgnoringCase("connection"): .connection
+            case (10, "k") where name.isEqualIgnoringCase("keep-alive"): .persistence
+            case (14, "c") where name.isEqualIgnoringCase("content-length"): .contentLength
+            case (16, "p") where name.isEqualIgnoringCase("proxy-connection"): .persistence
+            case (17, "t") where name.isEqualIgnoringCase("transfer-encoding"): .transferEncoding
+            default: .ordinary
+            }
+    }
+
+    static func isHost(_ name: RawSpan) -> Bool { name.isEqualIgnoringCase("host") }
+
+    /// Whether the field is sent, if it is no mistake.
+    var isSent: Bool {
+        switch self {
+        case .ordinary, .host, .contentLength, .te: true
+        case .upgrade, .connection, .persistence, .transferEncoding: false
         }
     }
 }

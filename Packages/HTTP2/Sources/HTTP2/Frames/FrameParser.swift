@@ -73,7 +73,7 @@ struct FrameParser: Sendable {
         while true {
             switch state {
             case .header:
-                guard let header = readHeader(bytes, &offset) else { return nil }
+                guard offset < bytes.byteCount, let header = readHeader(bytes, &offset) else { return nil }
                 if let part = try begin(header) { return part }
             case .prefix(let header, let size):
                 guard let prefix = collect(size, bytes, &offset) else { return nil }
@@ -206,18 +206,17 @@ extension FrameParser {
         var start = FrameStart(header: header, contentLength: header.length - prefix.byteCount)
         var rest = prefix
         if header.isPadded {
-            let padding = Int(rest.byte(0))
-            guard padding <= start.contentLength else {
+            let padding = rest.byte(0)
+            guard Int(padding) <= start.contentLength else {
                 throw .connection(
                     .protocolError, "RFC 9113 §6.1", "the padding of a \(header.kind) is as long as its payload")
             }
             start.padding = padding
-            start.contentLength -= padding
+            start.contentLength -= Int(padding)
             rest = rest.extracting(droppingFirst: 1)
         }
         if header.hasPriority { start.dependency = StreamDependency(rest) }
-        if header.kind == .pushPromise { start.promised = StreamID(rest.bigEndian32(at: 0)) }
-        state = .content(remaining: start.contentLength, padding: start.padding ?? 0)
+        state = .content(remaining: start.contentLength, padding: Int(start.padding))
         return start
     }
 
@@ -257,12 +256,10 @@ struct FrameStart: Equatable, Sendable {
     var header: FrameHeader
     /// The number of bytes of content, without padding.
     var contentLength: Int
-    /// The number of bytes of padding behind the content; nil if the frame is not padded.
-    var padding: Int?
+    /// The number of bytes of padding behind the content.
+    var padding: UInt8 = 0
     /// HEADERS: the deprecated priority of RFC 7540.
     var dependency: StreamDependency?
-    /// PUSH_PROMISE: the promised stream.
-    var promised: StreamID?
 }
 
 /// The deprecated priority of RFC 7540 §5.3, which RFC 9113 §5.3.2 lets recipients ignore.
@@ -270,14 +267,14 @@ struct StreamDependency: Hashable, Sendable, BitwiseCopyable {
     var isExclusive: Bool
     var stream: StreamID
     /// The weight, from 1 to 256.
-    var weight: Int
+    var weight: UInt16
 
     /// Reads the five bytes at the front of `bytes`.
     init(_ bytes: RawSpan) {
         let first = bytes.bigEndian32(at: 0)
         isExclusive = first >> 31 == 1
         stream = StreamID(first)
-        weight = Int(bytes.byte(4)) + 1
+        weight = UInt16(bytes.byte(4)) + 1
     }
 }
 

@@ -8,6 +8,7 @@ struct FrameWriter: Sendable {
     var count: Int { bytes.count - start }
 
     /// Calls `body` with the bytes that wait.
+    @inline(__always)
     func withBytes<Result, Failure: Error>(_ body: (RawSpan) throws(Failure) -> Result) throws(Failure) -> Result {
         try body(bytes.span.bytes.extracting(start..<bytes.count))
     }
@@ -117,10 +118,11 @@ struct FrameWriter: Sendable {
     }
 
     private mutating func patch(at frame: Int, length: Int, adding flags: FrameFlags) {
-        bytes[frame] = UInt8(length >> 16)
-        bytes[frame + 1] = UInt8(length >> 8 & 0xFF)
-        bytes[frame + 2] = UInt8(length & 0xFF)
-        bytes[frame + 4] |= flags.rawValue
+        var header = bytes.mutableSpan
+        header[frame] = UInt8(length >> 16)
+        header[frame + 1] = UInt8(length >> 8 & 0xFF)
+        header[frame + 2] = UInt8(length & 0xFF)
+        header[frame + 4] |= flags.rawValue
     }
 }
 

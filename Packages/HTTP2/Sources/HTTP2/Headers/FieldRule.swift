@@ -83,6 +83,16 @@ enum FieldBytes {
     @inline(__always)
     static func lowercased(_ byte: UInt8) -> UInt8 { byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte }
 
+    /// Up to eight bytes, whose letters from `A` to `Z` become lower case.
+    @inline(__always)
+    static func lowercased(_ bytes: UInt64) -> UInt64 {
+        // The sums have the top bit of a byte set if its low 7 bits are at least `A`, or beyond `Z`.
+        let low = bytes & 0x7F7F_7F7F_7F7F_7F7F
+        let isAtLeastA = low &+ 0x3F3F_3F3F_3F3F_3F3F
+        let isBeyondZ = low &+ 0x2525_2525_2525_2525
+        return bytes | (isAtLeastA & ~isBeyondZ & ~bytes & 0x8080_8080_8080_8080) >> 2
+    }
+
     /// Whether the bytes are a token.
     static func isToken(_ bytes: RawSpan) -> Bool {
         for index in 0..<bytes.byteCount where !isToken(bytes.byte(index)) { return false }
@@ -93,7 +103,7 @@ enum FieldBytes {
     static func isScheme(_ bytes: RawSpan) -> Bool {
         for index in 0..<bytes.byteCount {
             let byte = bytes.byte(index)
-            if lowercased(byte) &- UInt8(ascii: "a") < 26 { continue }
+            if (byte | 0x20) &- UInt8(ascii: "a") < 26 { continue }
             let isLater =
                 byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
                 || byte == UInt8(ascii: ".")
@@ -118,30 +128,54 @@ enum FieldBytes {
 extension RawSpan {
     /// Whether the bytes are those of a literal.
     @inline(__always)
-    func isEqual(_ literal: StaticString) -> Bool {
-        guard byteCount == literal.utf8CodeUnitCount else { return false }
-        let expected = literal.utf8Start
-        for index in 0..<byteCount where byte(index) != expected[index] { return false }
+    func isEqual(_ literal: StaticString) -> Bool { isEqual(literal) { $0 } }
+
+    /// Whether the bytes are those of a literal in lower case, ignoring their case.
+    @inline(__always)
+    func isEqualIgnoringCase(_ literal: StaticString) -> Bool { isEqual(literal, FieldBytes.lowercased) }
+
+    /// Whether the bytes are those of a literal after a change. Compares words; the last one may overlap those before.
+    @inline(__always)
+    private func isEqual(_ literal: StaticString, _ changed: (UInt64) -> UInt64) -> Bool {
+        let count = byteCount
+        guard count == literal.utf8CodeUnitCount else { return false }
+        let expected = UnsafeRawBufferPointer(start: literal.utf8Start, count: count).bytes
+        if count >= 8 {
+            var offset = 0
+            while offset < count - 8 {
+                if changed(word(offset)) != expected.word(offset) { return false }
+                offset += 8
+            }
+            return changed(word(count - 8)) == expected.word(count - 8)
+        }
+        if count >= 4 {
+            return changed(halfWord(0)) == expected.halfWord(0)
+                && changed(halfWord(count - 4)) == expected.halfWord(count - 4)
+        }
+        for index in 0..<count where changed(UInt64(byte(index))) != UInt64(expected.byte(index)) { return false }
         return true
+    }
+
+    @inline(__always)
+    private func word(_ offset: Int) -> UInt64 { unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+
+    @inline(__always)
+    private func halfWord(_ offset: Int) -> UInt64 {
+        UInt64(unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 
     /// Whether the bytes are those of `other`, ignoring the case of ASCII letters.
     func isEqualIgnoringCase(_ other: RawSpan) -> Bool {
         guard byteCount == other.byteCount else { return false }
-        for index in 0..<byteCount
-        where FieldBytes.lowercased(byte(index)) != FieldBytes.lowercased(other.byte(index)) {
-            return false
+        for index in 0..<byteCount {
+            let (a, b) = (byte(index), other.byte(index))
+            if a != b, FieldBytes.lowercased(a) != FieldBytes.lowercased(b) { return false }
         }
         return true
     }
 
-    /// Whether the bytes are those of a literal in lower case, ignoring their case.
-    func isEqualIgnoringCase(_ literal: StaticString) -> Bool {
-        guard byteCount == literal.utf8CodeUnitCount else { return false }
-        let expected = literal.utf8Start
-        for index in 0..<byteCount where FieldBytes.lowercased(byte(index)) != expected[index] { return false }
-        return true
-    }
+    /// Whether the bytes contain a letter from `A` to `Z`.
+    var containsCapital: Bool { withUnsafeBytes { $0.contains { $0 &- UInt8(ascii: "A") < 26 } } }
 
     /// The bytes as text.
     var text: String { withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }

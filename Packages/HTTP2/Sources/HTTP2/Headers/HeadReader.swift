@@ -16,7 +16,7 @@ struct HeadReader: ~Copyable {
         case request, response, trailers
     }
 
-    private init(_ kind: Kind, _ list: HPACKFields) {
+    private init(_ kind: Kind, _ list: borrowing HPACKFields) {
         self.kind = kind
         builder = HTTPFields.Builder(
             fieldCapacity: list.count,
@@ -24,43 +24,45 @@ struct HeadReader: ~Copyable {
             byteCapacity: list.listSize + 32)
     }
 
-    /// What a request's header block contains.
-    struct Request {
-        var request: HTTP2Request
+    /// What the stream of a request needs to know of it.
+    struct RequestFacts: BitwiseCopyable {
         var contentLength: Int64?
-        var isConnect: Bool
-        var isHead: Bool
-    }
-
-    /// What a response's header block contains.
-    struct Response {
-        var response: HTTPResponse
-        var contentLength: Int64?
+        var isConnect = false
+        var isHead = false
     }
 
     /// Reads the head of a request (RFC 9113 §8.3.1).
     ///
-    /// - Parameter allowsConnectProtocol: whether the server has enabled extended CONNECT (RFC 8441).
-    static func request(_ list: HPACKFields, allowsConnectProtocol: Bool) throws(FieldRule) -> Request {
+    /// - Parameters:
+    ///   - list: The fields of the header block.
+    ///   - allowsConnectProtocol: Whether the server has enabled extended CONNECT (RFC 8441).
+    ///   - facts: What the stream needs to know.
+    static func request(
+        _ list: borrowing HPACKFields, allowsConnectProtocol: Bool, _ facts: inout RequestFacts
+    ) throws(FieldRule) -> HTTP2Request {
         var reader = HeadReader(.request, list)
         let bytes = list.bytes.span.bytes
         let fields = try reader.readPseudoFields(list, bytes)
         try reader.beginFields(bytes)
         try reader.readFields(list, from: fields, bytes)
-        return try reader.makeRequest(bytes, allowsConnectProtocol)
+        facts = reader.facts(bytes)
+        return try reader.makeRequest(bytes, allowsConnectProtocol, isConnect: facts.isConnect)
     }
 
-    /// Reads the head of a response (RFC 9113 §8.3.2).
-    static func response(_ list: HPACKFields) throws(FieldRule) -> Response {
+    /// Reads the head of a response (RFC 9113 §8.3.2), and the `content-length` of its content.
+    static func response(
+        _ list: borrowing HPACKFields, _ contentLength: inout Int64?
+    ) throws(FieldRule) -> HTTPResponse {
         var reader = HeadReader(.response, list)
         let bytes = list.bytes.span.bytes
         let fields = try reader.readPseudoFields(list, bytes)
         try reader.readFields(list, from: fields, bytes)
+        contentLength = reader.contentLength
         return try reader.makeResponse(bytes)
     }
 
     /// Reads a trailer section (RFC 9113 §8.1).
-    static func trailers(_ list: HPACKFields) throws(FieldRule) -> HTTPFields {
+    static func trailers(_ list: borrowing HPACKFields) throws(FieldRule) -> HTTPFields {
         var reader = HeadReader(.trailers, list)
         try reader.readFields(list, from: 0, list.bytes.span.bytes)
         var fields = reader.takeFields()
@@ -85,8 +87,8 @@ extension HeadReader {
     }
 
     /// Reads the pseudo-header fields and returns the index of the first field behind them.
-    private mutating func readPseudoFields(_ list: HPACKFields, _ bytes: RawSpan) throws(FieldRule) -> Int {
-        for index in list.indices {
+    private mutating func readPseudoFields(_ list: borrowing HPACKFields, _ bytes: RawSpan) throws(FieldRule) -> Int {
+        for index in 0..<list.count {
             let field = list[index]
             let name = bytes.extracting(field.name)
             guard name.byteCount > 0, name.byte(0) == UInt8(ascii: ":") else { return index }
@@ -118,11 +120,22 @@ extension HeadReader {
 
     private static let hostName = Array("host".utf8)
 
-    private consuming func makeRequest(_ bytes: RawSpan, _ allowsConnectProtocol: Bool) throws(FieldRule) -> Request {
+    private func facts(_ bytes: RawSpan) -> RequestFacts {
+        var facts = RequestFacts(contentLength: contentLength)
+        if let method = pseudo.method {
+            facts.isConnect = bytes.extracting(method).isEqual("CONNECT")
+            facts.isHead = bytes.extracting(method).isEqual("HEAD")
+        }
+        return facts
+    }
+
+    private consuming func makeRequest(
+        _ bytes: RawSpan, _ allowsConnectProtocol: Bool, isConnect: Bool
+    ) throws(FieldRule) -> HTTP2Request {
         guard let methodRange = pseudo.method else { throw .method }
         let method = bytes.extracting(methodRange)
-        let isConnect = method.isEqual("CONNECT")
         var target = pseudo.path
+        var scheme = ""
         let isExtended = pseudo.connectProtocol != nil
         if let name = pseudo.connectProtocol {
             guard isConnect, allowsConnectProtocol, FieldBytes.isToken(bytes.extracting(name)) else {
@@ -136,31 +149,39 @@ extension HeadReader {
             else { throw .connect }
             target = authority
         } else {
-            guard let scheme = pseudo.scheme, FieldBytes.isScheme(bytes.extracting(scheme)) else { throw .scheme }
+            guard let text = Self.text(ofScheme: pseudo.scheme, bytes) else { throw .scheme }
+            scheme = text
             guard let path = pseudo.path, Self.isPath(bytes.extracting(path), method) else { throw .path }
             guard pseudo.authority != nil || host != nil else { throw .authorityPresent }
         }
         guard let target else { throw .path }
-        let scheme = pseudo.scheme.map { Self.text(ofScheme: bytes.extracting($0)) } ?? ""
         let connectProtocol = pseudo.connectProtocol.map { bytes.extracting($0).text }
-        let (length, priority) = (contentLength, priority)
-        let sentMethod = isExtended ? Self.getName.span.bytes : method
-        let head: HTTPRequest
+        let priority = priority
+        let head = try Self.makeHead(
+            method: isExtended ? Self.getName.span.bytes : method, target: bytes.extracting(target), builder)
+        return HTTP2Request(
+            head: head, scheme: scheme, connectProtocol: connectProtocol, priority: priority)
+    }
+
+    private static func makeHead(
+        method: RawSpan, target: RawSpan, _ builder: consuming HTTPFields.Builder
+    ) throws(FieldRule) -> HTTPRequest {
         do throws(HTTPMessageError) {
-            head = try HTTPRequest(
-                method: sentMethod, target: bytes.extracting(target), version: .http20, fields: builder)
+            return try HTTPRequest(method: method, target: target, version: .http20, fields: builder)
         } catch {
             throw error.code == .invalidMethod ? .method : .path
         }
-        let request = HTTP2Request(head, scheme: scheme, connectProtocol: connectProtocol, priority: priority)
-        return Request(request: request, contentLength: length, isConnect: isConnect, isHead: method.isEqual("HEAD"))
     }
 
     private static let getName = Array("GET".utf8)
 
-    /// The text of a scheme, in general without making a string.
-    private static func text(ofScheme scheme: RawSpan) -> String {
-        scheme.isEqual("https") ? "https" : scheme.isEqual("http") ? "http" : scheme.text
+    /// The text of a scheme, in general without making a string. Nil if it is not valid.
+    private static func text(ofScheme range: Range<Int>?, _ bytes: RawSpan) -> String? {
+        guard let range else { return nil }
+        let scheme = bytes.extracting(range)
+        if scheme.isEqual("https") { return "https" }
+        if scheme.isEqual("http") { return "http" }
+        return FieldBytes.isScheme(scheme) ? scheme.text : nil
     }
 
     /// Whether a `:path` has the origin form without a fragment, or is `*` with OPTIONS. HTTPRequest checks its bytes.
@@ -170,16 +191,14 @@ extension HeadReader {
         return !path.withUnsafeBytes { $0.contains(UInt8(ascii: "#")) }
     }
 
-    private consuming func makeResponse(_ bytes: RawSpan) throws(FieldRule) -> Response {
+    private consuming func makeResponse(_ bytes: RawSpan) throws(FieldRule) -> HTTPResponse {
         guard let range = pseudo.status, range.count == 3, let code = FieldBytes.number(bytes.extracting(range)),
             let status = HTTPStatus(Int(code))
         else { throw .status }
         if code == 101 { throw .switchingProtocols }
         // Servers are met that send a length of 0 with 204.
         if code < 200 || code == 204, let contentLength, contentLength > 0 { throw .contentLengthForbidden }
-        let length = contentLength
-        return Response(
-            response: HTTPResponse(status: status, version: .http20, fields: builder), contentLength: length)
+        return HTTPResponse(status: status, version: .http20, fields: builder)
     }
 }
 
@@ -187,15 +206,16 @@ extension HeadReader {
 
 extension HeadReader {
     /// Reads the fields from an index on. The crumbs of `cookie` become one field, the last one (RFC 9113 §8.2.3).
-    private mutating func readFields(_ list: HPACKFields, from start: Int, _ bytes: RawSpan) throws(FieldRule) {
+    private mutating func readFields(_ list: borrowing HPACKFields, from start: Int, _ bytes: RawSpan) throws(FieldRule)
+    {
         var hasCookies = false
         for index in start..<list.count {
             let field = list[index]
-            let name = bytes.extracting(field.name)
+            let (name, value) = (bytes.extracting(field.name), bytes.extracting(field.value))
             if kind == .request, name.isEqual("cookie") {
                 hasCookies = true
-            } else if try isWanted(name, bytes.extracting(field.value), at: field.value, bytes) {
-                try append(name, bytes.extracting(field.value))
+            } else if try isWanted(name, value, at: field.value, bytes) {
+                try append(name, value)
             }
         }
         guard hasCookies else { return }
@@ -214,7 +234,7 @@ extension HeadReader {
         do throws(HTTPMessageError) {
             try builder.append(name: name, value: value)
         } catch {
-            throw error.code == .invalidFieldName ? .name : .value
+            throw error.code != .invalidFieldName ? .value : name.containsCapital ? .lowercase : .name
         }
     }
 
@@ -222,11 +242,11 @@ extension HeadReader {
         do throws(HTTPMessageError) { try builder.extendLast(with: value, separator: "; ") } catch { throw .value }
     }
 
-    /// Checks the rules for a field. Returns false for a `Host` that repeats `:authority`.
+    /// Checks the rules for a field with this name, which is in lower case if the field is valid. Returns false for a `Host` that repeats
+    /// `:authority`.
     private mutating func isWanted(
         _ name: RawSpan, _ value: RawSpan, at position: Range<Int>, _ bytes: RawSpan
     ) throws(FieldRule) -> Bool {
-        for index in 0..<name.byteCount where name.byte(index) &- UInt8(ascii: "A") < 26 { throw .lowercase }
         switch name.byteCount {
         case 0: throw .name
         case 2 where name.isEqual("te"):

@@ -2,13 +2,11 @@ internal import HPACK
 internal import HTTPMessage
 
 /// The pseudo-header fields of a request to be sent (RFC 9113 §8.3.1 and §8.5, RFC 8441 §4).
-struct SentPseudoFields: ~Copyable {
+struct SentPseudoFields: BitwiseCopyable {
     private let form: Form
-    private let method: HTTPMethod
-    private let scheme: String
-    private let authority: [UInt8]
-    private let path: [UInt8]
-    private let connectProtocol: String
+
+    /// What the fields count in the size of a list (RFC 9113 §6.5.2).
+    let listSize: Int
 
     private enum Form {
         /// `:method`, `:scheme`, `:authority`, `:path`.
@@ -22,63 +20,80 @@ struct SentPseudoFields: ~Copyable {
     /// Whether the request asks for a tunnel.
     var opensTunnel: Bool { form != .request }
 
-    /// Takes the fields from a request, whose head has these fields. Throws a mistake of the caller if HTTP/2 cannot carry them.
-    init(_ request: borrowing HTTP2Request, _ fields: HTTPFields) throws(HTTP2Error) {
-        let target = request.head.target
-        authority = Self.authority(of: target, fields)
-        scheme = request.scheme
-        method = request.connectProtocol == nil ? request.head.method : .connect
-        connectProtocol = request.connectProtocol ?? ""
-        form = method != .connect ? .request : request.connectProtocol == nil ? .connect : .extendedConnect
-        path = form == .connect ? [] : Self.path(of: target)
-        if authority.isEmpty { throw Self.mistake("the request has neither Host nor an absolute target") }
-        guard RequestTarget.isAuthority(authority.span.bytes) else {
-            throw Self.mistake("'\(authority.span.bytes.text)' is not a host with an optional port")
+    /// Checks the parts of a request (``HTTP2Request/withParts(_:)``). Throws a mistake of the caller if HTTP/2 cannot carry them.
+    init(
+        _ request: borrowing HTTP2Request, _ method: RawSpan, _ authority: RawSpan, _ path: RawSpan
+    ) throws(HTTP2Error) {
+        if authority.byteCount == 0 { throw Self.mistake("the request has neither Host nor an absolute target") }
+        guard RequestTarget.isAuthority(authority) else {
+            throw Self.mistake("'\(authority.text)' is not a host with an optional port")
         }
-        if form != .connect, !FieldBytes.isScheme(scheme.utf8.span.bytes) {
+        var size = HPACKFields.size(name: ":method".utf8.count, value: method.byteCount)
+        size += HPACKFields.size(name: ":authority".utf8.count, value: authority.byteCount)
+        if request.connectProtocol == nil, method.isEqual("CONNECT") {
+            form = .connect
+            listSize = size
+            return
+        }
+        guard FieldBytes.isScheme(request.scheme.utf8.span.bytes) else {
             throw Self.mistake("the request has no valid scheme")
         }
-    }
-
-    /// The `:authority`: that of the target, or the `Host`.
-    private static func authority(of target: RequestTarget, _ fields: HTTPFields) -> [UInt8] {
-        if target.bytes.first != UInt8(ascii: "/"), let authority = target.authority { return Array(authority.utf8) }
-        var host: [UInt8]?
-        fields.forEachRawField { name, value in
-            if name.byteCount == 4, host == nil, name.isEqualIgnoringCase("host") {
-                host = value.withUnsafeBytes { Array($0) }
-            }
+        size += HPACKFields.size(name: ":scheme".utf8.count, value: request.scheme.utf8.count)
+        size += HPACKFields.size(name: ":path".utf8.count, value: path.byteCount)
+        if let name = request.connectProtocol {
+            form = .extendedConnect
+            size += HPACKFields.size(name: ":protocol".utf8.count, value: name.utf8.count)
+        } else {
+            form = .request
         }
-        return host ?? []
-    }
-
-    /// The `:path`: the target in origin form, or `*`.
-    private static func path(of target: RequestTarget) -> [UInt8] {
-        if target.bytes.first == UInt8(ascii: "/") || target.form != .absolute { return target.bytes }
-        let path = target.path ?? ""
-        return Array((path.isEmpty ? "/" : path).utf8) + (target.query.map { Array("?\($0)".utf8) } ?? [])
+        listSize = size
     }
 
     private static func mistake(_ reason: String) -> HTTP2Error {
         .caller(nil, .protocolError, "RFC 9113 §8.3.1", reason)
     }
 
-    /// What the fields count in the size of a list (RFC 9113 §6.5.2).
-    var listSize: Int {
-        var size = HPACKFields.size(name: ":method".utf8.count, value: method.name.utf8.count)
-        size += HPACKFields.size(name: ":authority".utf8.count, value: authority.count)
-        if form == .connect { return size }
-        size += HPACKFields.size(name: ":scheme".utf8.count, value: scheme.utf8.count)
-        size += HPACKFields.size(name: ":path".utf8.count, value: path.count)
-        if form == .request { return size }
-        return size + HPACKFields.size(name: ":protocol".utf8.count, value: connectProtocol.utf8.count)
+    /// Appends the fields of the request whose parts were checked.
+    func encode(
+        _ request: HTTP2Request, _ method: RawSpan, _ authority: RawSpan, _ path: RawSpan,
+        with encoder: inout HPACKEncoder, into block: inout [UInt8]
+    ) {
+        encoder.encode(.method, method, into: &block)
+        if form != .connect { encoder.encode(.scheme, request.scheme.utf8.span.bytes, into: &block) }
+        encoder.encode(.authority, authority, into: &block)
+        if form != .connect { encoder.encode(.path, path, into: &block) }
+        if form == .extendedConnect, let name = request.connectProtocol {
+            encoder.encode(.protocol, name.utf8.span.bytes, into: &block)
+        }
+    }
+}
+
+extension HTTP2Request {
+    /// Calls `body` with the `:method`, the `:authority` and the `:path`. In general, they are parts of the head, without a copy.
+    ///
+    /// The `:authority` is that of the target, or the `Host`; empty if there is neither.
+    func withParts<Result>(
+        _ body: (_ method: RawSpan, _ authority: RawSpan, _ path: RawSpan) throws(HTTP2Error) -> Result
+    ) throws(HTTP2Error) -> Result {
+        try head.withRawStartLine { method, target throws(HTTP2Error) in
+            let method = connectProtocol == nil ? method : Self.connectMethod.span.bytes
+            if target.byteCount > 0, target.byte(0) != UInt8(ascii: "/"), let authority = head.target.authority {
+                let path = Self.path(of: head.target)
+                return try body(method, authority.utf8.span.bytes, path.span.bytes)
+            }
+            let result = try head.fields.withRawValue(of: .host) { host throws(HTTP2Error) in
+                try body(method, host, target)
+            }
+            if let result { return result }
+            return try body(method, RawSpan(), target)
+        }
     }
 
-    func encode(with encoder: inout HPACKEncoder, into block: inout [UInt8]) {
-        encoder.encode(.method, method.name.utf8.span.bytes, into: &block)
-        if form != .connect { encoder.encode(.scheme, scheme.utf8.span.bytes, into: &block) }
-        encoder.encode(.authority, authority.span.bytes, into: &block)
-        if form != .connect { encoder.encode(.path, path.span.bytes, into: &block) }
-        if form == .extendedConnect { encoder.encode(.protocol, connectProtocol.utf8.span.bytes, into: &block) }
+    private static let connectMethod = Array("CONNECT".utf8)
+
+    /// The `:path` for a target in absolute form: its path and query. Empty for one in authority form.
+    private static func path(of target: RequestTarget) -> [UInt8] {
+        guard let path = target.path else { return [] }
+        return Array((path.isEmpty ? "/" : path).utf8) + (target.query.map { Array("?\($0)".utf8) } ?? [])
     }
 }

@@ -53,6 +53,13 @@ struct Stream: Sendable {
         }
     }
 
+    /// Notes what the request is.
+    mutating func setRequest(isHead: Bool, isConnect: Bool, priority: HTTP2Priority) {
+        self.isHead = isHead
+        self.isConnect = isConnect
+        self.priority = priority
+    }
+
     /// Moves the stream to a state that ``StreamState/transition(_:_:)`` has returned: ends the messages of the halves that it closes.
     mutating func enter(_ state: StreamState) {
         switch state {

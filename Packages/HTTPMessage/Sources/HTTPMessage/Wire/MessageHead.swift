@@ -121,6 +121,18 @@ struct MessageHead {
         return HTTPGrammar.text(storedFields.storage.slice(range.range))
     }
 
+    /// Calls `body` with the bytes that contain the start line, at the positions of ``startLine``.
+    @inline(__always)
+    func withStartBytes<Result, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        if let startBytes { return try body(startBytes.span.bytes) }
+        let storage = storedFields.storage
+        // The span points into the storage.
+        defer { withExtendedLifetime(storage) {} }
+        return try body(UnsafeRawBufferPointer(storage.slice(0..<storage.layout.fieldsStart)).bytes)
+    }
+
     /// Whether the first part of the start line, the method, is GET. Takes fewer instructions than ``hasMethod(_:)``.
     @inline(__always)
     var isGet: Bool {
