@@ -1,11 +1,12 @@
 // The functions of dns_sd.h for references. Their documentation is in the header.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 public import DNSServiceC
 public import DNSServiceC.Runtime
 internal import DNSWire
 internal import ServiceDiscovery
 
+/// Copies a property.
 @_cdecl("DNSServiceGetProperty") @implementation
 public func DNSServiceGetProperty(
     _ property: UnsafePointer<CChar>?, _ result: UnsafeMutableRawPointer?, _ size: UnsafeMutablePointer<UInt32>?
@@ -27,6 +28,7 @@ private func connection(_ handle: DNSServiceRef?) throws(ServiceFailure) -> Serv
     return reference
 }
 
+/// The descriptor that is readable exactly while a reply waits.
 @_cdecl("DNSServiceRefSockFD") @implementation
 public func DNSServiceRefSockFD(_ sdRef: DNSServiceRef?) -> CInt {
     do throws(ServiceFailure) {
@@ -36,16 +38,19 @@ public func DNSServiceRefSockFD(_ sdRef: DNSServiceRef?) -> CInt {
     }
 }
 
+/// Makes the replies that wait, at most 64; waits for one if there is none.
 @_cdecl("DNSServiceProcessResult") @implementation
 public func DNSServiceProcessResult(_ sdRef: DNSServiceRef?) -> DNSServiceErrorType {
     result { () throws(ServiceFailure) in try connection(sdRef).replies.process() }
 }
 
+/// Ends an operation, or a connection with its operations.
 @_cdecl("DNSServiceRefDeallocate") @implementation
 public func DNSServiceRefDeallocate(_ sdRef: DNSServiceRef?) {
     if let sdRef { ServiceReferences.remove(Handle(bitPattern: sdRef)) }
 }
 
+/// Creates a connection that operations share with kDNSServiceFlagsShareConnection.
 @_cdecl("DNSServiceCreateConnection") @implementation
 public func DNSServiceCreateConnection(_ sdRef: UnsafeMutablePointer<DNSServiceRef?>?) -> DNSServiceErrorType {
     result { () throws(ServiceFailure) in
@@ -54,6 +59,7 @@ public func DNSServiceCreateConnection(_ sdRef: UnsafeMutablePointer<DNSServiceR
     }
 }
 
+/// Sets the queue of a reference; nil removes it.
 @_cdecl("dnss_set_queue") @implementation
 public func dnss_set_queue(_ service: DNSServiceRef?, _ queue: UnsafeMutableRawPointer?) -> DNSServiceErrorType {
     result { () throws(ServiceFailure) in try connection(service).replies.setDispatchQueue(queue) }
@@ -61,6 +67,7 @@ public func dnss_set_queue(_ service: DNSServiceRef?, _ queue: UnsafeMutableRawP
 
 // MARK: Names
 
+/// Joins the parts of a name to a full name with escapes, in a buffer of kDNSServiceMaxDomainName bytes.
 @_cdecl("DNSServiceConstructFullName") @implementation
 public func DNSServiceConstructFullName(
     _ fullName: UnsafeMutablePointer<CChar>?, _ service: UnsafePointer<CChar>?, _ regtype: UnsafePointer<CChar>?,
@@ -88,6 +95,7 @@ public func DNSServiceConstructFullName(
 
 // MARK: What is not supported
 
+/// Would map a port of the router.
 @_cdecl("DNSServiceNATPortMappingCreate") @implementation
 public func DNSServiceNATPortMappingCreate(
     _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
@@ -95,6 +103,7 @@ public func DNSServiceNATPortMappingCreate(
     _ callBack: DNSServiceNATPortMappingReply?, _ context: UnsafeMutableRawPointer?
 ) -> DNSServiceErrorType { DNSServiceErrorType(kDNSServiceErr_Unsupported) }
 
+/// Would let a sleep proxy keep a TCP connection.
 @_cdecl("DNSServiceSleepKeepalive") @implementation
 public func DNSServiceSleepKeepalive(
     _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ fd: CInt, _ timeout: CUnsignedInt,

@@ -1,11 +1,12 @@
 // The functions of dns_sd.h that publish. Their documentation is in the header.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 public import DNSServiceC
 internal import DNSWire
 internal import EventLoops
 internal import ServiceDiscovery
 
+/// Registers a service.
 @_cdecl("DNSServiceRegister") @implementation
 public func DNSServiceRegister(
     _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
@@ -59,6 +60,7 @@ private func ownRecord(
     OwnRecord(try recordData(type, rdlen, rdata), timeToLive: ttl == 0 ? nil : ttl)
 }
 
+/// Adds a record to the name of a registered service.
 @_cdecl("DNSServiceAddRecord") @implementation
 public func DNSServiceAddRecord(
     _ sdRef: DNSServiceRef?, _ RecordRef: UnsafeMutablePointer<DNSRecordRef?>?, _ flags: DNSServiceFlags,
@@ -78,6 +80,7 @@ public func DNSServiceAddRecord(
     }
 }
 
+/// Replaces the data of a record that was added or registered, or, without one (NULL), the TXT record of a service.
 @_cdecl("DNSServiceUpdateRecord") @implementation
 public func DNSServiceUpdateRecord(
     _ sdRef: DNSServiceRef?, _ RecordRef: DNSRecordRef?, _ flags: DNSServiceFlags, _ rdlen: UInt16,
@@ -103,6 +106,7 @@ public func DNSServiceUpdateRecord(
     }
 }
 
+/// Withdraws a record that was added or registered.
 @_cdecl("DNSServiceRemoveRecord") @implementation
 public func DNSServiceRemoveRecord(
     _ sdRef: DNSServiceRef?, _ RecordRef: DNSRecordRef?, _ flags: DNSServiceFlags
@@ -121,6 +125,7 @@ public func DNSServiceRemoveRecord(
     }
 }
 
+/// Registers a record of any name in `local`, on a connection of DNSServiceCreateConnection.
 @_cdecl("DNSServiceRegisterRecord") @implementation
 public func DNSServiceRegisterRecord(
     _ sdRef: DNSServiceRef?, _ RecordRef: UnsafeMutablePointer<DNSRecordRef?>?, _ flags: DNSServiceFlags,

@@ -1,5 +1,5 @@
 // The functions of dns_sd.h that search. Their documentation is in the header.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 public import DNSServiceC
 internal import DNSWire
@@ -24,6 +24,7 @@ private struct InterfaceIndexes: Sendable {
     }
 }
 
+/// Browses for services of a type, or of its first subtype.
 @_cdecl("DNSServiceBrowse") @implementation
 public func DNSServiceBrowse(
     _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
@@ -58,6 +59,7 @@ public func DNSServiceBrowse(
     }
 }
 
+/// Finds the domains in which to browse or to register.
 @_cdecl("DNSServiceEnumerateDomains") @implementation
 public func DNSServiceEnumerateDomains(
     _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
@@ -137,6 +139,7 @@ private struct Locations: Sendable {
     }
 }
 
+/// Resolves a service that DNSServiceBrowse has reported, once for each interface and again after each change.
 @_cdecl("DNSServiceResolve") @implementation
 public func DNSServiceResolve(
     _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
@@ -177,6 +180,7 @@ public func DNSServiceResolve(
 
 // MARK: Records and addresses
 
+/// Queries the records of a name: by multicast in `local`, otherwise of name servers.
 @_cdecl("DNSServiceQueryRecord") @implementation
 public func DNSServiceQueryRecord(
     _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
@@ -212,6 +216,7 @@ public func DNSServiceQueryRecord(
     }
 }
 
+/// Queries the addresses of a host, of the protocols or, without any, of both families.
 @_cdecl("DNSServiceGetAddrInfo") @implementation
 public func DNSServiceGetAddrInfo(
     _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
@@ -292,6 +297,7 @@ private func withSocketAddress(
     }
 }
 
+/// Reports that a record may be stale.
 @_cdecl("DNSServiceReconfirmRecord") @implementation
 public func DNSServiceReconfirmRecord(
     _ flags: DNSServiceFlags, _ interfaceIndex: UInt32, _ fullname: UnsafePointer<CChar>?, _ rrtype: UInt16,
