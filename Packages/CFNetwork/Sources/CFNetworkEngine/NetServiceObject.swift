@@ -26,12 +26,12 @@ final class NetServiceState: ObjectState, @unchecked Sendable {
         var port: Int32
         var hostName: String?
         var addresses: [SocketAddress]?
-        var record: [UInt8]?
+        var record = AnnouncedRecord()
     }
 
     private enum Activity {
         case none
-        case registering(ServicePublisher?)
+        case registering(ServicePublisher)
         case resolving
     }
 
@@ -109,10 +109,10 @@ final class NetServiceState: ObjectState, @unchecked Sendable {
 
     func nameObject() -> Unmanaged<CFString> { nullable(name.object(for: facts.name) { cfString($0) }) }
     func hostNameObject() -> Unmanaged<CFString>? { hostName.object(for: facts.hostName) { cfString($0) } }
-    func recordObject() -> Unmanaged<CFData>? { record.object(for: facts.record) { cfData($0) } }
+    func recordObject() -> Unmanaged<CFData>? { record.object(for: facts.record.value) { cfData($0) } }
     /// The strings of the TXT record, separated by bytes of value 1.
     func informationObject() -> Unmanaged<CFString>? {
-        information.object(for: facts.record) { record in
+        information.object(for: facts.record.value) { record in
             cfString(
                 TXTRecord(wire: record).strings.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\u{1}"))
         }
@@ -141,23 +141,39 @@ final class NetServiceState: ObjectState, @unchecked Sendable {
             return false
         }
         let isRunning = operation?.isRunning ?? false
-        let old = state.withLock { state -> (publisher: ServicePublisher?, record: [UInt8]?)? in
-            var publisher: ServicePublisher?
+        let next = state.withLock { state -> (publisher: ServicePublisher?, step: AnnouncedRecord.Step)? in
             switch state.activity {
-            case .resolving where isRunning: return nil
-            case .registering(let running) where isRunning: publisher = running
-            default: break
-            }
+            case .resolving where isRunning: nil
+            case .registering(let publisher): (publisher, state.facts.record.set(bytes))
             // A registration that is about to begin uses this record.
-            defer { state.facts.record = bytes }
-            return (publisher, state.facts.record)
+            case .resolving, .none: (nil, state.facts.record.set(bytes))
+            }
         }
-        guard let old else { return false }
-        if let publisher = old.publisher, (try? publisher.update(record)) == nil {
-            state.withLock { if $0.facts.record == bytes { $0.facts.record = old.record } }
-            return false
+        guard let next else { return false }
+        guard let publisher = next.publisher else { return true }
+        return announce(next.step, by: publisher, unlessRefused: bytes)
+    }
+
+    /// Updates a registration until it announces the record that was set last. Returns false if it has refused the given one.
+    @discardableResult
+    private func announce(
+        _ first: AnnouncedRecord.Step, by publisher: ServicePublisher, unlessRefused own: [UInt8]? = nil
+    ) -> Bool {
+        var (step, isRefused) = (first, false)
+        while case .update(let record) = step {
+            do throws(ServiceDiscoveryError) {
+                try publisher.update(TXTRecord(wire: record ?? []))
+                step = state.withLock { $0.facts.record.updated(to: record) }
+            } catch  where error.code == .invalidated {
+                // The registration has ended; the service keeps its record.
+                state.withLock { $0.facts.record.end() }
+                return true
+            } catch {
+                isRefused = isRefused || record == own
+                step = state.withLock { $0.facts.record.refused(record) }
+            }
         }
-        return true
+        return !isRefused
     }
 
     // MARK: Operations
@@ -165,28 +181,34 @@ final class NetServiceState: ObjectState, @unchecked Sendable {
     func register(renames: Bool) throws(ServiceFailure) {
         guard let operation else { return }
         try operation.run { () throws(ServiceDiscoveryError) in
-            let facts = facts
-            guard let port = UInt16(exactly: facts.port) else {
-                throw ServiceDiscoveryError(.badArgument, name: "port", detail: "\(facts.port)")
+            let (facts, record) = state.withLock { ($0.facts, $0.facts.record.begin()) }
+            let publisher: ServicePublisher
+            do throws(ServiceDiscoveryError) {
+                publisher = try publish(facts, record, renames: renames)
+            } catch {
+                state.withLock { $0.facts.record.end() }
+                throw error
             }
-            var advertisement = ServiceAdvertisement(
-                name: facts.name, type: try ServiceType(type), domain: domain.isEmpty ? nil : try ServiceDomain(domain),
-                port: port, record: TXTRecord(wire: facts.record ?? []))
-            advertisement.renamesOnConflict = renames
-            let publisher = try ServicePublisher(advertisement)
-            var given = facts.record
-            // Repeats until the publisher has the record that was set last.
-            while true {
-                let newer = state.withLock { state -> [UInt8]?? in
-                    if state.facts.record != given { return .some(state.facts.record) }
-                    state.activity = .registering(publisher)
-                    return .none
-                }
-                guard let newer else { return ServiceFeed(publisher) }
-                given = newer
-                try publisher.update(TXTRecord(wire: newer ?? []))
+            let step = state.withLock { state in
+                state.activity = .registering(publisher)
+                return state.facts.record.updated(to: record)
             }
+            announce(step, by: publisher)
+            return ServiceFeed(publisher)
         }
+    }
+
+    private func publish(
+        _ facts: Facts, _ record: [UInt8]?, renames: Bool
+    ) throws(ServiceDiscoveryError) -> ServicePublisher {
+        guard let port = UInt16(exactly: facts.port) else {
+            throw ServiceDiscoveryError(.badArgument, name: "port", detail: "\(facts.port)")
+        }
+        var advertisement = ServiceAdvertisement(
+            name: facts.name, type: try ServiceType(type), domain: domain.isEmpty ? nil : try ServiceDomain(domain),
+            port: port, record: TXTRecord(wire: record ?? []))
+        advertisement.renamesOnConflict = renames
+        return try ServicePublisher(advertisement)
     }
 
     func resolve(within timeout: Double) throws(ServiceFailure) {
@@ -211,10 +233,12 @@ final class NetServiceState: ObjectState, @unchecked Sendable {
                 state.facts.port = Int32(service.port)
                 state.facts.addresses = service.addresses
                 if !service.record.entries.isEmpty || service.isComplete {
-                    state.facts.record = service.record.wireForm
+                    state.facts.record = AnnouncedRecord(service.record.wireForm)
                 }
             case .success: break
-            case .failure: state.activity = .none
+            case .failure:
+                state.activity = .none
+                state.facts.record.end()
             }
             return state.client
         }

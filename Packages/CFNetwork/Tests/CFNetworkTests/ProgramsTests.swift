@@ -76,7 +76,7 @@ struct ProgramsTests {
             let lookup = HostLookup(name: "localhost")
             let facts = NetServiceState.Facts(
                 name: "Étage 2", port: 80, hostName: "printer.local.",
-                addresses: [.ip(IPAddress("192.0.2.1")!, port: 80)], record: [])
+                addresses: [.ip(IPAddress("192.0.2.1")!, port: 80)], record: AnnouncedRecord([]))
             guard (try? lookup.resolve(.addresses)) != nil, let host = HostState.makeHost(nil, lookup),
                 let service = NetServiceState.makeService(nil, domain: "local.", type: "_http._tcp.", facts)
             else { return nil }
