@@ -73,16 +73,18 @@ extension ContentRange: CustomStringConvertible {
 extension HTTPResponse {
     /// The value of `Content-Range`; nil if there is none or it is invalid.
     public var contentRange: ContentRange? { fields[.contentRange].flatMap { ContentRange($0) } }
+
     /// What a response to a request for the bytes from a position on means for those that the client has.
     public enum Continuation: Hashable, Sendable {
-        /// The body is a part, which begins at the position or before it, and ends behind it; the length is that of the whole
+        /// The body is a part, which begins at the position or before it, and ends after it; the length is that of the whole
         /// representation, nil if it is unknown.
         case part(Range<Int64>, length: Int64?)
         /// The client has the whole representation.
         case complete
-        /// The response says nothing about the bytes after the position: they have to be requested in another way.
+        /// A 206 or 416 that does not continue at the position, such as a part elsewhere, several parts (`multipart/byteranges`), or
+        /// another length: the bytes have to be requested in another way.
         case unusable
-        /// The response is no answer to the range: a 200 has the whole representation.
+        /// Another status. A 200 has the whole representation.
         case other
     }
 

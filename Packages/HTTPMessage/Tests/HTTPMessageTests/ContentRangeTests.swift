@@ -26,7 +26,9 @@ import Testing
             // A range that ends at the position contradicts the status.
             (416, "bytes 0-399/400", .unusable), (200, "bytes 400-999/1000", .other), (404, nil, .other),
         ] as [(Int, String?, HTTPResponse.Continuation)])
-    func continuations(_ status: Int, _ range: String?, _ expected: HTTPResponse.Continuation) throws {
+    func onlyAPartThatContainsThePositionContinues(
+        _ status: Int, _ range: String?, _ expected: HTTPResponse.Continuation
+    ) throws {
         var response = try HTTPResponse(status: #require(HTTPStatus(status)))
         if let range { try response.fields.set(range, for: .contentRange) }
         #expect(response.continuation(from: 400) == expected)

@@ -107,6 +107,18 @@ import Testing
         }
     }
 
+    @Test func bodiesThatCannotBeUsedHaveAReason() async throws {
+        var response = try HTTPResponse(status: .ok)
+        response.body = Array("complete".utf8)
+        server.enqueue(.cutOff(response, after: 3))
+        try server.enqueue(.ok, fields: ["Content-Encoding": "gzip"], text: "not compressed")
+        let session = HTTPSession(server.configuration())
+        for reason in [StreamErrorReason.cutShort, .undecodable] {
+            let error = await #expect(throws: StreamError.self) { try await session.get(url) }
+            #expect(error?.reason == reason)
+        }
+    }
+
     /// A whole service, without sockets.
     @Test func router() async throws {
         var router = Router()

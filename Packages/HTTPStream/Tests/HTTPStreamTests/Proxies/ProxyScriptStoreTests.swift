@@ -27,8 +27,18 @@ import Testing
                 try await strangers.resolvedRoutes(for: url, scripts: store)
             }
             #expect(error?.code == 308 && (error?.underlying as? StreamError)?.domain == .ssl)
+            #expect(error?.reason == .scriptUnreachable)
         }
         #expect(server.requests.count == 1)
+    }
+
+    @Test(arguments: [(401, 309), (404, 308), (500, 308)])
+    func aResponseWithoutAScriptHasItsReason(_ status: Int, _ code: Int) async throws {
+        let server = try TurnServer(["HTTP/1.1 \(status) No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"])
+        let error = await #expect(throws: StreamError.self) {
+            try await ProxyScriptStore().script(.url("http://127.0.0.1:\(server.port)/proxy.pac"))
+        }
+        #expect(error?.domain == .http && error?.code == code && error?.reason == .scriptMissing)
     }
 
     @Test("a store with too many scripts forgets them") func bounded() async throws {

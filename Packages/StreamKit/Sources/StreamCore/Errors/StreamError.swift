@@ -49,7 +49,7 @@ public struct StreamError: Error, Hashable, Sendable {
     ///   - domain: the domain that defines `code`.
     ///   - code: the number within the domain.
     ///   - sentence: the message: what failed, where, and what to do.
-    ///   - reason: what a program may have to decide by, if the code does not tell.
+    ///   - reason: the cause, for programs, if the code alone does not tell it.
     ///   - underlying: the error that caused this one.
     ///   - details: further facts for ``details``, beyond domain and code.
     public init(
@@ -66,7 +66,7 @@ public struct StreamError: Error, Hashable, Sendable {
     /// The number of the failure within ``domain``.
     public var code: Int { content.code }
 
-    /// What a program may have to decide by, if the code does not tell; nil otherwise. Equality ignores it.
+    /// The cause, for programs, where the code alone does not tell it; nil otherwise. Equality ignores it.
     public var reason: StreamErrorReason? { content.reason }
 
     /// The message, which can be localized.

@@ -10,6 +10,7 @@
 /// ```
 ///
 /// Sentences are for people: programs decide by domain, code and reason. More cases may be added.
+@nonexhaustive
 public enum StreamErrorReason: Sendable, Hashable {
     // MARK: TLS
 
@@ -31,7 +32,7 @@ public enum StreamErrorReason: Sendable, Hashable {
 
     // MARK: This machine
 
-    /// A local file or folder cannot be used. The code is the `errno` of the file system.
+    /// A local file or folder cannot be used. The code is an `errno`.
     case localFile
     /// The proxy settings of the environment or of a file are invalid.
     case invalidProxySettings
@@ -40,9 +41,9 @@ public enum StreamErrorReason: Sendable, Hashable {
 
     /// This machine cannot run the proxy script, which may be correct.
     case scriptNotRunnable
-    /// The server of the proxy script could not be reached, or the load of the script failed.
+    /// The proxy script could not be loaded: the connection to its server failed.
     case scriptUnreachable
-    /// There is no proxy script at its URL, or it has not been loaded.
+    /// The server of the proxy script responded with an error, or the URL is not that of a local file where only those are loaded.
     case scriptMissing
     /// The text is not a proxy script.
     case scriptInvalid

@@ -41,6 +41,55 @@ import Testing
         #expect("\(StreamErrorDomain(rawValue: 99))" == "99")
     }
 
+    // MARK: Reasons
+
+    @Test func aReasonIsKeptAndDoesNotMatterForEquality() {
+        let error = StreamError(posix: ENOENT, .closed, reason: .localFile)
+        #expect(error == StreamError(posix: ENOENT) && error.hashValue == StreamError(posix: ENOENT).hashValue)
+        #expect(error.with([:]).reason == .localFile)
+        let report = ConnectionReport([.init(kind: .lookup("h"), start: .zero)])
+        #expect(error.with(report).reason == .localFile)
+    }
+
+    /// A failure, and what programs decide by.
+    struct Failure: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let code: Int32
+        let reason: StreamErrorReason
+        let call: @Sendable () async throws -> Void
+
+        init(
+            _ name: String, _ code: Int32, _ reason: StreamErrorReason,
+            _ call: @escaping @Sendable () async throws -> Void
+        ) {
+            (testDescription, self.code, self.reason, self.call) = (name, code, reason, call)
+        }
+    }
+
+    @Test(arguments: [
+        Failure("a file that does not exist", ENOENT, .localFile) {
+            let stream = ReadStream(path: "/nonexistent")
+            try stream.open()
+            try await stream.opened()
+        },
+        Failure("a folder", EISDIR, .localFile) { _ = try ProxyScript(file: "/") },
+        Failure("a device", EINVAL, .localFile) { _ = try ProxyScript(file: "/dev/null") },
+        Failure("a variable without a proxy", EINVAL, .invalidProxySettings) {
+            _ = try ProxySettings.environment(["http_proxy": "http://proxy:port"])
+        },
+        Failure("a script with a NUL byte", EINVAL, .scriptInvalid) { _ = try ProxyScript("\0") },
+        Failure("a script that is too large", EFBIG, .scriptInvalid) {
+            _ = try ProxyScript(String(repeating: " ", count: ProxyScript.maximumScriptSize + 1))
+        },
+        Failure("a script of a server", ENOTSUP, .scriptMissing) {
+            _ = try ProxyScriptSource.url("http://h/").script()
+        },
+    ])
+    func failuresHaveAReason(_ failure: Failure) async {
+        let error = await #expect(throws: StreamError.self) { try await failure.call() }
+        #expect(error?.isPOSIX(failure.code) == true && error?.reason == failure.reason)
+    }
+
     // Parity: SK-046
     @Test("SK-046: errors describe themselves in sentences") func sentences() {
         #expect(StreamError.closed.description == "The stream was closed on this side.")

@@ -77,8 +77,8 @@ import Testing
     }
 
     /// A server chooses the size of its tickets, and a client sends them back.
-    @Test("a ticket that is too large is not kept", arguments: [(100, 2), (20_000, 0)])
-    func sizes(_ size: Int, _ count: Int) throws {
+    @Test(arguments: [(100, 2), (20_000, 0)])
+    func aTicketThatIsTooLargeIsNotKept(_ size: Int, _ count: Int) throws {
         let contexts = TLSContextCache()
         let client = Self.authority.client
         let pair = try TLSPair(
@@ -96,6 +96,26 @@ import Testing
         var buffer = [UInt8](repeating: 0, count: 10)
         _ = try pair.client.read(&buffer)
         #expect(try contexts.context(for: client).sessionCount == count)
+    }
+
+    /// A client chooses the size of its certificate, which the session of a server contains.
+    @Test(arguments: [(1, 1), (800, 0)])
+    func aServerKeepsNoSessionWithALargeClientCertificate(_ names: Int, _ count: Int) throws {
+        let authority = TestAuthority()
+        var client = authority.client
+        client.identity = try authority.issue((0..<names).map { "DNS:host-\($0).example.org" }).identity()
+        // A session without a ticket is what a server stores.
+        client.maximumVersion = .tls12
+        var server = TLSConfiguration(server: try authority.issue().identity())
+        server.clientAuthentication = .requested
+        server.trust = authority.client.trust
+        let contexts = TLSContextCache()
+        SSL_CTX_set_options(try contexts.context(for: client).pointer, netkit_SSL_OP_NO_TICKET)
+        let pair = try TLSPair(client: client, server: server, contexts: contexts)
+        let errors = try pair.open()
+        #expect(errors.client == nil && errors.server == nil)
+        let context = try contexts.context(for: server).pointer
+        #expect(SSL_CTX_ctrl(context, SSL_CTRL_SESS_NUMBER, 0, nil) == count)
     }
 
     @Test func resumptionCanBeOff() throws {

@@ -55,24 +55,27 @@ struct ProxyScriptConversationTests {
 
     @Test(
         arguments: [
-            ([], "ended before it was ready"),
-            (frame("M"), "Install the Debian package libjavascriptcoregtk-6.0-1, or libpacparser1."),
-            (frame("A", "DIRECT"), "ended before it was ready"),
-            (frame("R", "another engine"), "ended before it was ready"),
-            (frame("N", "a"), "ended before it was ready"),
-            (ready, "without an answer"),
-            (ready + [0x41, 9, 0, 0, 0] + "DIRECT".utf8, "without an answer"),
-            (ready + ready, "failed"),
-            (ready + frame("P", "line 1: missing ;"), "cannot be read: line 1: missing ;."),
-            (ready + frame("F", "\u{1B}[31mred\n"), "failed: ?[31mred."),
-            (old + frame("P", "line 1"), "cannot be read: line 1. libpacparser knows only"),
-            (old + frame("F", "line 1"), "package libjavascriptcoregtk-6.0-1 knows today's."),
-            (ready + frame("I"), "failed: it gave no reason."),
-            (ready + [0x41, 1, 0x40, 0, 0], "longer than the limit of 16384"),
-            (ready + [0x41, 0xFF, 0xFF, 0xFF, 0xFF], "longer than the limit of 16384"),
-            (ready + (0...ProxyScript.maximumNames).flatMap { frame("N", "n\($0)") }, "more than 64 names"),
-        ] as [([UInt8], String)])
-    func fails(_ bytes: [UInt8], _ words: String) throws {
+            ([], "ended before it was ready", nil),
+            (
+                frame("M"), "Install the Debian package libjavascriptcoregtk-6.0-1, or libpacparser1.",
+                .scriptNotRunnable
+            ),
+            (frame("A", "DIRECT"), "ended before it was ready", nil),
+            (frame("R", "another engine"), "ended before it was ready", nil),
+            (frame("N", "a"), "ended before it was ready", nil),
+            (ready, "without an answer", nil),
+            (ready + [0x41, 9, 0, 0, 0] + "DIRECT".utf8, "without an answer", nil),
+            (ready + ready, "failed", nil),
+            (ready + frame("P", "line 1: missing ;"), "cannot be read: line 1: missing ;.", .scriptInvalid),
+            (ready + frame("F", "\u{1B}[31mred\n"), "failed: ?[31mred.", nil),
+            (old + frame("P", "line 1"), "cannot be read: line 1. libpacparser knows only", .scriptNotRunnable),
+            (old + frame("F", "line 1"), "package libjavascriptcoregtk-6.0-1 knows today's.", nil),
+            (ready + frame("I"), "failed: it gave no reason.", nil),
+            (ready + [0x41, 1, 0x40, 0, 0], "longer than the limit of 16384", nil),
+            (ready + [0x41, 0xFF, 0xFF, 0xFF, 0xFF], "longer than the limit of 16384", nil),
+            (ready + (0...ProxyScript.maximumNames).flatMap { frame("N", "n\($0)") }, "more than 64 names", nil),
+        ] as [([UInt8], String, StreamErrorReason?)])
+    func fails(_ bytes: [UInt8], _ words: String, _ reason: StreamErrorReason?) throws {
         var conversation = try Self.make()
         conversation.receive(bytes)
         let error = #expect(throws: StreamError.self) {
@@ -81,7 +84,7 @@ struct ProxyScriptConversationTests {
                 if step == .receive { conversation.receive([]) }
             }
         }
-        #expect(error?.domain == .http && error?.code == 308)
+        #expect(error?.domain == .http && error?.code == 308 && error?.reason == reason)
         #expect(error?.description.contains(words) == true, "\(String(describing: error))")
     }
 
