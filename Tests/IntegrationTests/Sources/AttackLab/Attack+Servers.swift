@@ -43,6 +43,10 @@ extension Attack {
             "server-no-bodies", "more connections than the process has descriptors, which send a head and no body",
             descriptors: 512, on: .server(isSecure: false)),
         Attack(
+            "server-event-streams",
+            "more connections than the process has descriptors, which ask for a stream of events and read nothing",
+            descriptors: 384, on: .server(isSecure: false)),
+        Attack(
             "server-slow-disk", "20 clients that request a file with gzip, from a disk that takes 100 ms for each read",
             hasSlowDisk: true, on: .server(isSecure: false)),
         Attack("server-connections", "connections that end after 8 bytes", on: .server(isSecure: false)),

@@ -16,13 +16,14 @@ struct AttackedSite: Sendable {
         var router = Router()
         router.compression = ResponseCompression()
         router.files("/files/*path", try StaticFiles(folder))
+        router.get("/events") { call in try await call.events { _ in await call.exchange.closed() } }
         self.router = router
     }
 
     /// Responds to a request.
     @Sendable func respond(_ exchange: HTTPServerExchange) async throws {
         let path = exchange.request.target.path ?? ""
-        if path.hasPrefix("/files/") { return try await router.handle(exchange) }
+        if path.hasPrefix("/files/") || path == "/events" { return try await router.handle(exchange) }
         if path == "/socket" {
             let socket = try await exchange.acceptWebSocket()
             for try await _ in socket.messages {}

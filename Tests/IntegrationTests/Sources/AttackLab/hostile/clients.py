@@ -257,6 +257,7 @@ MODES = {
     "server-silent": crowds(b""),
     "server-half-heads": crowds(b"GET / HT"),
     "server-no-bodies": crowds(POST + b"Content-Length: 1\r\n\r\n"),
+    "server-event-streams": crowds(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"),
     "server-slow-disk": many(requests_of_files),
     "server-connections": attacks(comes_and_goes, 2),
 }
