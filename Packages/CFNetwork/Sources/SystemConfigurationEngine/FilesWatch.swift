@@ -72,8 +72,7 @@ final class FilesWatch: Sendable {
         var buffer = [UInt8](repeating: 0, count: 16 * 1024)
         var hasChanged = false
         while true {
-            let count = read(point.descriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
+            let count = SystemCall.retrying { read(point.descriptor, &buffer, buffer.count) }
             guard count > 0 else { break }
             for event in InotifyEvent.events(in: buffer[..<count]) where isRelevant(event) { hasChanged = true }
         }

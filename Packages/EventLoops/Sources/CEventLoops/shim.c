@@ -1,9 +1,12 @@
 #define _GNU_SOURCE
 #include "CEventLoops.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -38,4 +41,19 @@ long netkit_read_cached(int descriptor, void *bytes, unsigned long count, long o
 long netkit_write_cached(int descriptor, const void *bytes, unsigned long count, long offset) {
     struct iovec part = {.iov_base = (void *)bytes, .iov_len = count};
     return pwritev2(descriptor, &part, 1, offset, RWF_NOWAIT);
+}
+
+int64_t netkit_mount_id(int descriptor, uint64_t *device) {
+#ifdef STATX_MNT_ID
+    const unsigned int mount = STATX_MNT_ID;
+#else
+    const unsigned int mount = 0;
+#endif
+    struct statx status;
+    if (statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, mount, &status) != 0) return -1;
+    *device = makedev(status.stx_dev_major, status.stx_dev_minor);
+#ifdef STATX_MNT_ID
+    if (status.stx_mask & mount) return (int64_t)status.stx_mnt_id;
+#endif
+    return -1;
 }

@@ -11,11 +11,12 @@ internal import Glibc
 /// a while. Queued work can be withdrawn. Work that runs cannot: its thread remains occupied, and counts toward the limit,
 /// until the call returns. The limits bound the damage of calls that never return.
 ///
-/// A pool can be a part of another one: what it runs are calls of that pool, one for each thread of its own limit. Calls that
-/// may all hang together, such as those on one disk, so leave threads to the others.
+/// A pool can be a part of another one, and then occupies at most its own limit of that pool's threads. Calls that may hang together,
+/// such as those on one disk, therefore leave threads to others. Of a pool with a reserve, the last threads are only for parts that
+/// occupy none, so that several parts that hang leave one to each of the others.
 ///
 /// Invariant: while work is queued, a thread runs or is being created. If the system fails to create the last such thread, all
-/// queued work is refused.
+/// queued work is refused, except for calls that release files: they wait for the next thread.
 public final class BlockingThreads: Sendable {
     /// The reason why work did not run.
     @nonexhaustive
@@ -29,7 +30,10 @@ public final class BlockingThreads: Sendable {
     /// A work item: one call to make.
     public final class Work: Sendable {
         fileprivate let perform: @Sendable () -> Void
-        fileprivate let refuse: @Sendable (Refusal) -> Void
+        /// Nil for work that is never refused.
+        fileprivate let refuse: (@Sendable (Refusal) -> Void)?
+        /// The part of the pool that the work is for.
+        fileprivate let part: ObjectIdentifier?
 
         /// Makes a work item.
         ///
@@ -39,6 +43,16 @@ public final class BlockingThreads: Sendable {
         public init(perform: @escaping @Sendable () -> Void, refuse: @escaping @Sendable (Refusal) -> Void) {
             self.perform = perform
             self.refuse = refuse
+            part = nil
+        }
+
+        fileprivate init(
+            perform: @escaping @Sendable () -> Void, refuse: (@Sendable (Refusal) -> Void)?,
+            for part: BlockingThreads?
+        ) {
+            self.perform = perform
+            self.refuse = refuse
+            self.part = part.map { ObjectIdentifier($0) }
         }
     }
 
@@ -61,10 +75,39 @@ public final class BlockingThreads: Sendable {
         var threads = 0
         /// The threads that are being created. Each will take one item of the queued work.
         var starting = 0
+        /// The number of calls that run, and of each part those among them.
+        var running = 0
+        var runningOfParts: [ObjectIdentifier: Int] = [:]
+
+        /// Whether a thread may take the work: the last threads, `reserve`, are only for parts without one.
+        func permits(_ work: Work, _ limit: Int, reserve: Int) -> Bool {
+            guard let part = work.part, running >= limit - reserve else { return true }
+            return runningOfParts[part] == nil
+        }
+
+        mutating func begin(_ work: Work) {
+            running += 1
+            if let part = work.part { runningOfParts[part, default: 0] += 1 }
+        }
+
+        mutating func end(_ work: Work) {
+            running -= 1
+            guard let part = work.part, let count = runningOfParts[part] else { return }
+            runningOfParts[part] = count == 1 ? nil : count - 1
+        }
+
+        /// Takes the first work that a thread may take, and counts it as running.
+        mutating func take(_ limit: Int, reserve: Int) -> Work? {
+            guard let index = queue.firstIndex(where: { permits($0, limit, reserve: reserve) }) else { return nil }
+            let work = queue.remove(at: index)
+            begin(work)
+            return work
+        }
     }
 
     private let state = Locked(State())
     private let limit: Int
+    private let reserve: Int
     private let queueLimit: Int
     private let origin: Origin
 
@@ -77,6 +120,15 @@ public final class BlockingThreads: Sendable {
     ///   - idleTime: how long an idle thread is kept.
     public convenience init(limit: Int, queueLimit: Int = .max, idleTime: Duration = .seconds(10)) {
         self.init(limit: limit, queueLimit: queueLimit, idleTime: idleTime, spawn: BlockingThreads.spawn)
+    }
+
+    /// Makes a pool whose last threads are for the parts that occupy none.
+    ///
+    /// - Parameter reserve: the number of those threads.
+    convenience init(limit: Int, reserve: Int, idleTime: Duration = .seconds(10)) {
+        self.init(
+            limit: limit, reserve: reserve, queueLimit: .max,
+            origin: .system(BlockingThreads.spawn, idleTime: idleTime))
     }
 
     /// Makes a part of another pool. Its calls run on threads of that pool, which it returns after each call.
@@ -100,9 +152,10 @@ public final class BlockingThreads: Sendable {
         self.init(limit: limit, queueLimit: queueLimit, origin: .system(spawn, idleTime: idleTime))
     }
 
-    private init(limit: Int, queueLimit: Int, origin: Origin) {
-        precondition(limit > 0, "BlockingThreads: the limit must be positive")
+    private init(limit: Int, reserve: Int = 0, queueLimit: Int, origin: Origin) {
+        precondition(limit > reserve, "BlockingThreads: the limit must be positive, and greater than the reserve")
         self.limit = limit
+        self.reserve = reserve
         self.queueLimit = queueLimit
         self.origin = origin
     }
@@ -121,14 +174,19 @@ public final class BlockingThreads: Sendable {
             case create, queued, refuse
         }
         let next = state.withLock { state -> Next in
-            if let thread = state.idle.popLast() { return .wake(thread) }
-            if state.threads < limit {
-                state.queue.append(work)
-                state.threads += 1
-                state.starting += 1
-                return .create
+            if state.permits(work, limit, reserve: reserve) {
+                if let thread = state.idle.popLast() {
+                    state.begin(work)
+                    return .wake(thread)
+                }
+                if state.threads < limit {
+                    state.queue.append(work)
+                    state.threads += 1
+                    state.starting += 1
+                    return .create
+                }
             }
-            guard state.queue.count - state.starting < queueLimit else { return .refuse }
+            guard state.queue.count - state.starting < queueLimit || work.refuse == nil else { return .refuse }
             state.queue.append(work)
             return .queued
         }
@@ -138,6 +196,16 @@ public final class BlockingThreads: Sendable {
         case .refuse: refuse([work], .queueIsFull)
         case .create: createThread()
         }
+    }
+
+    /// Makes a call that gives something back and may block, such as `close(2)`: at once, or on one of the threads if the calling thread is
+    /// that of an event loop.
+    ///
+    /// The call is never refused: without a thread, it waits for the next one.
+    public func release(_ call: @escaping @Sendable () -> Void) {
+        guard EventLoop.isOnAnyLoop else { return call() }
+        // The work keeps the pool: its other references may go away while there is no thread.
+        run(Work(perform: { [self] in withExtendedLifetime(self) { call() } }, refuse: nil, for: nil))
     }
 
     /// Removes work from the queue; false if it is running, has run or was refused.
@@ -218,12 +286,7 @@ public final class BlockingThreads: Sendable {
             let failure = spawn { [self] in serve(idleTime: idleTime) }
             if failure != 0 { threadFailed(.noThread(failure)) }
         case .pool(let pool):
-            pool.run(
-                Work { [self] in
-                    serveOnce()
-                } refuse: { [self] in
-                    threadFailed($0)
-                })
+            pool.run(Work(perform: { [self] in serveOnce() }, refuse: { [self] in threadFailed($0) }, for: self))
         }
     }
 
@@ -233,30 +296,30 @@ public final class BlockingThreads: Sendable {
             state.starting -= 1
             // Another thread, perhaps still being created, takes the queued work.
             guard state.threads == 0 else { return [] }
-            defer { state.queue = [] }
-            return state.queue
+            let stranded = state.queue.filter { $0.refuse != nil }
+            state.queue.removeAll { $0.refuse != nil }
+            return stranded
         }
         refuse(stranded, refusal)
     }
 
     private func refuse(_ work: [Work], _ refusal: Refusal) {
         guard !work.isEmpty else { return }
-        EventLoop.shared.execute { for work in work { work.refuse(refusal) } }
+        EventLoop.shared.execute { for work in work { work.refuse?(refusal) } }
     }
 
     /// Performs one work item on a thread of the pool that this is a part of. More of them wait for their turn in that pool.
     private func serveOnce() {
         let work = state.withLock { state -> Work? in
             state.starting -= 1
-            if state.queue.isEmpty {
-                state.threads -= 1
-                return nil
-            }
-            return state.queue.removeFirst()
+            let work = state.take(limit, reserve: reserve)
+            if work == nil { state.threads -= 1 }
+            return work
         }
         guard let work else { return }
         work.perform()
         let continues = state.withLock { state in
+            state.end(work)
             if state.queue.isEmpty { state.threads -= 1 } else { state.starting += 1 }
             return !state.queue.isEmpty
         }
@@ -268,6 +331,7 @@ public final class BlockingThreads: Sendable {
         // An idle thread keeps no work: what that holds, such as an open file, is released as soon as the call has returned.
         while let work = next(isStarting: isStarting, idleTime) {
             work.perform()
+            state.withLock { $0.end(work) }
             isStarting = false
         }
     }
@@ -277,7 +341,7 @@ public final class BlockingThreads: Sendable {
         let idle = OneShot<Work>()
         let queued = state.withLock { state -> Work? in
             if isStarting { state.starting -= 1 }
-            if !state.queue.isEmpty { return state.queue.removeFirst() }
+            if let work = state.take(limit, reserve: reserve) { return work }
             state.idle.append(idle)
             return nil
         }

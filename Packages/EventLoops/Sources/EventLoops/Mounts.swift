@@ -1,25 +1,46 @@
+internal import CEventLoops
 internal import Glibc
 
 /// The list of mounts of this process, as in `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
 struct Mounts {
+    /// What files are on, and hang together with.
+    enum Device: Hashable {
+        /// A device number of the list of mounts. `st_dev` of `fstat(2)` is another one for a subvolume of btrfs.
+        case number(UInt64)
+        /// The server of a network file system, whose mounts have a number each.
+        case server(String)
+        case unknown
+    }
+
     private typealias Components = [Substring.UTF8View]
 
     private struct Mount {
-        /// As `st_dev` of `fstat(2)`.
-        let device: UInt64
+        let id: Int64
+        let device: Device
         let point: Components
     }
 
     /// In the order of mounting: of two mounts at one point, the later one hides the other.
     private var mounts: [Mount] = []
+    private var devices: [Int64: Device] = [:]
 
-    /// The device for a path of the present system; 0 if it is unknown. Does not look at the path itself.
-    static func device(of path: String) -> UInt64 {
-        let isRelative = path.utf8.first != UInt8(ascii: "/")
-        let folder = isRelative ? getcwd(nil, 0) : nil
-        defer { free(folder) }
-        let start = folder.map { String(cString: $0) + "/" } ?? ""
-        return Mounts(text: text()).device(of: start + path) ?? 0
+    /// The list of the present system.
+    static var present: Mounts { kept.withLock { $0.mounts(now: .now, text: text) } }
+
+    private static let kept = Locked(Kept())
+
+    /// A list that is read again after a while. A mount that is missing until then has the device of the one above it.
+    struct Kept {
+        private static let age = Duration.seconds(5)
+
+        private var mounts = Mounts(text: "")
+        private var end: Moment?
+
+        mutating func mounts(now: Moment, text: () -> String) -> Mounts {
+            if let end, now < end { return mounts }
+            (mounts, end) = (Mounts(text: text()), now + Self.age)
+            return mounts
+        }
     }
 
     /// The text of the list; empty without one. The kernel makes it up, so that no disk is waited for.
@@ -40,22 +61,55 @@ struct Mounts {
     init(text: String) {
         for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
             let fields = line.split(separator: UInt8(ascii: " "))
-            guard fields.count > 4 else { continue }
+            guard fields.count > 4, let id = Int64(Substring(fields[0])) else { continue }
             let numbers = fields[2].split(separator: UInt8(ascii: ":")).compactMap { UInt32(Substring($0)) }
             guard numbers.count == 2 else { continue }
             let point = Substring(Self.unescaped(fields[4])).utf8
-            mounts.append(Mount(device: Self.device(numbers[0], numbers[1]), point: Self.components(point)))
+            // The optional fields end with a hyphen; the type and the source follow.
+            let source = fields.dropFirst(6).drop { !$0.elementsEqual("-".utf8) }.dropFirst(2).first
+            let device = source.flatMap(Self.server) ?? .number(Self.number(numbers[0], numbers[1]))
+            mounts.append(Mount(id: id, device: device, point: Self.components(point)))
+            devices[id] = device
         }
     }
 
+    /// The server of a source: `server:/export` (NFS, Ceph, SSHFS) or `//server/share` (SMB). Nil for a source of this machine.
+    private static func server(_ source: Substring.UTF8View) -> Device? {
+        let text = unescaped(source)
+        if text.utf8.starts(with: "//".utf8) {
+            return .server(String(Substring(text.utf8.dropFirst(2).prefix { $0 != UInt8(ascii: "/") })))
+        }
+        let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")) ?? text.utf8.endIndex
+        let name = text.utf8[..<slash]
+        return name.count > 1 && name.last == UInt8(ascii: ":") ? .server(String(Substring(name.dropLast()))) : nil
+    }
+
     /// A device number of 64 bits, as makedev(3) makes it; a macro that Swift does not import.
-    private static func device(_ major: UInt32, _ minor: UInt32) -> UInt64 {
+    private static func number(_ major: UInt32, _ minor: UInt32) -> UInt64 {
         let (major, minor) = (UInt64(major), UInt64(minor))
         return (major & ~0xFFF) << 32 | (major & 0xFFF) << 8 | (minor & ~0xFF) << 12 | minor & 0xFF
     }
 
-    /// The device that is mounted at an absolute path, or above it; nil if the list does not have it.
-    func device(of path: String) -> UInt64? {
+    /// The device of an open file. The kernel tells what it knows without the disk.
+    func device(of descriptor: CInt) -> Device {
+        var number: UInt64 = 0
+        let mount = netkit_mount_id(descriptor, &number)
+        return device(ofMount: mount, number)
+    }
+
+    /// The device of a mount; the one with the number if the list does not have the mount.
+    func device(ofMount id: Int64, _ number: UInt64) -> Device { devices[id] ?? .number(number) }
+
+    /// The device for a path, absolute or from the current folder. Does not look at the path itself.
+    func device(at path: String) -> Device {
+        let isRelative = path.utf8.first != UInt8(ascii: "/")
+        let folder = isRelative ? getcwd(nil, 0) : nil
+        defer { free(folder) }
+        let start = folder.map { String(cString: $0) + "/" } ?? ""
+        return device(atAbsolute: start + path)
+    }
+
+    private func device(atAbsolute path: String) -> Device {
         let components = Self.components(Substring(path).utf8)
         var best: Mount?
         for mount in mounts where mount.point.count >= best?.point.count ?? 0 {
@@ -65,7 +119,7 @@ struct Mounts {
                 best = mount
             }
         }
-        return best?.device
+        return best?.device ?? .unknown
     }
 
     /// The names of a path, without `.` and `..`.

@@ -93,9 +93,9 @@ public final class ReplacementFile: Sendable {
         unlinkat(folder, partialPath, 0)
     }
 
-    /// Deletes the partial file.
+    /// Deletes the partial file, unless another one has its name by now: that of a transfer that began after ``finish()``.
     public func discard() {
-        unlinkat(folder, partialPath, 0)
+        if ReplacementFile.isOpen(file, at: partialPath, folder) { unlinkat(folder, partialPath, 0) }
     }
 
     private func setFinalPermissions() throws(WritableFile.Failure) {
@@ -154,9 +154,15 @@ public final class ReplacementFile: Sendable {
     ) throws(WritableFile.Failure) -> Bool {
         // Without locks, two transfers of one file are not kept apart; each checks the number of bytes at its end.
         _ = try file.lock()
-        let opened = try file.status()
+        return ReplacementFile.isOpen(file, at: path, folder)
+    }
+
+    /// Whether a path leads to the open file.
+    private static func isOpen(_ file: WritableFile, at path: String, _ folder: CInt) -> Bool {
         var named = stat()
-        return fstatat(folder, path, &named, AT_SYMLINK_NOFOLLOW) == 0
-            && (opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino)
+        guard let opened = try? file.status(), fstatat(folder, path, &named, AT_SYMLINK_NOFOLLOW) == 0 else {
+            return false
+        }
+        return (opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino)
     }
 }

@@ -21,8 +21,12 @@ public enum SystemCall {
 
     /// `preadv2(2)` with `RWF_NOWAIT`: reads what needs no disk.
     ///
-    /// - Returns: the number of bytes, 0 at the end; or a negative `errno`: `EAGAIN` if the disk is needed, `EOPNOTSUPP` if the file system
-    ///   cannot tell.
+    /// - Parameters:
+    ///   - descriptor: an open file.
+    ///   - buffer: where the bytes go.
+    ///   - position: the offset in the file, in bytes.
+    /// - Returns: the number of bytes, 0 at the end; or a negative `errno`: `EAGAIN` if the disk is needed; `EOPNOTSUPP`, `EINVAL` or
+    ///   `ENOSYS` if the file system or the kernel cannot tell.
     public static func readCached(
         _ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer, at position: Int64
     ) -> Int {
@@ -32,7 +36,13 @@ public enum SystemCall {
         return count < 0 ? -Int(errno) : count
     }
 
-    /// `pwritev2(2)` with `RWF_NOWAIT`: writes what needs no disk at once. As ``readCached(_:into:at:)``.
+    /// `pwritev2(2)` with `RWF_NOWAIT`: writes what needs no disk at once.
+    ///
+    /// - Parameters:
+    ///   - descriptor: an open file.
+    ///   - bytes: the bytes.
+    ///   - position: the offset in the file, in bytes.
+    /// - Returns: the number of bytes that were accepted; or a negative `errno`, as of ``readCached(_:into:at:)``.
     public static func writeCached(
         _ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, at position: Int64
     ) -> Int {
@@ -44,8 +54,10 @@ public enum SystemCall {
     ///
     /// - Parameters:
     ///   - bytes: the bytes.
-    ///   - call: a call such as `write(2)` for the rest of the bytes; it returns how many it has accepted.
-    /// - Returns: nil; the `errno` of the call that failed, after which a part of the bytes may have been accepted.
+    ///   - call: a call such as `write(2)` for the rest of the bytes: it returns how many it has accepted, or a negative number, and then
+    ///     sets `errno`. One that accepts none fails with `ENOSPC`.
+    /// - Returns: nil if all bytes were accepted; otherwise the `errno` of the call that failed. A part of the bytes may have been
+    ///   accepted before.
     public static func writing(
         all bytes: RawSpan, _ call: (_ rest: UnsafeRawBufferPointer, _ written: Int) -> Int
     ) -> CInt? {
@@ -55,6 +67,7 @@ public enum SystemCall {
                 retrying { call(rest, written) }
             }
             guard count >= 0 else { return errno }
+            guard count > 0 else { return ENOSPC }
             written += count
         }
         return nil

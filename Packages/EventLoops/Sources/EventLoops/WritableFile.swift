@@ -12,7 +12,7 @@ internal import Glibc
 /// ```
 ///
 /// The calls block while the disk is slow: make them on a thread of ``BlockingThreads``. The descriptor is closed when the last reference
-/// to the object is gone, so that a call that outlives the wait for it never uses a descriptor of another file.
+/// to the object is gone (``FileDescriptor``), so that a call that outlives the wait for it never uses a descriptor of another file.
 public final class WritableFile: Sendable {
     /// Which files may be opened.
     public enum Opening: Hashable, Sendable {
@@ -28,7 +28,7 @@ public final class WritableFile: Sendable {
     public enum Locking: Hashable, Sendable {
         /// The file is locked.
         case locked
-        /// The file is not locked and cannot be: the file system has no locks, or another user holds one for reading.
+        /// The file is not locked: the file system has no locks, or another program holds one for reading.
         case unavailable
     }
 
@@ -93,7 +93,8 @@ public final class WritableFile: Sendable {
     }
 
     /// The open descriptor. It remains this object's: do not close it.
-    public let descriptor: CInt
+    public var descriptor: CInt { file.number }
+    private let file: FileDescriptor
     /// Whether this object has created the file.
     public let isNew: Bool
 
@@ -124,16 +125,14 @@ public final class WritableFile: Sendable {
             let opened = openat(folder ?? AT_FDCWD, path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
             guard opened < 0, errno == ENOENT, opening == .any else {
                 if opened < 0 { throw Failure(openErrno: errno) }
-                (descriptor, isNew) = (opened, false)
+                (file, isNew) = (FileDescriptor(opened), false)
                 try check(user)
                 return
             }
         }
-        descriptor = try WritableFile.create(path, in: folder, permissions: permissions, flags: flags)
+        file = FileDescriptor(try WritableFile.create(path, in: folder, permissions: permissions, flags: flags))
         isNew = true
     }
-
-    deinit { close(descriptor) }
 
     /// Creates a file (`O_EXCL`) and opens it. This is the only call that creates files in these packages.
     ///
@@ -167,12 +166,12 @@ public final class WritableFile: Sendable {
     ///
     /// - Throws: The failure of the system, such as a full disk. A part of the bytes may then have been written.
     public func write(_ bytes: RawSpan) throws(Failure) {
-        try writeAll(bytes) { [descriptor] bytes, _ in Glibc.write(descriptor, bytes.baseAddress, bytes.count) }
+        try writeAll(bytes) { bytes, _ in Glibc.write(descriptor, bytes.baseAddress, bytes.count) }
     }
 
     /// Writes bytes at an offset; the current position stays. As ``write(_:)``.
     public func write(_ bytes: RawSpan, at offset: Int64) throws(Failure) {
-        try writeAll(bytes) { [descriptor] bytes, written in
+        try writeAll(bytes) { bytes, written in
             pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset) + off_t(written))
         }
     }
@@ -201,12 +200,15 @@ public final class WritableFile: Sendable {
     ///
     /// - Returns: Whether the file is locked now.
     /// - Throws: ``Failure/busy`` if another object or program holds the lock.
-    public func lock() throws(Failure) -> Locking {
+    public func lock() throws(Failure) -> Locking { try lock { fcntl($0, $1, $2) } }
+
+    /// - Parameter call: `fcntl(2)`.
+    func lock(_ call: Control) throws(Failure) -> Locking {
         // The holder may unlock the file between the two calls, but not for ever.
         for _ in 0..<16 {
-            if control(WritableFile.setLock, F_WRLCK) != nil { return .locked }
+            if control(WritableFile.setLock, F_WRLCK, call) != nil { return .locked }
             guard errno == EAGAIN || errno == EACCES else { return .unavailable }
-            switch control(WritableFile.getLock, F_WRLCK) {
+            switch control(WritableFile.getLock, F_WRLCK, call) {
             case F_WRLCK: throw .busy
             case F_UNLCK: continue
             default: return .unavailable
@@ -217,18 +219,21 @@ public final class WritableFile: Sendable {
 
     /// Unlocks the file.
     public func unlock() {
-        _ = control(WritableFile.setLock, F_UNLCK)
+        _ = control(WritableFile.setLock, F_UNLCK) { fcntl($0, $1, $2) }
     }
+
+    /// `fcntl(2)` with the lock as its argument.
+    typealias Control = (CInt, CInt, UnsafeMutablePointer<flock>) -> CInt
 
     // F_OFD_GETLK and F_OFD_SETLK, macros that Swift does not import
     private static let getLock: CInt = 36
     static let setLock: CInt = 37
 
     /// Makes a call about a lock of the whole file. Returns the type of the lock afterwards; nil with `errno` if it failed.
-    private func control(_ command: CInt, _ type: CInt) -> CInt? {
+    private func control(_ command: CInt, _ type: CInt, _ call: Control) -> CInt? {
         var lock = flock()
         lock.l_type = Int16(type)
-        return fcntl(descriptor, command, &lock) == 0 ? CInt(lock.l_type) : nil
+        return SystemCall.retrying { call(descriptor, command, &lock) } == 0 ? CInt(lock.l_type) : nil
     }
 
     /// Sets the time of the last change, in seconds since 1970; returns whether that succeeded.

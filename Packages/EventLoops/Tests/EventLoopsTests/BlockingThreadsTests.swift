@@ -119,15 +119,103 @@ extension EventLoopsTests {
         @Test func aPartLeavesThreadsToOthers() async throws {
             let pool = BlockingThreads(limit: 3, idleTime: idleTime)
             let devices = DeviceThreads(of: pool, limit: 2)
+            let (one, two) = (Mounts.Device.number(1), Mounts.Device.server("two"))
             let release = Flag()
-            let hung = (0..<5).map { _ in Task { try await devices.part(1).value { release.wait() } } }
-            await until { devices.part(1).queueCount == 3 && devices.part(1).threadCount == 2 }
-            #expect(try await devices.part(2).value { 2 } == 2)
+            let hung = (0..<5).map { _ in Task { try await devices.part(one).value { release.wait() } } }
+            await until { devices.part(one).queueCount == 3 && devices.part(one).threadCount == 2 }
+            #expect(try await devices.part(two).value { 2 } == 2)
             #expect(pool.threadCount == 3)
             release.set()
             for task in hung { #expect(try await task.value) }
-            await until { devices.part(1).threadCount == 0 && devices.part(2).threadCount == 0 }
-            #expect(devices.count == 2)
+            await until { devices.part(one).threadCount == 0 && devices.part(two).threadCount == 0 }
+        }
+
+        /// Several disks hang, with more calls than there are threads: the last threads go to disks that have none.
+        @Test func theReserveIsForPartsWithoutAThread() async throws {
+            let pool = BlockingThreads(limit: 6, reserve: 3, idleTime: idleTime)
+            let devices = DeviceThreads(of: pool, limit: 4)
+            let parts = (0..<4).map { devices.part(.number(UInt64($0))) }
+            let release = Flag()
+            let running = Locked([0, 0, 0, 0])
+            let hang = { @Sendable (part: Int) in
+                running.withLock { $0[part] += 1 }
+                _ = release.wait()
+            }
+            let first = (0..<8).map { _ in Task { try await parts[0].value { hang(0) } } }
+            await until { running.withLock { $0 } == [3, 0, 0, 0] }
+            let second = (0..<8).map { _ in Task { try await parts[1].value { hang(1) } } }
+            await until { running.withLock { $0 } == [3, 1, 0, 0] }
+            // The others are served as if nothing hung.
+            for number in 0..<20 { #expect(try await parts[2 + number % 2].value { number } == number) }
+            #expect(running.withLock { $0 } == [3, 1, 0, 0])
+            release.set()
+            for task in first + second { try await task.value }
+            #expect(running.withLock { $0 } == [8, 8, 0, 0])
+            await until { pool.queueCount == 0 && pool.idleCount == pool.threadCount }
+        }
+
+        /// A file is closed on a thread if its owner ends on that of a loop, and at once otherwise.
+        @Test(arguments: [false, true])
+        func onlyOtherThreadsThanLoopsClose(_ isOnLoop: Bool) async throws {
+            let threads = BlockingThreads(limit: 1, idleTime: idleTime)
+            let release = Flag()
+            let held = Task { try await threads.value { release.wait() } }
+            await until { threads.threadCount == 1 && threads.queueCount == 0 }
+            let number = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            struct Owner {
+                var file: FileDescriptor?
+            }
+            let owner = Locked(Owner(file: FileDescriptor(number, threads: threads)))
+            let drop = { @Sendable in withExtendedLifetime(owner.withLock { $0.file.take() }) {} }
+            if isOnLoop {
+                // Any loop's thread, and not only that of the file's stream.
+                let loop = EventLoop(name: "closing")
+                await withCheckedContinuation { done in
+                    loop.execute {
+                        drop()
+                        done.resume()
+                    }
+                }
+                loop.shutdown()
+                #expect(threads.queueCount == 1 && fcntl(number, F_GETFD) >= 0)
+            } else {
+                await onThread { drop() }
+                #expect(threads.queueCount == 0)
+            }
+            release.set()
+            #expect(try await held.value)
+            await until { threads.queueCount == 0 }
+        }
+
+        /// A descriptor is neither lost nor closed on a loop if there is no thread: the next one closes it.
+        @Test func aReleaseIsNeverRefused() async throws {
+            let mayStart = Flag()
+            let pool = BlockingThreads(limit: 1, queueLimit: 4, idleTime: idleTime) { body in
+                mayStart.isSet ? BlockingThreads.spawn(body) : EAGAIN
+            }
+            let isReleased = Flag()
+            let released = Locked<Bool?>(nil)
+            weak var kept: BlockingThreads?
+            do {
+                let part = BlockingThreads(partOf: pool, limit: 1, queueLimit: 0)
+                kept = part
+                await withCheckedContinuation { done in
+                    EventLoop.shared.execute {
+                        for _ in 0..<3 {
+                            part.release {
+                                released.withLock { $0 = EventLoop.isOnAnyLoop }
+                                isReleased.set()
+                            }
+                        }
+                        done.resume()
+                    }
+                }
+            }
+            await until { kept?.threadCount == 0 && kept?.queueCount == 3 }
+            mayStart.set()
+            #expect(try await kept?.value { 1 } == 1)
+            #expect(isReleased.isSet && released.withLock { $0 } == false)
+            await until { kept == nil }
         }
 
         @Test func aPartWithdrawsAndRefuses() async throws {
@@ -152,11 +240,18 @@ extension EventLoopsTests {
             #expect(try await part.value { 5 } == 5)
         }
 
-        /// There are no more parts than busy devices, once there are many.
-        @Test func idlePartsAreDropped() {
+        /// A device has one part, as long as a caller or a call keeps it.
+        @Test func onlyUnusedPartsAreDropped() async throws {
             let devices = DeviceThreads(of: BlockingThreads(limit: 1), limit: 1)
-            for device in 0..<200 { _ = devices.part(UInt64(device)) }
-            #expect(devices.count <= 64)
+            let held = devices.part(.number(0))
+            let release = Flag()
+            let running = Task { try await devices.part(.number(1)).value { release.wait() } }
+            await until { devices.count == 2 }
+            for device in 2..<200 { _ = devices.part(.number(UInt64(device))) }
+            #expect(devices.count == 2 && devices.part(.number(0)) === held)
+            release.set()
+            #expect(try await running.value)
+            await until { devices.count == 1 }
         }
 
         @Test func withoutAThreadAllQueuedWorkIsRefused() async throws {

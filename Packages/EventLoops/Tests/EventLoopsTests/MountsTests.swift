@@ -12,21 +12,56 @@ extension EventLoopsTests {
             25 24 0:45 / /mnt/a\040b rw master:2 - nfs4 two:/ rw
             not a line
             26 22 259:70000 / /dev rw - ext4 /dev/nvme0n1 rw
+            27 22 0:46 / /other rw shared:3 master:1 - nfs4 two:/other rw
+            28 22 0:47 / /six rw - nfs fd00::1:/export rw
+            29 22 0:48 / /share rw - cifs //two/share rw
+            30 22 0:33 /@home /home rw shared:5 - btrfs /dev/sdb rw
+            31 22 0:33 /@data /data rw - btrfs /dev/sdb rw
+            32 22 0:49 / /short
             """#
 
         @Test(arguments: [
-            ("/", UInt64(0x801)), ("/etc/hosts", 0x801), ("/mnt", 44), ("/mnt/x/y", 44), ("/mnt2", 0x801),
-            ("/mnt/a b/c", 45), ("/mnt/a b", 45), ("/mnt/a", 44), ("/mnt/./a b//c", 45), ("/mnt/a b/../c", 44),
-            ("/mnt/../..", 0x801),
+            ("/", Mounts.Device.number(0x801)), ("/etc/hosts", .number(0x801)), ("/mnt", .server("one")),
+            ("/mnt/x/y", .server("one")), ("/mnt2", .number(0x801)), ("/mnt/a b/c", .server("two")),
+            ("/mnt/a b", .server("two")), ("/mnt/a", .server("one")), ("/mnt/./a b//c", .server("two")),
+            ("/mnt/a b/../c", .server("one")), ("/mnt/../..", .number(0x801)),
             // The later of two mounts at one point hides the earlier one. 70000 = 0x11170, 259 = 0x103.
-            ("/dev/x", 0x1111_0370),
+            ("/dev/x", .number(0x1111_0370)),
+            // All mounts of one server are one device, and so are the subvolumes of a disk.
+            ("/other/x", .server("two")), ("/six", .server("fd00::1")), ("/share/x", .server("two")),
+            ("/home/x", .number(0x21)), ("/data", .number(0x21)), ("/short", .number(0x31)),
         ])
-        func theDeviceOfAPath(_ path: String, _ device: UInt64) {
-            #expect(Mounts(text: Self.text).device(of: path) == device)
+        func theInnermostAndLatestMountHasThePath(_ path: String, _ device: Mounts.Device) {
+            #expect(Mounts(text: Self.text).device(at: path) == device)
         }
 
-        @Test func withoutAMount() {
-            #expect(Mounts(text: "").device(of: "/etc") == nil)
+        /// `st_dev` of a file in a subvolume is not the number of its mount.
+        @Test func theMountOfAFileHasItsDevice() {
+            let mounts = Mounts(text: Self.text)
+            #expect(mounts.device(ofMount: 30, 0x1234) == .number(0x21))
+            #expect(mounts.device(ofMount: 31, 0x1235) == .number(0x21))
+            #expect(mounts.device(ofMount: 25, 45) == .server("two"))
+            #expect(mounts.device(ofMount: 99, 0x1236) == .number(0x1236))
+        }
+
+        @Test func withoutTheListTheDeviceIsUnknown() {
+            #expect(Mounts(text: "").device(at: "/etc") == .unknown)
+        }
+
+        @Test func theListIsReadOnceInAWhile() {
+            var kept = Mounts.Kept()
+            var reads = 0
+            let text = {
+                reads += 1
+                return Self.text
+            }
+            let start = Moment.now
+            for second in [0, 1, 4] {
+                #expect(kept.mounts(now: start + .seconds(second), text: text).device(at: "/mnt") == .server("one"))
+            }
+            #expect(reads == 1)
+            _ = kept.mounts(now: start + .seconds(5), text: text)
+            #expect(reads == 2)
         }
 
         /// The list agrees with the system, for a path that exists and a relative one. `/proc` is a mount everywhere.
@@ -34,9 +69,13 @@ extension EventLoopsTests {
         func theDeviceOfThisSystem(_ path: String) {
             var status = stat()
             #expect(stat(path, &status) == 0)
-            #expect(Mounts.device(of: path) == UInt64(status.st_dev))
+            let device = Mounts.Device.number(UInt64(status.st_dev))
+            #expect(Mounts.present.device(at: path) == device)
             let up = String(repeating: "../", count: 50)
-            #expect(Mounts.device(of: up + path.dropFirst()) == UInt64(status.st_dev))
+            #expect(Mounts.present.device(at: up + path.dropFirst()) == device)
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            defer { close(descriptor) }
+            #expect(Mounts.present.device(of: descriptor) == device)
         }
     }
 }

@@ -49,6 +49,17 @@ extension EventLoopsTests {
             #expect(folder.mode("f") == expected & ~mask)
         }
 
+        /// A file that is discarded late, after it got its name, leaves the partial file of the next transfer alone.
+        @Test func onlyTheOwnPartialFileIsDiscarded() throws {
+            let first = try ReplacementFile(of: path)
+            try first.finish()
+            let second = try ReplacementFile(of: path)
+            first.discard()
+            #expect(folder.names == ["f", "f.part"])
+            second.discard()
+            #expect(folder.names == ["f"])
+        }
+
         @Test func aPrivateFileIsReadableByItsUserOnly() throws {
             try replace(isPrivate: true)
             #expect(folder.mode("f") == 0o600)

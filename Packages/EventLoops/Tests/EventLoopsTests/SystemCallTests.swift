@@ -41,9 +41,33 @@ extension EventLoopsTests {
             #expect(failure == nil && written == Array("0123456789".utf8) && offsets == [0, 4, 4, 8])
             #expect(
                 SystemCall.writing(all: written.span.bytes) { _, _ in
-                    errno = ENOSPC
+                    errno = EIO
                     return -1
-                } == ENOSPC)
+                } == EIO)
+        }
+
+        /// A file system in user space may accept no byte and report no error.
+        @Test func aCallThatAcceptsNothingIsAFailure() {
+            var calls = 0
+            let failure = SystemCall.writing(all: [1, 2].span.bytes) { _, _ in
+                calls += 1
+                return 0
+            }
+            #expect(failure == ENOSPC && calls == 1)
+        }
+
+        /// The kernel tells the bytes of a file that was just written, or that it cannot tell.
+        @Test func whatIsInMemoryNeedsNoDisk() throws {
+            let folder = try TemporaryFolder()
+            let descriptor = open(try folder.file("f", "0123456789"), O_RDWR | O_CLOEXEC)
+            defer { close(descriptor) }
+            let unknown = [-Int(EAGAIN), -Int(EOPNOTSUPP), -Int(EINVAL), -Int(ENOSYS)]
+            var bytes = [UInt8](repeating: 0, count: 4)
+            let read = bytes.withUnsafeMutableBytes { SystemCall.readCached(descriptor, into: $0, at: 3) }
+            #expect(unknown.contains(read) || read == 4 && bytes == Array("3456".utf8))
+            let written = Array("ab".utf8).withUnsafeBytes { SystemCall.writeCached(descriptor, $0, at: 1) }
+            #expect(unknown.contains(written) || written == 2 && folder.text("f") == "0ab3456789")
+            #expect(bytes.withUnsafeMutableBytes { SystemCall.readCached(-1, into: $0, at: 0) } == -Int(EBADF))
         }
     }
 }

@@ -71,6 +71,28 @@ extension EventLoopsTests {
             #expect(try first.lock() == .unavailable)
         }
 
+        /// On a network file system, a signal may interrupt the call.
+        @Test func anInterruptedLockIsTriedAgain() throws {
+            let path = try folder.file("log")
+            let (first, second) = (try WritableFile(path), try WritableFile(path))
+            var calls = 0
+            let interrupted: WritableFile.Control = { descriptor, command, lock in
+                calls += 1
+                errno = EINTR
+                return calls % 2 == 1 ? -1 : fcntl(descriptor, command, lock)
+            }
+            #expect(try first.lock(interrupted) == .locked && calls == 2)
+            #expect(throws: WritableFile.Failure.busy) { try second.lock(interrupted) }
+            #expect(calls == 6)
+            // The usual answer of a server without locks.
+            first.unlock()
+            let without: WritableFile.Control = { _, _, _ in
+                errno = ENOLCK
+                return -1
+            }
+            #expect(try second.lock(without) == .unavailable)
+        }
+
         @Test func anExistingFileKeepsItsContents() throws {
             let path = try folder.file("log", "one ")
             let file = try WritableFile(path, appends: true)

@@ -250,7 +250,7 @@ import Testing
             try await transfer(.zero).upload(folder.path, to: "d")
             Issue.record("the disk has not answered")
         } catch let error as StreamError {
-            #expect(error.isUnansweredCall && error.isPOSIX(ETIMEDOUT), "\(error)")
+            #expect(error.reason == .unansweredCall && error.isPOSIX(ETIMEDOUT), "\(error)")
         }
         let waiting = Task { [folder = folder.path, tree = try transfer(.seconds(3600))] in
             try await tree.upload(folder, to: "d")

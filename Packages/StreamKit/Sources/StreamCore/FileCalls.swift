@@ -12,17 +12,17 @@ extension BlockingThreads {
     /// ```
     ///
     /// - Parameters:
-    ///   - limit: the longest wait.
+    ///   - timeout: the longest wait; by default `fileTimeout`, 60 s.
     ///   - call: the call. Its result is discarded if the wait has ended by then.
     /// - Throws: the error of the call; ``StreamError/cancelled``; `ETIMEDOUT` if the call has not returned in time, and `EAGAIN` or
-    ///   another `errno` if there was no thread for it: ``StreamError/isUnansweredCall``. A call that has not begun is withdrawn; a
+    ///   another `errno` if there was no thread for it: ``StreamErrorReason/unansweredCall``. A call that has not begun is withdrawn; a
     ///   running call continues.
     public nonisolated(nonsending) func fileResult<Value: Sendable>(
-        within limit: Duration = fileTimeout, of call: @escaping @Sendable () throws(StreamError) -> Value
+        within timeout: Duration = fileTimeout, of call: @escaping @Sendable () throws(StreamError) -> Value
     ) async throws(StreamError) -> Value {
         let result: Result<Value, StreamError>
         do throws(WaitError) {
-            result = try await value(until: .now + limit) { Result(catching: call) }
+            result = try await value(until: .now + timeout) { Result(catching: call) }
         } catch {
             throw StreamError(ofFileCall: error)
         }
@@ -45,12 +45,7 @@ extension StreamError {
         }
     }
 
-    private struct UnansweredCall: Error {}
-
     private static func unanswered(_ number: CInt, _ sentence: Sentence) -> StreamError {
-        StreamError(posix: number, sentence, underlying: UnansweredCall())
+        StreamError(posix: number, sentence, reason: .unansweredCall)
     }
-
-    /// Whether a call on a file has not returned in time, or no thread could make it: `BlockingThreads.fileResult(within:of:)`.
-    public var isUnansweredCall: Bool { underlying is UnansweredCall }
 }

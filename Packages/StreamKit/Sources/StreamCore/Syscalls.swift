@@ -2,8 +2,8 @@ internal import EventLoops
 public import Glibc
 internal import HostResolver
 
-/// The system calls that transfer bytes and query sockets, each as one thin function. Only these functions retry
-/// EINTR.
+/// The system calls that transfer bytes and query sockets, each as one thin function. They repeat EINTR themselves, because they are inlined
+/// into each read and write; elsewhere `SystemCall.retrying(_:)` does.
 @usableFromInline
 package enum Syscalls {
     /// `recv(2)`. With `waits` the kernel waits for bytes; otherwise EAGAIN becomes `.wouldBlock`.

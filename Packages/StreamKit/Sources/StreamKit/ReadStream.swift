@@ -80,16 +80,16 @@ extension ReadStream {
 
     /// Makes a stream of the bytes of a file. The file is first accessed by `open()`, which fails if it does not exist.
     ///
-    /// A blocking read waits for the disk on the calling thread. In the other styles, bytes that are in memory are there at once, and
-    /// others are read by one of the threads of `BlockingThreads.files(onDevice:)`: no read keeps an event loop waiting for the disk.
+    /// A blocking read waits for the disk on the calling thread, without a time limit. In the other styles, bytes that are in memory are there
+    /// at once, and others are read by one of the threads of `BlockingThreads.files(of:)`: no read keeps an event loop waiting for the
+    /// disk. If the disk does not answer within 60 s, the stream fails with `ETIMEDOUT` (`StreamErrorReason.unansweredCall`).
     ///
     /// Replaces `InputStream(fileAtPath:)`.
     ///
     /// - Parameters:
     ///   - path: the path of the file.
-    ///   - opensOnThread: whether one of those threads opens the file, too, so that `open()` does not wait for the disk either. That
-    ///     the file does not exist is then the error of `opened()` and of the first read, and so is a disk that has not answered
-    ///     within 60 s.
+    ///   - opensOnThread: whether one of those threads opens the file, so that `open()` does not wait for the disk. `opened()` and the
+    ///     first read then report a file that does not exist, and `ETIMEDOUT` if the disk has not answered within 60 s.
     ///   - loop: the event loop of the stream.
     public convenience init(path: String, opensOnThread: Bool = false, loop: EventLoop = .shared) {
         let point = WaitPoint(loop: loop)

@@ -35,9 +35,10 @@ public final class WriteStream: StreamHalf {
 extension WriteStream {
     /// Makes a stream that writes to a file. The file is created if necessary, and truncated unless `append` is true.
     ///
-    /// A blocking write waits for the disk on the calling thread. In the other styles, one of the threads of `BlockingThreads.files(onDevice:)`
-    /// writes, while the next write waits: no write keeps an event loop waiting for the disk. A failure is reported by the next call, at the latest by `finish()`; bytes
-    /// accepted before `close()` are still written.
+    /// A blocking write waits for the disk on the calling thread, without a time limit. In the other styles, one of the threads of
+    /// `BlockingThreads.files(of:)` writes, while the next write waits: no write keeps an event loop waiting for the disk. A failure is
+    /// reported by the next call, at the latest by `finish()`, and so is a disk that does not answer within 60 s (`ETIMEDOUT`,
+    /// `StreamErrorReason.unansweredCall`). Bytes accepted before `close()` are still written.
     ///
     /// If ``StreamProperty/fileOffset`` is set before opening, the file is not truncated, and writing begins at that
     /// offset.

@@ -168,7 +168,7 @@ enum ExitStatus: Int32 {
             }
         case .ftp where (error.underlying as? FTPError)?.code == .incomplete: self = .cutShort
         case .ftp: self = .serverError
-        case .posix where error.reason == .localFile: self = .localFile
+        case .posix where error.reason == .localFile || error.reason == .unansweredCall: self = .localFile
         case .posix:
             switch Int32(error.code) {
             case EINVAL where error.underlying is FTPError: self = .badURL

@@ -22,3 +22,8 @@ void netkit_wake(const void *word);
 // needed, with EOPNOTSUPP if the file system cannot tell.
 long netkit_read_cached(int descriptor, void *bytes, unsigned long count, long offset);
 long netkit_write_cached(int descriptor, const void *bytes, unsigned long count, long offset);
+
+// statx is declared only under _GNU_SOURCE, too, and its field for the mount only with newer headers. Returns the number of the mount that
+// an open file belongs to, as in /proc/self/mountinfo; -1 if the kernel does not tell (before Linux 5.8). Also tells the number of the
+// device, unless it fails. The disk is not asked.
+int64_t netkit_mount_id(int descriptor, uint64_t *device);

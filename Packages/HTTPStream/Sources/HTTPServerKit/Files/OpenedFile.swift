@@ -13,15 +13,13 @@ final class OpenedFile: Sendable {
         case missing
     }
 
-    private let descriptor: CInt
-    private let threads: BlockingThreads
+    private let file: FileDescriptor
     let length: Int64
     let lastModified: HTTPDate
     let tag: EntityTag
 
-    private init(_ descriptor: CInt, _ status: stat, _ threads: BlockingThreads) {
-        self.descriptor = descriptor
-        self.threads = threads
+    private init(_ file: FileDescriptor, _ status: stat) {
+        self.file = file
         length = Int64(status.st_size)
         lastModified = HTTPDate(secondsSinceEpoch: Int64(status.st_mtim.tv_sec))
         let parts = [
@@ -31,21 +29,16 @@ final class OpenedFile: Sendable {
         tag = EntityTag(parts.map { String($0, radix: 16) }.joined(separator: "-"))
     }
 
-    deinit {
-        threads.close(descriptor)
-    }
-
     /// Opens a path below a folder. Each component is opened in its folder and no symbolic link is followed, so a path cannot
     /// leave the folder, whatever changes meanwhile.
     ///
-    /// - Parameter threads: where the file is closed.
     /// - Throws: the error of the system, other than those for a missing file; `EMFILE` also if no descriptor is free but those of
     ///   the `DescriptorReserve`.
     static func open(
-        _ components: [String], below root: CInt, threads: BlockingThreads
+        _ components: [String], below root: FileDescriptor
     ) throws(StreamError) -> Result {
-        var folder = root
-        defer { if folder != root { close(folder) } }
+        var folder = root.number
+        defer { if folder != root.number { close(folder) } }
         if components.isEmpty { return .folder }
         for (index, component) in components.enumerated() {
             let isLast = index == components.count - 1
@@ -62,8 +55,8 @@ final class OpenedFile: Sendable {
                 close(next)
                 throw StreamError(posix: EMFILE)
             }
-            if isLast { return result(next, threads) }
-            if folder != root { close(folder) }
+            if isLast { return result(next, root.threads) }
+            if folder != root.number { close(folder) }
             folder = next
         }
         return .missing
@@ -73,7 +66,7 @@ final class OpenedFile: Sendable {
         var status = stat()
         if fstat(descriptor, &status) == 0 {
             switch status.st_mode & S_IFMT {
-            case S_IFREG: return .file(OpenedFile(descriptor, status, threads))
+            case S_IFREG: return .file(OpenedFile(FileDescriptor(descriptor, threads: threads), status))
             case S_IFDIR:
                 close(descriptor)
                 return .folder
@@ -90,7 +83,7 @@ final class OpenedFile: Sendable {
     func read(at offset: Int64, upTo count: Int) throws(StreamError) -> [UInt8] {
         var number: CInt = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            let read = SystemCall.retrying { pread(descriptor, buffer.baseAddress, count, off_t(offset)) }
+            let read = SystemCall.retrying { pread(file.number, buffer.baseAddress, count, off_t(offset)) }
             if read < 0 { number = errno }
             initialized = max(0, read)
         }
@@ -101,11 +94,12 @@ final class OpenedFile: Sendable {
         }
         return bytes
     }
+
     /// Returns bytes from an offset as far as they are in memory, and none if they are not, or an error is to be found.
     func readCached(at offset: Int64, upTo count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             initialized = max(
-                0, SystemCall.readCached(descriptor, into: UnsafeMutableRawBufferPointer(buffer), at: offset))
+                0, SystemCall.readCached(file.number, into: UnsafeMutableRawBufferPointer(buffer), at: offset))
         }
     }
 }

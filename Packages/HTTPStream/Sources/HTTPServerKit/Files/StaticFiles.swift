@@ -16,7 +16,7 @@ public import HTTPStream
 /// Not served, as if missing: symbolic links, and files below them; names that begin with a dot, except `.well-known` (RFC 8615);
 /// everything but regular files; paths with `..`. The folder itself may be a symbolic link.
 ///
-/// Files are opened, read and compressed on the threads for files of the folder's device (`BlockingThreads.files(onDevice:)`), so a slow
+/// Files are opened, read and compressed on the threads for files of the folder's device (`BlockingThreads.files(of:)`), so a slow
 /// disk delays only the clients that want its files. A request for which no thread or no descriptor is free gets a 503.
 public struct StaticFiles: Sendable {
     /// The names that are tried for a folder, in order. Default `index.html`.
@@ -26,21 +26,9 @@ public struct StaticFiles: Sendable {
     public var cacheControl: String?
 
     /// The time limit of each access to the disk. Default 30 s; then the response is 503, or is cut short if it has begun.
-    public var diskTimeout: Duration = .seconds(30)
+    public var fileTimeout: Duration = .seconds(30)
 
-    private let root: Root
-
-    private final class Root: Sendable {
-        let descriptor: CInt
-        let threads: BlockingThreads
-
-        init(_ descriptor: CInt, _ threads: BlockingThreads) {
-            self.descriptor = descriptor
-            self.threads = threads
-        }
-
-        deinit { close(descriptor) }
-    }
+    private let root: FileDescriptor
 
     /// Opens a folder. If its path is replaced later, the folder that was opened continues to be served.
     ///
@@ -58,9 +46,7 @@ public struct StaticFiles: Sendable {
                 posix: number,
                 Sentence("kit.folder", "%1 cannot be opened: %2", folder, "\(StreamError(posix: number))"))
         }
-        var status = stat()
-        fstat(descriptor, &status)
-        root = Root(descriptor, threads ?? .files(onDevice: UInt64(status.st_dev)))
+        root = FileDescriptor(descriptor, threads: threads)
     }
 
     /// Responds with the file at a path.
@@ -92,7 +78,7 @@ public struct StaticFiles: Sendable {
     private func opened(_ components: [String]) async throws -> OpenedFile.Result {
         do {
             return try await onDisk { [root] () throws(StreamError) in
-                try OpenedFile.open(components, below: root.descriptor, threads: root.threads)
+                try OpenedFile.open(components, below: root)
             }
         } catch let error as StreamError where error.isPOSIX(EMFILE) || error.isPOSIX(ENFILE) {
             throw HTTPProblem(.serviceUnavailable)
@@ -106,11 +92,11 @@ public struct StaticFiles: Sendable {
         _ call: @escaping @Sendable () throws(StreamError) -> Value
     ) async throws -> Value {
         do throws(StreamError) {
-            return try await root.threads.fileResult(within: diskTimeout, of: call)
+            return try await root.threads.fileResult(within: fileTimeout, of: call)
         } catch .cancelled {
             throw CancellationError()
         } catch {
-            if error.isUnansweredCall { throw HTTPProblem(.serviceUnavailable) }
+            if error.reason == .unansweredCall { throw HTTPProblem(.serviceUnavailable) }
             throw error
         }
     }

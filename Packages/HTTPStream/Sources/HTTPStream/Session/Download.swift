@@ -88,7 +88,7 @@ extension HTTPSession {
                 }
             } catch {
                 // A call on the file may still be running: nothing else may be written beside it.
-                if error.isUnansweredCall { throw error }
+                if error.reason == .unansweredCall { throw error }
                 if download.offset > 0, let date = download.lastModified { await file.setDate(date) }
                 guard download.isResumable, configuration.retries.permits(request, nil),
                     let pause = configuration.retries.delay(

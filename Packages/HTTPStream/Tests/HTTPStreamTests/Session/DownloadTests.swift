@@ -217,7 +217,7 @@ import Testing
         } catch let failure {
             error = failure
         }
-        #expect(error?.isUnansweredCall == true && error?.isPOSIX(ETIMEDOUT) == true)
+        #expect(error?.reason == .unansweredCall && error?.isPOSIX(ETIMEDOUT) == true)
         answer.provide(true)
         #expect(try await threads.value { true })
         // Work that was withdrawn has written nothing.

@@ -34,6 +34,8 @@ public enum StreamErrorReason: Sendable, Hashable {
 
     /// A local file or folder cannot be used. The code is an `errno`.
     case localFile
+    /// A call on a local file has not returned in time, or no thread could make it. The code is `ETIMEDOUT`, or the `errno` of the thread.
+    case unansweredCall
     /// The proxy settings of the environment or of a file are invalid.
     case invalidProxySettings
 

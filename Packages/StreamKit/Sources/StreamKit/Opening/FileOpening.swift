@@ -36,16 +36,17 @@ struct FileOpening: OpeningWork {
     ///
     /// - Parameters:
     ///   - threads: the threads; nil for those of the path's device.
-    ///   - limit: the longest wait.
+    ///   - fileTimeout: the longest wait.
     ///   - open: the call that opens the file.
     init(
-        path: String, loop: EventLoop, threads: BlockingThreads? = nil, limit: Duration = BlockingThreads.fileTimeout,
+        path: String, loop: EventLoop, threads: BlockingThreads? = nil,
+        fileTimeout: Duration = BlockingThreads.fileTimeout,
         _ open: @escaping @Sendable () throws(StreamError) -> any StreamTransport
     ) {
         let call = Call(loop: loop)
         self.call = call
         self.threads = threads ?? .files(at: path)
-        deadline = .now + limit
+        deadline = .now + fileTimeout
         work = BlockingThreads.Work {
             call.end(Result(catching: open))
         } refuse: {

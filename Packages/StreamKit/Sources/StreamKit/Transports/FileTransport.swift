@@ -42,10 +42,9 @@ final class FileTransport: StreamTransport {
         var status = stat()
         if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
             let start = mode == .append ? Int64(status.st_size) : Int64(offset ?? 0)
-            let threads = BlockingThreads.files(onDevice: UInt64(status.st_dev))
+            let file = FileDescriptor(descriptor)
             return RegularFileTransport(
-                OpenFile(descriptor, loop: point.loop, threads: threads), from: start, appends: mode == .append,
-                point: point, threads: threads)
+                OpenFile(file), from: start, appends: mode == .append, point: point, threads: file.threads)
         }
         return FileTransport(descriptor, appends: mode == .append, point: point)
     }

@@ -6,7 +6,8 @@ internal import Glibc
 /// Theory of operation. A try first asks the kernel for what needs no disk (`RWF_NOWAIT`); for bytes in the page cache that is all. If the
 /// disk is needed, or the file system cannot tell, a thread for files (`BlockingThreads`) does the work, and the try would block: a piece of
 /// the file is read ahead, or accepted bytes are written behind. One piece is under way at a time, and its end signals the wait point.
-/// Blocking calls do the same work on their own thread.
+/// A piece that the disk does not end in time is a failure that lasts: what has become of it is unknown. Blocking calls do the same work on
+/// their own thread, without a time limit.
 ///
 /// Positions are kept here, not by the kernel, so that a piece that was read for an old position can be dropped. The descriptor stays open
 /// until the last piece is done, however long a disk takes after the stream was closed.
@@ -36,36 +37,64 @@ final class RegularFileTransport: StreamTransport {
         var taken = 0
         /// Whether the file ended behind the bytes read ahead.
         var hasEnded = false
-        /// Whether a thread is reading or writing a piece.
-        var isBusy = false
+        /// The piece that is read or written now.
+        var piece: Underway?
+        /// The number of pieces begun.
+        var pieces = 0
         /// Counts the changes of position by the caller. A piece read before the last one is dropped.
         var changes = 0
-        /// The failure of the last piece, for the next call.
+        /// The failure of a piece, which lasts.
         var failure: StreamError?
 
         var aheadCount: Int { ahead.count - taken }
     }
 
+    /// A piece under way, by the thread that reads or writes it.
+    private enum Underway {
+        /// The thread of a blocking call.
+        case caller(Int)
+        /// A thread for files, until the time is over. Bytes that were accepted are written even if the stream is closed.
+        case reader(Int, BlockingThreads.Work, LoopTimer)
+        case writer(Int, BlockingThreads.Work, LoopTimer)
+
+        var number: Int {
+            switch self {
+            case .caller(let number), .reader(let number, _, _), .writer(let number, _, _): number
+            }
+        }
+
+        func cancelTimer() {
+            switch self {
+            case .caller: break
+            case .reader(_, _, let timer), .writer(_, _, let timer): timer.cancel()
+            }
+        }
+    }
+
     let waitPoint: WaitPoint
     private let appends: Bool
     private let threads: BlockingThreads
+    private let fileTimeout: Duration
     private let state: Locked<State>
 
     /// - Parameters:
     ///   - disk: the open file, which the transport releases when the stream is closed.
     ///   - threads: the threads for the device of the file.
+    ///   - fileTimeout: the longest time that one of these threads may need for a piece.
     init(
         _ disk: any Disk, from position: Int64 = 0, appends: Bool = false, point: WaitPoint,
-        threads: BlockingThreads
+        threads: BlockingThreads, fileTimeout: Duration = BlockingThreads.fileTimeout
     ) {
         waitPoint = point
         self.appends = appends
         self.threads = threads
+        self.fileTimeout = fileTimeout
         state = Locked(State(disk: disk, position: position))
     }
 
     func close() {
-        let disk = state.withLock { $0.disk.take() }
+        let (disk, piece) = state.withLock { ($0.disk.take(), $0.piece) }
+        if case .reader(let number, let work, _) = piece, threads.withdraw(work) { end(number) }
         withExtendedLifetime(disk) {}  // released after the lock
     }
 
@@ -101,30 +130,62 @@ extension RegularFileTransport {
     private struct Piece {
         let disk: any Disk
         let position: Int64
+        let number: Int
         /// The value of ``State/changes`` when the piece was begun.
         let changes: Int
     }
 
-    /// Begins a piece at the present position. Call inside the lock.
+    /// Begins a piece at the present position, on the thread of a blocking call. Call inside the lock.
     private func begin(_ state: inout State, _ disk: any Disk) -> Piece {
-        state.isBusy = true
-        return Piece(disk: disk, position: state.position, changes: state.changes)
+        state.pieces += 1
+        state.piece = .caller(state.pieces)
+        return Piece(disk: disk, position: state.position, number: state.pieces, changes: state.changes)
     }
 
-    /// Ends a piece that another thread has transferred.
+    /// Ends a piece, unless its time is over.
+    ///
+    /// - Parameter change: what follows if the position is still that of the piece.
     private func end(_ piece: Piece, _ change: (inout State) -> Void) {
-        state.withLock { state in
-            state.isBusy = false
+        end(piece.number) { state in
             if state.changes == piece.changes { change(&state) }
         }
+    }
+
+    /// Ends the piece with a number, unless its time is over.
+    ///
+    /// - Parameters:
+    ///   - failure: a failure that lasts, wherever the position is by now.
+    ///   - change: what follows.
+    private func end(_ number: Int, failure: StreamError? = nil, _ change: (inout State) -> Void = { _ in }) {
+        let ended = state.withLock { state -> Underway? in
+            guard state.piece?.number == number else { return nil }
+            if let failure { state.failure = failure }
+            change(&state)
+            return state.piece.take()
+        }
+        guard let ended else { return }
+        ended.cancelTimer()
         waitPoint.signal([.readable, .writable])
     }
 
-    private func run(_ piece: Piece, _ perform: @escaping @Sendable () -> Void) {
-        threads.run(
-            BlockingThreads.Work(perform: perform) { [self] refusal in
-                end(piece) { $0.failure = StreamError(ofFileCall: WaitError(refusal)) }
-            })
+    /// Lets a thread for files read or write a piece. Call inside the lock.
+    private func begin(
+        _ state: inout State, _ disk: any Disk,
+        as underway: (Int, BlockingThreads.Work, LoopTimer) -> Underway,
+        _ perform: @escaping @Sendable (Piece) -> Void
+    ) {
+        let piece = begin(&state, disk)
+        let work = BlockingThreads.Work {
+            perform(piece)
+        } refuse: { [self] refusal in
+            end(piece.number, failure: StreamError(ofFileCall: WaitError(refusal)))
+        }
+        let timer = waitPoint.loop.schedule(at: .now + fileTimeout) { [self] in
+            threads.withdraw(work)
+            end(piece.number, failure: StreamError(ofFileCall: .timedOut))
+        }
+        state.piece = underway(piece.number, work, timer)
+        threads.run(work)
     }
 
     private static func isWaiting(_ result: Int) -> Bool {
@@ -136,17 +197,15 @@ extension RegularFileTransport {
 
 extension RegularFileTransport {
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        let (attempt, piece) = try state.withLock { (state) throws(StreamError) in
-            if let attempt = try takeAhead(&state, into: &buffer) { return (attempt, nil as Piece?) }
+        try state.withLock { (state) throws(StreamError) in
+            if let attempt = try takeAhead(&state, into: &buffer) { return attempt }
             guard let disk = state.disk else { throw .closed }
             let result = buffer.withUnsafeMutableBytes { bytes in
                 disk.readCached(into: bytes, at: state.position)
             }
-            if Self.isWaiting(result) { return (.wouldBlock(.readable), begin(&state, disk)) }
-            return (try Self.attempt(result, &state), nil)
+            if Self.isWaiting(result) { return readAhead(&state, disk) }
+            return try Self.attempt(result, &state)
         }
-        if let piece { readAhead(piece) }
-        return attempt
     }
 
     func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
@@ -168,28 +227,26 @@ extension RegularFileTransport {
     }
 
     func peek() throws(StreamError) -> Attempt {
-        let (attempt, piece) = try state.withLock { (state) throws(StreamError) in
-            if let attempt = try Self.known(&state) { return (attempt, nil as Piece?) }
+        try state.withLock { (state) throws(StreamError) in
+            if let attempt = try Self.known(&state) { return attempt }
             guard let disk = state.disk else { throw .closed }
             // What needs no disk is read ahead at once.
             var ahead = [UInt8](repeating: 0, count: WaitPoint.bytesPerTransfer)
             let result = ahead.withUnsafeMutableBytes { bytes in
                 disk.readCached(into: bytes, at: state.position)
             }
-            if Self.isWaiting(result) { return (.wouldBlock(.readable), begin(&state, disk)) }
+            if Self.isWaiting(result) { return readAhead(&state, disk) }
             let attempt = try Self.attempt(result, &state)
             if result > 0 { (state.ahead, state.taken) = (Array(ahead[..<result]), 0) }
-            return (attempt, nil)
+            return attempt
         }
-        if let piece { readAhead(piece) }
-        return attempt
     }
 
     /// The result of a try that is known without the disk; nil if there is none.
     private static func known(_ state: inout State) throws(StreamError) -> Attempt? {
         if state.aheadCount > 0 { return .moved(state.aheadCount) }
         if let failure = state.failure { throw failure }
-        if state.isBusy { return .wouldBlock(.readable) }
+        if state.piece != nil { return .wouldBlock(.readable) }
         return state.hasEnded ? .ended : nil
     }
 
@@ -220,8 +277,9 @@ extension RegularFileTransport {
         }
     }
 
-    private func readAhead(_ piece: Piece) {
-        run(piece) { [self] in
+    /// Begins to read a piece ahead. Call inside the lock.
+    private func readAhead(_ state: inout State, _ disk: any Disk) -> Attempt {
+        begin(&state, disk, as: Underway.reader) { [self] piece in
             var result = 0
             let bytes = [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, count in
                 result = piece.disk.read(into: UnsafeMutableRawBufferPointer(buffer), at: piece.position)
@@ -233,6 +291,7 @@ extension RegularFileTransport {
                 if result < 0 { state.failure = StreamError(posix: CInt(-result)) }
             }
         }
+        return .wouldBlock(.readable)
     }
 }
 
@@ -240,22 +299,20 @@ extension RegularFileTransport {
 
 extension RegularFileTransport {
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
-        let (attempt, piece) = try state.withLock { (state) throws(StreamError) in
-            if let attempt = try Self.unready(state) { return (attempt, nil as Piece?) }
+        try state.withLock { (state) throws(StreamError) in
+            if let attempt = try Self.unready(state) { return attempt }
             guard let disk = state.disk else { throw .closed }
             let result = bytes.withUnsafeBytes { bytes in
                 disk.writeCached(bytes, at: state.position)
             }
-            if !Self.isWaiting(result) { return (try Self.attempt(result, &state), nil) }
-            let piece = begin(&state, disk)
-            let count = min(bytes.byteCount, Self.pieceSize)
-            state.position += Int64(count)
-            return (.moved(count), piece)
+            if !Self.isWaiting(result) { return try Self.attempt(result, &state) }
+            let piece = bytes.withUnsafeBytes { Array($0.prefix(Self.pieceSize)) }
+            // No file system has so large files, but a position may be that large.
+            guard Int64(piece.count) <= Int64.max - state.position else { throw StreamError(posix: EFBIG) }
+            writeBehind(piece, &state, disk)
+            state.position += Int64(piece.count)
+            return .moved(piece.count)
         }
-        if let piece, case .moved(let count) = attempt {
-            writeBehind(bytes.withUnsafeBytes { Array($0.prefix(count)) }, piece)
-        }
-        return attempt
     }
 
     func write(_ bytes: RawSpan) throws(StreamError) -> Attempt {
@@ -284,11 +341,12 @@ extension RegularFileTransport {
     /// The reason why nothing can be written now; nil if there is none.
     private static func unready(_ state: State) throws(StreamError) -> Attempt? {
         if let failure = state.failure { throw failure }
-        return state.isBusy ? .wouldBlock(.writable) : nil
+        return state.piece != nil ? .wouldBlock(.writable) : nil
     }
 
-    private func writeBehind(_ bytes: [UInt8], _ piece: Piece) {
-        run(piece) { [self] in
+    /// Begins to write accepted bytes at the present position. Call inside the lock.
+    private func writeBehind(_ bytes: [UInt8], _ state: inout State, _ disk: any Disk) {
+        begin(&state, disk, as: Underway.writer) { [self] piece in
             var written = 0
             var result = 0
             while written < bytes.count {
@@ -301,31 +359,17 @@ extension RegularFileTransport {
             }
             // Even if the position has been changed since: these bytes were accepted.
             let number = result < 0 ? CInt(-result) : written < bytes.count ? ENOSPC : 0
-            if number != 0 { state.withLock { $0.failure = StreamError(posix: number) } }
-            end(piece) { _ in }
+            end(piece.number, failure: number == 0 ? nil : StreamError(posix: number))
         }
     }
 }
 
-/// An open file on a disk. Closes its descriptor.
+/// An open file on a disk.
 final class OpenFile: RegularFileTransport.Disk {
-    let descriptor: CInt
-    private let loop: EventLoop
-    private let threads: BlockingThreads
+    private let file: FileDescriptor
+    var descriptor: CInt { file.number }
 
-    /// Takes over a descriptor.
-    ///
-    /// - Parameters:
-    ///   - loop: the loop of the stream, whose thread does not close the file: that may wait for the disk.
-    ///   - threads: the threads for the device of the file.
-    init(_ descriptor: CInt, loop: EventLoop, threads: BlockingThreads) {
-        self.descriptor = descriptor
-        self.loop = loop
-        self.threads = threads
-    }
-
-    // Elsewhere the file is closed at once: a program that closes a stream expects its descriptor back.
-    deinit { if loop.isCurrent { threads.close(descriptor) } else { Glibc.close(descriptor) } }
+    init(_ file: FileDescriptor) { self.file = file }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int {
         Self.result(SystemCall.retrying { pread(descriptor, buffer.baseAddress, buffer.count, off_t(position)) })

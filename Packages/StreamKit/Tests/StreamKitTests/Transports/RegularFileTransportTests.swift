@@ -95,6 +95,17 @@ import Testing
         return stream
     }
 
+    private static func writer(
+        _ disk: SlowDisk, from position: Int64 = 0, _ threads: BlockingThreads = pool,
+        timeout: Duration = BlockingThreads.fileTimeout
+    ) throws -> WriteStream {
+        let stream = WriteStream(
+            transport: RegularFileTransport(
+                disk, from: position, point: WaitPoint(), threads: threads, fileTimeout: timeout))
+        try stream.open()
+        return stream
+    }
+
     private static func tryRead(_ stream: ReadStream, _ count: Int) throws -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: count)
         return try stream.tryRead(into: &buffer).map { Array(buffer.prefix($0)) }
@@ -149,8 +160,7 @@ import Testing
         let disk = SlowDisk("0123456789")
         let stream = try Self.open(disk)
         let copy = SlowDisk()
-        let output = WriteStream(transport: RegularFileTransport(copy, point: WaitPoint(), threads: Self.pool))
-        try output.open()
+        let output = try Self.writer(copy)
         let thread = try await onThread { () throws in
             try output.writeAll(try stream.readAll(limit: 99))
             try output.finish()
@@ -197,7 +207,72 @@ import Testing
         let held = try Self.open(SlowDisk("0", gate: gate), threads)
         #expect(try Self.tryRead(held, 1) == nil)
         let refused = try Self.open(SlowDisk("0"), threads)
-        #expect(try await error { _ = try await refused.read(upTo: 1) }.isUnansweredCall)
+        #expect(try await error { _ = try await refused.read(upTo: 1) }.reason == .unansweredCall)
+        gate.provide(true)
+    }
+
+    /// A disk that does not answer ends the stream, whatever it does later.
+    @Test func aDiskThatNeverAnswersIsAFailureThatLasts() async throws {
+        let gate = OneShot<Bool>()
+        let reader = ReadStream(
+            transport: RegularFileTransport(
+                SlowDisk("0123", gate: gate), point: WaitPoint(), threads: Self.pool, fileTimeout: .zero))
+        try reader.open()
+        let transport = RegularFileTransport(
+            SlowDisk("0123", gate: gate), point: WaitPoint(), threads: Self.pool, fileTimeout: .zero)
+        let failure = try await error { _ = try await reader.read(upTo: 1) }
+        #expect(failure.reason == .unansweredCall && failure.isPOSIX(ETIMEDOUT))
+        let writer = try Self.writer(SlowDisk(gate: gate), timeout: .zero)
+        #expect(try writer.tryWrite([1, 2]) == 2)
+        #expect(try await error { try await writer.finish() }.reason == .unansweredCall)
+        // The transport itself, since a stream that has failed stays so.
+        _ = try? transport.peek()
+        while (try? transport.peek()) != nil { await Task.yield() }
+        gate.provide(true)
+        for _ in 0..<3 { #expect(try await error { _ = try transport.peek() }.reason == .unansweredCall) }
+    }
+
+    /// A stream that is closed leaves nothing behind in the queue of a disk that hangs.
+    @Test func aPieceThatWaitsForAThreadIsWithdrawnByClose() async throws {
+        let gate = OneShot<Bool>()
+        let threads = BlockingThreads(limit: 1)
+        let held = try Self.open(SlowDisk("0", gate: gate), threads)
+        #expect(try Self.tryRead(held, 1) == nil)
+        let released = OneShot<Bool>()
+        let waiting = try Self.open(SlowDisk("0") { released.provide(true) }, threads)
+        #expect(try Self.tryRead(waiting, 1) == nil)
+        waiting.close()
+        #expect(try await released.value(until: .now + .seconds(50)))
+        gate.provide(true)
+    }
+
+    /// The greatest position of a file, as another program may make it: `truncate -s 9223372036854775807`.
+    @Test func aPositionWithoutRoomIsAnError() async throws {
+        let writer = try Self.writer(SlowDisk(), from: .max)
+        #expect(try await error { try await writer.writeAll([1]) }.isPOSIX(EFBIG))
+        let moved = try Self.writer(SlowDisk())
+        try moved.set(.fileOffset, to: UInt64(Int64.max) - 1)
+        #expect(try await error { _ = try moved.tryWrite([1, 2]) }.isPOSIX(EFBIG))
+    }
+
+    /// Accepted bytes that no thread can write are a failure, although the position has been changed since.
+    @Test func refusedBytesAreAFailureAtAnyPosition() async throws {
+        let gate = OneShot<Bool>()
+        let threads = BlockingThreads(limit: 1, queueLimit: 0)
+        let held = try Self.open(SlowDisk("0", gate: gate), threads)
+        #expect(try Self.tryRead(held, 1) == nil)
+        let writer = try Self.writer(SlowDisk(), threads)
+        // The refusal is told by the shared loop, which is busy until the position has been changed.
+        let (busy, moved) = (OneShot<Bool>(), OneShot<Bool>())
+        EventLoop.shared.execute {
+            busy.provide(true)
+            _ = try? moved.value(until: .now + .seconds(50))
+        }
+        #expect(try await busy.value())
+        #expect(try writer.tryWrite([1]) == 1)
+        try writer.set(.fileOffset, to: 7)
+        moved.provide(true)
+        #expect(try await error { try await writer.finish() }.reason == .unansweredCall)
         gate.provide(true)
     }
 
@@ -222,14 +297,14 @@ import Testing
 
     /// A stream of a file whose opening waits for `gate` once it has begun.
     private static func opening(
-        _ gate: OneShot<Bool>, within limit: Duration, _ begun: OneShot<Bool> = OneShot(),
+        _ gate: OneShot<Bool>, within timeout: Duration, _ begun: OneShot<Bool> = OneShot(),
         _ onRelease: @escaping @Sendable () -> Void = {}
     ) -> ReadStream {
         let point = WaitPoint()
         return ReadStream(
             Connection(.readFile, point: point, only: .reader) { _ in
                 .continues(
-                    FileOpening(path: "/", loop: .shared, threads: pool, limit: limit) {
+                    FileOpening(path: "/", loop: .shared, threads: pool, fileTimeout: timeout) {
                         begun.provide(true)
                         _ = try? gate.value()
                         return RegularFileTransport(SlowDisk("0", onRelease: onRelease), point: point, threads: pool)
@@ -241,7 +316,7 @@ import Testing
         let gate = OneShot<Bool>()
         let late = Self.opening(gate, within: .zero)
         try? late.open()
-        #expect(try await error { _ = try await late.read(upTo: 1) }.isUnansweredCall)
+        #expect(try await error { _ = try await late.read(upTo: 1) }.reason == .unansweredCall)
         // A file that is opened after its stream was closed is released.
         let (begun, isReleased) = (OneShot<Bool>(), OneShot<Bool>())
         let closed = Self.opening(gate, within: .seconds(3600), begun) { isReleased.provide(true) }
@@ -255,8 +330,7 @@ import Testing
     @Test func writesBehind() async throws {
         let gate = OneShot<Bool>()
         let disk = SlowDisk(gate: gate)
-        let stream = WriteStream(transport: RegularFileTransport(disk, point: WaitPoint(), threads: Self.pool))
-        try stream.open()
+        let stream = try Self.writer(disk)
         #expect(try stream.tryWrite(Array("01234".utf8)) == 5 && stream[.fileOffset] == 5)
         #expect(try stream.tryWrite([1]) == nil && !stream.canAcceptBytes)
         let rest = Task { () async throws -> Void in
@@ -275,8 +349,7 @@ import Testing
         let written = Locked("")
         do {
             let disk = SlowDisk(gate: gate) { released.provide(written.withLock { $0 }) }
-            let stream = WriteStream(transport: RegularFileTransport(disk, point: WaitPoint(), threads: Self.pool))
-            try stream.open()
+            let stream = try Self.writer(disk)
             #expect(try stream.tryWrite(Array("01234".utf8)) == 5)
             stream.close()
             gate.provide(true)
@@ -286,8 +359,7 @@ import Testing
         #expect(try await released.value(until: .now + .seconds(50)) == "01234")
         let full = SlowDisk()
         full.fail(ENOSPC)
-        let stream = WriteStream(transport: RegularFileTransport(full, point: WaitPoint(), threads: Self.pool))
-        try stream.open()
+        let stream = try Self.writer(full)
         #expect(try await error { try await stream.writeAll([1]) }.isPOSIX(ENOSPC))
         #expect(stream.status == .error)
     }
