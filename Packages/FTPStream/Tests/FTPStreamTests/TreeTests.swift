@@ -184,7 +184,7 @@ import Testing
     }
 
     /// Links below the root of an upload are not followed, and neither are names that change meanwhile.
-    @Test func localFoldersAreReachedByTheirDescriptors() throws {
+    @Test func localFoldersAreReachedByTheirDescriptors() async throws {
         let (folder, outside) = (try Folder(), try Folder())
         mkdir(folder.path + "/a", 0o755)
         mkdir(folder.path + "/a/b", 0o755)
@@ -194,12 +194,46 @@ import Testing
         rmdir(folder.path + "/a/b")
         symlink(outside.path, folder.path + "/a/b")
         // The descriptor still leads to the removed folder, and a new walk is refused.
-        #expect(try inner.contents().isEmpty)
+        let tree = TreeTransfer(client: try FTPClient(Self.nowhere), options: FTPTreeOptions())
+        #expect(try await tree.contents(of: inner).isEmpty)
         let error = #expect(throws: StreamError.self) { try root.folder(at: Array("a/b".utf8), creates: true) }
         #expect(error?.underlying is LocalFailure)
-        #expect(try root.folder(at: Array("a".utf8), creates: false).contents().map(\.kind) == [.unknown])
+        let outer = try root.folder(at: Array("a".utf8), creates: false)
+        #expect(try await tree.contents(of: outer).map(\.kind) == [.unknown])
         // Removing the folder removes the link, not what it leads to.
-        #expect(try root.remove(Array("a".utf8)) == 2 && outside.text("secret") == "x")
+        try await tree.remove(Array("a".utf8), in: root)
+        #expect(tree.report.deleted == 2 && outside.text("secret") == "x" && folder.names.isEmpty)
+    }
+
+    /// A large folder is removed by many calls of the disk, and a cancellation ends the removal before the next one.
+    @Test func aLargeFolderIsRemovedInBatches() async throws {
+        let folder = try Folder()
+        let count = LocalFolder.Reading.batchSize * 4 + 2
+        for name in ["big", "big/sub"] { mkdir(folder.path + "/" + name, 0o755) }
+        for number in 0..<count { try folder.write("big/\(number)", "") }
+        let root = try LocalFolder.root(folder.path, creates: false)
+        let threads = BlockingThreads(limit: 1)
+        let tree = TreeTransfer(
+            client: try FTPClient(Self.nowhere), options: FTPTreeOptions(), diskThreads: threads,
+            fileTimeout: .seconds(3600))
+        let removal = Task { try await tree.remove(Array("big".utf8), in: root) }
+        // Takes its turns on the only thread, between the calls of the disk: it sees the first batch before the fourth can begin.
+        @Sendable func cancelAfterTheFirstBatch() {
+            threads.run(
+                BlockingThreads.Work {
+                    if tree.report.deleted > 0 { removal.cancel() } else { cancelAfterTheFirstBatch() }
+                } refuse: { _ in
+                })
+        }
+        cancelAfterTheFirstBatch()
+        await #expect(throws: StreamError.cancelled) { try await removal.value }
+        #expect(tree.report.deleted <= 3 * LocalFolder.Reading.batchSize)
+        // The rest, with folders.
+        let rest = TreeTransfer(client: try FTPClient(Self.nowhere), options: FTPTreeOptions())
+        let big = try root.folder(at: Array("big".utf8), creates: false)
+        #expect(try await rest.contents(of: big).count > LocalFolder.Reading.batchSize)
+        try await rest.remove(Array("big".utf8), in: root)
+        #expect(folder.names.isEmpty)
     }
 
     /// Names of local files are bytes.
@@ -210,7 +244,8 @@ import Testing
             bytes.withMemoryRebound(to: CChar.self) { open($0.baseAddress!, O_CREAT | O_WRONLY, 0o600) }
         }
         close(descriptor)
-        let contents = try LocalFolder.root(folder.path, creates: false).contents()
+        let tree = TreeTransfer(client: try FTPClient(Self.nowhere), options: FTPTreeOptions())
+        let contents = try await tree.contents(of: try LocalFolder.root(folder.path, creates: false))
         #expect(contents.map(\.name) == [[0xE9]] && contents.map(\.kind) == [.file])
     }
 
@@ -228,7 +263,7 @@ import Testing
     private static var nowhere: URL { URL(string: "ftp://127.0.0.1:1/")! }
 
     /// A disk that does not answer ends a transfer, and one that waits for it can be cancelled.
-    @Test func aDiskThatNeverAnswers() async throws {
+    @Test func aDiskThatNeverAnswersEndsTheTransfer() async throws {
         let threads = BlockingThreads(limit: 1)
         let answer = DispatchSemaphore(value: 0)
         let isHeld = OneShot<Bool>()
@@ -244,7 +279,7 @@ import Testing
         func transfer(_ timeout: Duration) throws -> TreeTransfer {
             TreeTransfer(
                 client: try FTPClient(Self.nowhere), options: FTPTreeOptions(), diskThreads: threads,
-                diskTimeout: timeout)
+                fileTimeout: timeout)
         }
         do {
             try await transfer(.zero).upload(folder.path, to: "d")

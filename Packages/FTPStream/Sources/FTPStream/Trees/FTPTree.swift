@@ -20,7 +20,7 @@ extension FTPClient {
     /// Files and directories that the server refuses, whose local counterparts cannot be used, or for which the process has no
     /// descriptors left, are skipped and reported, and so are lines of a listing that could not be read. Any other error ends the
     /// transfer; files transferred before it remain. Local files are read and written on the threads for files of the device
-    /// (`BlockingThreads`); a call that has not returned within 60 s ends the transfer, too.
+    /// (`BlockingThreads`); a call that has not returned within 60 s, or for which no thread is free, ends the transfer, too.
     ///
     /// - Parameters:
     ///   - path: a directory on the server.

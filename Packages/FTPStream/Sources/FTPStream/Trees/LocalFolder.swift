@@ -8,16 +8,15 @@ internal import StreamKit
 ///
 /// The calls block while the disk is slow: a tree makes them by `TreeTransfer.onDisk(_:)`.
 final class LocalFolder: Sendable {
-    private let descriptor: CInt
+    private let folder: FileDescriptor
+    private var descriptor: CInt { folder.number }
     /// The path for messages.
     let path: String
 
-    private init(_ descriptor: CInt, _ path: String) {
-        self.descriptor = descriptor
+    private init(_ folder: FileDescriptor, _ path: String) {
+        self.folder = folder
         self.path = path
     }
-
-    deinit { close(descriptor) }
 
     // MARK: Folders
 
@@ -28,7 +27,7 @@ final class LocalFolder: Sendable {
         if creates, mkdir(path, 0o777) != 0, errno != EEXIST { throw .uncreatedFolder(path, errno) }
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw creates ? .uncreatedFolder(path, errno) : .unreadFolder(path, errno) }
-        return LocalFolder(descriptor, path)
+        return LocalFolder(FileDescriptor(descriptor), path)
     }
 
     /// Opens a folder below this one.
@@ -55,33 +54,62 @@ final class LocalFolder: Sendable {
         guard child >= 0 else {
             throw creates ? .uncreatedFolder(childPath, number) : .unreadFolder(childPath, number)
         }
-        return LocalFolder(child, childPath)
+        return LocalFolder(FileDescriptor(child, threads: folder.threads), childPath)
     }
 
     func pathOf(_ name: [UInt8]) -> String { path + "/" + ListingEntry(nameBytes: name).name }
 
-    /// The entries, sorted by name. Links are not followed.
-    func contents() throws(StreamError) -> [(name: [UInt8], kind: ListingKind)] {
-        // The stream of a directory closes its descriptor, and shares the position with one made by dup(2).
-        let own = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard own >= 0, let directory = fdopendir(own) else {
-            let number = errno
-            if own >= 0 { close(own) }
-            throw .unreadFolder(path, number)
+    /// An entry of a folder.
+    typealias Entry = (name: [UInt8], kind: ListingKind)
+
+    /// The entries of a folder, which are read a batch at a time: one call for all of a large folder could take longer than a disk may need
+    /// for one call. Links are not followed.
+    final class Reading: Sendable {
+        /// The maximum number of entries that one call looks at.
+        static let batchSize = 256
+
+        private let folder: LocalFolder
+        private let directory: Locked<OpaquePointer>
+
+        fileprivate init(_ folder: LocalFolder) throws(StreamError) {
+            // The stream of a directory closes its descriptor, and shares the position with one made by dup(2).
+            let own = openat(folder.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard own >= 0, let directory = fdopendir(own) else {
+                let number = errno
+                if own >= 0 { close(own) }
+                throw .unreadFolder(folder.path, number)
+            }
+            self.folder = folder
+            self.directory = Locked(directory)
         }
-        defer { closedir(directory) }
-        var contents: [(name: [UInt8], kind: ListingKind)] = []
-        while true {
-            errno = 0
-            guard let entry = readdir(directory) else { break }
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
-            if ListingEntry(nameBytes: name).relation == .inside { contents.append((name, kind(of: name))) }
+
+        deinit {
+            let directory = UInt(bitPattern: directory.withLock { $0 })
+            folder.folder.threads.release { _ = OpaquePointer(bitPattern: directory).map { closedir($0) } }
         }
-        if errno != 0 { throw .unreadFolder(path, errno) }
-        return contents.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+
+        /// The next entries; none at the end.
+        func next() throws(StreamError) -> [Entry] {
+            try directory.withLock { (directory) throws(StreamError) in
+                var entries: [Entry] = []
+                while entries.count < Self.batchSize {
+                    errno = 0
+                    guard let entry = readdir(directory) else { break }
+                    let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+                    if ListingEntry(nameBytes: name).relation == .inside {
+                        entries.append((name, folder.kind(of: name)))
+                    }
+                }
+                if entries.count < Self.batchSize, errno != 0 { throw .unreadFolder(folder.path, errno) }
+                return entries
+            }
+        }
     }
 
-    private func kind(of name: [UInt8]) -> ListingKind {
+    /// Begins to read the entries.
+    func reading() throws(StreamError) -> Reading { try Reading(self) }
+
+    func kind(of name: [UInt8]) -> ListingKind {
         switch (status(name)?.st_mode ?? 0) & S_IFMT {
         case S_IFREG: .file
         case S_IFDIR: .directory
@@ -89,19 +117,10 @@ final class LocalFolder: Sendable {
         }
     }
 
-    /// Removes a file, or a folder with everything below it. Links are removed and not followed.
-    ///
-    /// - Returns: The number of entries removed.
-    func remove(_ name: [UInt8], depth: Int = 0) throws(StreamError) -> Int {
-        var count = 1
-        let isFolder = status(name).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
-        if isFolder, depth < FTPTreeReport.depthLimit {
-            let folder = try child(name, creates: false)
-            for (name, _) in try folder.contents() { count += try folder.remove(name, depth: depth + 1) }
-        }
+    /// Removes a file, a link or an empty folder.
+    func remove(_ name: [UInt8], isFolder: Bool) throws(StreamError) {
         let number = withName(name) { unlinkat(descriptor, $0, isFolder ? AT_REMOVEDIR : 0) == 0 ? 0 : errno }
         guard number == 0 else { throw .local("ftp.unremoved", "%1 cannot be deleted", pathOf(name), number) }
-        return count
     }
 
     private func status(_ name: [UInt8]) -> stat? {
@@ -129,7 +148,7 @@ final class LocalFolder: Sendable {
         let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         let (file, number) = withName(name) { name in (openat(descriptor, name, flags), errno) }
         guard file >= 0 else { throw .unread(pathOf(name), number) }
-        return try LocalSource(file, pathOf(name), from: offset)
+        return try LocalSource(FileDescriptor(file, threads: folder.threads), pathOf(name), from: offset)
     }
 
     /// The suffix of the file beside its place that a download is written to.
@@ -180,24 +199,22 @@ final class LocalFolder: Sendable {
 
 /// The local file of an upload, read in order.
 final class LocalSource: Sendable {
-    private let descriptor: CInt
+    private let file: FileDescriptor
     private let path: String
 
-    fileprivate init(_ descriptor: CInt, _ path: String, from offset: UInt64) throws(StreamError) {
-        self.descriptor = descriptor
+    fileprivate init(_ file: FileDescriptor, _ path: String, from offset: UInt64) throws(StreamError) {
+        self.file = file
         self.path = path
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw .unread(path, ENXIO) }
-        guard lseek(descriptor, off_t(clamping: offset), SEEK_SET) >= 0 else { throw .unread(path, errno) }
+        guard fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw .unread(path, ENXIO) }
+        guard lseek(file.number, off_t(clamping: offset), SEEK_SET) >= 0 else { throw .unread(path, errno) }
     }
-
-    deinit { close(descriptor) }
 
     /// The next bytes, at most `limit`; none at the end.
     func read(upTo limit: Int) throws(StreamError) -> [UInt8] {
         var number: CInt = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
-            let count = SystemCall.retrying { Glibc.read(descriptor, buffer.baseAddress, limit) }
+            let count = SystemCall.retrying { Glibc.read(file.number, buffer.baseAddress, limit) }
             if count < 0 { number = errno }
             initialized = max(0, count)
         }

@@ -105,7 +105,7 @@ extension TreeTransfer {
             // With `resumes`, the next transfer continues it. A task of its own, since this one may have been cancelled.
             let keepsPartial = options.resumes
             await Task {
-                try? await self.diskThreads.value(until: .now + TreeTransfer.abandonLimit) {
+                try? await self.diskThreads.value(until: .now + TreeTransfer.abandonTimeout) {
                     target.abandon(keepsPartial: keepsPartial)
                 }
             }.value
@@ -114,7 +114,7 @@ extension TreeTransfer {
     }
 
     /// The longest wait for a disk after a download that has failed.
-    private static let abandonLimit = Duration.seconds(2)
+    private static let abandonTimeout = Duration.seconds(2)
 
     private func receive(
         _ stream: ReadStream, _ remote: FTPPath, from offset: UInt64, _ size: UInt64?, into target: LocalTarget
@@ -140,11 +140,9 @@ extension TreeTransfer {
     ) async throws(StreamError) {
         var names = Set(entries.map { Array($0.name.utf8) })
         if options.resumes { names.formUnion(names.map { $0 + Array(LocalFolder.partialSuffix.utf8) }) }
-        let contents = try await self.onDisk { () throws(StreamError) in try folder.contents() }
-        for (name, _) in contents where !names.contains(name) {
+        for (name, _) in try await contents(of: folder) where !names.contains(name) {
             do throws(StreamError) {
-                let count = try await self.onDisk { () throws(StreamError) in try folder.remove(name) }
-                update { $0.deleted += count }
+                try await remove(name, in: folder)
             } catch {
                 try handle(error, remote.appending(name))
             }

@@ -8,13 +8,13 @@ extension TreeTransfer {
         try await withWorkers { workers throws(StreamError) in
             var pending = PendingDirectories(TreeDirectory(remote: path, local: [], depth: 0))
             while let directory = pending.take() {
-                let (local, contents): (LocalFolder, [(name: [UInt8], kind: ListingKind)])
+                let (local, contents): (LocalFolder, [LocalFolder.Entry])
                 let existing: FTPDirectoryListing
                 do throws(StreamError) {
-                    (local, contents) = try await self.onDisk { () throws(StreamError) in
-                        let local = try root.folder(at: directory.local, creates: false)
-                        return (local, try local.contents())
+                    local = try await self.onDisk { () throws(StreamError) in
+                        try root.folder(at: directory.local, creates: false)
                     }
+                    contents = try await self.contents(of: local)
                     existing = try await self.prepare(directory.remote)
                 } catch {
                     try self.handle(error, directory.remote, isRoot: directory.depth == 0)
@@ -26,7 +26,7 @@ extension TreeTransfer {
     }
 
     private nonisolated(nonsending) func take(
-        _ contents: [(name: [UInt8], kind: ListingKind)], _ folder: LocalFolder,
+        _ contents: [LocalFolder.Entry], _ folder: LocalFolder,
         replacing existing: FTPDirectoryListing, _ directory: TreeDirectory, _ pending: inout PendingDirectories,
         _ workers: inout Workers
     ) async throws(StreamError) {

@@ -17,20 +17,20 @@ final class TreeTransfer: Sendable {
     /// The threads for the calls on local files, so that no event loop waits for a disk.
     let diskThreads: BlockingThreads
     /// The longest wait for one of those calls.
-    let diskTimeout: Duration
+    let fileTimeout: Duration
     private let state = Locked(FTPTreeReport())
 
     /// - Parameter folder: the local folder, on whose device the files are; any other if there are no local files.
     convenience init(client: FTPClient, options: FTPTreeOptions, folder: String = ".") {
         self.init(
-            client: client, options: options, diskThreads: .files(at: folder), diskTimeout: BlockingThreads.fileTimeout)
+            client: client, options: options, diskThreads: .files(at: folder), fileTimeout: BlockingThreads.fileTimeout)
     }
 
-    init(client: FTPClient, options: FTPTreeOptions, diskThreads: BlockingThreads, diskTimeout: Duration) {
+    init(client: FTPClient, options: FTPTreeOptions, diskThreads: BlockingThreads, fileTimeout: Duration) {
         self.client = client
         self.options = options
         self.diskThreads = diskThreads
-        self.diskTimeout = diskTimeout
+        self.fileTimeout = fileTimeout
     }
 
     /// Makes calls on local files.
@@ -39,7 +39,7 @@ final class TreeTransfer: Sendable {
     nonisolated(nonsending) func onDisk<Value: Sendable>(
         _ calls: @escaping @Sendable () throws(StreamError) -> Value
     ) async throws(StreamError) -> Value {
-        try await diskThreads.fileResult(within: diskTimeout, of: calls)
+        try await diskThreads.fileResult(within: fileTimeout, of: calls)
     }
 
     /// The result so far.
