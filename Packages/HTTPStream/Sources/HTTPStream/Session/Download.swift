@@ -78,7 +78,26 @@ extension HTTPSession {
         _ request: HTTPRequest, to path: String, _ resuming: Bool, _ options: LoadOptions,
         _ progress: (@Sendable (HTTPProgress) -> Void)?
     ) async throws(StreamError) -> HTTPResponse {
-        var file = try await DownloadFile(path, resuming: resuming)
+        try await download(request, into: try await DownloadFile(path, resuming: resuming), options, progress)
+    }
+
+    func download(
+        _ request: HTTPRequest, into file: consuming DownloadFile, _ options: LoadOptions,
+        _ progress: (@Sendable (HTTPProgress) -> Void)?
+    ) async throws(StreamError) -> HTTPResponse {
+        do throws(StreamError) {
+            return try await complete(&file, request, options, progress)
+        } catch {
+            // A call on the file may still be running: another download must not begin beside it.
+            if error.reason != .unansweredCall { await file.release() }
+            throw error
+        }
+    }
+
+    private func complete(
+        _ file: inout DownloadFile, _ request: HTTPRequest, _ options: LoadOptions,
+        _ progress: (@Sendable (HTTPProgress) -> Void)?
+    ) async throws(StreamError) -> HTTPResponse {
         var download = DownloadState(file.kept, isWhole: file.isWhole)
         var retries = 0
         while true {
@@ -87,7 +106,7 @@ extension HTTPSession {
                     return response
                 }
             } catch {
-                // A call on the file may still be running: nothing else may be written beside it.
+                // A call on the file may still be running: nothing else may be written meanwhile.
                 if error.reason == .unansweredCall { throw error }
                 if download.offset > 0, let date = download.lastModified { await file.setDate(date) }
                 guard download.isResumable, configuration.retries.permits(request, nil),
@@ -160,7 +179,7 @@ extension HTTPSession {
             result = .failure(error)
         }
         if !received.isEmpty {
-            try await file.write(received, at: download.offset)
+            try await file.keep(received, at: download.offset)
             download.offset += Int64(received.count)
         }
         try result.get()

@@ -10,7 +10,7 @@ struct DownloadFile: Sendable {
 
     private let path: String
     private let threads: BlockingThreads
-    private let timeout: Duration
+    private let fileTimeout: Duration
     private var replacement: ReplacementFile?
     /// The bytes of an earlier download and the date of their resource.
     let kept: (count: Int64, date: HTTPDate)?
@@ -20,16 +20,16 @@ struct DownloadFile: Sendable {
     /// - Parameters:
     ///   - resuming: whether to keep the bytes of an earlier download.
     ///   - threads: the threads for the calls of the system; nil for those of the device.
-    ///   - timeout: the longest wait for one of the calls.
+    ///   - fileTimeout: the longest wait for one of the calls.
     init(
         _ path: String, resuming: Bool, threads: BlockingThreads? = nil,
-        timeout: Duration = BlockingThreads.fileTimeout
+        fileTimeout: Duration = BlockingThreads.fileTimeout
     ) async throws(StreamError) {
         self.path = path
         let threads = threads ?? .files(at: path)
         self.threads = threads
-        self.timeout = timeout
-        (kept, isWhole) = try await threads.fileResult(within: timeout) { () throws(StreamError) in
+        self.fileTimeout = fileTimeout
+        (kept, isWhole) = try await threads.fileResult(within: fileTimeout) { () throws(StreamError) in
             DownloadFile.earlier(path, resuming: resuming)
         }
     }
@@ -67,11 +67,37 @@ struct DownloadFile: Sendable {
         }
     }
 
+    /// Writes the last bytes of a download that has failed, at an offset.
+    func keep(_ bytes: [UInt8], at offset: Int64) async throws(StreamError) {
+        try await regardless { () async throws(StreamError) in try await write(bytes, at: offset) }
+    }
+
     /// Sets the modification time to the date of the resource, so that the rest can be requested later.
     func setDate(_ date: HTTPDate) async {
         guard let replacement else { return }
         // Without the date, a later download begins again.
-        _ = try? await threads.value(until: .now + timeout) { replacement.file.setDate(date.secondsSinceEpoch) }
+        try? await regardless { () async throws(StreamError) in
+            try await onDisk(path) { _ = replacement.file.setDate(date.secondsSinceEpoch) }
+        }
+    }
+
+    /// Lets another download of the same file begin.
+    func release() async {
+        guard let replacement else { return }
+        try? await regardless { () async throws(StreamError) in try await onDisk(path) { replacement.file.unlock() } }
+    }
+
+    /// Makes calls in a task of their own: the present one may have been cancelled, and the file is to be completed later.
+    private func regardless(_ calls: @escaping @Sendable () async throws(StreamError) -> Void) async throws(StreamError)
+    {
+        let result = await Task { () async -> Result<Void, StreamError> in
+            do throws(StreamError) {
+                return .success(try await calls())
+            } catch {
+                return .failure(error)
+            }
+        }.value
+        try result.get()
     }
 
     /// Gives the complete file its name. A file that an earlier download has completed keeps it.
@@ -92,7 +118,7 @@ struct DownloadFile: Sendable {
     private func onDisk<Value: Sendable>(
         _ shownPath: String, _ call: @escaping @Sendable () throws(WritableFile.Failure) -> Value
     ) async throws(StreamError) -> Value {
-        try await threads.fileResult(within: timeout) { () throws(StreamError) in
+        try await threads.fileResult(within: fileTimeout) { () throws(StreamError) in
             do throws(WritableFile.Failure) {
                 return try call()
             } catch {

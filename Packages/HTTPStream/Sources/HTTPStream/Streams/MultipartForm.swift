@@ -57,8 +57,8 @@ public struct MultipartForm: Sendable {
 
     /// Adds a field with the contents of a file.
     ///
-    /// The file is looked at on a thread for files, and opened when the form is sent. A file that has become shorter since this call is then an error, and further
-    /// bytes of one that has become longer are not sent.
+    /// A thread for files determines the length of the file now; the file is opened when the form is sent. A file that is shorter by then is
+    /// an error, and the further bytes of a longer one are not sent.
     ///
     /// - Parameters:
     ///   - name: The name of the field.
@@ -66,7 +66,8 @@ public struct MultipartForm: Sendable {
     ///   - fileName: The file name that the server sees; nil for the last part of `path`.
     ///   - contentType: The media type of the file; nil for that of the ending of `fileName` or `path`, or `application/octet-stream`.
     /// - Throws: The error of the file system; `EINVAL` for a path that is not a regular file, and if the media type contains a
-    ///   control character.
+    ///   control character; `StreamError.cancelled`; `ETIMEDOUT` if the disk has not answered within 60 s, and `EAGAIN` if too many
+    ///   calls wait for it (`StreamErrorReason.unansweredCall`).
     public mutating func append(
         _ name: String, file path: String, fileName: String? = nil, contentType: String? = nil
     ) async throws(StreamError) {
@@ -76,8 +77,8 @@ public struct MultipartForm: Sendable {
         try append(name, file: path, length, fileName, contentType)
     }
 
-    /// Adds a field with the contents of a file, and waits for the disk on the calling thread. As
-    /// ``append(_:file:fileName:contentType:)-(_,_,_,_)`` otherwise.
+    /// Adds a field with the contents of a file. As the asynchronous form, but waits for the disk on the calling thread, without a time
+    /// limit.
     @available(*, noasync, message: "blocks the thread; use await")
     public mutating func append(
         _ name: String, file path: String, fileName: String? = nil, contentType: String? = nil

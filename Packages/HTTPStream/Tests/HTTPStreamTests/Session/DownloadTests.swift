@@ -194,7 +194,7 @@ import Testing
     }
 
     /// A disk that does not answer ends a download, and one that waits for it can be cancelled.
-    @Test func aDiskThatNeverAnswers() async throws {
+    @Test func aDiskThatNeverAnswersEndsTheTransfer() async throws {
         let folder = try Folder()
         let threads = BlockingThreads(limit: 1)
         var file = try await DownloadFile(folder.file, resuming: false, threads: threads)
@@ -213,7 +213,7 @@ import Testing
         await #expect(throws: StreamError.cancelled) { try await waiting.value }
         var error: StreamError?
         do throws(StreamError) {
-            _ = try await DownloadFile(folder.file, resuming: true, threads: threads, timeout: .zero)
+            _ = try await DownloadFile(folder.file, resuming: true, threads: threads, fileTimeout: .zero)
         } catch let failure {
             error = failure
         }
@@ -222,6 +222,73 @@ import Testing
         #expect(try await threads.value { true })
         // Work that was withdrawn has written nothing.
         #expect(folder.text("file.part")?.isEmpty == true)
+    }
+
+    /// The bytes that arrived before a cancellation are kept, with the date of the resource.
+    @Test func aCancelledDownloadIsCompletedLater() async throws {
+        let folder = try Folder()
+        let listener = try StreamListener(address: .ip(.v4(.loopback), port: 0))
+        let serving = Task {
+            try await listener.run { client in
+                _ = try? await client.input.read(upTo: 8192)
+                try? await client.output.writeAll(Array(Self.whole.dropLast(3).utf8))
+                _ = try? await client.input.read(upTo: 1)  // until the client has ended
+            }
+        }
+        let url = try #require(URL(string: "http://127.0.0.1:\(listener.port ?? 0)/film"))
+        let isReceiving = OneShot<Bool>()
+        let loading = Task { [session = session(), file = folder.file] in
+            try await session.download(url, to: file) { if $0.received == 3 { isReceiving.provide(true) } }
+        }
+        #expect(try await isReceiving.value())
+        loading.cancel()
+        await #expect(throws: StreamError.cancelled) { try await loading.value }
+        listener.stop()
+        try await serving.value
+        #expect(folder.text("file.part") == "abc")
+        try await serve(Self.rest) { url, requests in
+            _ = try await session().download(url, to: folder.file, resuming: true)
+            #expect(folder.names == ["file"] && folder.text("file") == "abcdef")
+            #expect(requests[0].contains("If-Range: Sun, 22 Nov 2026 08:00:00 GMT\r\n"))
+        }
+    }
+
+    /// A download whose disk does not answer is not retried: a call may still be writing.
+    @Test func aDownloadIsNotRetriedAfterItsDisk() async throws {
+        let folder = try Folder()
+        let threads = BlockingThreads(limit: 1, queueLimit: 1)
+        let answer = OneShot<Bool>()
+        try await serve(String(Self.whole.dropLast(3)), Self.rest) { url, requests in
+            let session = session(RetryPolicy(limit: 1, firstDelay: .zero))
+            let file = try await DownloadFile(folder.file, resuming: false, threads: threads)
+            let request = try HTTPRequest(method: .get, url: url)
+            var error: StreamError?
+            do throws(StreamError) {
+                let options = LoadOptions(timeout: nil, time: session.configuration.time)
+                _ = try await session.download(request, into: file, options) { _ in
+                    // From now on, the only thread is held, and the queue is full.
+                    let isHeld = OneShot<Bool>()
+                    threads.run(
+                        BlockingThreads.Work {
+                            isHeld.provide(true)
+                            _ = try? answer.value()
+                        } refuse: { _ in
+                        })
+                    _ = try? isHeld.value()
+                    threads.run(
+                        BlockingThreads.Work {
+                        } refuse: { _ in
+                        })
+                }
+            } catch let failure {
+                error = failure
+            }
+            #expect(error?.reason == .unansweredCall && error?.isPOSIX(EAGAIN) == true && requests.count == 1)
+            answer.provide(true)
+            // The queue is full until the thread has taken its work.
+            while (try? await threads.value { true }) == nil { await Task.yield() }
+            #expect(folder.names == ["file.part"] && folder.text("file.part")?.isEmpty == true)
+        }
     }
 
     @Test func aNewVersionReplacesACompleteFile() async throws {
