@@ -100,8 +100,8 @@ final class AuthenticatedLoad: @unchecked Sendable {
         self.stream = stream
         owner.add(self)
         guard owner.authentication.isConnectionBound else { return }
-        _ = stream.set(.httpPool, to: owner.pool)
-        _ = stream.set(.httpKeepsConnection, to: true)
+        _ = stream.set(.http(\.pool), to: owner.pool)
+        _ = stream.set(.http(\.keepsConnection), to: true)
     }
 
     /// Passes the response to the authentication object if it has arrived, once.

@@ -22,7 +22,7 @@ private func makeStream(
     let load = HTTPLoad(request, source.credentials)
     let state = ReadStreamState(ReadStream(request: request, body: upload), keys: .http, load: load)
     // A CFHTTPMessage is sent as it is; in Swift, an empty value omits the field.
-    if request.fields[.userAgent] == "" { _ = state.set(.httpKeepsEmptyUserAgent, to: true) }
+    if request.fields[.userAgent] == "" { _ = state.set(.http(\.keepsEmptyUserAgent), to: true) }
     for login in load.logins { login.begin(state) }
     return nullable(makeReadStream(allocator, state))
 }

@@ -9,8 +9,8 @@ extension [String: StreamKey] {
     /// The properties of HTTP streams.
     static let http: StreamKeys = {
         var keys = StreamKeys.socket
-        keys[string(__kCFStreamPropertyHTTPShouldAutoredirect)] = .flag(.httpFollowsRedirects)
-        keys[string(__kCFStreamPropertyHTTPAttemptPersistentConnection)] = .flag(.httpKeepsConnection)
+        keys[string(__kCFStreamPropertyHTTPShouldAutoredirect)] = .flag(.http(\.followsRedirects))
+        keys[string(__kCFStreamPropertyHTTPAttemptPersistentConnection)] = .flag(.http(\.keepsConnection))
         keys[string(__kCFStreamPropertyHTTPRequestBytesWrittenCount)] = .reading {
             NSNumber(value: $0.value(.httpBodyBytesSent) ?? 0)
         }
@@ -32,9 +32,9 @@ extension [String: StreamKey] {
         }
         let proxy = string(__kCFStreamPropertyHTTPProxy)
         keys[proxy] = .dictionary(proxy) { stream, dictionary in
-            guard let dictionary else { return stream.set(.httpProxySettings, to: nil) }
+            guard let dictionary else { return stream.set(.http(\.proxySettings), to: nil) }
             guard let settings = ProxySettings(settings: dictionary) else { return false }
-            return stream.set(.httpProxySettings, to: settings)
+            return stream.set(.http(\.proxySettings), to: settings)
         }
         return keys
     }()

@@ -129,7 +129,7 @@ public final class TestServer: Sendable {
         var configuration = configuration
         configuration.proxies = .direct
         configuration.time = clock ?? configuration.time
-        configuration.pool = HTTPConnectionPool { [self] origin, loop in connect(to: origin, loop) }
+        configuration.options.pool = HTTPConnectionPool { [self] origin, loop in connect(to: origin, loop) }
         return configuration
     }
 

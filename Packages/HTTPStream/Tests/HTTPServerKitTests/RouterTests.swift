@@ -46,8 +46,8 @@ import Testing
         var router = router()
         router.compression = compression
         var configuration = HTTPSession.Configuration()
-        configuration.decodesContent = decodes
-        configuration.followsRedirects = false
+        configuration.options.decodesContent = decodes
+        configuration.options.followsRedirects = false
         configuration.proxies = .direct
         let session = HTTPSession(configuration)
         return try await serving(router) { base in

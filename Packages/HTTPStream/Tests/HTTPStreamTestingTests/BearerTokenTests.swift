@@ -106,7 +106,7 @@ import Testing
         ])
     func redirects(_ from: String, _ to: String) async throws {
         var configuration = HTTPSession.Configuration()
-        configuration.crossOrigin.insecureAllowsHTTP = true
+        configuration.options.crossOrigin.insecureAllowsHTTP = true
         configuration.bearerTokens = try BearerTokens(for: url(api)) { _ in "secret" }
         let session = HTTPSession(server.configuration(configuration))
         try server.enqueue(.found, fields: HTTPFields([("Location", to)]))

@@ -104,7 +104,7 @@ import Testing
         try answer("data: one\n\n")
         try server.enqueue(.noContent)
         var configuration = server.configuration(clock: clock)
-        configuration.totalTimeout = .seconds(1)
+        configuration.options.totalTimeout = .seconds(1)
         var request = try HTTPRequest(method: .post, url: url)
         try request.fields.set("Bearer x", for: .authorization)
         request.body = Array("{}".utf8)

@@ -95,7 +95,7 @@ import Testing
         server.enqueue(.disconnection)
         server.enqueue(.silence)
         var impatient = server.configuration()
-        impatient.responseTimeout = .milliseconds(10)
+        impatient.options.responseTimeout = .milliseconds(10)
         for (count, configuration, isTimeout) in [
             (1, server.configuration(), false), (2, server.configuration(), false), (3, impatient, true),
         ] {

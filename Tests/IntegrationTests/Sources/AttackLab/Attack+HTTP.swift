@@ -71,16 +71,22 @@ extension Attack {
         Attack(
             "proxy-head", "a proxy's answer to CONNECT, with ever more fields", origin: "CVE-2022-42915",
             ending: .failure,
-            on: .client { try await load($0, "https://peers.test/") { try $0.set(.httpProxySettings, to: $1.proxy()) } }
+            on: .client {
+                try await load($0, "https://peers.test/") { try $0.set(.http(\.proxySettings), to: $1.proxy()) }
+            }
         ),
         Attack(
             "proxy-login-body", "a proxy's refusal of CONNECT, whose body has no end",
-            on: .client { try await load($0, "https://peers.test/") { try $0.set(.httpProxySettings, to: $1.proxy()) } }
+            on: .client {
+                try await load($0, "https://peers.test/") { try $0.set(.http(\.proxySettings), to: $1.proxy()) }
+            }
         ),
         Attack(
             "proxy-login-unasked", "a proxy that does not require a login", origin: "CVE-2026-3784 and its kind",
             on: .client {
-                try await load($0, "http://peers.test/") { try $0.set(.httpProxySettings, to: $1.proxy("ann:secret@")) }
+                try await load($0, "http://peers.test/") {
+                    try $0.set(.http(\.proxySettings), to: $1.proxy("ann:secret@"))
+                }
             }),
         Attack(
             "socks-drip", "a SOCKS reply that comes at 5 bytes a second", origin: "CVE-2023-38545", ending: .failure,
@@ -100,7 +106,7 @@ extension Attack {
                     for _ in 0..<8 {
                         group.addTask {
                             try await load(scene, "http://peers.test/") { stream, _ in
-                                try stream.set(.httpProxySettings, to: settings)
+                                try stream.set(.http(\.proxySettings), to: settings)
                             }
                         }
                     }
@@ -132,7 +138,7 @@ extension Attack {
         guard let url = URL(string: address ?? own) else { return }
         let stream = try ReadStream(httpURL: url)
         if isTLS { try stream.set(.tls, to: scene.tls()) }
-        try stream.set(.httpTotalTimeout, to: AttackScene.limit)
+        try stream.set(.http(\.totalTimeout), to: AttackScene.limit)
         try prepare(stream, scene)
         try stream.open()
         try await scene.drain(stream)
@@ -143,7 +149,7 @@ extension Attack {
     }
 
     @Sendable private static func decodedLoad(_ scene: AttackScene) async throws {
-        try await load(scene) { stream, _ in try stream.set(.httpDecodesContent, to: true) }
+        try await load(scene) { stream, _ in try stream.set(.http(\.decodesContent), to: true) }
     }
 
     /// Runs an operation several times at once; throws if all of them have failed.
@@ -196,6 +202,6 @@ extension Attack {
     }
 
     @Sendable private static func redirectedLoad(_ scene: AttackScene) async throws {
-        try await load(scene) { stream, _ in try stream.set(.httpFollowsRedirects, to: true) }
+        try await load(scene) { stream, _ in try stream.set(.http(\.followsRedirects), to: true) }
     }
 }

@@ -23,8 +23,8 @@ extension Attack {
             ending: .success,
             on: .client { scene in
                 var configuration = HTTPSession.Configuration()
-                configuration.pool = HTTPConnectionPool()
-                configuration.totalTimeout = AttackScene.limit
+                configuration.options.pool = HTTPConnectionPool()
+                configuration.options.totalTimeout = AttackScene.limit
                 let isAsked = OneShot<Void>()
                 configuration.prompt = { prompt in
                     guard prompt.space.host == "127.0.0.1" else { return .init(user: "ann", password: "secret") }
@@ -81,11 +81,11 @@ extension Attack {
         write: (inout HTTPRequest) throws -> Void = { _ in }
     ) async throws {
         var configuration = HTTPSession.Configuration()
-        configuration.followsRedirects = true
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.followsRedirects = true
+        configuration.options.pool = HTTPConnectionPool()
         // A user who agrees to no weaker scheme.
         configuration.prompt = { $0.downgrade == nil ? .init(user: "ann", password: "secret") : nil }
-        configuration.totalTimeout = AttackScene.limit
+        configuration.options.totalTimeout = AttackScene.limit
         try change(&configuration)
         guard let url = URL(string: "http://127.0.0.1:\(scene.port)/") else { return }
         var request = try HTTPRequest(method: method, url: url)

@@ -27,9 +27,9 @@ final class HonestLoad: Sendable {
     func request() async throws(StreamError) {
         let stream = try ReadStream(httpURL: url)
         if let tls { try stream.set(.tls, to: tls) }
-        try stream.set(.httpKeepsConnection, to: true)
-        try stream.set(.httpPool, to: pool)
-        try stream.set(.httpTotalTimeout, to: Self.totalTimeout)
+        try stream.set(.http(\.keepsConnection), to: true)
+        try stream.set(.http(\.pool), to: pool)
+        try stream.set(.http(\.totalTimeout), to: Self.totalTimeout)
         defer { stream.close() }
         try stream.open()
         let body = try await stream.readAll(limit: 1 << 20)

@@ -68,7 +68,7 @@ internal import NetKit
     /// A diagnosis of a stream that was loaded without one and has failed.
     private static func failed(_ url: URL, _ options: NetDiagnostic.Options) async throws -> NetDiagnostic {
         let stream = try ReadStream(httpURL: url)
-        try stream.set(.httpProxySettings, to: try ProxySettings.environment())
+        try stream.set(.http(\.proxySettings), to: try ProxySettings.environment())
         try stream.set(.openTimeout, to: .seconds(4))
         try stream.set(.readTimeout, to: .seconds(4))
         do throws(StreamError) {

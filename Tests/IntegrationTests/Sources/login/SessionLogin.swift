@@ -51,7 +51,7 @@ struct SessionLogin {
         }
         var configuration = HTTPSession.Configuration()
         configuration.policy = settings.policy
-        configuration.tls = tls
+        configuration.options.tls = tls
         configuration.proxies = hops.isEmpty ? .direct : .route(ProxyRoute(hops: hops))
         configuration.prompt = { [options] question in
             guard question.failure == nil, let user = options["--user"] else { return nil }

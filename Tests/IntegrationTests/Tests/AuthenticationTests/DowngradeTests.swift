@@ -51,7 +51,7 @@ import Testing
         _ change: (inout HTTPSession.Configuration) -> Void = { _ in }
     ) async throws -> Int {
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.policy.methods = [.ntlm, .digest, .basic]
         configuration.stores = CredentialStores(
             origins: userInURL ? [] : [AnySpace()], proxies: userInURL ? [] : [AnySpace()])
@@ -126,7 +126,7 @@ import Testing
     func laterLoadsRememberTheSchemes() async throws {
         let server = try Self.server(.origin, Self.digest, "Basic realm=\"r\"")
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.stores = CredentialStores(origins: [AnySpace()])
         let session = HTTPSession(configuration)
         let request = try HTTPRequest(method: .get, url: #require(URL(string: server.url("/x"))))
@@ -156,7 +156,7 @@ import Testing
                 return try await stream.response().status.code
             }
             var configuration = HTTPSession.Configuration()
-            configuration.pool = HTTPConnectionPool()
+            configuration.options.pool = HTTPConnectionPool()
             configuration.proxies = .route(route)
             let session = isSession ? HTTPSession(configuration) : nil
             for _ in 0..<2 { #expect(try await load(session) == 200) }
@@ -182,7 +182,7 @@ import Testing
                 : .init(302, fields: [.init("Location", b.url("/x"))])
         }
         var configuration = HTTPSession.Configuration()
-        configuration.followsRedirects = true
+        configuration.options.followsRedirects = true
         configuration.policy.methods = [method]
         let session = HTTPSession(configuration)
         let request = try HTTPRequest(method: .get, url: #require(URL(string: a.url("/x"))))

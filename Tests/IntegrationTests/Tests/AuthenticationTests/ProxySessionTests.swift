@@ -68,10 +68,10 @@ import Testing
         answer: @escaping @Sendable (AuthenticationPrompt) -> AuthenticationPrompt.Answer?
     ) throws -> HTTPSession {
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.policy.methods = [.ntlm, .digest, .basic]
         configuration.proxies = .route(ProxyRoute(hops: proxies))
-        configuration.tls.trust = .only(file: try CertificateAuthority.shared().root)
+        configuration.options.tls.trust = .only(file: try CertificateAuthority.shared().root)
         configuration.prompt = { answer($0) }
         change(&configuration)
         return HTTPSession(configuration)

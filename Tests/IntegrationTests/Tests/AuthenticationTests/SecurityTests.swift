@@ -30,7 +30,7 @@ import Testing
         answer: @escaping @Sendable (AuthenticationPrompt) -> AuthenticationPrompt.Answer? = { _ in nil }
     ) -> HTTPSession {
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.policy.methods = [.digest, .basic]
         configuration.prompt = { answer($0) }
         change(&configuration)
@@ -59,7 +59,7 @@ import Testing
         }
         let b = try server("B")
         let a = try server("A", b.url("/x"))
-        let session = Self.session({ $0.followsRedirects = true }) {
+        let session = Self.session({ $0.options.followsRedirects = true }) {
             .init(user: $0.space.port == a.port ? "user-A" : "user-B", password: "secret")
         }
         for letter in order {
@@ -135,7 +135,7 @@ import Testing
     func explicitCredentialsOfTwoUsers() async throws {
         for (ofOneUser, expected) in [(false, 3), (true, 1)] {
             let origin = try Origin { _ in .init(body: "in") }
-            let session = Self.session { $0.pool = HTTPConnectionPool(ofOneUser: ofOneUser) }
+            let session = Self.session { $0.options.pool = HTTPConnectionPool(ofOneUser: ofOneUser) }
             for value in ["NTLM joe", "NTLM ann", "Negotiate joe"] {
                 var request = try Self.request(origin)
                 try request.fields.set(value, for: .authorization)
@@ -158,7 +158,7 @@ import Testing
         let file = try NetrcFile(path: path)
         let session = Self.session {
             $0.stores = CredentialStores(origins: [file], proxies: [])
-            $0.followsRedirects = true
+            $0.options.followsRedirects = true
         }
         let status = try await session.load(Self.request(isRedirected ? a : b)).status
         #expect(status == (isRedirected ? .unauthorized : .ok))
@@ -198,7 +198,7 @@ import Testing
         let file = try NetrcFile(path: path)
         let session = Self.session {
             $0.stores = CredentialStores(origins: [file], proxies: [])
-            $0.followsRedirects = true
+            $0.options.followsRedirects = true
         }
         let text = a.url(followsToOther ? "/to" : "/x")
         let name = user.map { "//\($0)@" } ?? "//"
@@ -218,7 +218,7 @@ import Testing
         let a = try Origin { _ in .init(302, fields: [.init("Location", b.url("/x"))]) }
         var request = try Self.request(a)
         try request.fields.set("Bearer mine", for: #require(HTTPFieldName(name)))
-        let session = Self.session { $0.followsRedirects = true }
+        let session = Self.session { $0.options.followsRedirects = true }
         #expect(try await session.load(request).body == Array("B".utf8))
         #expect(a.requests.map { $0[name] } == [["Bearer mine"]] && b.requests.map { $0[name] } == [[]])
     }
@@ -248,7 +248,7 @@ import Testing
         let users = ["joe", "ann", "unknown"]
         let sessions = users.map { user in
             Self.session({ configuration in
-                configuration.pool = pool
+                configuration.options.pool = pool
                 configuration.policy.methods = [Bound.method]
             }) { _ in user == "unknown" ? nil : .init(user: user, password: "x") }
         }

@@ -10,7 +10,7 @@ import Testing
 @Suite(.serialized) struct SessionPeerTests {
     private func session(_ user: String, _ password: String) -> HTTPSession {
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.prompt = { $0.failure == nil ? .init(user: user, password: password) : nil }
         return HTTPSession(configuration)
     }
@@ -40,7 +40,7 @@ import Testing
             .origin, scheme: "http", host: "localhost", port: apache.port(.plain), realm: "peers")
         memory.save(Credential(user: "alice", password: "open sesame", for: space))
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.stores = CredentialStores(origins: [memory])
         let session = HTTPSession(configuration)
         let url = try #require(URL(string: apache.url(.plain, "/\(scheme)/secret.txt")))
@@ -62,7 +62,7 @@ import Testing
         let url = try #require(URL(string: Servers.apache.get().url(.tls, "/digest/secret.txt")))
         var configuration = HTTPSession.Configuration()
         configuration.policy.encryptedOnly = [.basic, .digest]
-        configuration.tls.trust = .only(file: try CertificateAuthority.shared().root)
+        configuration.options.tls.trust = .only(file: try CertificateAuthority.shared().root)
         configuration.prompt = { question in
             #expect(question.text.hasSuffix("for \"peers\" (Digest)."))
             return .init(user: "alice", password: "open sesame")
@@ -89,8 +89,8 @@ import Testing
             .write(to: roots, atomically: true, encoding: .utf8)
         let prompts = Locked(0)
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
-        configuration.tls.trust = .only(file: roots.path)
+        configuration.options.pool = HTTPConnectionPool()
+        configuration.options.tls.trust = .only(file: roots.path)
         configuration.prompt = { _ in
             prompts.withLock { $0 += 1 }
             return .init(user: "alice", password: "open sesame")

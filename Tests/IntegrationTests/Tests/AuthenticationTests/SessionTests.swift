@@ -45,7 +45,7 @@ import Testing
         _ user: User, _ change: (inout HTTPSession.Configuration) -> Void = { _ in }
     ) -> HTTPSession {
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.prompt = { user.answer($0) }
         change(&configuration)
         return HTTPSession(configuration)
@@ -160,7 +160,7 @@ import Testing
                 ? .init(302, fields: [.init("Location", "http://127.0.0.1:\(port)\(path)")]) : nil
         }
         let netrc = User(right)
-        let session = session(netrc) { $0.followsRedirects = true }
+        let session = session(netrc) { $0.options.followsRedirects = true }
         #expect(try await session.load(request(a, "/a/first")).status == .ok)
         #expect(try await session.load(request(a, "/a/to-open")).body == Array("open".utf8))
         #expect(try await session.load(request(a, "/a/to-closed", user: "joe:right@")).status == .unauthorized)

@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized) struct DecodingTests {
     static let text = patterned(300_000)
 
-    static func decode(_ stream: ReadStream) throws { try stream.set(.httpDecodesContent, to: true) }
+    static func decode(_ stream: ReadStream) throws { try stream.set(.http(\.decodesContent), to: true) }
 
     /// A server that responds with these bytes and this content coding.
     private func server(_ coding: String, _ body: [UInt8], chunk: Int? = nil) throws -> ScriptedServer {
@@ -120,7 +120,7 @@ import Testing
         let server = try server("gzip", bomb)
         let loaded = try await get(server.url(), style) { stream in
             try Self.decode(stream)
-            try stream.set(.httpDecodedLength, to: 1 << 20)
+            try stream.set(.http(\.maximumDecodedLength), to: 1 << 20)
         }
         #expect(loaded.error?.domain == .http)
         #expect(loaded.error?.description.contains("1048576") == true)
@@ -133,7 +133,7 @@ import Testing
             let server = try server("gzip", body)
             let loaded = try await get(server.url()) { stream in
                 try Self.decode(stream)
-                try stream.set(.httpDecodedLength, to: Int64(limit))
+                try stream.set(.http(\.maximumDecodedLength), to: Int64(limit))
             }
             #expect((loaded.error != nil) == fails)
         }
@@ -171,7 +171,7 @@ import Testing
                 "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\nContent-Length: \(body.count)\r\n\r\n")
             try connection.send(body)
         }
-        let stream = try makeStream(server.url()) { try $0.set(.httpDecodesContent, to: true) }
+        let stream = try makeStream(server.url()) { try $0.set(.http(\.decodesContent), to: true) }
         try stream.open()
         try await stream.opened()
         try await server.finished()
@@ -203,7 +203,7 @@ import Testing
                 "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\nContent-Length: \(body.count)\r\n\r\n")
             try connection.send(body)
         }
-        let loaded = try await get(server.url(), style) { try $0.set(.httpDecodesContent, to: true) }
+        let loaded = try await get(server.url(), style) { try $0.set(.http(\.decodesContent), to: true) }
         #expect(loaded.error == nil && loaded.text == "done")
     }
 }

@@ -6,14 +6,14 @@ import Peers
 import StreamKit
 import Testing
 
-/// Connections that lead elsewhere than to the host of the URL (`httpEndpoints`).
+/// Connections that lead elsewhere than to the host of the URL (`http(\.endpoints)`).
 struct EndpointTests {
     @Test func aUnixSocket() async throws {
         let nginx = try SharedNginx.get()
         for (scheme, listener) in [("http", HTTPListener.plain), ("https", .tls)] {
             let address = try UnixSocketAddress(path: nginx.socket(listener))
             let loaded = try await get("\(scheme)://localhost/request") { stream in
-                try stream.set(.httpEndpoints, to: HTTPEndpoints(others: .unixSocket(address)))
+                try stream.set(.http(\.endpoints), to: HTTPEndpoints(others: .unixSocket(address)))
                 try stream.set(.tls, to: scheme == "https" ? try trustingPeers() : nil)
             }
             #expect(loaded.error == nil)
@@ -29,14 +29,14 @@ struct EndpointTests {
         let loopback = [SocketAddress.ip(.v4(.loopback), port: port)]
         for endpoint in [HTTPEndpoint.host("127.0.0.1", port: port), .addresses(loopback)] {
             let loaded = try await get("https://localhost:4433/request") { stream in
-                try stream.set(.httpEndpoints, to: HTTPEndpoints([origin: endpoint]))
+                try stream.set(.http(\.endpoints), to: HTTPEndpoints([origin: endpoint]))
                 try stream.set(.tls, to: try trustingPeers())
             }
             #expect(loaded.error == nil && loaded.text.contains("host=localhost:4433\n"))
             #expect(loaded.stream[.tlsInformation]?.isVerified == true)
             // The name is checked, so an endpoint cannot be anyone's.
             let other = try await get("https://example.org/") { stream in
-                try stream.set(.httpEndpoints, to: HTTPEndpoints(others: endpoint))
+                try stream.set(.http(\.endpoints), to: HTTPEndpoints(others: endpoint))
                 try stream.set(.tls, to: try trustingPeers())
             }
             #expect(other.error?.tlsFailure == .hostNameMismatch)
@@ -56,7 +56,7 @@ struct EndpointTests {
         let origins = try ["http://a.example", "http://a.example:\(port)"].map {
             try HTTPOrigin(#require(URL(string: $0)))
         }
-        configuration.properties[.httpEndpoints] = HTTPEndpoints(
+        configuration.options.endpoints = HTTPEndpoints(
             Dictionary(uniqueKeysWithValues: origins.map { ($0, .host("127.0.0.1", port: UInt16(port))) }))
         let session = HTTPSession(configuration)
         let response = try await session.get(#require(URL(string: "http://a.example/chain")))

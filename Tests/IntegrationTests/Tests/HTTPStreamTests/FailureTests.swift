@@ -93,24 +93,25 @@ import Testing
     @Test func propertiesAreSetBeforeOpen() throws {
         let stream = try makeStream("http://127.0.0.1:1/")
         for _ in 0..<2 {
-            try stream.set(.httpFollowsRedirects, to: true)
-            try stream.set(.httpKeepsConnection, to: true)
-            try stream.set(.httpDecodesContent, to: true)
-            try stream.set(.httpTotalTimeout, to: .seconds(1))
+            try stream.set(.http(\.followsRedirects), to: true)
+            try stream.set(.http(\.keepsConnection), to: true)
+            try stream.set(.http(\.decodesContent), to: true)
+            try stream.set(.http(\.totalTimeout), to: .seconds(1))
         }
-        #expect(stream[.httpFollowsRedirects] == true && stream[.httpKeepsConnection] == true)
-        #expect(stream[.httpDecodesContent] == true && stream[.httpTotalTimeout] == .seconds(1))
+        #expect(stream[.http(\.followsRedirects)] == true && stream[.http(\.keepsConnection)] == true)
+        #expect(stream[.http(\.decodesContent)] == true && stream[.http(\.totalTimeout)] == .seconds(1))
         #expect(throws: StreamError.self) { try stream.set(.httpBodyBytesSent, to: 1) }
         #expect(throws: StreamError.self) { try stream.set(.httpResponse, to: nil) }
         #expect(throws: StreamError.self) { try stream.set(.httpFinalURL, to: nil) }
         #expect(throws: StreamError.self) { try stream.set(.closesDescriptor, to: false) }
         try? stream.open()
-        #expect(throws: StreamError.self) { try stream.set(.httpFollowsRedirects, to: false) }
-        #expect(throws: StreamError.self) { try stream.set(.httpKeepsConnection, to: false) }
-        #expect(throws: StreamError.self) { try stream.set(.httpDecodesContent, to: false) }
-        #expect(throws: StreamError.self) { try stream.set(.httpTotalTimeout, to: .seconds(2)) }
+        #expect(throws: StreamError.self) { try stream.set(.http(\.followsRedirects), to: false) }
+        #expect(throws: StreamError.self) { try stream.set(.http(\.keepsConnection), to: false) }
+        #expect(throws: StreamError.self) { try stream.set(.http(\.decodesContent), to: false) }
+        #expect(throws: StreamError.self) { try stream.set(.http(\.totalTimeout), to: .seconds(2)) }
         #expect(
-            stream[.httpFollowsRedirects] == true && stream[.httpTotalTimeout] == .seconds(1), "and nothing has changed"
+            stream[.http(\.followsRedirects)] == true && stream[.http(\.totalTimeout)] == .seconds(1),
+            "and nothing has changed"
         )
         stream.close()
     }
@@ -133,7 +134,7 @@ import Testing
         #expect(plain.body == patterned(100_000))
         let secure = try await get(apache.url(.tls, "/file.txt"), style) { stream in
             try stream.set(.tls, to: try trustingPeers())
-            try stream.set(.httpDecodesContent, to: true)
+            try stream.set(.http(\.decodesContent), to: true)
         }
         #expect(secure.error == nil)
         #expect(secure.body == patterned(100_000))

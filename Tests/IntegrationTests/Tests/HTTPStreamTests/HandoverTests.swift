@@ -105,8 +105,8 @@ import Testing
         }
         let pool = HTTPConnectionPool()
         let first = try Watched(server.url()) {
-            try $0.set(.httpKeepsConnection, to: true)
-            try $0.set(.httpPool, to: pool)
+            try $0.set(.http(\.keepsConnection), to: true)
+            try $0.set(.http(\.pool), to: pool)
         }
         try await first.open()
         try await first.hold()
@@ -116,8 +116,8 @@ import Testing
 
         let request = try HTTPRequest(method: .get, url: #require(URL(string: server.url())))
         let second = ReadStream(request: request, loop: first.loop)
-        try second.set(.httpKeepsConnection, to: true)
-        try second.set(.httpPool, to: pool)
+        try second.set(.http(\.keepsConnection), to: true)
+        try second.set(.http(\.pool), to: pool)
         // With a limit, a thread waits at a wait point, not in `recv`.
         try second.set(.readTimeout, to: .seconds(30))
         let loaded = Task { await load(second, .blocking) }

@@ -25,7 +25,7 @@ import Testing
     @Test(arguments: Style.allCases, ["", "HTTP/1.1 200", half])
     func totalTimeout(_ style: Style, _ text: String) async throws {
         let server = try silent(after: text)
-        let loaded = try await get(server.url(), style) { try $0.set(.httpTotalTimeout, to: .milliseconds(150)) }
+        let loaded = try await get(server.url(), style) { try $0.set(.http(\.totalTimeout), to: .milliseconds(150)) }
         #expect(loaded.error?.isPOSIX(ETIMEDOUT) == true)
         // On a busy machine the limit may pass before the server has sent its part.
         let isHalf = loaded.text == "half"
@@ -42,14 +42,14 @@ import Testing
             let piece = [UInt8](repeating: 1, count: 1000)
             while (try? connection.send(piece)) != nil {}
         }
-        let loaded = try await get(server.url(), style) { try $0.set(.httpTotalTimeout, to: .milliseconds(80)) }
+        let loaded = try await get(server.url(), style) { try $0.set(.http(\.totalTimeout), to: .milliseconds(80)) }
         #expect(loaded.error?.isPOSIX(ETIMEDOUT) == true)
     }
 
     @Test func totalLimitOfConnecting() async throws {
         let port = try UnansweredPort()
         let loaded = try await get("http://127.0.0.1:\(port.port)/") {
-            try $0.set(.httpTotalTimeout, to: .milliseconds(60))
+            try $0.set(.http(\.totalTimeout), to: .milliseconds(60))
         }
         #expect(loaded.error?.isPOSIX(ETIMEDOUT) == true)
         #expect(loaded.error?.description.contains("connecting") == true)
@@ -156,9 +156,9 @@ import Testing
             let turns = Int.random(in: 0..<400, using: &generator)
             let stream = try makeStream(nginx.url(number % 3 == 0 ? .tls : .plain, "/chunked/cancel")) { stream in
                 try stream.trustPeers()
-                try stream.set(.httpKeepsConnection, to: number % 2 == 0)
-                try stream.set(.httpPool, to: pool)
-                try stream.set(.httpTotalTimeout, to: .seconds(30))
+                try stream.set(.http(\.keepsConnection), to: number % 2 == 0)
+                try stream.set(.http(\.pool), to: pool)
+                try stream.set(.http(\.totalTimeout), to: .seconds(30))
             }
             let task = Task { await load(stream) }
             for _ in 0..<turns { await Task.yield() }
@@ -200,7 +200,7 @@ import Testing
             try connection.wait(for: over)
         }
         let loaded = try await get(server.url(), style) {
-            try $0.set(.httpResponseTimeout, to: .milliseconds(100))
+            try $0.set(.http(\.responseTimeout), to: .milliseconds(100))
         }
         #expect(loaded.error == .timedOut)
         #expect(loaded.error?.description.contains("waiting for the response") == true)
@@ -221,7 +221,7 @@ import Testing
                 try connection.wait(for: isPast)
                 try connection.send("cd")
             }
-            let loaded = try await get(server.url(), style) { try $0.set(.httpResponseTimeout, to: limit) }
+            let loaded = try await get(server.url(), style) { try $0.set(.http(\.responseTimeout), to: limit) }
             if loaded.error == .timedOut, loaded.stream[.httpResponse] == nil { continue }
             #expect(loaded.error == nil && loaded.text == "abcd")
             return
@@ -243,10 +243,10 @@ import Testing
             }
         }
         let loaded = try await get(server.url(), style) {
-            try $0.set(.httpFollowsRedirects, to: true)
-            try $0.set(.httpKeepsConnection, to: true)
-            try $0.set(.httpPool, to: HTTPConnectionPool())
-            try $0.set(.httpDiscardTimeout, to: .milliseconds(100))
+            try $0.set(.http(\.followsRedirects), to: true)
+            try $0.set(.http(\.keepsConnection), to: true)
+            try $0.set(.http(\.pool), to: HTTPConnectionPool())
+            try $0.set(.http(\.discardTimeout), to: .milliseconds(100))
         }
         #expect(loaded.error == nil && loaded.text == "end")
         over.fire()

@@ -10,8 +10,8 @@ import Testing
 @Suite(.serialized) struct PersistenceTests {
     static func keep(_ pool: HTTPConnectionPool) -> (ReadStream) throws -> Void {
         { stream in
-            try stream.set(.httpKeepsConnection, to: true)
-            try stream.set(.httpPool, to: pool)
+            try stream.set(.http(\.keepsConnection), to: true)
+            try stream.set(.http(\.pool), to: pool)
         }
     }
 

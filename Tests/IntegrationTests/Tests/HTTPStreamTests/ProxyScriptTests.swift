@@ -27,7 +27,7 @@ import Testing
         let settings = try settings(nginx, "both-\(style)", both)
         for listener in [HTTPListener.plain, .tls] {
             let loaded = try await get(nginx.url(listener, "/hello"), style) {
-                try $0.set(.httpProxySettings, to: settings)
+                try $0.set(.http(\.proxySettings), to: settings)
                 try $0.trustPeers()
             }
             #expect(loaded.error == nil)
@@ -35,7 +35,9 @@ import Testing
             if listener == .tls { #expect(loaded.stream[.httpProxyResponse]?.status.code == 200) }
         }
         let onlyDead = try self.settings(nginx, "dead-\(style)", "return 'PROXY 127.0.0.1:\(dead)';")
-        let refused = try await get(nginx.url(.plain, "/hello"), style) { try $0.set(.httpProxySettings, to: onlyDead) }
+        let refused = try await get(nginx.url(.plain, "/hello"), style) {
+            try $0.set(.http(\.proxySettings), to: onlyDead)
+        }
         #expect(refused.error?.isPOSIX(111) == true)
         squid.stop()
     }
@@ -47,8 +49,8 @@ import Testing
         let settings = try settings(
             nginx, "redirects", "return url.indexOf('/hello') > 0 ? 'PROXY 127.0.0.1:\(dead)' : 'DIRECT';")
         let loaded = try await get(nginx.url(.plain, "/chain")) {
-            try $0.set(.httpProxySettings, to: settings)
-            try $0.set(.httpFollowsRedirects, to: true)
+            try $0.set(.http(\.proxySettings), to: settings)
+            try $0.set(.http(\.followsRedirects), to: true)
             try $0.set(.tls, to: try trustingPeers())
         }
         #expect(loaded.error?.isPOSIX(111) == true, "three redirects directly, the last URL through a dead proxy")
@@ -65,14 +67,14 @@ import Testing
             var settings = ProxySettings()
             settings.bypassesLoopback = false
             settings.script = .url(nginx.url(.plain, path))
-            let loaded = try await get(nginx.url(.plain, "/hello")) { try $0.set(.httpProxySettings, to: settings) }
+            let loaded = try await get(nginx.url(.plain, "/hello")) { try $0.set(.http(\.proxySettings), to: settings) }
             #expect(loaded.error?.domain == .http && loaded.error?.code == code, "\(path)")
             #expect(loaded.error?.description.contains(words) == true, "\(loaded.error?.description ?? "")")
         }
         var settings = ProxySettings()
         settings.bypassesLoopback = false
         settings.script = .url("http://127.0.0.1:\(try UnansweredPort.closed())/p.pac")
-        let loaded = try await get(nginx.url(.plain, "/hello")) { try $0.set(.httpProxySettings, to: settings) }
+        let loaded = try await get(nginx.url(.plain, "/hello")) { try $0.set(.http(\.proxySettings), to: settings) }
         #expect(loaded.error?.code == 308 && loaded.error?.description.contains("refused") == true)
     }
 
@@ -100,9 +102,9 @@ import Testing
         settings.script = .url(nginx.url(.tls, "/private.pac"))
         settings.bypassesLoopback = direct.bypassesLoopback
         ProxyScriptStore.shared.forget()
-        let loaded = try await get(nginx.url(.plain, "/hello")) { try $0.set(.httpProxySettings, to: settings) }
+        let loaded = try await get(nginx.url(.plain, "/hello")) { try $0.set(.http(\.proxySettings), to: settings) }
         #expect(loaded.error == nil && loaded.text == "hello\n")
-        let refused = try await get(nginx.url(.plain, "/hello")) { try $0.set(.httpProxySettings, to: strangers) }
+        let refused = try await get(nginx.url(.plain, "/hello")) { try $0.set(.http(\.proxySettings), to: strangers) }
         #expect(refused.error?.code == 308)
     }
 

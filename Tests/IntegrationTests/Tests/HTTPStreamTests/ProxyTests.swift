@@ -283,8 +283,8 @@ import Testing
             let loaded = try await get(nginx.url(listener, "/hello")) {
                 try $0.set(.proxies, to: routes)
                 try $0.trustPeers()
-                try $0.set(.httpPool, to: pool)
-                try $0.set(.httpKeepsConnection, to: true)
+                try $0.set(.http(\.pool), to: pool)
+                try $0.set(.http(\.keepsConnection), to: true)
             }
             #expect(loaded.text == "hello\n")
         }

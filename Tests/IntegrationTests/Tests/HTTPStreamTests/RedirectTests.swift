@@ -7,7 +7,7 @@ import Testing
 
 /// Redirects: off by default, by the rules of RFC 9110 §15.4, and no secret leaves its origin (HM-084…HM-089).
 @Suite(.serialized) struct RedirectTests {
-    static func follow(_ stream: ReadStream) throws { try stream.set(.httpFollowsRedirects, to: true) }
+    static func follow(_ stream: ReadStream) throws { try stream.set(.http(\.followsRedirects), to: true) }
 
     // Parity: HM-084 (nginx)
     @Test(arguments: Style.allCases)
@@ -27,8 +27,8 @@ import Testing
         for keeps in [false, true] {
             let loaded = try await get(nginx.url(.plain, "/chain"), style) { stream in
                 try Self.follow(stream)
-                try stream.set(.httpKeepsConnection, to: keeps)
-                try stream.set(.httpPool, to: HTTPConnectionPool())
+                try stream.set(.http(\.keepsConnection), to: keeps)
+                try stream.set(.http(\.pool), to: HTTPConnectionPool())
             }
             #expect(loaded.error == nil)
             #expect(loaded.status == 200)
@@ -44,8 +44,8 @@ import Testing
         let origin = try chainOrigin([301, 302, 307])
         let loaded = try await get(origin.url("/0")) { stream in
             try Self.follow(stream)
-            try stream.set(.httpKeepsConnection, to: true)
-            try stream.set(.httpPool, to: HTTPConnectionPool())
+            try stream.set(.http(\.keepsConnection), to: true)
+            try stream.set(.http(\.pool), to: HTTPConnectionPool())
         }
         #expect(loaded.text == "end")
         #expect(origin.requests.map(\.connection) == [0, 0, 0, 0])
@@ -151,7 +151,7 @@ import Testing
         ) { stream in
             try Self.follow(stream)
             if isAllowed {
-                try stream.set(.httpCrossOriginPolicy, to: CrossOriginPolicy(fields: ["X-Request-ID"], sendsBody: true))
+                try stream.set(.http(\.crossOrigin), to: CrossOriginPolicy(fields: ["X-Request-ID"], sendsBody: true))
             }
         }
         #expect(loaded.text == (isAllowed ? "second" : ""))
@@ -186,7 +186,7 @@ import Testing
             stream in
             try Self.follow(stream)
             try stream.set(.tls, to: try trustingPeers())
-            try stream.set(.httpCrossOriginPolicy, to: CrossOriginPolicy(insecureAllowsHTTP: true))
+            try stream.set(.http(\.crossOrigin), to: CrossOriginPolicy(insecureAllowsHTTP: true))
         }
         #expect(loaded.error == nil && loaded.status == 200)
         #expect(loaded.stream[.httpFinalURL]?.scheme == "http")
@@ -209,13 +209,13 @@ import Testing
             let loaded = try await get(nginx.url(.plain, path)) { stream in
                 try Self.follow(stream)
                 try stream.set(.tls, to: try trustingPeers())
-                try stream.set(.httpHost, to: "www.example.org")
+                try stream.set(.http(\.host), to: "www.example.org")
             }
             #expect(loaded.text.contains("host=\(host)\n"))
         }
         var configuration = HTTPSession.Configuration()
-        configuration.tls = try trustingPeers()
-        configuration.properties[.httpHost] = "www.example.org"
+        configuration.options.tls = try trustingPeers()
+        configuration.options.host = "www.example.org"
         let session = HTTPSession(configuration)
         for (path, host) in [("/request", "www.example.org"), ("/to-tls", "localhost:\(nginx.port(.tls))")] {
             let response = try await session.get(#require(URL(string: nginx.url(.plain, path))))

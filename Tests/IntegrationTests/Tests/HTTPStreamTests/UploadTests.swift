@@ -180,7 +180,7 @@ import Testing
             let body: HTTPBody =
                 isSlow ? .stream(once: pair.input) : .stream(length: 1 << 30) { ReadStream(path: "/dev/zero") }
             async let loading = get(server.url(), style, method: .put, body: body) { stream in
-                try stream.set(.httpKeepsConnection, to: true)
+                try stream.set(.http(\.keepsConnection), to: true)
             }
             // A source that pauses: the response arrives while there is nothing to send.
             if isSlow { try await pair.output.writeAll(patterned(100_000)) }
@@ -213,7 +213,7 @@ import Testing
     private func expecting(_ url: String, _ style: Style, limit: Duration = .seconds(20)) async throws -> Loaded {
         try await get(
             url, style, method: .put, fields: [(.expect, "100-continue")], body: .bytes(Array("body".utf8))
-        ) { try $0.set(.httpContinueTimeout, to: limit) }
+        ) { try $0.set(.http(\.continueTimeout), to: limit) }
     }
 
     @Test(arguments: Style.allCases)

@@ -204,8 +204,8 @@ import Testing
                         let url = try #require(URL(string: url))
                         let load = ReadStream(request: try HTTPRequest(method: .get, url: url))
                         try load.set(.proxies, to: [ProxyRoute(hops: [hops[index]])])
-                        try load.set(.httpPool, to: pool)
-                        try load.set(.httpKeepsConnection, to: true)
+                        try load.set(.http(\.pool), to: pool)
+                        try load.set(.http(\.keepsConnection), to: true)
                         _ = await failure { () async throws(StreamError) in
                             try load.open()
                             while try await !load.read(upTo: 100).isEmpty {}

@@ -214,10 +214,10 @@ struct DiagnoseCommand: AsyncParsableCommand {
     /// - Returns: the stream of the last request, successful or not.
     private func load(_ url: URL, _ prompt: LoginPrompt) async throws -> ReadStream {
         var configuration = try login.configuration(prompt)
-        configuration.followsRedirects = false
-        if let tls = try connection.tls() { configuration.tls = tls }
+        configuration.options.followsRedirects = false
+        if let tls = try connection.tls() { configuration.options.tls = tls }
         configuration.proxies = .settings(try connection.settings())
-        configuration.totalTimeout = .seconds(30)
+        configuration.options.totalTimeout = .seconds(30)
         var request = try HTTPRequest(method: .get, url: login.url(for: url))
         try login.addBearer(to: &request)
         let session = HTTPSession(configuration)

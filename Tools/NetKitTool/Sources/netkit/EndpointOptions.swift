@@ -60,12 +60,12 @@ struct EndpointOptions: ParsableArguments {
     /// The given options that no proxy can be combined with.
     var directNames: [String] { names.filter { ["--resolve", "--connect-to", "--unix-socket"].contains($0) } }
 
-    /// Sets the properties of the connections.
-    func apply(to properties: inout StreamProperties) throws {
-        properties[.httpEndpoints] = try endpoints()
-        if usesIPv4Only { properties[.resolver] = FamilyResolver(families: .v4) }
-        if usesIPv6Only { properties[.resolver] = FamilyResolver(families: .v6) }
-        if let interface { properties[.localAddress] = try localAddress(interface) }
+    /// Sets the options of the connections.
+    func apply(to options: inout HTTPOptions) throws {
+        options.endpoints = try endpoints()
+        if usesIPv4Only { options.connection[.resolver] = FamilyResolver(families: .v4) }
+        if usesIPv6Only { options.connection[.resolver] = FamilyResolver(families: .v6) }
+        if let interface { options.connection[.localAddress] = try localAddress(interface) }
     }
 
     /// The table of endpoints; nil without options for it.

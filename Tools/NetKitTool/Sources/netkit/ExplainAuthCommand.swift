@@ -71,9 +71,9 @@ struct ExplainAuthCommand: AsyncParsableCommand {
             policy.banned = Set(policy.methods)
             configuration.proxyPolicy = policy
         }
-        configuration.followsRedirects = false
-        configuration.decodesContent = false
-        if let tls = try connection.tls() { configuration.tls = tls }
+        configuration.options.followsRedirects = false
+        configuration.options.decodesContent = false
+        if let tls = try connection.tls() { configuration.options.tls = tls }
         configuration.proxies = .settings(try connection.settings())
         return HTTPSession(configuration)
     }

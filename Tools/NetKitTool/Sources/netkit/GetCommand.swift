@@ -323,18 +323,18 @@ struct GetCommand: AsyncParsableCommand {
     ) throws -> HTTPTransfer.Settings {
         let prompt = login.prompt()
         var configuration = try login.configuration(prompt)
-        configuration.followsRedirects = request.followsRedirects
-        configuration.decodesContent = request.compressed
+        configuration.options.followsRedirects = request.followsRedirects
+        configuration.options.decodesContent = request.compressed
         // For an http URL TLS is set up only where a redirect may lead to https; --cacert is for proxies, too.
         let mayUseTLS =
             request.followsRedirects
             || urls.contains { $0.utf8.count > 5 && $0.prefix(6).lowercased() == "https:" }
-        if mayUseTLS, let tls = try connection.tls() { configuration.tls = tls }
+        if mayUseTLS, let tls = try connection.tls() { configuration.options.tls = tls }
         configuration.proxies = .settings(proxies)
         configuration.cookies = .shared(cookies)
         configuration.onRequest = { LoadCourse.current?.add($0) }
         limits.apply(to: &configuration)
-        try endpoint.apply(to: &configuration.properties)
+        try endpoint.apply(to: &configuration.options)
         return HTTPTransfer.Settings(
             session: HTTPSession(configuration), proxies: proxies, login: login, prompt: prompt, output: output,
             writeOut: try output.writeOut.map(WriteOut.init), heads: output.dumpHeader.map(HeadDump.init),

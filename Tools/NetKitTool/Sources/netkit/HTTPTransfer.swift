@@ -100,9 +100,9 @@ struct HTTPTransfer: Sendable {
     private func openByProxy(_ course: LoadCourse) async throws(StreamError) -> ReadStream {
         let stream = ReadStream(request: request)
         let configuration = settings.session.configuration
-        try stream.set(.httpProxySettings, to: settings.proxies)
-        try stream.set(.httpTotalTimeout, to: configuration.totalTimeout)
-        try stream.set(.openTimeout, to: configuration.properties[.openTimeout])
+        try stream.set(.http(\.proxySettings), to: settings.proxies)
+        try stream.set(.http(\.totalTimeout), to: configuration.options.totalTimeout)
+        try stream.set(.openTimeout, to: configuration.options.connection[.openTimeout])
         course.add(stream)
         try stream.open()
         try await stream.opened()

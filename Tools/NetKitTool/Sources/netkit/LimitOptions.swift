@@ -50,15 +50,15 @@ struct LimitOptions: ParsableArguments {
     /// Sets the limits of a session.
     func apply(to configuration: inout HTTPSession.Configuration) {
         if let timeout {
-            configuration.totalTimeout = .seconds(timeout)
-            configuration.properties[.openTimeout] = .seconds(timeout)
+            configuration.options.totalTimeout = .seconds(timeout)
+            configuration.options.connection[.openTimeout] = .seconds(timeout)
         }
         if let connectTimeout = pace.connectTimeout {
-            configuration.properties[.openTimeout] = .seconds(min(connectTimeout, timeout ?? connectTimeout))
+            configuration.options.connection[.openTimeout] = .seconds(min(connectTimeout, timeout ?? connectTimeout))
         }
         if let stallTimeout {
-            configuration.responseTimeout = .seconds(stallTimeout)
-            configuration.properties[.writeTimeout] = .seconds(stallTimeout)
+            configuration.options.responseTimeout = .seconds(stallTimeout)
+            configuration.options.connection[.writeTimeout] = .seconds(stallTimeout)
         }
         if let retry { configuration.retries = RetryPolicy(limit: retry) }
     }

@@ -107,7 +107,7 @@ struct Load: Sendable {
                     domain: .http, code: HTTPErrorNumber.parseFailure.rawValue, sentence: sentence, reason: .notResumed)
             }
         }
-        if stream[.httpDecodesContent] == true, let coding = stream[.httpRemainingContentCoding] {
+        if stream[.http(\.decodesContent)] == true, let coding = stream[.httpRemainingContentCoding] {
             throw StreamError(
                 domain: .http, code: HTTPErrorNumber.parseFailure.rawValue,
                 sentence: Sentence(

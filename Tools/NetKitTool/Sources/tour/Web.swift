@@ -40,7 +40,7 @@ enum Web {
     static func load() async throws -> String {
         try await serving { port in
             let stream = try ReadStream(httpURL: try url(port, "/old"))
-            try stream.set(.httpFollowsRedirects, to: true)
+            try stream.set(.http(\.followsRedirects), to: true)
             try stream.open()
             let body = String(decoding: try await stream.readAll(limit: 100), as: UTF8.self)
             let requests = stream.report.steps.filter { if case .request = $0.kind { true } else { false } }
@@ -96,7 +96,7 @@ enum Web {
         -> HTTPSession.Configuration
     {
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.prompt = { question in
             prompted(question)
             return .init(user: "ann", password: "open sesame")

@@ -16,7 +16,7 @@ extension HTTPSession {
     ///   - request: The request, with a scheme, an authority and a path.
     ///   - body: The body of the request.
     ///   - limit: The maximum number of bytes of the response body; a longer one is an error.
-    ///   - timeout: The time limit of this load; nil for ``Configuration/totalTimeout``.
+    ///   - timeout: The time limit of this load; nil for ``HTTPOptions/totalTimeout``.
     /// - Returns: The head of the response, and its body.
     /// - Throws: The error of the load; an error of domain `StreamErrorDomain.http` for a message that the other type cannot
     ///   represent.
@@ -38,7 +38,7 @@ extension HTTPSession {
     /// - Parameters:
     ///   - request: The request, with a scheme, an authority and a path.
     ///   - body: The body of the request.
-    ///   - timeout: The time limit of this load, including the body; nil for ``Configuration/totalTimeout``.
+    ///   - timeout: The time limit of this load, including the body; nil for ``HTTPOptions/totalTimeout``.
     /// - Returns: The head of the response, and the stream of its body.
     /// - Throws: As ``load(_:body:limit:within:)``.
     public func open(

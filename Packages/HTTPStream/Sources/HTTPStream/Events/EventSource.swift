@@ -119,7 +119,7 @@ public struct EventSource: AsyncSequence, Sendable {
     /// Begins with the first connection at the first call of `next()`.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-    /// Sends the request. ``HTTPSession/Configuration/totalTimeout`` does not apply, since the response has no end.
+    /// Sends the request. ``HTTPOptions/totalTimeout`` does not apply, since the response has no end.
     private func open(after lastEventID: String?) async throws(StreamError) -> ReadStream {
         var request = try request.get()
         do throws(HTTPMessageError) {

@@ -54,8 +54,8 @@ final class ProxyProgress: @unchecked Sendable {
         _ settings: borrowing LoadSettings
     ) throws(StreamError) -> ConnectionPlan {
         var properties = try connectionProperties(of: request, at: url, to: origin, settings)
-        if !origin.isSecure, !settings.followsRedirects, properties[.tls] != nil { throw .tlsNeverUsed }
-        if let tls = properties[.tls] { properties[.tls] = settings.crossOrigin.tls(tls, at: standing) }
+        if !origin.isSecure, !settings.options.followsRedirects, properties[.tls] != nil { throw .tlsNeverUsed }
+        if let tls = properties[.tls] { properties[.tls] = settings.options.crossOrigin.tls(tls, at: standing) }
         if candidates.isEmpty, let routes = properties[.proxies], !routes.isEmpty {
             candidates = HTTPRoute.all(to: origin, through: routes, inTunnels: settings.offersSwitch)[...]
         }
@@ -69,7 +69,7 @@ final class ProxyProgress: @unchecked Sendable {
     private func connectionProperties(
         of request: HTTPRequest, at url: URL, to origin: HTTPOrigin, _ settings: borrowing LoadSettings
     ) throws(StreamError) -> StreamProperties {
-        var properties = settings.properties
+        var properties = settings.options.connection
         if settings.endpoint(of: origin) != nil {
             properties[.proxies] = nil
             properties[.socksProxy] = nil

@@ -77,8 +77,8 @@ public final class ProxyScriptStore: Sendable {
             let stream = try ReadStream(httpURL: url)
             defer { stream.close() }
             try stream.set(.tls, to: tls)
-            try stream.set(.httpFollowsRedirects, to: true)
-            try stream.set(.httpTotalTimeout, to: ProxyScriptStore.loadLimit)
+            try stream.set(.http(\.followsRedirects), to: true)
+            try stream.set(.http(\.totalTimeout), to: ProxyScriptStore.loadLimit)
             try stream.open()
             status = try await stream.response().status.code
             bytes = status == 200 ? try await stream.readAll(limit: ProxyScript.maximumScriptSize) : []

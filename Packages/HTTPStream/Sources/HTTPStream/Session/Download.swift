@@ -16,7 +16,7 @@ extension HTTPSession {
     ///   - url: The URL, `http` or `https`.
     ///   - path: The path of the file.
     ///   - resuming: Whether the rest of an earlier download is loaded.
-    ///   - timeout: The time limit of the download; nil for ``Configuration/totalTimeout``.
+    ///   - timeout: The time limit of the download; nil for ``HTTPOptions/totalTimeout``.
     ///   - progress: Called while bytes are received, on any thread.
     public func download(
         _ url: URL, to path: String, resuming: Bool = false, within timeout: Duration? = nil,
@@ -49,7 +49,7 @@ extension HTTPSession {
     ///   - request: The request, without a body and without `Range` and `If-Range`.
     ///   - path: The path of the file.
     ///   - resuming: Whether the rest of an earlier download is loaded.
-    ///   - timeout: The time limit of the download; nil for ``Configuration/totalTimeout``. ``Configuration/readTimeout`` limits the wait
+    ///   - timeout: The time limit of the download; nil for ``HTTPOptions/totalTimeout``. ``Configuration/readTimeout`` limits the wait
     ///     for each piece.
     ///   - progress: Called while bytes are received, on any thread. With `resuming`, the bytes of earlier calls are included.
     /// - Returns: The response. Its `isFileComplete` says whether the file is complete: the response then has no body, and the status

@@ -61,8 +61,6 @@ public final class HTTPSession: Sendable {
     let admission: Admission?
     /// The proxy settings of the loads; nil for ``Configuration/Proxies/direct`` and for routes that the application chooses.
     let proxySettings: Result<ProxySettings, StreamError>?
-    /// The options that are the same for each load.
-    let loadSettings: LoadSettings
 
     /// Makes a session.
     public init(_ configuration: Configuration = Configuration(), loop: EventLoop = .shared) {
@@ -72,7 +70,6 @@ public final class HTTPSession: Sendable {
         bearer = configuration.bearerTokens.map { BearerMemory($0) }
         proxyRules = ProxyLogins.Rules(configuration.policy(for: .proxy), memory)
         proxySettings = configuration.proxies.settings
-        loadSettings = configuration.loadSettings
         let limit = configuration.maximumConnectionsPerOrigin
         precondition(limit > 0, "HTTPSession: maximumConnectionsPerOrigin must be positive")
         admission = limit == .max ? nil : Admission(limit: limit)
@@ -83,7 +80,7 @@ public final class HTTPSession: Sendable {
     /// - Parameters:
     ///   - url: The URL, `http` or `https`.
     ///   - limit: The maximum number of bytes of the response body; a longer one is an error.
-    ///   - timeout: The time limit of this load; nil for ``Configuration/totalTimeout``.
+    ///   - timeout: The time limit of this load; nil for ``HTTPOptions/totalTimeout``.
     /// - Throws: The error of the load. A response such as 404 is not an error.
     public func get(
         _ url: URL, limit: Int = 16 << 20, within timeout: Duration? = nil
@@ -110,7 +107,7 @@ public final class HTTPSession: Sendable {
     ///   - body: The body, apart from the request. A body that can be read only once is sent after the server's consent
     ///     (`100-continue`), since it cannot be sent again; an `Expect` with an empty value sends it at once, without that field.
     ///   - timeout: The time limit of this load, including redirects, logins, retries and the body; nil for
-    ///     ``Configuration/totalTimeout``.
+    ///     ``HTTPOptions/totalTimeout``.
     /// - Throws: the error of the load. A 401 response is not an error: no credential was available, or the user declined the
     ///   prompt.
     public func open(
@@ -142,7 +139,7 @@ public final class HTTPSession: Sendable {
     ///   - body: The body, apart from the request.
     ///   - limit: The maximum number of bytes of the response body; a longer one is an error. ``Configuration/readTimeout`` and
     ///     ``Configuration/bodyTimeout`` limit the time.
-    ///   - timeout: The time limit of this load; nil for ``Configuration/totalTimeout``.
+    ///   - timeout: The time limit of this load; nil for ``HTTPOptions/totalTimeout``.
     ///   - progress: Called while bytes are sent and received, on any thread.
     public func load(
         _ request: HTTPRequest, body: HTTPBody? = nil, limit: Int = 16 << 20, within timeout: Duration? = nil,
@@ -278,7 +275,7 @@ extension HTTPSession {
     /// Closes the idle connections that were made with an entry's credential.
     private func close(_ entry: KnownAuthentication) {
         entry.pool?.drain()
-        if entry.endpoint.role == .proxy { configuration.pool.drop(of: entry) }
+        if entry.endpoint.role == .proxy { configuration.options.pool.drop(of: entry) }
     }
 
     /// The maximum number of logins that one session keeps; the oldest is removed first.

@@ -25,9 +25,9 @@ extension HTTPSession {
     /// - Parameters:
     ///   - request: The request, without a body. `Connection` and `Upgrade` are added.
     ///   - protocolName: The name of the protocol, such as `websocket`.
-    ///   - followsRedirects: Whether redirects are followed. Without them, or if ``Configuration/followsRedirects`` is false, a redirect is a
+    ///   - followsRedirects: Whether redirects are followed. Without them, or if ``HTTPOptions/followsRedirects`` is false, a redirect is a
     ///     response that declines. For `websocket`, the schemes `ws` and `wss` of a redirect mean `http` and `https`.
-    ///   - timeout: The time limit until the response; nil for ``Configuration/totalTimeout``.
+    ///   - timeout: The time limit until the response; nil for ``HTTPOptions/totalTimeout``.
     /// - Throws: The error of the load; an error of domain `StreamErrorDomain.http` if the server switches to a protocol that was
     ///   not offered.
     public func upgrade(

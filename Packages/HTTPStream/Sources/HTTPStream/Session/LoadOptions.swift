@@ -7,11 +7,11 @@ struct LoadOptions: Sendable {
     private let start: Moment
     /// The time limit of the load; nil for none.
     var timeout: Duration?
-    /// Whether a coded body may be decoded; see ``HTTPSession/Configuration/decodesContent``.
+    /// Whether a coded body may be decoded; see ``HTTPOptions/decodesContent``.
     var permitsDecoding = true
     /// The protocol to which the request offers to switch; nil for none.
     var upgrade: String?
-    /// Whether redirects are followed, if ``HTTPSession/Configuration/followsRedirects`` permits.
+    /// Whether redirects are followed, if ``HTTPOptions/followsRedirects`` permits.
     var followsRedirects = true
 
     #if Metrics || Tracing

@@ -13,7 +13,7 @@ internal import StreamKit
 /// Only a request whose repetition has no further effect is sent again: its method is idempotent (RFC 9110 §9.2.2) and its body can
 /// be read again. It is sent again after a response with one of ``statuses``, and after an error of the connection: a refused, reset
 /// or lost connection, an unreachable network, a name server that did not respond, or a time limit other than
-/// ``HTTPSession/Configuration/totalTimeout``, which includes all retries. Once the head of the response has arrived, only a download
+/// ``HTTPOptions/totalTimeout``, which includes all retries. Once the head of the response has arrived, only a download
 /// to a file is continued after an error.
 ///
 /// The pause before a retry is random, between half of a delay and the whole, and the delay doubles with each retry, so that many

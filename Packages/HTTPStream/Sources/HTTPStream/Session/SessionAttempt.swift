@@ -31,24 +31,21 @@ struct SessionAttempt {
     private var needsIdleConnection = false
 
     /// - Parameter standing: how the origin of the request relates to the one that the application named.
-    /// - Throws: as ``HTTPSession/Configuration/apply(to:loading:_:at:)``.
+    /// - Throws: as ``HTTPSession/Configuration/options(loading:_:at:)``.
     init(
         _ request: HTTPRequest, at url: URL, _ body: HTTPBody?, _ originEntry: KnownAuthentication?,
         _ session: HTTPSession, _ options: LoadOptions, at standing: OriginStanding
     ) throws(StreamError) {
-        exchange = HTTPExchange(request, body: nil, loop: session.loop)
-        exchange.withLoad { load, _ in
-            load.settings = session.loadSettings
-            if !options.permitsDecoding { load.settings.decodesContent = false }
-        }
-        stream = ReadStream(transport: exchange)
+        var loading = try session.configuration.options(loading: url, session.proxySettings, at: standing)
+        loading.totalTimeout = nil  // that of the load, of which the time left is set when the request is sent
+        if !options.permitsDecoding { loading.decodesContent = false }
+        (stream, exchange) = try ReadStream.loading(request, loading, loop: session.loop)
         self.request = request
         self.body = body
         self.originEntry = originEntry
         self.session = session
         self.options = options
         logins = ProxyLogins(session.proxyRules)
-        try session.configuration.apply(to: stream, loading: url, session.proxySettings, at: standing)
     }
 
     /// The entries whose login belongs to the connection of this attempt.
@@ -58,7 +55,7 @@ struct SessionAttempt {
     }
 
     /// The pool of the connection: the origin login's own, a proxy login's own, or the session's.
-    var pool: HTTPConnectionPool { bound.first?.pool ?? session.configuration.pool }
+    var pool: HTTPConnectionPool { bound.first?.pool ?? session.configuration.options.pool }
 
     /// The request as a proxy received it; nil if the proxy received none.
     func request(sentTo entry: KnownAuthentication) -> HTTPRequest? {
@@ -121,7 +118,7 @@ struct SessionAttempt {
     /// Returns the routes to a URL; none for a direct connection.
     private func routes(to url: URL) async throws(StreamError) -> [ProxyRoute] {
         let routes = stream[.proxies] ?? []
-        guard routes.isEmpty, let settings = stream[.httpProxySettings] else { return routes }
+        guard routes.isEmpty, let settings = stream[.http(\.proxySettings)] else { return routes }
         return try await settings.resolvedRoutes(for: url)
     }
 
@@ -130,7 +127,7 @@ struct SessionAttempt {
     func isRouteSecure(to origin: HTTPOrigin, at url: URL) async throws(StreamError) -> Bool {
         if origin.isSecure { return true }
         guard origin.isSecureWithoutProxy else { return false }
-        if stream[.httpEndpoints]?[origin] != nil { return true }
+        if stream[.http(\.endpoints)]?[origin] != nil { return true }
         return try await routes(to: url).allSatisfy(\.isDirect)
     }
 
@@ -145,7 +142,7 @@ struct SessionAttempt {
 
     // MARK: The stream
 
-    /// Waits for the permission to send, and sets the request of the stream and what is left of `StreamProperty.httpTotalTimeout`, which
+    /// Waits for the permission to send, and sets the request of the stream and what is left of ``HTTPOptions/totalTimeout``, which
     /// all attempts of a load share.
     ///
     /// - Parameter redirects: the responses that led to the request.
@@ -164,7 +161,7 @@ struct SessionAttempt {
             }
         }
         if let left = try options.timeLeft(for: "authenticating or following redirects") {
-            try stream.set(.httpTotalTimeout, to: left)
+            try stream.set(.http(\.totalTimeout), to: left)
         }
         let sent = try completed(request)
         exchange.send(

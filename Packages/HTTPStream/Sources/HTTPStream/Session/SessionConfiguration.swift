@@ -8,31 +8,28 @@ public import Tracing
 #endif
 
 extension HTTPSession {
-    /// The options of a session's loads.
+    /// What a session does for its loads: the options of each of them, and logins, cookies, retries and proxies.
     ///
     /// ```swift
     /// var configuration = HTTPSession.Configuration()
-    /// configuration.totalTimeout = .seconds(30)
-    /// configuration.tls.trust = .only(file: "ca.pem")
+    /// configuration.options.totalTimeout = .seconds(30)
+    /// configuration.options.tls.trust = .only(file: "ca.pem")
     /// configuration.proxies = .direct
     /// let session = HTTPSession(configuration)
     /// ```
-    ///
-    /// The defaults are those of a user agent. A stream made with `ReadStream(request:)` has CFNetwork's defaults instead: it follows
-    /// no redirects, does not decode, and uses no proxies.
     public struct Configuration: Sendable {
         // MARK: Requests
 
-        /// Whether redirects are followed, at most ``RedirectPolicy/limit``. Each hop has its own authentication. Default true.
-        public var followsRedirects = true
-
-        /// What a redirect sends to another origin. By default neither fields that may contain secrets nor a body, and neither
-        /// the client's certificate nor relaxed checks of ``tls``.
-        public var crossOrigin = CrossOriginPolicy()
+        /// The options of each load. Default ``HTTPOptions/userAgent``.
+        ///
+        /// The session follows redirects itself, so that each hop has its own authentication. Loads fail with `EINVAL` if
+        /// ``HTTPOptions/proxySettings`` is set, or if ``HTTPOptions/connection`` contains `StreamProperty.proxies`,
+        /// `StreamProperty.socksProxy` or `StreamProperty.readTimeout`: ``proxies`` and ``readTimeout`` determine these.
+        public var options = HTTPOptions.userAgent
 
         /// Decides about each redirect before it is followed.
         ///
-        /// The closure returns the request to send next: that of the redirect, or another one, to which ``crossOrigin`` does not apply.
+        /// The closure returns the request to send next: that of the redirect, or another one, to which ``HTTPOptions/crossOrigin`` does not apply.
         /// If it returns nil, the redirect is not followed and its response is the result. Default nil: all redirects are followed.
         ///
         /// ```swift
@@ -44,10 +41,6 @@ extension HTTPSession {
 
         /// The cookies. Default: each session has its own, in memory.
         public var cookies = Cookies.ofSession
-
-        /// Whether coded bodies are requested and decoded: gzip, deflate, and br and zstd if their libraries are installed (`StreamProperty.httpDecodesContent`).
-        /// Default true.
-        public var decodesContent = true
 
         /// The rules by which requests are sent again after temporary failures. Default ``RetryPolicy/never``.
         public var retries = RetryPolicy.never
@@ -61,14 +54,8 @@ extension HTTPSession {
         /// for the load's timeout. Connections of other sessions are not counted.
         public var maximumConnectionsPerOrigin = 6
 
-        /// The TLS options. They apply to `https` URLs only.
-        public var tls = TLSConfiguration()
-
         /// The proxies of the loads. Default: those of the environment.
         public var proxies = Proxies.environment
-
-        /// The pool of idle connections that belong to no login.
-        public var pool = HTTPConnectionPool.shared
 
         // MARK: Authentication
 
@@ -93,22 +80,7 @@ extension HTTPSession {
         /// The maximum number of prompts per load.
         public var promptLimit = 3
 
-        // MARK: Limits
-
-        /// The limits of heads, fields and framing of responses.
-        public var limits = HTTPLimits.default
-
-        /// The time limit of a load, from the first request to the end of the body, including redirects, logins and retries. Nil
-        /// (default) for none.
-        public var totalTimeout: Duration?
-
-        /// The time limit of the wait for the response head, restarted whenever more of the request has been sent. Default 75 s.
-        /// Connecting has its own limit, `StreamProperty.openTimeout`.
-        public var responseTimeout: Duration = .seconds(75)
-
-        /// The time limit for reading the body of an unneeded response (a challenge, or a redirect), in order to keep its
-        /// connection. Default 5 s; then the connection is closed.
-        public var discardTimeout: Duration = .seconds(5)
+        // MARK: Time limits of whole responses
 
         /// The time limit of the wait for each piece of a body in ``HTTPSession/load(_:body:limit:within:progress:)``. Default 75 s. It does not
         /// limit the reads of a stream from ``HTTPSession/open(_:body:within:)``.
@@ -117,12 +89,7 @@ extension HTTPSession {
         /// The time limit for a whole body in ``HTTPSession/load(_:body:limit:within:progress:)``. Default 10 minutes.
         public var bodyTimeout: Duration = .seconds(600)
 
-        // MARK: Other properties
-
-        /// Further properties of every stream, such as `StreamProperty.openTimeout` or `StreamProperty.logger`.
-        ///
-        /// Loads fail with `EINVAL` if it contains a property for which this structure has a member.
-        public var properties = StreamProperties()
+        // MARK: Observation
 
         /// Called with the stream of each request once it has been opened, including those that redirects and logins lead to. It
         /// observes the load: `stream.report` has the steps of a request that failed.
@@ -145,8 +112,8 @@ extension HTTPSession {
         /// Makes the default configuration.
         public init() {}
 
-        /// ``totalTimeout``, or nil if that is not positive.
-        var effectiveTimeout: Duration? { totalTimeout.flatMap { $0 > .zero ? $0 : nil } }
+        /// ``HTTPOptions/totalTimeout``, or nil if that is not positive.
+        var effectiveTimeout: Duration? { options.totalTimeout.flatMap { $0 > .zero ? $0 : nil } }
 
         /// The policy for servers or for proxies.
         func policy(for role: ProtectionSpace.Role) -> AuthenticationPolicy {
@@ -220,55 +187,40 @@ extension HTTPSession.Configuration {
         }
     }
 
-    /// The members that determine a property, by the property's name.
+    /// The members that determine a property of the connections, by the property's name.
     private static let members: [(property: String, member: String)] = [
-        (StreamProperty<Bool>.httpFollowsRedirects.name, "followsRedirects"),
-        (StreamProperty<CrossOriginPolicy>.httpCrossOriginPolicy.name, "crossOrigin"),
-        (StreamProperty<Bool>.httpDecodesContent.name, "decodesContent"),
-        (StreamProperty<TLSConfiguration>.tls.name, "tls"),
-        (StreamProperty<[ProxyRoute]>.proxies.name, "proxies"),
-        (StreamProperty<SOCKSProxy>.socksProxy.name, "proxies"),
-        (StreamProperty<ProxySettings>.httpProxySettings.name, "proxies"),
-        (StreamProperty<Bool>.httpKeepsConnection.name, "pool"),
-        (StreamProperty<HTTPConnectionPool>.httpPool.name, "pool"),
-        (StreamProperty<HTTPLimits>.httpLimits.name, "limits"),
-        (StreamProperty<Duration>.httpTotalTimeout.name, "totalTimeout"),
-        (StreamProperty<Duration>.httpResponseTimeout.name, "responseTimeout"),
-        (StreamProperty<Duration>.httpDiscardTimeout.name, "discardTimeout"),
-        (StreamProperty<Duration>.readTimeout.name, "readTimeout"),
+        (StreamProperty<[ProxyRoute]>.proxies.name, "HTTPSession.Configuration.proxies"),
+        (StreamProperty<SOCKSProxy>.socksProxy.name, "HTTPSession.Configuration.proxies"),
+        (StreamProperty<Duration>.readTimeout.name, "HTTPSession.Configuration.readTimeout"),
     ]
 
-    /// The options that are the same for each load. A session makes them once.
-    var loadSettings: LoadSettings {
-        var settings = LoadSettings(pool: pool)
-        settings.decodesContent = decodesContent
-        settings.set(limits, responseTimeout: responseTimeout, discardTimeout: discardTimeout)
-        return settings
-    }
-
-    /// Sets the properties of a stream that depend on the URL that it loads; ``loadSettings`` are set already.
+    /// Returns the options of one request of a load.
     ///
     /// - Parameters:
+    ///   - url: the URL of the request.
     ///   - settings: the session's proxy settings.
     ///   - standing: how the origin of the request relates to the one that the application named.
-    /// - Throws: `EINVAL` for a property in ``properties`` that has a member; the error of the proxies.
-    func apply(
-        to stream: ReadStream, loading url: URL, _ settings: Result<ProxySettings, StreamError>?,
-        at standing: OriginStanding
-    ) throws(StreamError) {
-        if !properties.isEmpty {
-            for (property, member) in Self.members where properties.value(named: property) != nil {
-                throw .sessionDecides(property, instead: member)
-            }
-            try stream.set(properties)
-            if standing != .named, properties[.httpHost] != nil { try stream.set(.httpHost, to: nil) }
+    /// - Throws: `EINVAL` for an option that another member determines; the error of the proxies.
+    func options(
+        loading url: URL, _ settings: Result<ProxySettings, StreamError>?, at standing: OriginStanding
+    ) throws(StreamError) -> HTTPOptions {
+        var options = options
+        if case .some = options.proxySettings {
+            throw .misplaced("HTTPOptions.proxySettings", instead: "HTTPSession.Configuration.proxies")
         }
-        if url.scheme?.lowercased() == "https", tls != TLSConfiguration() {
-            try stream.set(.tls, to: crossOrigin.tls(tls, at: standing))
+        for (property, member) in Self.members where options.connection.value(named: property) != nil {
+            throw .misplaced(property, instead: member)
         }
-        if let settings { try stream.set(.httpProxySettings, to: settings.get()) }
+        options.followsRedirects = false
+        if standing != .named { options.host = nil }
+        if let tls = options.connection[.tls] {
+            let isUsed = url.scheme?.lowercased() == "https"
+            options.connection[.tls] = isUsed ? options.crossOrigin.tls(tls, at: standing) : nil
+        }
+        if let settings { options.proxySettings = try settings.get() }
         if case .routes(let choose) = proxies, case let routes = try choose(url), !routes.isEmpty {
-            try stream.set(.proxies, to: routes)
+            options.connection[.proxies] = routes
         }
+        return options
     }
 }

@@ -69,7 +69,7 @@ struct SessionLoad: ~Copyable {
     mutating func run() async throws(StreamError) -> ReadStream {
         while true {
             let stream = try await authenticate()
-            guard session.configuration.followsRedirects, options.followsRedirects,
+            guard session.configuration.options.followsRedirects, options.followsRedirects,
                 let response = stream[.httpResponse]
             else { return stream }
             let hop: Fetch.Hop?
@@ -93,7 +93,7 @@ struct SessionLoad: ~Copyable {
         let opensWebSocket = options.upgrade?.utf8.elementsEqual("websocket".utf8) { $0 | 0x20 == $1 } ?? false
         guard
             var hop = try fetch.redirect(
-                after: response, session.configuration.crossOrigin, opensWebSocket: opensWebSocket)
+                after: response, session.configuration.options.crossOrigin, opensWebSocket: opensWebSocket)
         else { return nil }
         guard let decide = session.configuration.onRedirect else { return hop }
         guard
@@ -381,7 +381,7 @@ struct SessionLoad: ~Copyable {
 
     /// Reads the rest of a response so that its connection can be used again, and closes the stream.
     func discard(_ stream: ReadStream) async {
-        let end = Moment.now + session.configuration.discardTimeout
+        let end = Moment.now + session.configuration.options.discardTimeout
         var piece = [UInt8](repeating: 0, count: 4096)
         var count = 0
         do throws(StreamError) {
@@ -427,7 +427,7 @@ extension SessionLoad {
         let wanted = wantedLogin(for: authentication)
         if let known = session.find(like: authentication, of: wanted, besides: old) { return known }
         let policy = session.configuration.policy(for: authentication.peer.role)
-        let pool = session.configuration.pool
+        let pool = session.configuration.options.pool
         let entry: KnownAuthentication
         // The reason why a credential may not be used unless the user agrees to a weaker login than before.
         var objection: HTTPAuthError?

@@ -13,15 +13,15 @@ struct ConnectionPlan {
 extension LoadSettings {
     /// The login of a request that may belong to its connection.
     func ownLogin(of request: HTTPRequest) -> Secret? {
-        pool?.isOfOneLogin == true ? nil : request.connectionLogin
+        options.pool.isOfOneLogin ? nil : request.connectionLogin
     }
 
     /// Takes an idle connection without making a key, for a request without a route or a login of its own: the common case.
     func takeUsualIdle(
         for fetch: borrowing Fetch, at url: URL, _ loop: EventLoop, _ now: Moment, _ deferred: inout DeferredActions
     ) -> HTTPConnection? {
-        guard namesNoProxy, !offersSwitch, fetch.isBare || ownLogin(of: fetch.request) == nil else { return nil }
-        return (pool ?? .shared).takeUsual(
+        guard isDirect, !offersSwitch, fetch.isBare || ownLogin(of: fetch.request) == nil else { return nil }
+        return options.pool.takeUsual(
             for: url, loop: ObjectIdentifier(loop), at: now, trusting: trust(in: fetch)
         ) { deferred.add(.close($0.pair)) }
     }
@@ -30,7 +30,7 @@ extension LoadSettings {
     func takeIdle(
         _ key: HTTPConnectionKey, for fetch: borrowing Fetch, _ now: Moment, _ deferred: inout DeferredActions
     ) -> HTTPConnection? {
-        (pool ?? .shared).take(key, at: now, trusting: trust(in: fetch)) { deferred.add(.close($0.pair)) }
+        options.pool.take(key, at: now, trusting: trust(in: fetch)) { deferred.add(.close($0.pair)) }
     }
 
     /// The time for which an idle connection is not checked. A request that may be sent twice can use a connection that has just
@@ -49,7 +49,7 @@ extension LoadSettings {
     func makePair(
         for key: HTTPConnectionKey, _ plan: ConnectionPlan?, log: DeferredLog?, _ loop: EventLoop
     ) -> StreamPair {
-        if let connect = pool?.connect { return connect(key.origin, loop) }
+        if let connect = options.pool.connect { return connect(key.origin, loop) }
         var properties = plan?.properties ?? StreamProperties()
         let route = plan?.route ?? HTTPRoute()
         properties[.proxies] = route.routes
@@ -60,9 +60,8 @@ extension LoadSettings {
             properties[.tls] = tls
         }
         properties[.writeTimeout] = nil  // the load enforces the limit itself
-        properties[.httpEndpoints] = nil  // no property of the connection itself
         log?.install(in: &properties)
-        if let endpoint = endpoint(of: key.origin), route.proxy == nil {
+        if let endpoint = key.endpoint, route.proxy == nil {
             properties[.proxies] = nil
             return StreamPair(to: endpoint, for: key.origin, properties, loop: loop)
         }

@@ -75,17 +75,21 @@ struct HTTPConnectionKey: Hashable, Sendable {
     /// The beginning of the URLs whose requests can use the connection as it is; empty if there are no such URLs. See ``isUsual(for:loop:)``.
     private let usualPrefix: [UInt8]
 
-    /// - Parameter isTunnelled: whether the proxies of the connection establish tunnels, regardless of the scheme.
+    /// - Parameters:
+    ///   - endpoint: the endpoint that replaces the host of the origin.
+    ///   - isTunnelled: whether the proxies of the connection establish tunnels, regardless of the scheme.
     init(
-        _ origin: HTTPOrigin, _ properties: StreamProperties, loop: EventLoop, ownLogin: Secret? = nil,
-        isTunnelled: Bool = false
+        _ origin: HTTPOrigin, _ properties: StreamProperties, endpoint: HTTPEndpoint? = nil, loop: EventLoop,
+        ownLogin: Secret? = nil, isTunnelled: Bool = false
     ) {
         self.origin =
             properties.isEmpty || isTunnelled
             ? origin : HTTPConnectionKey.end(of: properties[.proxies] ?? [], to: origin)
         self.ownLogin = ownLogin
         self.loop = ObjectIdentifier(loop)
-        options = properties.isEmpty ? nil : Options(properties, isSecure: origin.isSecure)
+        options =
+            properties.isEmpty && endpoint == nil
+            ? nil : Options(properties, endpoint: endpoint, isSecure: origin.isSecure)
         usualPrefix = options == nil && ownLogin == nil ? Array((origin.plainPrefix ?? "").utf8) : []
     }
 
@@ -114,6 +118,9 @@ struct HTTPConnectionKey: Hashable, Sendable {
     /// The caller's TLS configuration.
     var tls: TLSConfiguration? { options?.tls }
 
+    /// The endpoint that replaces the host of the origin; nil for the host itself.
+    var endpoint: HTTPEndpoint? { options?.endpoint }
+
     static func == (left: HTTPConnectionKey, right: HTTPConnectionKey) -> Bool {
         left.loop == right.loop && left.origin == right.origin && left.ownLogin == right.ownLogin
             && (left.options === right.options || left.options == right.options)
@@ -131,20 +138,24 @@ extension HTTPConnectionKey {
     private final class Options: Equatable, Sendable {
         let tls: TLSConfiguration?
         let proxies: [ProxyRoute]
+        let endpoint: HTTPEndpoint?
         private let shape: ConnectionShape
 
-        /// Returns nil if no property distinguishes the connection from the default.
-        init?(_ properties: StreamProperties, isSecure: Bool) {
+        /// Returns nil if nothing distinguishes the connection from the default.
+        init?(_ properties: StreamProperties, endpoint: HTTPEndpoint?, isSecure: Bool) {
             var properties = properties
             if !isSecure { properties[.tls] = nil }  // the scheme decides about TLS
             tls = properties[.tls]
             proxies = properties[.proxies] ?? []
             if !proxies.isEmpty { properties[.socksProxy] = nil }  // proxies take precedence
             shape = ConnectionShape(of: properties, in: StreamKind.http.properties)
-            if shape.isUsual { return nil }
+            self.endpoint = endpoint
+            if shape.isUsual, endpoint == nil { return nil }
         }
 
-        static func == (left: Options, right: Options) -> Bool { left.shape == right.shape }
+        static func == (left: Options, right: Options) -> Bool {
+            left.shape == right.shape && left.endpoint == right.endpoint
+        }
     }
 }
 

@@ -33,7 +33,7 @@ public final class HTTPConnectionPool: Sendable {
         }
     }
 
-    /// The pool that streams use unless `StreamProperty.httpPool` is set.
+    /// The pool that streams use unless ``HTTPOptions/pool`` is set.
     public static let shared = HTTPConnectionPool()
 
     /// The limits of the pool.

@@ -1,5 +1,5 @@
 public import HostResolver
-public import StreamKit
+internal import StreamKit
 
 /// Where the connections to an origin lead, instead of the host and port of the URL.
 ///
@@ -15,16 +15,16 @@ public enum HTTPEndpoint: Sendable, Hashable {
     public static func unixSocket(_ address: UnixSocketAddress) -> Self { .addresses([.unix(address)]) }
 }
 
-/// The endpoints that replace the hosts of URLs, by origin. The value of `StreamProperty.httpEndpoints`.
+/// The endpoints that replace the hosts of URLs, by origin. The value of ``HTTPOptions/endpoints``.
 ///
 /// ```swift
 /// var configuration = HTTPSession.Configuration()
 /// // The next version of a site, before its name leads there:
-/// configuration.properties[.httpEndpoints] = HTTPEndpoints([
+/// configuration.options.endpoints = HTTPEndpoints([
 ///     try HTTPOrigin(URL(string: "https://www.example.org")!): .host("next.example.org", port: 443)
 /// ])
 /// // A service that listens on a Unix socket:
-/// configuration.properties[.httpEndpoints] = HTTPEndpoints(
+/// configuration.options.endpoints = HTTPEndpoints(
 ///     others: .unixSocket(try UnixSocketAddress(path: "/run/service.sock")))
 /// ```
 ///
@@ -43,11 +43,6 @@ public struct HTTPEndpoints: Sendable, Hashable {
 
     /// The endpoint of an origin; nil for the host and port of the URL.
     public subscript(origin: HTTPOrigin) -> HTTPEndpoint? { origins[origin] ?? others }
-}
-
-extension StreamProperty where Value == HTTPEndpoints {
-    /// The endpoints that replace the hosts of URLs, also of redirects. Default nil: connections lead to the host of the URL.
-    public static var httpEndpoints: Self { .init(setting: "HTTPStream.endpoints", access: .beforeOpen) }
 }
 
 extension StreamPair {

@@ -44,10 +44,12 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
     @exclusivity(unchecked) private var state: State
 
     init(
-        _ request: consuming HTTPRequest, body: consuming HTTPBody?, pool: HTTPConnectionPool? = nil, loop: EventLoop
+        _ request: consuming HTTPRequest, body: consuming HTTPBody?,
+        _ settings: consuming LoadSettings = LoadSettings(),
+        loop: EventLoop
     ) {
         if case nil = body { body = request.ownBody }
-        state = State(load: HTTPLoad(consume request, body: consume body, pool: pool, loop: loop))
+        state = State(load: HTTPLoad(consume request, body: consume body, consume settings, loop: loop))
         super.init(loop: loop, only: .reader)
     }
 
@@ -98,7 +100,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
             if let failure = state.failure { throw failure }
             if !state.hasBegun {
                 state.hasBegun = true
-                state.load.clock.begin(within: state.load.settings.totalTimeout)
+                state.load.clock.begin(within: state.load.settings.options.totalTimeout)
             }
             // The edge that led to this step has usually ended the only registration: nothing has to be withdrawn.
             if let point = state.watched.0, state.watched.1 == nil, !point.isRegistered(.reader, self) {
@@ -344,7 +346,7 @@ extension HTTPExchange: StreamTransport {
         withLoad { (load, hasBegun) in
             if hasBegun { return }
             load.send(request, body: body, after: redirects)
-            load.settings.pool = pool
+            load.settings.options.pool = pool
             load.settings.session = session
         }
     }
@@ -471,7 +473,7 @@ extension HTTPExchange {
         }
     }
 
-    func setProperty(byReference value: borrowing StreamPropertyValue, named name: String) throws(StreamError) -> Bool {
+    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
         try withState { (state) throws(StreamError) in
             if state.hasBegun, name != StreamProperty<Duration>.writeTimeout.name { return false }
             return try state.load.settings.set(value, named: name)

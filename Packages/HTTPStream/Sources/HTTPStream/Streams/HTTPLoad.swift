@@ -31,9 +31,9 @@ struct HTTPLoad: ~Copyable, Sendable {
     var log = LoadLog()
 
     init(
-        _ request: consuming HTTPRequest, body: consuming HTTPBody?, pool: HTTPConnectionPool? = nil, loop: EventLoop
+        _ request: consuming HTTPRequest, body: consuming HTTPBody?, _ settings: consuming LoadSettings, loop: EventLoop
     ) {
-        settings = LoadSettings(pool: pool)
+        self.settings = settings
         fetch = Fetch(consume request, body: consume body)
         self.loop = loop
     }
@@ -109,7 +109,7 @@ extension HTTPLoad {
     /// Finds or opens a connection for the request.
     private mutating func decide(mayReuse: Bool) throws(StreamError) -> Interest? {
         guard let url = fetch.url else { throw .badURL("the request has none.") }
-        if !settings.namesNoProxy {
+        if !settings.isDirect {
             let origin = try fetch.ensureOrigin()
             let proxies = ensureExtras().ensureProxies()
             if try proxies.awaitsDecision(on: url, to: origin, settings, loop: loop) {
@@ -117,7 +117,7 @@ extension HTTPLoad {
             }
         }
         let now = Moment.now
-        let reuses = mayReuse && settings.keepsConnection
+        let reuses = mayReuse && settings.options.keepsConnection
         if reuses, let idle = settings.takeUsualIdle(for: fetch, at: url, loop, now, &deferred) {
             try carry(over: idle, host: idle.key.origin.hostField, since: now)
             return nil
@@ -125,8 +125,8 @@ extension HTTPLoad {
         let origin = try fetch.ensureOrigin()
         let plan = try plan(for: url, to: origin)
         let key = HTTPConnectionKey(
-            origin, plan?.properties ?? StreamProperties(), loop: loop, ownLogin: settings.ownLogin(of: fetch.request),
-            isTunnelled: settings.offersSwitch)
+            origin, plan?.properties ?? StreamProperties(), endpoint: settings.endpoint(of: origin), loop: loop,
+            ownLogin: settings.ownLogin(of: fetch.request), isTunnelled: settings.offersSwitch)
         if reuses, let idle = settings.takeIdle(key, for: fetch, now, &deferred) {
             try carry(over: idle, host: origin.hostField, since: now)
             return nil
@@ -137,13 +137,14 @@ extension HTTPLoad {
         let pair = settings.makePair(for: key, plan, log: log.deferred, loop)
         log.beginConnection(pair)
         try pair.open()
-        state = .opening(HTTPConnection(pair: pair, key: key, limits: settings.limits, proxy: plan?.route.proxy))
+        state = .opening(
+            HTTPConnection(pair: pair, key: key, limits: settings.options.limits, proxy: plan?.route.proxy))
         return nil
     }
 
     /// Returns nil for the default, which then costs nothing.
     private mutating func plan(for url: URL, to origin: HTTPOrigin) throws(StreamError) -> ConnectionPlan? {
-        if settings.namesNoProxy {
+        if settings.isDirect {
             if origin.isFTP { throw .ftpNeedsProxy }
             return nil
         }
@@ -151,7 +152,7 @@ extension HTTPLoad {
     }
 
     private mutating func beginRequest(at now: Moment) {
-        if log.deferred == nil { log.deferred = DeferredLog(settings.properties) }
+        if log.deferred == nil { log.deferred = DeferredLog(settings.options.connection) }
         log.beginRequest(fetch, at: now)
         clock.beginRequest(at: now, responseTimeout: settings.responseTimeout)
     }
@@ -179,8 +180,9 @@ extension HTTPLoad {
         let form = try fetch.form(through: connection.proxy, proxies, settings.session?.logins)
         state = .exchanging(
             try connection.makeCarrier(
-                of: form, fetch.method, host: (fetch.isAtNamedOrigin ? settings.host : nil) ?? host, body: fetch.body,
-                settings.preparation, limits: settings.limits, hasWaited: moment == nil))
+                of: form, fetch.method, host: (fetch.isAtNamedOrigin ? settings.options.host : nil) ?? host,
+                body: fetch.body,
+                settings.preparation, limits: settings.options.limits, hasWaited: moment == nil))
     }
 
     // MARK: Exchanging
@@ -214,15 +216,15 @@ extension HTTPLoad {
         case .head(let refusesExpectation):
             state = .receiving(carrier)
             noteAnswer(carrier)
-            if proxies != nil || refusesExpectation || settings.followsRedirects,
+            if proxies != nil || refusesExpectation || settings.options.followsRedirects,
                 let next = try hop(after: carrier, refusesExpectation)
             {
                 carrier.stop(&deferred)
-                let limit = settings.keepsConnection ? settings.discardTimeout : .zero
+                let limit = settings.options.keepsConnection ? settings.options.discardTimeout : .zero
                 state = .draining(Drain(carrier, next: next, deadline: .now + limit))
                 return nil
             }
-            if settings.decodesContent { carrier.decodeContent(limit: settings.decodedLength) }
+            if settings.options.decodesContent { carrier.decodeContent(limit: settings.options.maximumDecodedLength) }
             try finishIfComplete(carrier)
         }
         return nil
@@ -249,7 +251,7 @@ extension HTTPLoad {
         if refusesExpectation {
             return try fetch.round(RequestPreparation.withoutExpectation(fetch.request), after: head.status)
         }
-        return settings.followsRedirects ? try fetch.redirect(after: head, settings.crossOrigin) : nil
+        return settings.options.followsRedirects ? try fetch.redirect(after: head, settings.options.crossOrigin) : nil
     }
 
     // MARK: Draining
@@ -416,7 +418,7 @@ extension HTTPLoad {
         giveUp(connection)
         if isReusable {
             connection.isReused = true
-            deferred.connectionReturn = .init(connection: connection, pool: settings.pool ?? .shared)
+            deferred.connectionReturn = .init(connection: connection, pool: settings.options.pool)
         } else {
             carrier?.abandon(&deferred)
             deferred.add(.close(connection.pair))
@@ -449,7 +451,7 @@ extension HTTPLoad {
     ///
     /// - Throws: a time-out, if the connection has accepted no bytes for longer than `StreamProperty.writeTimeout`.
     private mutating func wait(for need: Need, _ carrier: (any HTTPCarrier)?) throws(StreamError) -> Interest? {
-        if need == .permission, clock.isPauseOver(after: settings.continueTimeout) {
+        if need == .permission, clock.isPauseOver(after: settings.options.continueTimeout) {
             clock.endPause()
             carrier?.permitBody()
             return nil

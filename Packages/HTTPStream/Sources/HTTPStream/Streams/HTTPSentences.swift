@@ -44,14 +44,10 @@ extension StreamError {
                 "%1 is not a value for Host: it needs a host with an optional port, such as example.org:8080.", text))
     }
 
-    static func sessionDecides(_ property: String, instead: String) -> StreamError {
+    static func misplaced(_ property: String, instead: String) -> StreamError {
         StreamError(
             posix: 22,  // EINVAL
-            Sentence(
-                "session.property",
-                "A session's properties cannot contain %1; set HTTPSession.Configuration.%2 instead.",
-                property,
-                instead))
+            Sentence("http.misplacedOption", "The options cannot contain %1; set %2 instead.", property, instead))
     }
 
     static func unreadableFile(_ path: String, _ number: CInt) -> StreamError {

@@ -96,7 +96,7 @@ struct LoadClock: Sendable {
     mutating func passedLimit(isHeadAwaited: @autoclosure () -> Bool, _ settings: borrowing LoadSettings) -> Duration? {
         guard totalDeadline != nil || responseDeadline != nil else { return nil }
         let now = Moment.now
-        if let totalDeadline, now >= totalDeadline { return settings.totalTimeout }
+        if let totalDeadline, now >= totalDeadline { return settings.options.totalTimeout }
         if block?.need.isOwnBody == true {
             // The time that the body's stream takes does not count for the server.
             if isHeadAwaited() { restartWaitForHead(at: now, settings.responseTimeout) }

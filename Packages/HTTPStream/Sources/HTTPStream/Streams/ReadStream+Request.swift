@@ -33,19 +33,64 @@ extension ReadStream {
     /// }
     /// ```
     ///
-    /// All `http…` properties are set before `open()`. Replaces `CFReadStreamCreateForHTTPRequest` and
+    /// Replaces `CFReadStreamCreateForHTTPRequest` and
     /// `CFReadStreamCreateForStreamedHTTPRequest`.
     ///
     /// - Parameters:
     ///   - request: the request.
     ///   - body: the body, in place of that of the request; nil for the request's own.
     ///   - pool: the pool from which an idle connection is taken, and to which the connection returns after the body. Sets
-    ///     `StreamProperty.httpPool` and `StreamProperty.httpKeepsConnection`. Nil (default) for a connection of its own.
+    ///     ``HTTPOptions/pool`` and ``HTTPOptions/keepsConnection``. Nil (default) for a connection of its own.
     ///   - loop: the event loop of the stream and its connection.
     public convenience init(
         request: HTTPRequest, body: HTTPBody? = nil, pool: HTTPConnectionPool? = nil, loop: EventLoop = .shared
     ) {
-        self.init(transport: HTTPExchange(consume request, body: consume body, pool: pool, loop: loop))
+        var settings = LoadSettings()
+        if let pool {
+            settings.options.pool = pool
+            settings.options.keepsConnection = true
+        }
+        self.init(transport: HTTPExchange(consume request, body: consume body, settings, loop: loop))
+    }
+
+    /// Makes a stream that sends a request with these options when opened, and reads the body of the response.
+    ///
+    /// Otherwise as ``init(request:body:pool:loop:)``.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - body: the body, in place of that of the request; nil for the request's own.
+    ///   - options: the options of the load.
+    ///   - loop: the event loop of the stream and its connection.
+    /// - Throws: `EINVAL` for an option that has an invalid value, and for a property in ``HTTPOptions/connection`` that the stream does
+    ///   not honour.
+    public convenience init(
+        request: HTTPRequest, body: HTTPBody? = nil, options: HTTPOptions, loop: EventLoop = .shared
+    ) throws(StreamError) {
+        self.init(
+            transport: HTTPExchange(
+                consume request, body: consume body, LoadSettings(options.withoutConnection), loop: loop))
+        try check(options)
+    }
+
+    /// Makes a stream and its exchange, whose body is set later.
+    static func loading(
+        _ request: HTTPRequest, _ options: HTTPOptions, loop: EventLoop
+    ) throws(StreamError) -> (ReadStream, HTTPExchange) {
+        let exchange = HTTPExchange(request, body: nil, LoadSettings(options.withoutConnection), loop: loop)
+        let stream = ReadStream(transport: exchange)
+        try stream.check(options)
+        return (stream, exchange)
+    }
+
+    /// Checks the options, and sets the properties of the connection, of which some are the stream's own.
+    private func check(_ options: HTTPOptions) throws(StreamError) {
+        try HTTPOptions.table.check(options)
+        if options.connection.isEmpty { return }
+        if let label = HTTPOptions.table.label(in: options.connection) {
+            throw .misplaced("connection[.http(\\.\(label))]", instead: "HTTPOptions.\(label)")
+        }
+        try set(options.connection)
     }
 
     /// Makes a stream that reads the body of the response to a GET request for a URL.

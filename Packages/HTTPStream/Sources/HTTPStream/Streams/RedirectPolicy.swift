@@ -118,7 +118,7 @@ public struct RedirectPolicy: Sendable {
 /// ```swift
 /// var policy = CrossOriginPolicy()
 /// policy.fields = ["X-Request-ID"]
-/// try stream.set(.httpCrossOriginPolicy, to: policy)
+/// try stream.set(.http(\.crossOrigin), to: policy)
 /// ```
 ///
 /// By default the client's certificate is not used with other origins (``sendsIdentity``), and relaxed TLS checks for the first

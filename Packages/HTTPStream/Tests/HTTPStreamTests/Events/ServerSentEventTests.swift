@@ -134,7 +134,7 @@ import Testing
         }
         let url = try #require(URL(string: "http://127.0.0.1:\(listener.port ?? 0)/events"))
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.proxies = .direct
         let stream = try await HTTPSession(configuration).open(try HTTPRequest(method: .get, url: url))
         var events: [ServerSentEvent] = []

@@ -46,7 +46,7 @@ import Testing
 
     private func session(_ limit: Int) -> HTTPSession {
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.proxies = .direct
         configuration.maximumConnectionsPerOrigin = limit
         return HTTPSession(configuration)

@@ -50,7 +50,7 @@ import Testing
 
     private func session(_ retries: RetryPolicy = .never) -> HTTPSession {
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.proxies = .direct
         configuration.retries = retries
         return HTTPSession(configuration)

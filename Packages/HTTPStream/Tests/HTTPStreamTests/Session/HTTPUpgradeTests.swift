@@ -30,7 +30,7 @@ import Testing
     private func session() -> HTTPSession {
         var configuration = HTTPSession.Configuration()
         configuration.proxies = .direct
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         return HTTPSession(configuration)
     }
 
@@ -66,7 +66,7 @@ import Testing
                 try await connection.pair.output.writeAll(Array(word.utf8))
                 #expect(try await connection.pair.input.read(upTo: 3) == Array(word.uppercased().utf8))
             }
-            #expect(session.configuration.pool.idleCount == 0)
+            #expect(session.configuration.options.pool.idleCount == 0)
             try await connection.pair.output.finish()
             #expect(try await connection.pair.input.read(upTo: 3) == [])
             connection.pair.close()
@@ -138,7 +138,7 @@ import Testing
             }
             #expect(response.status == .ok)
             #expect(try await stream.readAll(limit: 10) == Array("no".utf8))
-            #expect(session.configuration.pool.idleCount == 1)
+            #expect(session.configuration.options.pool.idleCount == 1)
         }
     }
 

@@ -10,7 +10,7 @@ import Testing
     private func load(_ response: String) async throws -> (body: String, remaining: String?) {
         let server = try TurnServer([response])
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.proxies = .direct
         let request = try HTTPRequest(
             method: .get, url: #require(URL(string: "http://127.0.0.1:\(server.port)/")))

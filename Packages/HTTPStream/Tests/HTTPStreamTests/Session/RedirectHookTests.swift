@@ -16,7 +16,7 @@ import Testing
 
     private func session(_ decide: (@Sendable (HTTPRedirect) async -> HTTPRequest?)? = nil) -> HTTPSession {
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.proxies = .direct
         configuration.onRedirect = decide
         return HTTPSession(configuration)
@@ -68,7 +68,7 @@ import Testing
     @Test func streamsKeepTheHistoryAsWell() async throws {
         let server = try TurnServer([Self.redirect("/1"), Self.ok])
         let stream = ReadStream(request: try request(server))
-        try stream.set(.httpFollowsRedirects, to: true)
+        try stream.set(.http(\.followsRedirects), to: true)
         try stream.open()
         #expect(try await stream.response().status == .ok)
         #expect(stream[.httpRedirects]?.map(\.status.code) == [302])

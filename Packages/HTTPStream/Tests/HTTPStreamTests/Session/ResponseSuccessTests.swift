@@ -77,7 +77,7 @@ import Testing
         let server = try TurnServer([problem, problem, problem, note])
         let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/note"))
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.proxies = .direct
         let session = HTTPSession(configuration)
         #expect(try await session.get(url).status == .notFound)

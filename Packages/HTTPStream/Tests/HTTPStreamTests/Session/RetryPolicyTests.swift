@@ -72,7 +72,7 @@ import Testing
 
     private func session(_ policy: RetryPolicy) -> HTTPSession {
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.proxies = .direct
         configuration.retries = policy
         return HTTPSession(configuration)

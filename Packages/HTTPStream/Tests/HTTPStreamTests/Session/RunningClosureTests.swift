@@ -20,7 +20,7 @@ import Testing
 
     private func session(_ change: (inout HTTPSession.Configuration) throws -> Void) rethrows -> HTTPSession {
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.proxies = .direct
         configuration.stores = CredentialStores(origins: [], proxies: [])
         try change(&configuration)

@@ -30,7 +30,7 @@ import Testing
     func changesTheOutcome(_ row: Row) async throws {
         for (isChanged, expected) in [(false, row.usual), (true, row.changed)] {
             var configuration = HTTPSession.Configuration()
-            configuration.pool = HTTPConnectionPool()
+            configuration.options.pool = HTTPConnectionPool()
             row.both(&configuration)
             if isChanged { row.change(&configuration) }
             #expect(try await row.load(HTTPSession(configuration), isChanged) == expected)
@@ -40,9 +40,9 @@ import Testing
     /// No wait that a server can prolong is unlimited by default.
     @Test func waitsHaveLimitsByDefault() {
         let session = HTTPSession.Configuration()
-        #expect(session.responseTimeout == .seconds(75) && session.readTimeout == .seconds(75))
-        #expect(session.bodyTimeout == .seconds(600) && session.discardTimeout == .seconds(5))
-        let load = LoadSettings()
+        #expect(session.options.responseTimeout == .seconds(75) && session.readTimeout == .seconds(75))
+        #expect(session.bodyTimeout == .seconds(600) && session.options.discardTimeout == .seconds(5))
+        let load = HTTPOptions()
         #expect(load.discardTimeout == .seconds(5) && load.continueTimeout == .seconds(1))
         let server = HTTPServer.Configuration()
         for limit in [
@@ -57,20 +57,32 @@ import Testing
         let streams = Locked<[ReadStream]>([])
         var configuration = HTTPSession.Configuration()
         Self.login(&configuration)
-        configuration.pool = HTTPConnectionPool()
-        configuration.totalTimeout = .seconds(3600)
+        configuration.options.pool = HTTPConnectionPool()
+        configuration.options.totalTimeout = .seconds(3600)
         configuration.onRequest = { stream in streams.withLock { $0.append(stream) } }
         let redirect = "HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n"
         let server = try TurnServer([Self.asks + "no", redirect, Self.ok])
         #expect(try await Self.outcome(HTTPSession(configuration), server) == "200 ok")
-        let limits = streams.withLock { $0 }.compactMap { $0[.httpTotalTimeout] }
+        let limits = streams.withLock { $0 }.compactMap { $0[.http(\.totalTimeout)] }
         #expect(limits.count == 3)
         #expect(zip([.seconds(3600)] + limits, limits).allSatisfy { $0 > $1 })
     }
 
+    /// Server-sent events, for instance, have no time limit.
+    @Test func aLoadWithoutALimitDoesNotInheritThatOfTheSession() throws {
+        var configuration = HTTPSession.Configuration()
+        configuration.options.totalTimeout = .seconds(3600)
+        let url = try #require(URL(string: "http://origin.example/"))
+        let attempt = try SessionAttempt(
+            HTTPRequest(method: .get, url: url), at: url, nil, nil, HTTPSession(configuration), LoadOptions(),
+            at: .named)
+        #expect(attempt.stream[.http(\.totalTimeout)] == nil)
+        #expect(attempt.stream[.http(\.responseTimeout)] == .seconds(75))
+    }
+
     @Test func theOptionsOfTLSAreForHTTPS() async throws {
         var configuration = HTTPSession.Configuration()
-        configuration.tls.minimumVersion = .tls13
+        configuration.options.tls.minimumVersion = .tls13
         let session = HTTPSession(configuration)
         for scheme in ["http", "https"] {
             let url = try #require(URL(string: "\(scheme)://origin.example/"))
@@ -119,10 +131,19 @@ import Testing
     }
 
     @Test func eachFieldHasARow() {
-        let fields = Mirror(reflecting: HTTPSession.Configuration()).children.compactMap(\.label)
-        // The clock is not public. HTTPStreamTestingTests tests it, and the members that exist with traits.
-        #expect(Set(Self.rows.map(\.field)) == Set(fields).subtracting(["time", "metrics", "tracer"]))
+        let fields = [HTTPSession.Configuration() as Any, HTTPOptions()].flatMap {
+            Mirror(reflecting: $0).children.compactMap(\.label)
+        }
+        #expect(Set(Self.rows.map(\.field)) == Set(fields).subtracting(Self.tested).union(["tls"]))
     }
+
+    /// The fields that other tests cover: the options themselves, and those whose effect NetKit's matrix of properties observes; the clock,
+    /// which is not public, and the members that exist with traits, in HTTPStreamTestingTests.
+    private static let tested: Set<String> = [
+        "options", "continueTimeout", "endpoints", "host", "keepsConnection", "keepsEmptyUserAgent",
+        "maximumDecodedLength",
+        "proxySettings", "time", "metrics", "tracer",
+    ]
 
     // MARK: Loads
 
@@ -225,7 +246,7 @@ import Testing
         Row(
             field: "followsRedirects",
             load: loading("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", ok), usual: "200 ok",
-            changed: "302 ", change: { $0.followsRedirects = false }),
+            changed: "302 ", change: { $0.options.followsRedirects = false }),
         Row(
             field: "onRedirect",
             load: loading("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", ok), usual: "200 ok",
@@ -251,15 +272,15 @@ import Testing
                 let found = try await outcome(session, first, ("X-Mine", "m"), method: .post, body: .bytes([65]))
                 return "\(found) \(second.requests.map { $0.contains("X-Mine: m") })"
             }, usual: "failed []", changed: "200 ok [true]",
-            change: { $0.crossOrigin = CrossOriginPolicy(fields: ["X-Mine"], sendsBody: true) }),
+            change: { $0.options.crossOrigin = CrossOriginPolicy(fields: ["X-Mine"], sendsBody: true) }),
         Row(
             field: "responseTimeout", load: holding("|" + ok), usual: "200 ok 1", changed: "timed out",
-            change: { $0.responseTimeout = .milliseconds(50) }),
+            change: { $0.options.responseTimeout = .milliseconds(50) }),
         Row(
             // The rest of the unneeded body never arrives: the login continues over another connection.
             field: "discardTimeout", load: holding(asks + "n|o", ok), usual: "200 ok 1", changed: "200 ok 2",
             both: login,
-            change: { $0.discardTimeout = .milliseconds(50) }),
+            change: { $0.options.discardTimeout = .milliseconds(50) }),
         Row(
             field: "readTimeout", load: holding("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok|!"),
             usual: "200 ok! 1", changed: "timed out", change: { $0.readTimeout = .milliseconds(50) }),
@@ -273,18 +294,18 @@ import Testing
                 let found = try await (outcome(session, server), outcome(session, server))
                 return "\(found) \(server.connections)"
             }, usual: "(\"200 ok\", \"200 ok\") 1", changed: "(\"200 ok\", \"200 ok\") 2",
-            change: { $0.pool = HTTPConnectionPool(limits: .init(perOrigin: 0)) }),
+            change: { $0.options.pool = HTTPConnectionPool(limits: .init(perOrigin: 0)) }),
         Row(
             field: "decodesContent",
             load: { session, _ in
                 let server = try TurnServer([ok])
                 return "\(try await outcome(session, server)) \(server.requests.map { $0.contains("gzip") })"
-            }, usual: "200 ok [true]", changed: "200 ok [false]", change: { $0.decodesContent = false }),
+            }, usual: "200 ok [true]", changed: "200 ok [false]", change: { $0.options.decodesContent = false }),
         Row(
             field: "tls",
             load: { session, isChanged in
                 var configuration = session.configuration
-                if isChanged { configuration.tls = try TestIdentity.trusted() }
+                if isChanged { configuration.options.tls = try TestIdentity.trusted() }
                 let server = try TurnServer([ok], tls: TestIdentity.server())
                 return try await outcome(HTTPSession(configuration), server, scheme: "https")
             }, usual: "failed", changed: "200 ok", change: { _ in }),
@@ -301,10 +322,10 @@ import Testing
             }, usual: "1 0", changed: "0 1", change: { $0.proxies = .route(.direct) }),
         Row(
             field: "limits", load: loading(ok), usual: "200 ok", changed: "failed",
-            change: { $0.limits.headLength = 10 }),
+            change: { $0.options.limits.headLength = 10 }),
         Row(
             field: "totalTimeout", load: holding("|" + ok), usual: "200 ok 1", changed: "timed out",
-            change: { $0.totalTimeout = .milliseconds(50) }),
+            change: { $0.options.totalTimeout = .milliseconds(50) }),
         Row(
             field: "retries",
             load: { session, _ in
@@ -321,7 +342,7 @@ import Testing
                 return server.requests.contains { $0.contains("Cookie: a=1") } ? "sent" : "not sent"
             }, usual: "sent", changed: "not sent", change: { $0.cookies = .ignored }),
         Row(
-            field: "properties",
+            field: "connection",
             load: { session, _ in
                 let server = try TurnServer([ok])
                 let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
@@ -330,7 +351,7 @@ import Testing
                 return "\(stream[.openTimeout] ?? .zero)"
             }, usual: "\(StreamProperty<Duration>.openTimeout.defaultValue ?? .zero)",
             changed: "\(Duration.seconds(7))",
-            change: { $0.properties[.openTimeout] = .seconds(7) }),
+            change: { $0.options.connection[.openTimeout] = .seconds(7) }),
         Row(
             field: "onRequest",
             load: { session, _ in

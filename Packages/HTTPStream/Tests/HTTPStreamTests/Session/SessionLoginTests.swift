@@ -15,7 +15,7 @@ import Testing
 
     private static func session(_ change: (inout HTTPSession.Configuration) -> Void = { _ in }) -> HTTPSession {
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         change(&configuration)
         return HTTPSession(configuration)
     }
@@ -193,7 +193,7 @@ import Testing
                 "HTTP/1.1 302 There\r\nLocation: http://127.0.0.1:\(other.port)/\r\nContent-Length: 0\r\n\r\n",
             ])
             let session = Self.session {
-                $0.followsRedirects = true
+                $0.options.followsRedirects = true
                 $0.stores = CredentialStores(origins: store, proxies: [])
             }
             #expect(try await Self.load(session, "http://\(login)127.0.0.1:\(first.port)/") == .unauthorized)
@@ -256,21 +256,19 @@ import Testing
         #expect(known.forTunnel() !== authentication && known.forTunnel().isNamed == isNamed)
     }
 
-    /// Each property that has a member, with a value other than the default.
-    private static let decided: [@Sendable (StreamProperties) -> StreamProperties] = [
-        { $0.with(.httpFollowsRedirects, true) }, { $0.with(.httpKeepsConnection, false) },
-        { $0.with(.httpPool, HTTPConnectionPool()) }, { $0.with(.httpCrossOriginPolicy, CrossOriginPolicy()) },
-        { $0.with(.httpDiscardTimeout, .seconds(1)) }, { $0.with(.httpDecodesContent, false) },
-        { $0.with(.tls, TLSConfiguration()) }, { $0.with(.proxies, []) }, { $0.with(.httpLimits, .default) },
-        { $0.with(.socksProxy, SOCKSProxy(host: "h", port: 1)) }, { $0.with(.httpProxySettings, ProxySettings()) },
-        { $0.with(.httpTotalTimeout, .seconds(1)) }, { $0.with(.httpResponseTimeout, .seconds(1)) },
-        { $0.with(.readTimeout, .seconds(1)) },
+    /// Options that have another place, and properties that streams of requests do not honour.
+    private static let refused: [@Sendable (inout HTTPOptions) -> Void] = [
+        { $0.proxySettings = ProxySettings() }, { $0.connection[.proxies] = [] },
+        { $0.connection[.socksProxy] = SOCKSProxy(host: "h", port: 1) }, { $0.connection[.readTimeout] = .seconds(1) },
+        { $0.connection[.http(\.followsRedirects)] = true },
+        { $0.connection[.http(\.proxySettings)] = ProxySettings() },
+        { $0.connection[.http(\.tls)] = TLSConfiguration() }, { $0.connection[.fileOffset] = 1 }, { $0.host = "" },
     ]
 
-    @Test("the properties cannot contain one that the configuration has a member for", arguments: decided.indices)
-    func decidedBySessions(_ index: Int) async throws {
+    @Test("options that another member determines are refused", arguments: refused.indices)
+    func refusedBySessions(_ index: Int) async throws {
         let server = try TurnServer([Self.ok])
-        let session = Self.session { $0.properties = Self.decided[index]($0.properties) }
+        let session = Self.session { Self.refused[index](&$0.options) }
         let error = await #expect(throws: StreamError.self) {
             try await Self.load(session, "http://127.0.0.1:\(server.port)/")
         }
@@ -283,7 +281,7 @@ import Testing
         arguments: [(OriginStanding.named, true), (.upgraded, true), (.other, false)])
     func relaxedChecks(_ standing: OriginStanding, _ areRelaxed: Bool) throws {
         let session = Self.session {
-            $0.tls.verification = .insecureNone
+            $0.options.tls.verification = .insecureNone
         }
         let url = try #require(URL(string: "https://origin.example/"))
         let attempt = try SessionAttempt(
@@ -303,14 +301,5 @@ import Testing
         }
         #expect(try await Self.load(session, "http://origin.example/") == .ok)
         #expect(proxy.requests.map { $0.contains("Proxy-Authorization: Basic am9lOnB3") } == [false, true])
-    }
-}
-
-extension StreamProperties {
-    /// The same properties and another one.
-    fileprivate func with<Value>(_ property: StreamProperty<Value>, _ value: Value) -> StreamProperties {
-        var properties = self
-        properties[property] = value
-        return properties
     }
 }

@@ -178,8 +178,11 @@ import Testing
         let pool = HTTPConnectionPool()
         let key = HTTPConnectionKey(try HTTPOrigin(url), StreamProperties(), loop: .shared)
         pool.put(HTTPConnection(pair: pair, key: key, limits: .default))
-        let exchange = HTTPExchange(request, body: requestBody, pool: pool, loop: .shared)
-        exchange.withLoad { load, _ in load.settings.totalTimeout = totalTimeout }
+        var options = HTTPOptions()
+        options.pool = pool
+        options.keepsConnection = true
+        options.totalTimeout = totalTimeout
+        let exchange = HTTPExchange(request, body: requestBody, LoadSettings(options), loop: .shared)
         let opening = Task {
             try await Self.onThread { () -> StreamError? in
                 do throws(StreamError) {
@@ -212,8 +215,8 @@ import Testing
             method: .put, url: try #require(URL(string: "http://127.0.0.1:\(server.port)/")))
         try request.fields.set("100-continue", for: .expect)
         let stream = ReadStream(request: request, body: .stream(once: ReadStream(bytes: [1, 2, 3]), length: 3))
-        try stream.set(.httpFollowsRedirects, to: true)
-        try stream.set(.httpContinueTimeout, to: .seconds(60))
+        try stream.set(.http(\.followsRedirects), to: true)
+        try stream.set(.http(\.continueTimeout), to: .seconds(60))
         try stream.open()
         await #expect(throws: StreamError.bodyNotRepeatable(307)) { try await stream.response() }
         #expect(server.requests.count == 2)

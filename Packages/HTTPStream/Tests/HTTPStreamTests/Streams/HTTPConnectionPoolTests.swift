@@ -273,12 +273,12 @@ import Testing
             let server = try TurnServer(Array(repeating: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", count: 2))
             let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
             var configuration = HTTPSession.Configuration()
-            configuration.pool = HTTPConnectionPool()
+            configuration.options.pool = HTTPConnectionPool()
             configuration.proxies = .direct
             let session = HTTPSession(configuration)
             guard try await session.get(url).status == .ok else { exit(1) }
-            configuration.pool.drain()
-            guard try DescriptorTests.loadWithoutDescriptors(configuration.pool)?.isPOSIX(EMFILE) == true else {
+            configuration.options.pool.drain()
+            guard try DescriptorTests.loadWithoutDescriptors(configuration.options.pool)?.isPOSIX(EMFILE) == true else {
                 exit(2)
             }
             guard try await session.get(url).status == .ok else { exit(3) }

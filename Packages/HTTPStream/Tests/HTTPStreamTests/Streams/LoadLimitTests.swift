@@ -35,9 +35,10 @@ import Testing
         let server = try TurnServer(["HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n"])
         let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
         let body = HTTPBody.stream(length: 20) { ReadStream(transport: Source()) }
-        var load = HTTPLoad(try HTTPRequest(method: .put, url: url), body: body, loop: .shared)
+        var options = HTTPOptions()
+        options.responseTimeout = .seconds(60)
+        var load = HTTPLoad(try HTTPRequest(method: .put, url: url), body: body, LoadSettings(options), loop: .shared)
         defer { load.close() }
-        load.settings.responseTimeout = .seconds(60)
         var second: BodyFetch?
         // The response may arrive before the load needs the second part.
         while load.state.response == nil || second == nil {

@@ -90,12 +90,12 @@ import Testing
             try pair.open()
             let key = HTTPConnectionKey(try HTTPOrigin(loading: url), StreamProperties(), loop: loop)
             pool.put(HTTPConnection(pair: pair, key: key, limits: .default))
-            exchange = HTTPExchange(try HTTPRequest(method: .get, url: url), body: nil, loop: loop)
-            exchange.withLoad { load, _ in
-                load.settings.keepsConnection = true
-                load.settings.pool = pool
-                load.settings.decodesContent = decodes
-            }
+            var options = HTTPOptions()
+            options.keepsConnection = true
+            options.pool = pool
+            options.decodesContent = decodes
+            exchange = HTTPExchange(
+                try HTTPRequest(method: .get, url: url), body: nil, LoadSettings(options), loop: loop)
             guard opens else { return }
             #expect(try exchange.tryOpen() == .opened)
             #expect(try read() == nil && pool.idleCount == 0)
@@ -242,7 +242,7 @@ import Testing
     @Test func aThreadWithATimeLimitWaitsAtOnce() async throws {
         let scene = try Scene(opens: false)
         let stream = ReadStream(transport: scene.exchange)
-        try stream.set(.httpResponseTimeout, to: .seconds(60))
+        try stream.set(.http(\.responseTimeout), to: .seconds(60))
         try stream.open()
         let reads = scene.wire.reads
         let body = OneShot<[UInt8]>()

@@ -123,8 +123,8 @@ import Testing
         var tls = TLSConfiguration()
         tls.peerName = "named.example"
         try stream.set(.tls, to: tls)
-        try stream.set(.httpFollowsRedirects, to: true)
-        try stream.set(.httpCrossOriginPolicy, to: CrossOriginPolicy(keepsTrust: keepsTrust))
+        try stream.set(.http(\.followsRedirects), to: true)
+        try stream.set(.http(\.crossOrigin), to: CrossOriginPolicy(keepsTrust: keepsTrust))
         try stream.open()
         await #expect(throws: StreamError.self) { try await stream.response() }
         #expect(other.requests.map { $0.contains("named.example") } == [isTrusted])

@@ -30,8 +30,8 @@ import Testing
         for path in paths {
             let url = try #require(URL(string: "http://\(host)\(path)"))
             let stream = ReadStream(request: try HTTPRequest(method: .get, url: url))
-            try stream.set(.httpKeepsConnection, to: true)
-            try stream.set(.httpPool, to: pool)
+            try stream.set(.http(\.keepsConnection), to: true)
+            try stream.set(.http(\.pool), to: pool)
             try stream.open()
             let response = try await stream.response()
             #expect(response.url == url)
@@ -58,7 +58,7 @@ import Testing
                 ReadStream(request: try HTTPRequest(method: .get, url: url), pool: pool),
             ]
             for stream in streams {
-                #expect(stream[.httpPool] === pool && stream[.httpKeepsConnection] == (pool != nil))
+                #expect(stream[.http(\.pool)] === pool ?? .shared && stream[.http(\.keepsConnection)] == (pool != nil))
                 try stream.open()
                 #expect(try await stream.response().status == .ok)
                 #expect(try await stream.read(upTo: 1).isEmpty)
@@ -70,8 +70,8 @@ import Testing
         }
         // A property that is set later replaces the parameter.
         let stream = try ReadStream(httpURL: #require(URL(string: "http://127.0.0.1/")), pool: HTTPConnectionPool())
-        try stream.set(.httpKeepsConnection, to: false)
-        #expect(stream[.httpKeepsConnection] == false)
+        try stream.set(.http(\.keepsConnection), to: false)
+        #expect(stream[.http(\.keepsConnection)] == false)
         #expect(throws: StreamError.self) {
             _ = try ReadStream(httpURL: #require(URL(string: "mailto:a@b")), pool: HTTPConnectionPool())
         }
@@ -99,8 +99,8 @@ import Testing
         func load() async throws -> HTTPStatus {
             let stream = ReadStream(request: try HTTPRequest(method: method, url: url))
             defer { stream.close() }
-            try stream.set(.httpKeepsConnection, to: true)
-            try stream.set(.httpPool, to: pool)
+            try stream.set(.http(\.keepsConnection), to: true)
+            try stream.set(.http(\.pool), to: pool)
             try stream.open()
             let status = try await stream.response().status
             #expect(try await stream.read(upTo: 1).isEmpty)
@@ -192,7 +192,7 @@ import Testing
 
     private static func session(_ change: (inout HTTPSession.Configuration) -> Void) -> HTTPSession {
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         change(&configuration)
         return HTTPSession(configuration)
     }
@@ -234,7 +234,7 @@ import Testing
         let server = try TurnServer(["HTTP/1.1 100 Continue\r\n\r\n", Self.asks, Self.ok])
         // The body must not be sent before the server has answered the head.
         let session = Self.session {
-            $0.properties[.httpContinueTimeout] = .seconds(60)
+            $0.options.continueTimeout = .seconds(60)
         }
         let url = try #require(URL(string: "http://joe:pw@127.0.0.1:\(server.port)/"))
         let body = HTTPBody.stream(once: ReadStream(bytes: [1, 2, 3]), length: 3)
@@ -252,7 +252,7 @@ import Testing
         let server = try TurnServer([
             "HTTP/1.1 100 Continue\r\n\r\n", redirect(303, "/a"), redirect(302, "/b"), Self.asks, Self.ok,
         ])
-        let session = Self.session { $0.properties[.httpContinueTimeout] = .seconds(60) }
+        let session = Self.session { $0.options.continueTimeout = .seconds(60) }
         let url = try #require(URL(string: "http://joe:pw@127.0.0.1:\(server.port)/"))
         let body = HTTPBody.stream(once: ReadStream(bytes: [1, 2, 3]), length: 3)
         let response = try await session.load(HTTPRequest(method: .post, url: url), body: body)

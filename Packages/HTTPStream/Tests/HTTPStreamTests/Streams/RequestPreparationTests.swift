@@ -60,11 +60,11 @@ import Testing
     ])
     func invalidHosts(_ host: String) throws {
         let stream = try ReadStream(httpURL: try #require(URL(string: "http://example.org/")))
-        #expect(throws: StreamError.invalidHost("")) { try stream.set(.httpHost, to: host) }
-        #expect(stream[.httpHost] == nil)
+        #expect(throws: StreamError.invalidHost("")) { try stream.set(.http(\.host), to: host) }
+        #expect(stream[.http(\.host)] == nil)
         for valid in ["a", "a:80", "127.0.0.1", "[::1]:8080"] {
-            try stream.set(.httpHost, to: valid)
-            #expect(stream[.httpHost] == valid)
+            try stream.set(.http(\.host), to: valid)
+            #expect(stream[.http(\.host)] == valid)
         }
     }
 

@@ -27,7 +27,7 @@ extension NetDiagnostic {
         let refusal = stream[.httpProxyResponse].flatMap { (200..<300).contains($0.status.code) ? nil : $0 }
         let url = stream[.httpFinalURL] ?? url
         // A proxy script that cannot be loaded is diagnosed by the route to its server, which the load has not recorded.
-        if let settings = stream[.httpProxySettings], stream.error?.reason == .scriptUnreachable {
+        if let settings = stream[.http(\.proxySettings)], stream.error?.reason == .scriptUnreachable {
             var options = options
             options.proxies = settings
             try self.init(url: url, options: options)
@@ -35,7 +35,7 @@ extension NetDiagnostic {
         }
         // Settings without a route for the URL have failed the load, and its error reports that.
         var routes = stream[.proxies] ?? []
-        if routes.isEmpty { routes = (try? stream[.httpProxySettings]?.routes(for: url)) ?? [] }
+        if routes.isEmpty { routes = (try? stream[.http(\.proxySettings)]?.routes(for: url)) ?? [] }
         try self.init(
             url: url, report: stream.report, error: stream.error, response: refusal ?? stream[.httpResponse],
             isFromProxy: refusal != nil, address: stream[.remoteAddress], routes: routes, options: options)

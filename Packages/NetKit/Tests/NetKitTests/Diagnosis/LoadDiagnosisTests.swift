@@ -83,7 +83,7 @@ import Testing
             let stream = try ReadStream(httpURL: url)
             var settings = ProxySettings()
             settings.script = .url(place)
-            try stream.set(.httpProxySettings, to: settings)
+            try stream.set(.http(\.proxySettings), to: settings)
             await ended(stream)
             let diagnosis = await (try NetDiagnostic(load: stream, of: url)).diagnose()
             // On a machine without a network, that is the cause.
@@ -104,7 +104,7 @@ import Testing
         let server = try AnsweringServer("HTTP/1.1 302 Round\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")
         let url = URL(string: "http://127.0.0.1:\(server.port)/")!
         let stream = try ReadStream(httpURL: url)
-        try stream.set(.httpFollowsRedirects, to: true)
+        try stream.set(.http(\.followsRedirects), to: true)
         await ended(stream)
         let before = server.connections
         #expect(try await cause(stream, url)?.code == .redirectLoop)
@@ -131,7 +131,7 @@ import Testing
         settings.http = [try ProxyServer("http://127.0.0.1:\(deadEnd.port)")]
         settings.https = settings.http
         let bySettings = try ReadStream(httpURL: url)
-        try bySettings.set(.httpProxySettings, to: settings)
+        try bySettings.set(.http(\.proxySettings), to: settings)
         let byRoute = try ReadStream(httpURL: url)
         try byRoute.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "127.0.0.1", port: deadEnd.port))])
         for stream in [bySettings, byRoute] {

@@ -50,7 +50,7 @@ import Testing
         } _: { port in
             let url = try #require(URL(string: "http://ann:hidden@127.0.0.1:\(port)/old?token=hidden"))
             let stream = try ReadStream(httpURL: url)
-            try stream.set(.httpFollowsRedirects, to: true)
+            try stream.set(.http(\.followsRedirects), to: true)
             try stream.set(.logger, to: logger)
             try stream.open()
             _ = try await stream.readAll(limit: 100)
@@ -81,11 +81,11 @@ import Testing
         } _: { port in
             var configuration = HTTPSession.Configuration()
             configuration.stores = CredentialStores(origins: [], proxies: [])
-            configuration.pool = HTTPConnectionPool()
+            configuration.options.pool = HTTPConnectionPool()
             configuration.prompt = { question in
                 .init(user: "ann", password: question.failure == nil ? "wrong" : "right")
             }
-            configuration.properties[.logger] = logger
+            configuration.options.connection[.logger] = logger
             let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
             let stream = try await HTTPSession(configuration).open(HTTPRequest(method: .get, url: url))
             #expect(try await stream.response().status == .ok)
@@ -165,8 +165,8 @@ import Testing
         let pool = HTTPConnectionPool()
         for _ in 0..<2 {
             let stream = try ReadStream(httpURL: try #require(URL(string: "http://127.0.0.1:\(port)/")))
-            try stream.set(.httpKeepsConnection, to: true)
-            try stream.set(.httpPool, to: pool)
+            try stream.set(.http(\.keepsConnection), to: true)
+            try stream.set(.http(\.pool), to: pool)
             try stream.set(.logger, to: logger)
             try stream.open()
             _ = try await stream.readAll(limit: 100)

@@ -42,54 +42,54 @@ extension PropertyEffect {
     private static let none = "HTTP/1.1 204 No Content\r\n\r\n"
 
     static let ofHTTP = [
-        http("httpKeepsConnection") {
+        http(#"http(\.keepsConnection)"#) {
             let usual = try await request { _ in }
             let keeping = try await request {
-                try $0.set(.httpKeepsConnection, to: true)
-                try $0.set(.httpPool, to: HTTPConnectionPool())
+                try $0.set(.http(\.keepsConnection), to: true)
+                try $0.set(.http(\.pool), to: HTTPConnectionPool())
             }
             return usual.contains("Connection: close") && !keeping.contains("Connection: close")
         },
-        http("httpDecodesContent") {
+        http(#"http(\.decodesContent)"#) {
             let usual = try await request { _ in }
-            let decoding = try await request { try $0.set(.httpDecodesContent, to: true) }
+            let decoding = try await request { try $0.set(.http(\.decodesContent), to: true) }
             return !usual.contains("gzip") && decoding.contains("gzip")
         },
-        http("httpFollowsRedirects") {
+        http(#"http(\.followsRedirects)"#) {
             let target = try AnsweringServer(none)
             let server = try AnsweringServer(
                 "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:\(target.port)/\r\nContent-Length: 0\r\n\r\n")
             let stream = try ReadStream(httpURL: url(server))
-            try stream.set(.httpFollowsRedirects, to: true)
+            try stream.set(.http(\.followsRedirects), to: true)
             try stream.open()
             return try await stream.response().status.code == 204 && target.connections == 1
         },
-        http("httpPool") {
+        http(#"http(\.pool)"#) {
             // The server continues to read, so that the connection can be kept.
             let server = try AnsweringServer(none, "")
             let pool = HTTPConnectionPool()
             let stream = try ReadStream(httpURL: url(server))
-            try stream.set(.httpKeepsConnection, to: true)
-            try stream.set(.httpPool, to: pool)
+            try stream.set(.http(\.keepsConnection), to: true)
+            try stream.set(.http(\.pool), to: pool)
             try stream.open()
             _ = try await stream.readAll(limit: 10)
             return pool.idleCount == 1
         },
-        http("httpTotalTimeout") {
+        http(#"http(\.totalTimeout)"#) {
             let peer = try SilentPeer()
             let stream = try ReadStream(httpURL: try #require(URL(string: "http://127.0.0.1:\(peer.port)/")))
-            try stream.set(.httpTotalTimeout, to: .milliseconds(1))
+            try stream.set(.http(\.totalTimeout), to: .milliseconds(1))
             try stream.open()
             return await Subject.reader(stream).failureOfReading() == .timedOut
         },
-        http("httpResponseTimeout") {
+        http(#"http(\.responseTimeout)"#) {
             let peer = try SilentPeer()
             let stream = try ReadStream(httpURL: try #require(URL(string: "http://127.0.0.1:\(peer.port)/")))
-            try stream.set(.httpResponseTimeout, to: .milliseconds(1))
+            try stream.set(.http(\.responseTimeout), to: .milliseconds(1))
             try stream.open()
             return await Subject.reader(stream).failureOfReading() == .timedOut
         },
-        http("httpCrossOriginPolicy") {
+        http(#"http(\.crossOrigin)"#) {
             let target = try AnsweringServer(none)
             let server = try AnsweringServer(
                 "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:\(target.port)/\r\nContent-Length: 0\r\n\r\n")
@@ -97,54 +97,54 @@ extension PropertyEffect {
             let name: HTTPFieldName = "X-Key"
             try request.fields.set("secret", for: name)
             let stream = ReadStream(request: request)
-            try stream.set(.httpFollowsRedirects, to: true)
-            try stream.set(.httpCrossOriginPolicy, to: CrossOriginPolicy(fields: [name]))
+            try stream.set(.http(\.followsRedirects), to: true)
+            try stream.set(.http(\.crossOrigin), to: CrossOriginPolicy(fields: [name]))
             try stream.open()
             _ = try await stream.response()
             return target.requests.first?.contains("X-Key: secret") == true
         },
-        http("httpEndpoints") {
+        http(#"http(\.endpoints)"#) {
             let server = try AnsweringServer(none)
             let stream = try ReadStream(httpURL: try #require(URL(string: "http://www.example.org/")))
-            try stream.set(.httpEndpoints, to: HTTPEndpoints(others: .host("127.0.0.1", port: server.port)))
+            try stream.set(.http(\.endpoints), to: HTTPEndpoints(others: .host("127.0.0.1", port: server.port)))
             try stream.open()
             _ = try await stream.response()
             return server.requests.first?.contains("Host: www.example.org\r\n") == true
         },
-        http("httpHost") {
+        http(#"http(\.host)"#) {
             let server = try AnsweringServer(none)
             let stream = try ReadStream(httpURL: url(server))
-            try stream.set(.httpHost, to: "www.example.org")
+            try stream.set(.http(\.host), to: "www.example.org")
             try stream.open()
             _ = try await stream.response()
             return server.requests.first?.contains("Host: www.example.org\r\n") == true
         },
-        http("httpDiscardTimeout") {
+        http(#"http(\.discardTimeout)"#) {
             // The redirect announces a body that does not arrive.
             for (limit, isFollowed) in [(Duration.milliseconds(1), true), (.seconds(3600), false)] {
                 let target = try AnsweringServer(none)
                 let server = try AnsweringServer(
                     "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:\(target.port)/\r\nContent-Length: 9\r\n\r\n", "")
                 let stream = try ReadStream(httpURL: url(server))
-                try stream.set(.httpFollowsRedirects, to: true)
-                try stream.set(.httpKeepsConnection, to: true)
-                try stream.set(.httpPool, to: HTTPConnectionPool())
-                try stream.set(.httpDiscardTimeout, to: limit)
-                if !isFollowed { try stream.set(.httpTotalTimeout, to: .milliseconds(50)) }
+                try stream.set(.http(\.followsRedirects), to: true)
+                try stream.set(.http(\.keepsConnection), to: true)
+                try stream.set(.http(\.pool), to: HTTPConnectionPool())
+                try stream.set(.http(\.discardTimeout), to: limit)
+                if !isFollowed { try stream.set(.http(\.totalTimeout), to: .milliseconds(50)) }
                 try stream.open()
                 let response = try? await stream.response()
                 if (response?.status.code == 204) != isFollowed { return false }
             }
             return true
         },
-        http("httpContinueTimeout") {
+        http(#"http(\.continueTimeout)"#) {
             let peer = try SilentPeer()
             var request = try HTTPRequest(
                 method: .put, url: try #require(URL(string: "http://127.0.0.1:\(peer.port)/")))
             try request.fields.set("100-continue", for: .expect)
             let stream = ReadStream(request: request, body: .bytes(Array("the body".utf8)))
             defer { stream.close() }
-            try stream.set(.httpContinueTimeout, to: .milliseconds(1))
+            try stream.set(.http(\.continueTimeout), to: .milliseconds(1))
             try stream.open()
             let reading = Task { _ = try? await stream.response() }
             defer { reading.cancel() }
@@ -156,7 +156,7 @@ extension PropertyEffect {
             }
             return true
         },
-        http("httpDecodedLength") {
+        http(#"http(\.maximumDecodedLength)"#) {
             // A thousand times "a".
             let zlib: [UInt8] = [
                 0x78, 0xDA, 0x4B, 0x4C, 0x1C, 0x05, 0xA3, 0x60, 0x14, 0x0C, 0x77, 0x00, 0x00, 0xF9, 0xD8, 0x7A, 0xF8,
@@ -166,21 +166,21 @@ extension PropertyEffect {
                 let (listener, url) = try server(saying: Array(head.utf8) + zlib)
                 defer { listener.stop(within: .zero) }
                 let stream = try ReadStream(httpURL: url)
-                try stream.set(.httpDecodesContent, to: true)
-                try stream.set(.httpDecodedLength, to: limit)
+                try stream.set(.http(\.decodesContent), to: true)
+                try stream.set(.http(\.maximumDecodedLength), to: limit)
                 try stream.open()
                 let body = try? await stream.readAll(limit: 2000)
                 if (body == [UInt8](repeating: 0x61, count: 1000)) != fits { return false }
             }
             return true
         },
-        http("httpLimits") {
+        http(#"http(\.limits)"#) {
             let server = try AnsweringServer(
                 "HTTP/1.1 204 No Content\r\nX: \(String(repeating: "x", count: 200))\r\n\r\n")
             let stream = try ReadStream(httpURL: url(server))
             var limits = HTTPLimits.default
             limits.headLength = 100
-            try stream.set(.httpLimits, to: limits)
+            try stream.set(.http(\.limits), to: limits)
             try stream.open()
             let usual = try ReadStream(httpURL: url(server))
             try usual.open()
@@ -188,12 +188,12 @@ extension PropertyEffect {
             let usualFailure = await Subject.reader(usual).failureOfReading()
             return failure != nil && usualFailure == nil
         },
-        http("httpProxySettings") {
+        http(#"http(\.proxySettings)"#) {
             let server = try AnsweringServer(none)
             var settings = ProxySettings()
             settings.http = [ProxyServer(.http, host: "127.0.0.1", port: server.port)]
             let stream = try ReadStream(httpURL: try #require(URL(string: "http://origin.test/")))
-            try stream.set(.httpProxySettings, to: settings)
+            try stream.set(.http(\.proxySettings), to: settings)
             try stream.open()
             _ = try await stream.response()
             return server.requests.first?.hasPrefix("GET http://origin.test/ ") == true

@@ -45,10 +45,25 @@ import Testing
                 #expect(property?.isNote == (match.2 == nil))
                 found.append(String(match.3))
             }
+            if package == "HTTPStream" { found += optionNames(of: HTTPOptions(), "HTTPStream", #"http(\."#) }
             let known = PublicProperty.all.map(\.name).filter { $0.hasPrefix("\(package).") }
             #expect(Set(found) == Set(known) && found.count == known.count)
         }
         #expect(!PublicProperty.all.contains { $0.isNote }, "a property of ours that has no effect")
+    }
+
+    /// The names of the properties that the table of options makes of the fields, apart from those of other packages.
+    private func optionNames(of options: some Any, _ package: String, _ member: String) -> [String] {
+        Mirror(reflecting: options).children.compactMap(\.label).filter {
+            $0 != "connection" && $0 != "keepsEmptyUserAgent"
+        }
+        .map { label in
+            let name = "\(package).\(label)"
+            let property = PublicProperty.all.first { $0.name == name }
+            #expect(property?.member == "\(member)\(label))", "\(name) has no row in PublicProperty.all")
+            #expect(Self.kinds.contains { $0.properties.honours(name) }, "the field \(label) has no row in its table")
+            return name
+        }
     }
 
     @Test("every kind of the sources is in the matrix, once")
@@ -154,7 +169,7 @@ import Testing
         for followsRedirects in [false, true] {
             let stream = try ReadStream(httpURL: try #require(URL(string: url)))
             try stream.set(.tls, to: TLSConfiguration())
-            try stream.set(.httpFollowsRedirects, to: followsRedirects)
+            try stream.set(.http(\.followsRedirects), to: followsRedirects)
             try? stream.open()
             let error = try #require(await Subject.reader(stream).failureOfOpening())
             let isRefused =

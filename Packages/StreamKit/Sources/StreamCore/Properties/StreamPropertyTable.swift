@@ -81,6 +81,9 @@ public struct StreamPropertyTable: Sendable {
         return table
     }
 
+    /// Adds the rows of all options of a structure.
+    public func including<Options>(_ options: StreamOptionTable<Options>) -> Self { options.add(to: self) }
+
     /// Removes the row of a property.
     public func without<Value>(_ property: StreamProperty<Value>) -> Self {
         var table = self

@@ -152,7 +152,7 @@ extension WebSocket {
         public var subprotocols: [String] = []
 
         /// Whether a client's handshake follows redirects, also those to `ws` and `wss`. Default true; then
-        /// `HTTPSession.Configuration.followsRedirects` decides. If not, a redirect refuses the WebSocket.
+        /// `HTTPOptions.followsRedirects` of the session decides. If not, a redirect refuses the WebSocket.
         public var followsRedirects = true
 
         /// The time without any bytes from the peer after which a ping is sent; after the same time again, the connection fails

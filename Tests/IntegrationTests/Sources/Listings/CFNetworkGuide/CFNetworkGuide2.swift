@@ -139,7 +139,7 @@ extension CFNetworkGuide.Chapter2 {
     ///
     /// Call once: `ProxySettings.environment()`, which returns the settings.
     public static func listing11(_ stream: ReadStream, _ settings: ProxySettings) throws(StreamError) {
-        try stream.set(.httpProxySettings, to: settings)
+        try stream.set(.http(\.proxySettings), to: settings)
     }
 
     /// 2-12 to 2-17: settings for many streams that are kept up to date. Here they are in a file.
@@ -175,7 +175,7 @@ extension CFNetworkGuide.Chapter2 {
 
         /// 2-16: makes a stream use them.
         public func listing16(_ stream: ReadStream) throws(StreamError) {
-            try stream.set(.httpProxySettings, to: settings.withLock { $0 })
+            try stream.set(.http(\.proxySettings), to: settings.withLock { $0 })
         }
 
         /// 2-17: ends the session and removes it from the run loop.

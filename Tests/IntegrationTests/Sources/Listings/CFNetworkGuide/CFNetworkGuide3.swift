@@ -46,7 +46,7 @@ extension CFNetworkGuide {
         public static func listing5(_ stream: ReadStream, _ request: HTTPRequest) throws(StreamError) -> ReadStream {
             stream.close()
             let again = ReadStream(request: request)
-            try again.set(.httpFollowsRedirects, to: true)
+            try again.set(.http(\.followsRedirects), to: true)
             try again.open()
             return again
         }

@@ -12,9 +12,7 @@ func makeRequest(_ arguments: Arguments) throws -> HTTPRequest {
 
 /// A stream for the request, on a connection of the pool if one is idle.
 func openStream(for request: HTTPRequest, in pool: HTTPConnectionPool) throws -> ReadStream {
-    let stream = ReadStream(request: request)
-    try stream.set(.httpKeepsConnection, to: true)
-    try stream.set(.httpPool, to: pool)
+    let stream = ReadStream(request: request, pool: pool)
     try stream.open()
     return stream
 }

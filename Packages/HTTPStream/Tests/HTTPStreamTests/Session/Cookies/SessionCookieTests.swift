@@ -17,7 +17,7 @@ import Testing
 
     private static func session(_ change: (inout HTTPSession.Configuration) -> Void = { _ in }) -> HTTPSession {
         var configuration = HTTPSession.Configuration()
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         configuration.proxies = .direct
         change(&configuration)
         return HTTPSession(configuration)
@@ -174,7 +174,7 @@ import Testing
         let server = try TurnServer([Self.answer("200 OK", "Set-Cookie: a=1"), Self.ok])
         var configuration = HTTPSession.Configuration()
         configuration.proxies = .direct
-        configuration.pool = HTTPConnectionPool()
+        configuration.options.pool = HTTPConnectionPool()
         if isShared { configuration.cookies = .shared(HTTPCookies()) }
         for _ in 0..<2 { try await Self.load(HTTPSession(configuration), "http://127.0.0.1:\(server.port)/") }
         #expect(Self.cookies(server) == [nil, isShared ? "a=1" : nil])

@@ -1,0 +1,186 @@
+/// The options of a kind of stream as properties: a row for each field of a structure.
+///
+/// ```swift
+/// struct MailboxOptions: Sendable {
+///     /// The folder that is read. Default `INBOX`.
+///     var folder = "INBOX"
+///
+///     static let table = StreamOptionTable("Mailbox", defaults: MailboxOptions(), [.using("folder", \.folder)])
+/// }
+///
+/// extension StreamProperty {
+///     static func mailbox(_ option: any WritableKeyPath<MailboxOptions, Value> & Sendable) -> Self {
+///         MailboxOptions.table[option]
+///     }
+/// }
+/// ```
+///
+/// A stream holds one `MailboxOptions`, and its transport passes names to ``value(named:in:)`` and ``set(_:named:in:)``. Its ``StreamKind``
+/// has the rows of the table (``StreamPropertyTable/including(_:)``). A property can be set until the stream is opened.
+public struct StreamOptionTable<Options: Sendable>: Sendable {
+    /// The row of one option.
+    public struct Row: Sendable {
+        let label: String
+        let field: any PartialKeyPath<Options> & Sendable
+        let value: @Sendable (Options) -> (any Sendable)?
+        let set: @Sendable (inout Options, (any Sendable)?, _ defaults: Options) throws(StreamError) -> Void
+        /// Throws if the field has an invalid value; nil if it can have any.
+        let check: (@Sendable (Options) throws(StreamError) -> Void)?
+        let adding: @Sendable (StreamPropertyTable, _ name: String, _ defaults: Options) -> StreamPropertyTable
+    }
+
+    private let prefix: String
+    private let defaults: Options
+    private let rows: [Row]
+    private let checkedRows: [Row]
+    private let indices: [String: Int]
+
+    /// Makes a table.
+    ///
+    /// - Parameters:
+    ///   - prefix: the first part of the properties' names: `Mailbox` for `Mailbox.folder`.
+    ///   - defaults: the options that apply if none is set.
+    ///   - rows: one row for each option.
+    public init(_ prefix: String, defaults: Options, _ rows: [Row]) {
+        self.prefix = prefix
+        self.defaults = defaults
+        self.rows = rows
+        checkedRows = rows.filter { $0.check != nil }
+        let names = rows.map { "\(prefix).\($0.label)" }
+        indices = Dictionary(uniqueKeysWithValues: zip(names, rows.indices))
+    }
+
+    // MARK: Typed access
+
+    /// The property of an option. Streams refuse that of a field without a row.
+    public subscript<Value: Sendable>(option: any WritableKeyPath<Options, Value> & Sendable) -> StreamProperty<Value> {
+        let defaults = defaults
+        return StreamProperty(setting: name(of: option), access: .beforeOpen, default: defaults[keyPath: option])
+    }
+
+    /// The property of an option that has no value by default.
+    public subscript<Value: Sendable>(option: any WritableKeyPath<Options, Value?> & Sendable) -> StreamProperty<Value>
+    {
+        let defaults = defaults
+        return StreamProperty(setting: name(of: option), access: .beforeOpen, default: defaults[keyPath: option])
+    }
+
+    private func name(of option: PartialKeyPath<Options>) -> String {
+        "\(prefix).\(rows.first { $0.field == option }?.label ?? "\(option)")"
+    }
+
+    // MARK: Access by name
+
+    /// The value of the property with this name; nil if there is no such row, or no value.
+    public func value(named name: String, in options: Options) -> (any Sendable)? {
+        indices[name].flatMap { rows[$0].value(options) }
+    }
+
+    /// Sets the property with this name; nil restores the default. Returns false if there is no such row.
+    ///
+    /// - Throws: the error of the row's check. Nothing has changed then.
+    public func set(_ value: (any Sendable)?, named name: String, in options: inout Options) throws(StreamError) -> Bool
+    {
+        guard let index = indices[name] else { return false }
+        try rows[index].set(&options, value, defaults)
+        return true
+    }
+
+    /// The field of an option that these properties contain; nil if they contain none.
+    public func label(in properties: StreamProperties) -> String? {
+        indices.first { properties.value(named: $0.key) != nil }.map { rows[$0.value].label }
+    }
+
+    /// Checks all options, as setting each of them would.
+    ///
+    /// - Throws: the error of the first check that fails.
+    public func check(_ options: Options) throws(StreamError) {
+        for row in checkedRows { try row.check?(options) }
+    }
+
+    /// Adds the rows of the table to those of a kind of stream.
+    func add(to table: StreamPropertyTable) -> StreamPropertyTable {
+        rows.reduce(table) { table, row in row.adding(table, "\(prefix).\(row.label)", defaults) }
+    }
+}
+
+extension StreamOptionTable.Row {
+    /// An option that applies to one opening, transfer or stream.
+    ///
+    /// - Parameters:
+    ///   - label: the name of the field.
+    ///   - field: the field.
+    public static func using<Value: Sendable>(
+        _ label: String, _ field: any WritableKeyPath<Options, Value> & Sendable
+    ) -> Self {
+        Self(
+            label: label, field: field, value: { $0[keyPath: field] },
+            set: { (options, value, defaults) throws(StreamError) in
+                options[keyPath: field] = value.flatMap { StreamProperty<Value>.typed($0) } ?? defaults[keyPath: field]
+            },
+            check: nil,
+            adding: { table, name, defaults in
+                table.using(
+                    StreamProperty<Value>(setting: name, access: .beforeOpen, default: defaults[keyPath: field]))
+            })
+    }
+
+    /// An option that applies to one opening, transfer or stream, and need not have a value.
+    ///
+    /// - Parameters:
+    ///   - label: the name of the field.
+    ///   - field: the field.
+    public static func using<Value: Sendable>(
+        _ label: String, _ field: any WritableKeyPath<Options, Value?> & Sendable
+    ) -> Self {
+        Self(label: label, optional: field, check: nil) { table, property in table.using(property) }
+    }
+
+    /// An option that applies to one opening, transfer or stream, and cannot have every value.
+    ///
+    /// - Parameters:
+    ///   - label: the name of the field.
+    ///   - field: the field.
+    ///   - check: throws if the field cannot have the value.
+    public static func using<Value: Sendable>(
+        _ label: String, _ field: any WritableKeyPath<Options, Value?> & Sendable,
+        check: @escaping @Sendable (Value) throws(StreamError) -> Void
+    ) -> Self {
+        Self(label: label, optional: field, check: check) { table, property in table.using(property) }
+    }
+
+    /// An option that determines the connection: streams share a connection only if their values are equal.
+    ///
+    /// - Parameters:
+    ///   - label: the name of the field.
+    ///   - field: the field.
+    public static func connecting<Value: Equatable & Sendable>(
+        _ label: String, _ field: any WritableKeyPath<Options, Value?> & Sendable
+    ) -> Self {
+        Self(label: label, optional: field, check: nil) { table, property in table.connecting(property) }
+    }
+
+    private init<Value: Sendable>(
+        label: String, optional field: any WritableKeyPath<Options, Value?> & Sendable,
+        check: (@Sendable (Value) throws(StreamError) -> Void)?,
+        adding: @escaping @Sendable (StreamPropertyTable, StreamProperty<Value>) -> StreamPropertyTable
+    ) {
+        var checkField: (@Sendable (Options) throws(StreamError) -> Void)?
+        if let check {
+            checkField = { (options) throws(StreamError) in
+                if let value = options[keyPath: field] { try check(value) }
+            }
+        }
+        self.init(
+            label: label, field: field, value: { $0[keyPath: field] },
+            set: { (options, value, defaults) throws(StreamError) in
+                let value = value.flatMap { StreamProperty<Value>.typed($0) } ?? defaults[keyPath: field]
+                if let check, let value { try check(value) }
+                options[keyPath: field] = value
+            },
+            check: checkField,
+            adding: { table, name, defaults in
+                adding(table, StreamProperty(setting: name, access: .beforeOpen, default: defaults[keyPath: field]))
+            })
+    }
+}
