@@ -1,10 +1,10 @@
-import EventLoops
 import FoundationEssentials
 import Glibc
 import HTTPMessage
 import StreamKit
 import Testing
 
+@testable import EventLoops
 @testable import HTTPStream
 
 @Suite(.timeLimit(.minutes(1))) struct DownloadTests {
@@ -236,18 +236,28 @@ import Testing
             }
         }
         let url = try #require(URL(string: "http://127.0.0.1:\(listener.port ?? 0)/film"))
-        let isReceiving = OneShot<Bool>()
-        let loading = Task { [session = session(), file = folder.file] in
-            try await session.download(url, to: file) { if $0.received == 3 { isReceiving.provide(true) } }
+        let session = self.session()
+        let threads = BlockingThreads(limit: 1)
+        let file = try await DownloadFile(folder.file, resuming: false, threads: threads)
+        let request = try HTTPRequest(method: .get, url: url)
+        let (isReceiving, answer) = (OneShot<Bool>(), OneShot<Bool>())
+        let loading = Task {
+            try await session.download(request, into: file, LoadOptions(time: session.configuration.time)) { _ in
+                Self.hold(threads, answer)
+                isReceiving.provide(true)
+            }
         }
         #expect(try await isReceiving.value())
         loading.cancel()
+        // The last bytes wait for their disk.
+        while threads.queueCount == 0 { await Task.yield() }
+        answer.provide(true)
         await #expect(throws: StreamError.cancelled) { try await loading.value }
         listener.stop()
         try await serving.value
         #expect(folder.text("file.part") == "abc")
         try await serve(Self.rest) { url, requests in
-            _ = try await session().download(url, to: folder.file, resuming: true)
+            _ = try await session.download(url, to: folder.file, resuming: true)
             #expect(folder.names == ["file"] && folder.text("file") == "abcdef")
             #expect(requests[0].contains("If-Range: Sun, 22 Nov 2026 08:00:00 GMT\r\n"))
         }
@@ -256,39 +266,42 @@ import Testing
     /// A download whose disk does not answer is not retried: a call may still be writing.
     @Test func aDownloadIsNotRetriedAfterItsDisk() async throws {
         let folder = try Folder()
-        let threads = BlockingThreads(limit: 1, queueLimit: 1)
-        let answer = OneShot<Bool>()
-        try await serve(String(Self.whole.dropLast(3)), Self.rest) { url, requests in
-            let session = session(RetryPolicy(limit: 1, firstDelay: .zero))
-            let file = try await DownloadFile(folder.file, resuming: false, threads: threads)
+        let isHung = Locked(false)
+        let threads = BlockingThreads(limit: 1, queueLimit: .max, idleTime: .zero) { body in
+            isHung.withLock { $0 } ? ETIMEDOUT : BlockingThreads.spawn(body)
+        }
+        let part = String(Self.whole.dropLast(3))
+        try await serve(part, String(Self.rest.dropLast(1)), Self.rest) { url, requests in
+            await #expect(throws: StreamError.self) { try await self.session().download(url, to: folder.file) }
+            let session = self.session(RetryPolicy(limit: 1, firstDelay: .zero))
+            let file = try await DownloadFile(folder.file, resuming: true, threads: threads)
             let request = try HTTPRequest(method: .get, url: url)
             var error: StreamError?
             do throws(StreamError) {
-                let options = LoadOptions(timeout: nil, time: session.configuration.time)
+                let options = LoadOptions(time: session.configuration.time)
                 _ = try await session.download(request, into: file, options) { _ in
-                    // From now on, the only thread is held, and the queue is full.
-                    let isHeld = OneShot<Bool>()
-                    threads.run(
-                        BlockingThreads.Work {
-                            isHeld.provide(true)
-                            _ = try? answer.value()
-                        } refuse: { _ in
-                        })
-                    _ = try? isHeld.value()
-                    threads.run(
-                        BlockingThreads.Work {
-                        } refuse: { _ in
-                        })
+                    // From now on, there is no thread. The code is one after which a load is repeated.
+                    isHung.withLock { $0 = true }
+                    while threads.threadCount > 0 { sched_yield() }
                 }
             } catch let failure {
                 error = failure
             }
-            #expect(error?.reason == .unansweredCall && error?.isPOSIX(EAGAIN) == true && requests.count == 1)
-            answer.provide(true)
-            // The queue is full until the thread has taken its work.
-            while (try? await threads.value { true }) == nil { await Task.yield() }
-            #expect(folder.names == ["file.part"] && folder.text("file.part")?.isEmpty == true)
+            #expect(error?.reason == .unansweredCall && error?.isPOSIX(ETIMEDOUT) == true && requests.count == 2)
+            #expect(folder.names == ["file.part"] && folder.text("file.part") == "abc")
         }
+    }
+
+    /// Holds the only thread until the answer.
+    private static func hold(_ threads: BlockingThreads, _ answer: OneShot<Bool>) {
+        let isHeld = OneShot<Bool>()
+        threads.run(
+            BlockingThreads.Work {
+                isHeld.provide(true)
+                _ = try? answer.value()
+            } refuse: { _ in
+            })
+        _ = try? isHeld.value()
     }
 
     @Test func aNewVersionReplacesACompleteFile() async throws {
