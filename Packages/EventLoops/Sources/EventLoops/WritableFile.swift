@@ -120,18 +120,29 @@ public final class WritableFile: Sendable {
         _ path: String, _ folder: CInt?, _ opening: Opening, _ permissions: UInt32, appends: Bool = false, user: uid_t
     ) throws(Failure) {
         let flags = O_WRONLY | (appends ? O_APPEND : 0)
-        if opening != .new {
-            // Without O_NONBLOCK, opening a named pipe would wait for its other end.
-            let opened = openat(folder ?? AT_FDCWD, path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-            guard opened < 0, errno == ENOENT, opening == .any else {
-                if opened < 0 { throw Failure(openErrno: errno) }
-                (file, isNew) = (FileDescriptor(opened), false)
-                try check(user)
-                return
+        let (descriptor, isNew) = try WritableFile.open(path, folder, opening, permissions, flags)
+        file = FileDescriptor(descriptor)
+        self.isNew = isNew
+        if !isNew { try check(user) }
+    }
+
+    private static func open(
+        _ path: String, _ folder: CInt?, _ opening: Opening, _ permissions: UInt32, _ flags: CInt
+    ) throws(Failure) -> (descriptor: CInt, isNew: Bool) {
+        // Another program may create or remove the file between the two calls, but not for ever.
+        for _ in 0..<16 {
+            if opening != .new {
+                // Without O_NONBLOCK, opening a named pipe would wait for its other end.
+                let opened = openat(folder ?? AT_FDCWD, path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+                if opened >= 0 { return (opened, false) }
+                guard errno == ENOENT, opening == .any else { throw Failure(openErrno: errno) }
+            }
+            do throws(Failure) {
+                return (try create(path, in: folder, permissions: permissions, flags: flags), true)
+            } catch .system(EEXIST) where opening == .any {
             }
         }
-        file = FileDescriptor(try WritableFile.create(path, in: folder, permissions: permissions, flags: flags))
-        isNew = true
+        throw .busy
     }
 
     /// Creates a file (`O_EXCL`) and opens it. This is the only call that creates files in these packages.

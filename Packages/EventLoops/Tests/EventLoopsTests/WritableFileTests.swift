@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 
 @testable import EventLoops
@@ -51,6 +52,32 @@ extension EventLoopsTests {
             try file.write(Array("X".utf8).span.bytes, at: 1)
             #expect(folder.text("new") == "aXc" && folder.mode("new") == 0o600)
             #expect(throws: WritableFile.Failure.system(EEXIST)) { _ = try WritableFile(path, opening: .new) }
+        }
+
+        /// Threads that continue together: the race between them has a few microseconds.
+        private final class Start: Sendable {
+            private let count = Atomic(0)
+
+            func wait() {
+                count.add(1, ordering: .relaxed)
+                while count.load(ordering: .relaxed) < 2 {}
+            }
+        }
+
+        /// Each of several programs that find no file may be the one that creates it.
+        @Test func aFileThatAppearsMeanwhileIsOpened() async throws {
+            for round in 0..<200 {
+                let path = "\(folder.path)/\(round)"
+                let start = Start()
+                let open = { @Sendable () -> Result<Bool, WritableFile.Failure> in
+                    start.wait()
+                    return Result { () throws(WritableFile.Failure) in try WritableFile(path).isNew }
+                }
+                async let first = onThread(open)
+                async let second = onThread(open)
+                let created = [try await first.get(), try await second.get()]
+                #expect(created.filter(\.self).count == 1)
+            }
         }
 
         @Test func oneObjectHoldsTheLock() throws {
