@@ -427,7 +427,7 @@ extension HTTPServerExchange {
     /// Has no effect if the exchange is long-lived already. The connection counts until the handler ends.
     ///
     /// - Throws: `EAGAIN` at the maximum of such connections, for which the client receives a 503 if the handler does not respond;
-    ///   ``StreamError/busy`` during another call; ``StreamError/closed`` after the end of the handler.
+    ///   `StreamError.busy` during another call; `StreamError.closed` after the end of the handler.
     public func declareLongLived() throws(StreamError) {
         try use.enter()
         defer { use.leave() }
