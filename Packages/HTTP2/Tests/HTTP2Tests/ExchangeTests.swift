@@ -270,4 +270,35 @@ struct ExchangeTests {
         try pair.server.receive(pair.client.takeOutput())
         #expect(pair.server.nextWritable() == low)
     }
+
+    /// Streams that wait for the same urgency and have credit: each call of the driver sends something, until all is sent.
+    @Test(arguments: [false, true]) func streamsOfOneUrgencyTakeTurns(isIncremental: Bool) throws {
+        var pair = MachinePair()
+        var left: [StreamID: Int] = [:]
+        let chunk = [UInt8](repeating: 1, count: 200_000)
+        for _ in 0..<3 {
+            var head = try MachinePair.head()
+            head.priority = HTTP2Priority(isIncremental: isIncremental)
+            let stream = try pair.request(head)
+            try pair.server.respond(stream, with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
+            left[stream] = chunk.count - (try pair.server.send(chunk, on: stream, endsHere: true)).count
+        }
+        var calls = 0
+        while left.values.contains(where: { $0 > 0 }), calls < 1000 {
+            while let stream = pair.server.nextWritable(), calls < 1000 {
+                let rest = Array(chunk.prefix(left[stream] ?? 0))
+                left[stream] = rest.count - (try pair.server.send(rest, on: stream, endsHere: true)).count
+                calls += 1
+            }
+            try pair.client.receive(pair.server.takeOutput(), inPiecesOf: .max, now: .zero)
+            var memory = [UInt8](repeating: 0, count: 1_000_000)
+            for stream in left.keys {
+                var span = memory.mutableSpan
+                var target = span.mutableBytes
+                _ = try pair.client.read(stream, into: &target, now: .zero)
+            }
+            try pair.server.receive(pair.client.takeOutput())
+        }
+        #expect(calls < 100 && left.values.allSatisfy { $0 == 0 })
+    }
 }

@@ -282,6 +282,7 @@ extension HTTP2Connection {
         _ bytes: RawSpan, on id: StreamID, endsHere: Bool, now: Duration
     ) throws(HTTP2Error) -> HTTP2SendOutcome {
         advance(to: now)
+        defer { if turn == id { turn = nil } }
         let place = try placeToSend(endsHere ? .dataEnd : .data, on: id)
         switch streams[place].outgoing {
         case .head: throw .caller(id, .protocolError, "RFC 9113 §8.1", "data before the head of the response")
@@ -351,7 +352,7 @@ extension HTTP2Connection {
     @inline(__always)
     private func canSendNow(_ id: StreamID, _ priority: HTTP2Priority) -> Bool {
         guard hasPeerSettings, failure == nil, writer.count < limits.maximumOutput else { return false }
-        return order.isEmpty || order.isTurn(of: id, priority) { canSend($0) }
+        return turn == id || order.isEmpty || order.isTurn(of: id, priority) { canSend($0) }
     }
 
     /// Whether the windows allow a stream that waits to send.
@@ -374,12 +375,13 @@ extension HTTP2Connection {
         return true
     }
 
-    /// Returns the next stream that can send, in the order of RFC 9218, and takes it out of the order until it sends again.
+    /// Returns the next stream that can send, in the order of RFC 9218. It is out of the order, and has its turn, until it sends.
     mutating func nextWritable() -> StreamID? {
         guard !order.isEmpty, hasPeerSettings, failure == nil, writer.count < limits.maximumOutput,
             let id = order.first(where: { canSend($0) })
         else { return nil }
         order.remove(id)
+        turn = id
         return id
     }
 }

@@ -51,6 +51,8 @@ struct HTTP2Connection: ~Copyable, Sendable {
     var encoder = HPACKEncoder()
     var events = EventQueue()
     var order = SendOrder()
+    /// The stream that ``nextWritable()`` has returned last, until it sends.
+    var turn: StreamID?
 
     // Streams.
     var streams = StreamTable()
