@@ -8,10 +8,16 @@ import Testing
     private func request(
         _ server: HTTP2Server, _ target: String, _ method: HTTPMethod = .get, _ body: [UInt8] = []
     ) throws -> (request: HTTP2Request, body: [UInt8]) {
+        try request(port: server.port, isSecure: server.isSecure, target, method, body)
+    }
+
+    private func request(
+        port: Int, isSecure: Bool, _ target: String, _ method: HTTPMethod = .get, _ body: [UInt8] = []
+    ) throws -> (request: HTTP2Request, body: [UInt8]) {
         var head = try HTTPRequest(method: method, target: target)
-        try head.fields.set("localhost:\(server.port)", for: .host)
+        try head.fields.set("localhost:\(port)", for: .host)
         if !body.isEmpty { try head.fields.set("\(body.count)", for: .contentLength) }
-        return (HTTP2Request(head, scheme: server.isSecure ? "https" : "http"), body)
+        return (HTTP2Request(head, scheme: isSecure ? "https" : "http"), body)
     }
 
     private static let body = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 5) }
@@ -123,5 +129,35 @@ import Testing
         #expect(try await curl(["\(url)/bytes/1000000"]).run().output.count == 1_000_000)
         #expect(try await curl(["--data-binary", "@-", "\(url)/echo"]).run().output == Self.body)
         #expect(try await curl(["-I", "\(url)/bytes/7"]).run().text.contains("content-length: 7"))
+    }
+
+    /// Our client and our server on both sides of nghttpx, which puts the streams of several clients on a connection to the server.
+    @Test(arguments: [false, true]) func throughNghttpx(isSecure: Bool) async throws {
+        let listener = try StreamListener(port: 0, isLocal: true)
+        let running = Task { try await listener.run { client in try await HTTP2Responder(client).run() } }
+        defer { running.cancel() }
+        let proxy = Nghttpx(port: Int(try #require(listener.port)), isSecure: isSecure)
+        try proxy.start()
+        defer { proxy.stop() }
+        func make(
+            _ target: String, _ method: HTTPMethod = .get, _ body: [UInt8] = []
+        ) throws -> (request: HTTP2Request, body: [UInt8]) {
+            try request(port: proxy.port, isSecure: isSecure, target, method, body)
+        }
+        for _ in 0..<2 {
+            let client = try HTTP2Client(port: proxy.port, isSecure: isSecure)
+            var requests = try (0..<120).map { try make("/bytes/\($0 * 100)") }
+            try requests.append(make("/bytes/1000000"))
+            try requests.append(make("/bytes/7", .head))
+            try requests.append(make("/echo", .post, Self.body))
+            let answers = try await client.load(requests)
+            #expect(answers.count == requests.count)
+            #expect(answers.allSatisfy { $0.status == 200 && $0.failure == nil })
+            #expect(answers.prefix(120).map(\.body.count) == (0..<120).map { $0 * 100 })
+            #expect(answers[120].body.count == 1_000_000)
+            #expect(answers[121].body.isEmpty && answers[121].fields[.contentLength] == "7")
+            #expect(answers[122].body == Self.body)
+            #expect(answers[0].fields["via"] == "2 nghttpx")
+        }
     }
 }
