@@ -1,22 +1,22 @@
 /// The options of a kind of stream as properties: a row for each field of a structure.
 ///
 /// ```swift
+/// extension StreamProperty {
+///     static func mailbox(_ option: any WritableKeyPath<MailboxOptions, Value> & Sendable) -> Self {
+///         MailboxOptions.table[option]
+///     }
+/// }
+///
 /// struct MailboxOptions: Sendable {
 ///     /// The folder that is read. Default `INBOX`.
 ///     var folder = "INBOX"
 ///
 ///     static let table = StreamOptionTable("Mailbox", defaults: MailboxOptions(), [.using("folder", \.folder)])
 /// }
-///
-/// extension StreamProperty {
-///     static func mailbox(_ option: any WritableKeyPath<MailboxOptions, Value> & Sendable) -> Self {
-///         MailboxOptions.table[option]
-///     }
-/// }
 /// ```
 ///
 /// A stream holds one `MailboxOptions`, and its transport passes names to ``value(named:in:)`` and ``set(_:named:in:)``. Its ``StreamKind``
-/// has the rows of the table (``StreamPropertyTable/including(_:)``). A property can be set until the stream is opened.
+/// has the rows of the table (``StreamPropertyTable``). A property can be set until the stream is opened.
 public struct StreamOptionTable<Options: Sendable>: Sendable {
     /// The row of one option.
     public struct Row: Sendable {
