@@ -79,6 +79,10 @@ struct FrameParser: Sendable {
                 guard let prefix = collect(size, bytes, &offset) else { return nil }
                 return .begin(try start(header, prefix.span.bytes))
             case .content(let remaining, let padding):
+                if remaining == 0, padding == 0 {
+                    state = .header
+                    return .end
+                }
                 if remaining == 0 {
                     state = .skipping(remaining: padding, endsFrame: true)
                     continue
@@ -216,7 +220,8 @@ extension FrameParser {
             rest = rest.extracting(droppingFirst: 1)
         }
         if header.hasPriority { start.dependency = StreamDependency(rest) }
-        state = .content(remaining: start.contentLength, padding: Int(start.padding))
+        if header.kind == .pushPromise { start.promised = StreamID(rest.bigEndian32(at: 0)) }
+        state = .content(remaining: start.contentLength, padding: Int(start.padding ?? 0))
         return start
     }
 
@@ -256,10 +261,12 @@ struct FrameStart: Equatable, Sendable {
     var header: FrameHeader
     /// The number of bytes of content, without padding.
     var contentLength: Int
-    /// The number of bytes of padding behind the content.
-    var padding: UInt8 = 0
+    /// The number of bytes of padding behind the content; nil if the frame is not padded.
+    var padding: UInt8?
     /// HEADERS: the deprecated priority of RFC 7540.
     var dependency: StreamDependency?
+    /// PUSH_PROMISE: the promised stream.
+    var promised: StreamID?
 }
 
 /// The deprecated priority of RFC 7540 §5.3, which RFC 9113 §5.3.2 lets recipients ignore.
