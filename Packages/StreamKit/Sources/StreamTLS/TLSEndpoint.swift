@@ -9,8 +9,8 @@ internal import Glibc
 /// All other failures of OpenSSL are final, and every later call throws the same error.
 ///
 /// A peer can send messages that carry no data (tickets, key updates, empty records) for as long as it likes, and
-/// OpenSSL continues to read them. ``mostOverhead`` bounds their total, ``bytesPerTurn`` what one call takes of them, and
-/// ``recordsPerRead`` how many OpenSSL handles before the loop's other work has its turn.
+/// OpenSSL continues to read them. ``mostOverhead`` bounds their total, ``bytesPerTurn`` and
+/// ``recordsPerTurn`` what one call takes of them, and ``recordsPerRead`` how many OpenSSL handles before the loop's other work has its turn.
 final class TLSEndpoint {
     private enum Phase {
         case handshake
@@ -27,9 +27,13 @@ final class TLSEndpoint {
     /// tickets, so data is not delayed.
     static let bytesPerTurn = 20 << 10
 
+    /// The maximum number of records that one call takes, for the same purpose: a record without data takes 22 bytes and tens of
+    /// microseconds. A call ends with the first record that has data.
+    static let recordsPerTurn = 32
+
     /// The maximum number of records that OpenSSL gets at a time. Between two such reads, the call ends if the loop's other work is due
-    /// (`EventLoop.isShareSpent`): a record without data takes 22 bytes and tens of microseconds, and many peers may send such records at
-    /// the same time. A read of 16 KiB of data contains two records at most.
+    /// (`EventLoop.isShareSpent`): many peers may send records without data at the same time. A read of 16 KiB of data contains two
+    /// records at most.
     static let recordsPerRead = 8
 
     let context: TLSContext

@@ -28,6 +28,8 @@ final class TLSLower {
     var received = 0
     /// The number of bytes that the present call may still take; see ``TLSEndpoint/bytesPerTurn``.
     private var budget = TLSEndpoint.bytesPerTurn
+    /// The number of records that the present call may still take; see ``TLSEndpoint/recordsPerTurn``.
+    private var recordBudget = TLSEndpoint.recordsPerTurn
     /// Where the records end in what was received.
     private var bounds = TLSRecordBounds()
     /// Bytes that were received together with those that OpenSSL has; see ``TLSEndpoint/recordsPerRead``.
@@ -57,9 +59,9 @@ final class TLSLower {
 
     var hasUnsent: Bool { !unsent.isEmpty }
 
-    /// Begins a call, which may take ``TLSEndpoint/bytesPerTurn`` bytes.
+    /// Begins a call, which may take ``TLSEndpoint/bytesPerTurn`` bytes and ``TLSEndpoint/recordsPerTurn`` records.
     func beginTurn() {
-        budget = TLSEndpoint.bytesPerTurn
+        (budget, recordBudget) = (TLSEndpoint.bytesPerTurn, TLSEndpoint.recordsPerTurn)
         (isTurnSpent, hasRead) = (false, false)
     }
 
@@ -121,7 +123,7 @@ final class TLSLower {
     fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> CInt {
         if isEnded || readFailure != nil { return -1 }
         // The first read of a call makes progress in any case.
-        if budget == 0 || (hasRead && engine.waitPoint.loop.isShareSpent) {
+        if budget == 0 || recordBudget == 0 || (hasRead && engine.waitPoint.loop.isShareSpent) {
             isTurnSpent = true
             return -1
         }
@@ -165,7 +167,10 @@ final class TLSLower {
     }
 
     private func endOfRecords(in bytes: RawSpan) -> Int {
-        bounds.advance(over: bytes, maximumRecords: TLSEndpoint.recordsPerRead)
+        let maximum = min(recordBudget, TLSEndpoint.recordsPerRead)
+        let taken = bounds.advance(over: bytes, maximumRecords: maximum)
+        recordBudget -= taken.records
+        return taken.bytes
     }
 
     /// Takes all bytes. Returns -1 only beyond ``maximumUnsent``.

@@ -12,10 +12,10 @@ struct TLSRecordBounds {
 
     private var position = Position.header(0, length: 0)
 
-    /// Advances over the beginning of `bytes`, until `maximum` records have ended or there are no more bytes.
+    /// Advances over the beginning of `bytes`, until `maximumRecords` records have ended or there are no more bytes.
     ///
-    /// - Returns: the number of bytes in that beginning.
-    mutating func advance(over bytes: RawSpan, maximumRecords: Int) -> Int {
+    /// - Returns: the number of bytes in that beginning, and of the records that end there.
+    mutating func advance(over bytes: RawSpan, maximumRecords: Int) -> (bytes: Int, records: Int) {
         var offset = 0
         var ended = 0
         while offset < bytes.byteCount, ended < maximumRecords {
@@ -43,6 +43,6 @@ struct TLSRecordBounds {
                 }
             }
         }
-        return offset
+        return (offset, ended)
     }
 }

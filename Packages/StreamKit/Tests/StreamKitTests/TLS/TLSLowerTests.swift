@@ -45,7 +45,7 @@ import Testing
             var ends: [Int] = []
             while offset < bytes.count {
                 let part = bytes[offset...].prefix(most)
-                let count = bounds.advance(over: part.span.bytes, maximumRecords: maximum)
+                let count = bounds.advance(over: part.span.bytes, maximumRecords: maximum).bytes
                 #expect(count > 0 && count <= part.count)
                 offset += count
                 if count < part.count { ends.append(offset) }
@@ -69,6 +69,18 @@ import Testing
         #expect(reader.lower.received == (2 * most + 2) * 22)
         #expect(reader.read() == nil)
         #expect(!reader.lower.isTurnSpent)
+    }
+
+    /// Off the loop, too: a thread that waits for the lock must not wait for long.
+    @Test func aCallHasFewRecords() throws {
+        let most = TLSEndpoint.recordsPerTurn
+        let reader = try Reader(Array(repeatElement(Self.record(17), count: most + 1).joined()))
+        reader.lower.beginTurn()
+        var count = 0
+        while let bytes = reader.read() { count += bytes.count }
+        #expect(count == most * 22 && reader.lower.isTurnSpent)
+        reader.lower.beginTurn()
+        #expect(reader.read()?.count == 22)
     }
 
     @Test func aReadHasAllOfALargeRecord() throws {
