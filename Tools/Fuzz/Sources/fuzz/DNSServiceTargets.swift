@@ -27,8 +27,9 @@ extension FuzzTarget {
         }
         while let call = rest.popFirst(), let key = take(), let value = take() {
             // A program in C passes a text that ends with a NUL, of any bytes.
-            let text = key.prefix { $0 != 0 }.map { CChar(bitPattern: $0) } + [0]
-            let name = String(validatingCString: text)
+            let octets = key.prefix { $0 != 0 }
+            let text = octets.map { CChar(bitPattern: $0) } + [0]
+            let name = String(validating: octets, as: UTF8.self)
             switch call % 3 {
             case 0:
                 let status = (value + [0]).withUnsafeBytes {
