@@ -18,8 +18,11 @@ internal import HostResolver
 ///
 /// Once ``StreamListener/Configuration/maximumConnections`` is reached and another client waits, the connection that has waited
 /// longest for its own client is closed, unless it is ``Activity/busy``, if it has waited for at least
-/// ``StreamListener/Configuration/minimumWait``. If there is none for that time, the next connection that would become idle ends. One
-/// connection ends for each client that waits. A new connection is idle, also during its TLS handshake. ``StreamListener/stop(within:)`` closes the idle connections whose clients have sent nothing.
+/// ``StreamListener/Configuration/minimumWait``. A client that has itself waited for that long gets the place of the next connection that
+/// would become idle. For each client that waits, one connection is closed.
+///
+/// A new connection is idle, also during its TLS handshake. ``StreamListener/stop(within:)`` closes the idle connections whose clients
+/// have sent nothing.
 public struct ServedConnection: Sendable {
     /// What a connection does.
     public enum Activity: Hashable, Sendable {
