@@ -111,7 +111,7 @@ extension HTTPResponse {
         let digits = Array("0123456789ABCDEF".utf8)
         var escaped: [UInt8] = []
         for byte in bytes {
-            if HTTPGrammar.isTargetByte(byte) {
+            if HTTPGrammar.isTargetByte(byte) || byte == HTTPGrammar.hash {
                 escaped.append(byte)
             } else {
                 escaped += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]

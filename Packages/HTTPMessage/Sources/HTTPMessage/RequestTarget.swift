@@ -30,7 +30,7 @@ public struct RequestTarget: Hashable, Sendable {
     /// Creates a target, or nil if the text has none of the four forms, or contains an invalid character, a fragment (`#`) or a user.
     public init?(_ text: String) {
         let bytes = Array(text.utf8)
-        guard bytes.allSatisfy(HTTPGrammar.isTargetByte), Self.isUnambiguous(bytes), Self.form(of: bytes) != nil else {
+        guard bytes.allSatisfy(HTTPGrammar.isTargetByte), !Self.hasUser(bytes), Self.form(of: bytes) != nil else {
             return nil
         }
         self.bytes = bytes
@@ -142,12 +142,11 @@ extension RequestTarget {
         return isAbsolute(bytes) ? .absolute : nil
     }
 
-    /// Returns whether the target has neither a fragment nor a user. Neither is ever part of a target (RFC 9112 §3.2.1, RFC 9110
-    /// §4.2.4), and programs disagree on where the path or the host of such a target ends.
-    static func isUnambiguous(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
-        if bytes.contains(UInt8(ascii: "#")) { return false }
-        guard bytes.first != UInt8(ascii: "/"), let start = authorityStart(bytes) else { return true }
-        return !bytes[start...].prefix { !endsAuthority($0) }.contains(UInt8(ascii: "@"))
+    /// Returns whether the target is absolute and has a user. No target has one (RFC 9110 §4.2.4): programs disagree on where the
+    /// host of such a target begins.
+    static func hasUser(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
+        guard bytes.first != UInt8(ascii: "/"), let start = authorityStart(bytes) else { return false }
+        return bytes[start...].prefix { !endsAuthority($0) }.contains(UInt8(ascii: "@"))
     }
 
     /// Returns whether a method allows a form: `host:port` is for `CONNECT` only, `*` for `OPTIONS` only (RFC 9112 §3.2).

@@ -9,6 +9,7 @@ enum HTTPGrammar {
     static let tab = UInt8(ascii: "\t")
     static let colon = UInt8(ascii: ":")
     private static let hyphen = UInt8(ascii: "-")
+    static let hash = UInt8(ascii: "#")
 
     /// The classes of each of the 256 byte values.
     ///
@@ -51,10 +52,10 @@ enum HTTPGrammar {
         byte >= 0x20 && byte != 0x7F || byte == tab
     }
 
-    /// Whether a byte is allowed in a request target: the visible ASCII characters.
+    /// Whether a byte is allowed in a request target: the visible ASCII characters except `#`, which begins a fragment (RFC 9112 §3.2.1).
     @inline(__always)
     static func isTargetByte(_ byte: UInt8) -> Bool {
-        byte > 0x20 && byte < 0x7F
+        byte > 0x20 && byte < 0x7F && byte != hash
     }
 
     @inline(__always)
@@ -209,9 +210,11 @@ enum HTTPGrammar {
         var i = start
         while i &+ 8 <= end {
             let x = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: i, as: UInt64.self))
-            // Finds bytes up to 0x20 and from 0x7F.
+            // Finds bytes up to 0x20 and from 0x7F, and `#`.
+            let notHash = x ^ 0x2323_2323_2323_2323
             let found =
-                ((x &- 0x2121_2121_2121_2121) & ~x | (x &+ 0x0101_0101_0101_0101) | x) & 0x8080_8080_8080_8080
+                ((x &- 0x2121_2121_2121_2121) & ~x | (x &+ 0x0101_0101_0101_0101) | x
+                    | (notHash &- 0x0101_0101_0101_0101) & ~notHash) & 0x8080_8080_8080_8080
             if found != 0 { return i &+ (found.trailingZeroBitCount &>> 3) }
             i &+= 8
         }

@@ -25,8 +25,8 @@ extension HeadParser.Scan {
                 state.valueStart = i
             }
             i = HTTPGrammar.endOfTarget(base, from: i, to: end)
-            while i < end, byte(i) >= 0x80, leniency.contains(.nonASCIITarget) {
-                state.toleratedDeviations.insert(.nonASCIITarget)
+            while i < end, let deviation = deviation(inTargetByte: byte(i)) {
+                state.toleratedDeviations.insert(deviation)
                 i = HTTPGrammar.endOfTarget(base, from: i + 1, to: end)
             }
             if i >= end { return try suspend(&state, i) }
@@ -291,6 +291,17 @@ extension HeadParser.Scan {
         return status
     }
 
+    /// The tolerated deviation that a byte is which no target contains; nil if it is not tolerated.
+    private func deviation(inTargetByte byte: UInt8) -> HTTPLeniency? {
+        let deviation: HTTPLeniency
+        switch byte {
+        case HTTPGrammar.hash: deviation = .anyTargetForm
+        case 0x80...: deviation = .nonASCIITarget
+        default: return nil
+        }
+        return leniency.contains(deviation) ? deviation : nil
+    }
+
     /// Checks that the target has a form that the method allows (RFC 9112 §3.2).
     @inline(__always)
     private func checkTarget(
@@ -298,9 +309,11 @@ extension HeadParser.Scan {
     ) throws(HTTPMessageError) {
         let method = UnsafeRawBufferPointer(rebasing: buffer[startLine.first.range])
         let target = UnsafeRawBufferPointer(rebasing: buffer[startLine.second.range])
-        if RequestTarget.isUnambiguous(target) {
-            if target.first == UInt8(ascii: "/"), method.count != 7 { return }
-            if let form = RequestTarget.form(of: target), RequestTarget.isForm(form, allowedFor: method) { return }
+        if target.first == UInt8(ascii: "/"), method.count != 7 { return }
+        if !RequestTarget.hasUser(target), let form = RequestTarget.form(of: target),
+            RequestTarget.isForm(form, allowedFor: method)
+        {
+            return
         }
         guard leniency.contains(.anyTargetForm) else {
             throw failure(.invalidTarget, at: Int(startLine.second.start), line: line)
