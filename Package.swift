@@ -25,7 +25,8 @@ let rows: [Row] = [
     Row("HostResolver", .library, "IPAddresses"),
     Row("HostResolver", .library, "DNSWire", ["IPAddresses"]),
     Row("HostResolver", .library, "HostResolver", ["DNSWire", "IPAddresses", "EventLoops"]),
-    Row("HostResolver", .library, "HostResolverTesting", ["HostResolver", "EventLoops"]),
+    Row("HostResolver", .shim, "CHostResolverTesting"),
+    Row("HostResolver", .library, "HostResolverTesting", ["CHostResolverTesting", "HostResolver", "EventLoops"]),
     Row(
         "HostResolver", .tests, "HostResolverTests",
         ["DNSWire", "HostResolver", "HostResolverTesting", "IPAddresses", "RunLoopDelivery"]),

@@ -28,9 +28,10 @@ let package = Package(
             dependencies: ["DNSWire", "IPAddresses", .product(name: "EventLoops", package: "EventLoops")],
             swiftSettings: settings
         ),
+        .target(name: "CHostResolverTesting"),
         .target(
             name: "HostResolverTesting",
-            dependencies: ["HostResolver", .product(name: "EventLoops", package: "EventLoops")],
+            dependencies: ["CHostResolverTesting", "HostResolver", .product(name: "EventLoops", package: "EventLoops")],
             swiftSettings: settings
         ),
         .testTarget(

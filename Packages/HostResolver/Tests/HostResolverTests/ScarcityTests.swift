@@ -7,25 +7,45 @@ import Testing
 
 /// The process has no descriptors left. Each test has a process for itself.
 @Suite struct ScarcityTests {
-    /// Each call that makes a descriptor fails with EMFILE, leaves none open, and works again once there are some.
+    /// Calls that make descriptors. The pools of the process are full when this returns.
+    private static func calls(of server: LoopbackDNSServer) throws -> [(name: String, call: () throws -> Void)] {
+        let resolver = WireResolver(configuration: server.configuration(), hosts: HostsFile(parsing: ""))
+        let name = try #require(DNSName("www.example.org"))
+        let calls: [(name: String, call: () throws -> Void)] = [
+            ("query", { _ = try resolver.records(.a, of: name) }),
+            ("route", { _ = try RouteSocket.route(to: .v4(.loopback)) }),
+            ("interfaces", { _ = try NetworkSnapshot.current() }),
+            ("monitor", { try NetworkMonitor().stop() }),
+        ]
+        for (_, call) in calls { try call() }
+        return calls
+    }
+
+    private static func isError(_ number: CInt, _ error: any Error) -> Bool {
+        (error as? ResolverError)?.domain == .posix && (error as? ResolverError)?.number == Int(number)
+    }
+
+    /// Each call fails with EMFILE, leaves no descriptor open, and works again once there are some.
     @Test func callsFailAndRecover() async {
         await #expect(processExitsWith: .success) {
             let server = try LoopbackDNSServer { query, _ in .answer(query.answered([.a(.loopback)])) }
-            let resolver = WireResolver(configuration: server.configuration(), hosts: HostsFile(parsing: ""))
-            let name = try #require(DNSName("www.example.org"))
-            let calls: [(name: String, call: () throws -> Void)] = [
-                ("query", { _ = try resolver.records(.a, of: name) }),
-                ("route", { _ = try RouteSocket.route(to: .v4(.loopback)) }),
-                ("interfaces", { _ = try NetworkSnapshot.current() }),
-                ("monitor", { try NetworkMonitor().stop() }),
-            ]
-            for (name, call) in calls {
-                try call()  // fills the pools of the process
-                let need = try DescriptorLimit.need(of: call) { error in
-                    (error as? ResolverError)?.domain == .posix && (error as? ResolverError)?.number == Int(EMFILE)
-                }
+            for (name, call) in try ScarcityTests.calls(of: server) {
+                let need = try DescriptorLimit.need(of: call) { ScarcityTests.isError(EMFILE, $0) }
                 #expect(need.failsWell && (need.count ?? 0) > 0, "\(name): \(need)")
                 try call()
+            }
+        }
+    }
+
+    /// Each call fails with ENFILE if the system's table is full, and leaves no descriptor open.
+    @Test func theTableOfTheSystemIsFull() async {
+        await #expect(processExitsWith: .success) {
+            let server = try LoopbackDNSServer { query, _ in .answer(query.answered([.a(.loopback)])) }
+            let calls = try ScarcityTests.calls(of: server)
+            let table = try FullFileTable()
+            for (name, call) in calls {
+                let error = #expect(throws: (any Error).self, "\(name)") { try call() }
+                #expect(error.map { ScarcityTests.isError(ENFILE, $0) } == true && table.isBalanced, "\(name): \(String(describing: error))")
             }
         }
     }
