@@ -45,7 +45,8 @@ import Testing
             let table = try FullFileTable()
             for (name, call) in calls {
                 let error = #expect(throws: (any Error).self, "\(name)") { try call() }
-                #expect(error.map { ScarcityTests.isError(ENFILE, $0) } == true && table.isBalanced, "\(name): \(String(describing: error))")
+                let isScarcity = error.map { ScarcityTests.isError(ENFILE, $0) } ?? false
+                #expect(isScarcity && table.isBalanced, "\(name): \(String(describing: error))")
             }
         }
     }
