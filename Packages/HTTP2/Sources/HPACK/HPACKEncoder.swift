@@ -51,7 +51,7 @@ public struct HPACKEncoder: Sendable {
         if allowedTableSize != writer.table.maximumSize { writer.updateTableSize(allowedTableSize, into: &output) }
     }
 
-    /// Appends a field. The letters of the name are sent in lower case (RFC 9113 §8.2.1).
+    /// Appends a field. The letters of the name are sent in lower case (RFC 9113 §8.2).
     ///
     /// The default indexing keeps secrets out of the dynamic table, see ``Indexing/automatic``.
     public mutating func encode(

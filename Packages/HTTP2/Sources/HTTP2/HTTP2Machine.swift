@@ -85,7 +85,8 @@ public struct HTTP2Machine<Side>: ~Copyable, @unchecked Sendable {
     ///   - stream: The stream of the request.
     ///   - endsHere: Whether the message ends behind the data. An empty span can end a message.
     ///   - now: The time, as for ``receive(_:now:)``.
-    /// - Throws: an error of the stream if it has ended, or if the data does not match `Content-Length`.
+    /// - Throws: an error of the stream if it has ended, if the data does not match `Content-Length`, or if the response has no content,
+    ///   as one to HEAD. Nothing was sent then.
     public mutating func send(
         _ bytes: RawSpan, on stream: StreamID, endsHere: Bool, now: Duration
     ) throws(HTTP2Error) -> HTTP2SendOutcome {

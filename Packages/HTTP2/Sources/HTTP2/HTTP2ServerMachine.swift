@@ -34,6 +34,9 @@ extension HTTP2Machine where Side == HTTP2ServerSide {
 
     /// Sends the head of a response: an interim one, of which there can be several, or the final one.
     ///
+    /// A response to HEAD and one with the status 204 or 304 have no content, whatever their `Content-Length` is (RFC 9110 §6.4.1): pass
+    /// true for `endsHere`. ``send(_:on:endsHere:now:)`` throws if it is given bytes behind such a head.
+    ///
     /// - Parameters:
     ///   - stream: The stream of the request.
     ///   - response: The head. Its body is not sent.

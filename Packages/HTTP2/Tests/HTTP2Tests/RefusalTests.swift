@@ -5,14 +5,26 @@ import Testing
 
 /// The tables of the page "What is refused, and why": each rule, its code, and what ends.
 struct RefusalTests {
-    /// What a server answers to these frames behind the preface: the error of the connection, or the code of RST_STREAM.
-    private func serverReaction(_ frames: [UInt8]) throws -> (connection: HTTP2Error?, stream: ErrorCode?) {
-        var server = HTTP2ServerMachine(now: .zero)
-        try server.receive(Wire.clientPreface)
+    private typealias Reaction = (connection: HTTP2Error?, stream: ErrorCode?)
+
+    /// What a server answers to these frames behind the preface, however they are cut: the error of the connection, or the code of
+    /// RST_STREAM.
+    private func serverReaction(_ frames: [UInt8], limits: HTTP2Limits = HTTP2Limits()) throws -> Reaction {
+        let whole = try serverReaction(frames, limits: limits, inPiecesOf: .max)
+        for size in [1, 2, 3, 7] {
+            let reaction = try serverReaction(frames, limits: limits, inPiecesOf: size)
+            #expect(reaction == whole, "in pieces of \(size)")
+        }
+        return whole
+    }
+
+    private func serverReaction(_ frames: [UInt8], limits: HTTP2Limits, inPiecesOf size: Int) throws -> Reaction {
+        var server = HTTP2ServerMachine(limits: limits, now: .zero)
+        try server.receive(Wire.clientPreface, inPiecesOf: size)
         _ = server.takeEvents()
         _ = server.takeOutput()
         var error: HTTP2Error?
-        do throws(HTTP2Error) { try server.receive(frames) } catch let thrown { error = thrown }
+        do throws(HTTP2Error) { try server.receive(frames, inPiecesOf: size) } catch let thrown { error = thrown }
         let parts = try server.takeParts()
         if let error {
             guard case .goAway(let goAway) = parts.last else {
@@ -58,6 +70,28 @@ struct RefusalTests {
         (Wire.frames { $0.appendSettings([Setting(.noRFC7540Priorities, 2)]) }, .protocolError, "RFC 9218 §2.1"),
         (Wire.frames { $0.appendPriorityUpdate(StreamID(2), "u=1") }, .protocolError, "RFC 9218 §7.1"),
         (Wire.frame(.priorityUpdate, on: 1, [0, 0, 0, 1]), .protocolError, "RFC 9218 §7.1"),
+        (Wire.frame(.priorityUpdate, on: 1, [0]), .protocolError, "RFC 9218 §7.1"),
+        (Wire.frames { $0.appendSettings([Setting(.noRFC7540Priorities, 1)]) }, .protocolError, "RFC 9218 §2.1"),
+        (Wire.windowUpdate(0, 0), .protocolError, "RFC 9113 §6.9"),
+        (Wire.frame(.priority, on: 1, [0]), .frameSizeError, "RFC 9113 §6.3"),
+        (Wire.frame(.priority, on: 1, [0, 0, 0, 1, 0]), .protocolError, "RFC 7540 §5.3.1"),
+        (Wire.frame(.data, on: 0), .protocolError, "RFC 9113 §6.1"),
+        (Wire.frame(.headers, .endHeaders, on: 0, [0x82]), .protocolError, "RFC 9113 §6.2"),
+        (Wire.frame(.settings, on: 1), .protocolError, "RFC 9113 §6.5"),
+        (Wire.frame(.goAway, on: 1, [0, 0, 0, 0, 0, 0, 0, 0]), .protocolError, "RFC 9113 §6.8"),
+        (Wire.frame(.resetStream, on: 1, [0]), .frameSizeError, "RFC 9113 §6.4"),
+        (Wire.frame(.ping, on: 0, [0]), .frameSizeError, "RFC 9113 §6.7"),
+        (Wire.frame(.headers, [.endHeaders, .padded], on: 1, [2, 0x82]), .protocolError, "RFC 9113 §6.2"),
+        (Wire.frame(.data, .padded, on: 1, [2, 0]), .protocolError, "RFC 9113 §6.1"),
+        (
+            Wire.post(1) + Wire.windowUpdate(1, SendWindow.maximum - 65_535)
+                + Wire.frames { $0.appendSettings([Setting(.initialWindowSize, 65_536)]) }, .flowControlError,
+            "RFC 9113 §6.9.2"
+        ),
+        (
+            Wire.frames { $0.appendSettings([Setting(.enableConnectProtocol, 1)]) }
+                + Wire.frames { $0.appendSettings([Setting(.enableConnectProtocol, 0)]) }, .protocolError, "RFC 8441 §3"
+        ),
     ])
     func connection(_ frames: [UInt8], _ code: ErrorCode, _ rule: String) throws {
         let reaction = try serverReaction(frames)
@@ -80,10 +114,58 @@ struct RefusalTests {
             Wire.headers(1, ends: false, [(":method", "CONNECT"), (":authority", "a:1")])
                 + Wire.headers(1, ends: true, [("a", "b")]), .protocolError
         ),
+        (
+            Wire.frame(.headers, [.endHeaders, .priority], on: 1, [0, 0, 0, 1, 0] + Wire.block(Wire.request("GET"))),
+            .protocolError
+        ),
     ])
     func stream(_ frames: [UInt8], _ code: ErrorCode) throws {
         let reaction = try serverReaction(frames)
         #expect(reaction.connection == nil && reaction.stream == code, "\(reaction)")
+    }
+
+    /// What depends on a limit of this side.
+    @Test func limits() throws {
+        var limits = HTTP2Limits()
+        limits.maximumConcurrentStreams = 1
+        #expect(try serverReaction(Wire.get(1) + Wire.get(3), limits: limits) == (nil, .refusedStream))
+        limits.initialStreamWindow = 10
+        for (data, code) in [("0123456789", nil), ("0123456789A", ErrorCode.flowControlError)] {
+            #expect(try serverReaction(Wire.post(1) + Wire.data(1, data), limits: limits) == (nil, code))
+        }
+        limits.head.listSize = 300
+        let trailers = Wire.headers(1, ends: true, [("x", String(repeating: "v", count: 300))])
+        #expect(try serverReaction(Wire.post(1) + trailers, limits: limits) == (nil, .enhanceYourCalm))
+    }
+
+    /// The data of a closed stream is given back at the end of a call: before, the peer cannot know of it.
+    @Test func dataBeyondTheWindowOfTheConnection() throws {
+        var limits = HTTP2Limits()
+        limits.connectionWindowReserve = 65_535
+        limits.initialStreamWindow = 0
+        let frame = Wire.frame(.data, on: 1, [UInt8](repeating: 0, count: 13_107))
+        for count in [5, 6] {
+            var server = HTTP2ServerMachine(limits: limits, now: .zero)
+            try server.receive(Wire.clientPreface + Wire.post(1) + Wire.reset(1))
+            var error: HTTP2Error?
+            let frames = [[UInt8]](repeating: frame, count: count).flatMap { $0 }
+            do throws(HTTP2Error) { try server.receive(frames) } catch let thrown { error = thrown }
+            #expect(error?.code == (count == 5 ? nil : .flowControlError))
+            #expect(error?.rule == (count == 5 ? nil : "RFC 9113 §6.9.1"))
+        }
+    }
+
+    /// A setting that cannot change back, and one that cannot change at all.
+    @Test func settingsThatChange() throws {
+        for id in [SettingID.enableConnectProtocol, .noRFC7540Priorities] {
+            var client = HTTP2ClientMachine(now: .zero)
+            try client.receive(Wire.frames { $0.appendSettings([Setting(id, 1)]) })
+            try client.receive(Wire.frames { $0.appendSettings([Setting(id, 1)]) })
+            let error = #expect(throws: HTTP2Error.self) {
+                try client.receive(Wire.frames { $0.appendSettings([Setting(id, 0)]) })
+            }
+            #expect(error?.code == .protocolError)
+        }
     }
 
     @Test func theFirstBytes() throws {
@@ -118,15 +200,45 @@ struct RefusalTests {
         (Wire.response(1, "204") + Wire.data(1, "x"), .protocolError),
     ])
     func responses(_ frames: [UInt8], _ code: ErrorCode) throws {
-        var client = HTTP2ClientMachine(now: .zero)
+        for size in [.max, 1, 2, 3, 7] { try expectReset(code, after: frames, inPiecesOf: size) }
+    }
+
+    private func expectReset(
+        _ code: ErrorCode, after frames: [UInt8], limits: HTTP2Limits = HTTP2Limits(), inPiecesOf size: Int
+    ) throws {
+        var client = HTTP2ClientMachine(limits: limits, now: .zero)
         _ = try client.request(MachinePair.head(), endsHere: true, now: .zero)
-        try client.receive(Wire.serverPreface + frames)
+        try client.receive(Wire.serverPreface + frames, inPiecesOf: size)
         guard case .reset(StreamID(1), let failure) = client.takeEvents().last else {
             Issue.record("the stream has not ended")
             return
         }
         #expect(failure.code == code)
         #expect(try client.takeParts().contains(.resetStream(StreamID(1), code)))
+    }
+
+    @Test(arguments: [.max, 1, 7]) func largeListsOfFields(inPiecesOf size: Int) throws {
+        var limits = HTTP2Limits()
+        limits.head.listSize = 300
+        let large = [("x", String(repeating: "v", count: 300))]
+        let response = Wire.headers(1, ends: false, [(":status", "200")] + large)
+        try expectReset(.enhanceYourCalm, after: response, limits: limits, inPiecesOf: size)
+        let trailers = Wire.response(1) + Wire.headers(1, ends: true, large)
+        try expectReset(.enhanceYourCalm, after: trailers, limits: limits, inPiecesOf: size)
+    }
+
+    @Test(arguments: [[0, 0, 0, 0], [0], [UInt8](repeating: 0, count: 300)])
+    func aServerSendsNoPriorityUpdate(_ payload: [UInt8]) throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        let error = #expect(throws: HTTP2Error.self) {
+            try client.receive(Wire.serverPreface + Wire.frame(.priorityUpdate, on: 0, payload))
+        }
+        #expect(error?.code == .protocolError && error?.rule == "RFC 9218 §7.1")
+        var server = HTTP2ServerMachine(now: .zero)
+        if payload.count != 4 {
+            try server.receive(Wire.clientPreface + Wire.frame(.priorityUpdate, on: 0, payload) + Wire.get(1))
+            #expect(server.openStreams == 1, "one of a length that it cannot have is ignored")
+        }
     }
 
     @Test(arguments: [Wire.response(2), Wire.response(3), Wire.data(3, "x"), Wire.reset(2), Wire.windowUpdate(3, 1)])

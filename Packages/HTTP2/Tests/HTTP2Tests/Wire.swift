@@ -146,6 +146,13 @@ extension HTTP2Machine {
     }
 }
 
+extension HTTP2Event {
+    /// The status of the response to the request on a stream; nil for other events.
+    func status(on stream: StreamID) -> HTTPStatus? {
+        if case .response(stream, let response) = self { response.status } else { nil }
+    }
+}
+
 /// A client and a server, wired in memory.
 struct MachinePair: ~Copyable {
     var client: HTTP2ClientMachine

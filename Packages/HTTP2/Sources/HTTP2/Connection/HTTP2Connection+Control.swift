@@ -11,6 +11,7 @@ extension HTTP2Connection {
         try adjustSendWindows(by: peerSettings.initialWindowSize - before.initialWindowSize)
         try requireReadAnswers()
         writer.appendSettingsAcknowledgment()
+        if !hasPeerSettings { peerSettings.endFirstSettings() }
         hasPeerSettings = true
         firstBytes = []
         events.replace(with: .settings)
@@ -37,7 +38,7 @@ extension HTTP2Connection {
         settingsSentAt = nil
         liveness.measure(now - sentAt)
         let window = limits.initialStreamWindow
-        guard window < 65_535 else { return }
+        guard window < SendWindow.initial else { return }
         for place in streams.occupied {
             receiveWindow.shrink(by: streams[place].receiveWindow.size - window)
             streams[place].receiveWindow.adjust(to: window)
@@ -68,8 +69,8 @@ extension HTTP2Connection {
 }
 
 extension HTTP2Connection {
-    /// Whether more output waits than DATA alone makes wait: two sides that both send bodies never stop reading from each other.
-    var isOutputFull: Bool { writer.count > limits.maximumQueuedAnswers / 2 }
+    /// Whether so much output waits that the driver should write before it reads.
+    var isOutputFull: Bool { writer.count > limits.fullOutput }
 }
 
 // MARK: - WINDOW_UPDATE and RST_STREAM (RFC 9113 §6.9 and §6.4)
@@ -115,6 +116,12 @@ extension HTTP2Connection {
 
 // MARK: - Priorities (RFC 9113 §5.3 and RFC 9218)
 
+/// The priority of a request that has not arrived.
+struct EarlyPriority: Sendable, BitwiseCopyable {
+    let stream: StreamID
+    let priority: HTTP2Priority
+}
+
 extension HTTP2Connection {
     /// PRIORITY is checked and forgotten: no tree is kept (RFC 9113 §5.3.2). It makes no stream, even if its stream is idle.
     mutating func receivePriority(_ id: StreamID, _ dependency: StreamDependency) throws(HTTP2Error) {
@@ -124,13 +131,30 @@ extension HTTP2Connection {
         try receiveStreamError(error)
     }
 
-    /// PRIORITY_UPDATE moves a stream in the order of sending (RFC 9218 §7.1). That of a stream that is not open is ignored.
+    /// PRIORITY_UPDATE moves a stream in the order of sending (RFC 9218 §7.1).
+    ///
+    /// One that precedes its request waits for it, and takes the place of any before it. That of a closed stream is ignored.
     mutating func receivePriorityUpdate(_ id: StreamID, _ value: [UInt8]) throws(HTTP2Error) {
         try floods.frameWithoutEffect(now: now)
         guard role == .server, id != .connection, id.isClientInitiated else {
             throw .connection(.protocolError, "RFC 9218 §7.1", "a PRIORITY_UPDATE for stream \(id)")
         }
-        if let place = streams.place(of: id) { setPriority(place, HTTP2Priority(value)) }
+        if let place = streams.place(of: id) {
+            setPriority(place, HTTP2Priority(value))
+        } else if isIdle(id) {
+            earlyPriority = EarlyPriority(stream: id, priority: HTTP2Priority(value))
+        }
+    }
+
+    /// A frame without effect: of an unknown type, or a PRIORITY_UPDATE of a length that it cannot have.
+    ///
+    /// RFC 9113 §4.2 makes the latter an error. It is ignored, as by all recipients without the extension, and as it says nothing; but
+    /// only a client may send it.
+    mutating func receiveUnknown(_ header: FrameHeader) throws(HTTP2Error) {
+        try floods.frameWithoutEffect(now: now)
+        if role == .client, header.kind == .priorityUpdate {
+            throw .connection(.protocolError, "RFC 9218 §7.1", "a PRIORITY_UPDATE from a server")
+        }
     }
 
     mutating func setPriority(_ place: Int, _ priority: HTTP2Priority) {

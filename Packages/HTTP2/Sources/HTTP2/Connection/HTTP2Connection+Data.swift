@@ -43,6 +43,8 @@ extension HTTP2Connection {
         case .content(let remaining?):
             guard Int64(start.contentLength) <= remaining else { return try endStream(id, Self.contentLengthError(id)) }
             streams[place].incoming = .content(remaining: remaining - Int64(start.contentLength))
+        case .noContent:
+            if start.contentLength > 0 { try endStream(id, Self.noContentError(id)) }
         case .content(nil), .tunnel, .ended: break
         }
     }
@@ -98,12 +100,15 @@ extension HTTP2Connection {
     /// Whether the message may end here, by its `content-length`.
     @inline(__always)
     func isContentComplete(_ place: Int) -> Bool {
-        // The length in a response to HEAD describes what GET would get (RFC 9110 §9.3.2).
         if case .content(let remaining?) = streams[place].incoming { remaining == 0 } else { true }
     }
 
     static func contentLengthError(_ id: StreamID) -> HTTP2Error {
         .stream(id, .protocolError, "RFC 9113 §8.1.1", "the content is not as long as content-length says")
+    }
+
+    private static func noContentError(_ id: StreamID) -> HTTP2Error {
+        .stream(id, .protocolError, "RFC 9110 §6.4.1", "a response to HEAD, 204 or 304 has no content")
     }
 }
 

@@ -165,7 +165,11 @@ extension HTTP2Connection {
         let id = block.stream
         if fields.droppedCount > 0 { return try refuseLargeRequest(block) }
         var facts = HeadReader.RequestFacts()
-        guard let request = try readRequest(id, &facts) else { return }
+        guard var request = try readRequest(id, &facts) else { return }
+        if let early = earlyPriority, early.stream == id {
+            earlyPriority = nil
+            request.priority = early.priority
+        }
         let place = open(
             id, incoming: facts.isConnect ? .tunnel : .content(remaining: facts.contentLength), outgoing: .head)
         streams[place].setRequest(isHead: facts.isHead, isConnect: facts.isConnect, priority: request.priority)
@@ -201,7 +205,8 @@ extension HTTP2Connection {
             streams[place].incoming = .tunnel
             if !streams[place].outgoing.hasEnded { streams[place].outgoing = .tunnel }
         } else if streams[place].isHead || status == 204 || status == 304 {
-            streams[place].incoming = .content(remaining: 0)
+            // The length describes what GET would get (RFC 9110 §9.3.2).
+            streams[place].incoming = .noContent
         } else {
             streams[place].incoming = .content(remaining: contentLength)
         }
@@ -217,9 +222,9 @@ extension HTTP2Connection {
             return try endStream(
                 id, .stream(id, .protocolError, "RFC 9113 §8.1", "an interim response ends the stream"))
         }
-        guard interims.count < HTTPLimits.interimResponses else {
+        guard interims.count < limits.maximumInterimResponses else {
             return try endStream(
-                id, .stream(id, .enhanceYourCalm, "HTTPLimits.interimResponses", "too many interim responses"))
+                id, .stream(id, .enhanceYourCalm, "maximumInterimResponses", "too many interim responses"))
         }
         interims.count += 1
         interims.listSize += fields.listSize
@@ -235,11 +240,11 @@ extension HTTP2Connection {
     /// Receives trailers, which must end the stream.
     private mutating func receiveTrailers(_ block: HeaderBlock, _ place: Int) throws(HTTP2Error) {
         let id = block.stream
-        guard block.endsStream else {
-            return try endStream(id, .stream(id, .protocolError, "RFC 9113 §8.1", "trailers do not end the stream"))
-        }
         guard streams[place].incoming != .tunnel else {
             return try endStream(id, .stream(id, .protocolError, "RFC 9113 §8.5", "HEADERS within a tunnel"))
+        }
+        guard block.endsStream else {
+            return try endStream(id, .stream(id, .protocolError, "RFC 9113 §8.1", "trailers do not end the stream"))
         }
         if fields.droppedCount > 0 {
             return try endStream(id, .stream(id, .enhanceYourCalm, "head", "the trailers exceed the limits"))

@@ -12,7 +12,11 @@ extension HTTP2Connection {
         try Self.check(request, endsHere: endsHere, facts.contentLength, allowsExtended: allowsExtended)
         return try request.withParts { method, authority, path throws(HTTP2Error) in
             let pseudoFields = try SentPseudoFields(request, method, authority, path)
-            try requireAccepted(facts.listSize + pseudoFields.listSize, on: nil)
+            let priority = Self.priorityValue(of: request)
+            let prioritySize = priority.map {
+                HPACKFields.size(name: Self.priorityName.count, value: $0.utf8.count)
+            }
+            try requireAccepted(facts.listSize + pseudoFields.listSize + (prioritySize ?? 0), on: nil)
             let isConnect = pseudoFields.opensTunnel
             guard let place = openRequest(isConnect ? .tunnel : .content(remaining: facts.contentLength)) else {
                 return nil
@@ -27,7 +31,10 @@ extension HTTP2Connection {
             encoder.beginBlock(into: &writer.bytes)
             pseudoFields.encode(request, method, authority, path, with: &encoder, into: &writer.bytes)
             encode(fields, facts, hidesHost: true)
-            encodePriority(request, fields)
+            if let priority {
+                encoder.encode(
+                    name: Self.priorityName.span.bytes, value: priority.utf8.span.bytes, into: &writer.bytes)
+            }
             writer.endHeaders(frame, on: id)
             return id
         }
@@ -44,10 +51,10 @@ extension HTTP2Connection {
         return open(id, incoming: .head(after: .none), outgoing: message)
     }
 
-    private mutating func encodePriority(_ request: HTTP2Request, _ fields: HTTPFields) {
-        guard request.priority != HTTP2Priority(), !fields.contains("priority") else { return }
-        encoder.encode(
-            name: Self.priorityName.span.bytes, value: request.priority.fieldValue.utf8.span.bytes, into: &writer.bytes)
+    /// The value of the field `Priority` that is added to a request; nil if it has the default priority or such a field.
+    private static func priorityValue(of request: HTTP2Request) -> String? {
+        guard request.priority != HTTP2Priority(), !request.head.fields.contains("priority") else { return nil }
+        return request.priority.fieldValue
     }
 
     private static let priorityName = Array("priority".utf8)
@@ -78,9 +85,11 @@ extension HTTP2Connection {
         guard case .head = streams[place].outgoing else {
             throw .caller(id, .protocolError, "RFC 9113 §8.1", "the final response has begun")
         }
-        if status == 101 || status < 200 && endsHere {
-            throw .caller(
-                id, .protocolError, "RFC 9113 §8.6", "an interim response cannot switch protocols or be the last")
+        if status == 101 {
+            throw .caller(id, .protocolError, "RFC 9113 §8.6", "a response cannot switch protocols")
+        }
+        if status < 200, endsHere {
+            throw .caller(id, .protocolError, "RFC 9113 §8.1", "an interim response cannot be the last")
         }
         let fields = response.fields
         let facts = try Self.checkFields(fields, hidesHost: false)
@@ -97,7 +106,7 @@ extension HTTP2Connection {
         if streams[place].isConnect, status < 300 {
             streams[place].outgoing = .tunnel
         } else {
-            streams[place].outgoing = .content(remaining: isBodiless ? 0 : length)
+            streams[place].outgoing = isBodiless ? .noContent : .content(remaining: length)
         }
         if endsHere { didEnd(place, .headersEnd) }
     }
@@ -113,13 +122,15 @@ extension HTTP2Connection {
     /// Sends trailers, which end the message. See ``HTTP2Machine/sendTrailers(_:on:)``.
     mutating func sendTrailers(_ trailers: HTTPFields, on id: StreamID) throws(HTTP2Error) {
         let place = try placeToSend(.headersEnd, on: id)
-        guard case .content(let remaining) = streams[place].outgoing else {
-            throw .caller(id, .protocolError, "RFC 9113 §8.1", "trailers follow the content of a message")
-        }
         if streams[place].hasUnsentData {
             throw .caller(id, .protocolError, "RFC 9113 §8.1", "the data before the trailers was not sent completely")
         }
-        guard remaining ?? 0 == 0 else { throw Self.contentLengthMistake(id) }
+        switch streams[place].outgoing {
+        case .content(let remaining?): if remaining > 0 { throw Self.contentLengthMistake(id) }
+        case .content(nil), .noContent: break
+        case .head, .tunnel, .ended:
+            throw .caller(id, .protocolError, "RFC 9113 §8.1", "trailers follow the content of a message")
+        }
         let facts = try Self.checkFields(trailers, hidesHost: false)
         try requireAccepted(facts.listSize, on: id)
         for field in trailers where HTTPFieldName.neverSentInTrailers.contains(field.name) {
@@ -164,6 +175,10 @@ extension HTTP2Connection {
 
     static func contentLengthMistake(_ id: StreamID?) -> HTTP2Error {
         .caller(id, .protocolError, "RFC 9113 §8.1.1", "the content is not as long as Content-Length says")
+    }
+
+    private static func contentMistake(_ id: StreamID) -> HTTP2Error {
+        .caller(id, .protocolError, "RFC 9110 §6.4.1", "a response to HEAD, 204 or 304 has no content")
     }
 }
 
@@ -289,6 +304,7 @@ extension HTTP2Connection {
         case .content(let remaining?):
             let count = Int64(bytes.byteCount)
             if count > remaining || endsHere && count < remaining { throw Self.contentLengthMistake(id) }
+        case .noContent: if bytes.byteCount > 0 { throw Self.contentMistake(id) }
         case .content(nil), .tunnel, .ended: break
         }
         var sent = 0

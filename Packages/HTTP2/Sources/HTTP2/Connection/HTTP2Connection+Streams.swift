@@ -5,7 +5,7 @@ extension HTTP2Connection {
     mutating func open(_ id: StreamID, incoming: IncomingMessage, outgoing: OutgoingMessage) -> Int {
         // Until the peer has acknowledged SETTINGS, it may count on the initial value (RFC 9113 §6.9.2).
         let window = limits.initialStreamWindow
-        let size = settingsSentAt == nil ? window : max(window, 65_535)
+        let size = settingsSentAt == nil ? window : max(window, SendWindow.initial)
         receiveWindow.grow(by: size)
         if openCount == 0 { liveness.begin(now: now) }
         openCount += 1

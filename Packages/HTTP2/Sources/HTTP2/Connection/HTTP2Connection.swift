@@ -62,6 +62,8 @@ struct HTTP2Connection: ~Copyable, Sendable {
     var nextStream = StreamID(1)
     /// Server: the highest identifier of a request so far.
     var highestPeerStream = StreamID.connection
+    /// Server: the last PRIORITY_UPDATE that has preceded its request (RFC 9218 §7.1).
+    var earlyPriority: EarlyPriority?
     /// The streams that were closed last.
     var recentStreams: RecentStreams
     /// Client: whether the program was refused a stream for lack of room.
@@ -69,7 +71,7 @@ struct HTTP2Connection: ~Copyable, Sendable {
 
     // Flow control.
     var receiveWindow: ReceiveWindow
-    var sendWindow = SendWindow(size: 65_535)
+    var sendWindow = SendWindow(size: SendWindow.initial)
     /// How long data waits for credit of the connection, of streams that have credit.
     var creditWait: CreditWait?
 
@@ -101,7 +103,7 @@ struct HTTP2Connection: ~Copyable, Sendable {
         decoder = HPACKDecoder(limits: limits.head)
         floods = FloodGuard(limits)
         recentStreams = RecentStreams(limits)
-        receiveWindow = ReceiveWindow(size: 65_535)
+        receiveWindow = ReceiveWindow(size: SendWindow.initial)
         sendPreface()
     }
 
@@ -167,12 +169,12 @@ extension HTTP2Connection {
     private mutating func receivePreface(_ bytes: RawSpan) throws(HTTP2Error) -> Int {
         let expected = ConnectionPreface.bytes
         var offset = 0
-        while offset < bytes.byteCount, firstBytes.count < 64 {
+        while offset < bytes.byteCount, firstBytes.count < Self.longestFirstLine {
             firstBytes.append(bytes.byte(offset))
             offset += 1
             if hasPreface { continue }
             guard firstBytes.last == expected[firstBytes.count - 1] else {
-                firstBytes += bytes.extracting(offset...).withUnsafeBytes { $0.prefix(64) }
+                firstBytes += bytes.extracting(offset...).withUnsafeBytes { $0.prefix(Self.longestFirstLine) }
                 throw .connection(
                     .protocolError, "RFC 9113 §3.4", "the client does not begin with the preface of HTTP/2")
             }
@@ -184,6 +186,9 @@ extension HTTP2Connection {
         }
         return hasPreface ? 0 : offset
     }
+
+    /// The number of the peer's first bytes that are kept to tell a peer that speaks HTTP/1.1.
+    private static let longestFirstLine = 64
 
     private mutating func act(
         on part: consuming FrameParser.Part, _ bytes: RawSpan, _ take: (StreamID, RawSpan) -> Int
@@ -202,7 +207,7 @@ extension HTTP2Connection {
         case .resetStream(let stream, let code): try receiveReset(stream, code)
         case .priority(let stream, let dependency): try receivePriority(stream, dependency)
         case .priorityUpdate(let stream, let value): try receivePriorityUpdate(stream, value)
-        case .unknown: try floods.frameWithoutEffect(now: now)
+        case .unknown(let header): try receiveUnknown(header)
         case .streamError(let error): try receiveStreamError(error)
         }
     }
@@ -212,9 +217,13 @@ extension HTTP2Connection {
         case .data: try beginData(start)
         case .headers: try beginHeaders(start)
         case .continuation: try beginContinuation(start)
-        default:
-            throw .connection(.protocolError, "RFC 9113 §8.4", "the peer pushes, which this side has not enabled")
+        default: throw Self.refusedPush(start.header)
         }
+    }
+
+    /// The fourth type with content is PUSH_PROMISE. Clients disable it, and no client may send it (RFC 9113 §8.4).
+    private static func refusedPush(_ header: FrameHeader) -> HTTP2Error {
+        .connection(.protocolError, "RFC 9113 §8.4", "a \(header.kind), which this side has not enabled")
     }
 
     /// Checks that SETTINGS come first (RFC 9113 §3.4), and that only CONTINUATION follows an open header block (RFC 9113 §6.10).
@@ -261,12 +270,15 @@ extension HTTP2Connection {
     mutating func fail(_ error: HTTP2Error) {
         if failure != nil { return }
         failure = error
-        let reason = Array(error.reason.utf8.prefix(128))
+        let reason = Array(error.reason.utf8.prefix(Self.longestDebugData))
         writer.appendGoAway(HTTP2GoAway(lastStream: lastProcessedStream, code: error.code, debugData: reason))
         block = nil
         dataFrame = nil
         endAllStreams(error)
     }
+
+    /// The number of bytes of a reason that GOAWAY carries.
+    private static let longestDebugData = 128
 
     /// Returns the error, with a better reason if the peer does not speak HTTP/2 at all.
     func explained(_ error: HTTP2Error) -> HTTP2Error {

@@ -56,6 +56,17 @@ struct FrameKind: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
     static let priorityUpdate = FrameKind(rawValue: 0x10)
 }
 
+extension FrameKind {
+    /// The section that defines frames of this type.
+    var section: String {
+        switch self {
+        case .priorityUpdate: "RFC 9218 §7.1"
+        case _ where rawValue <= FrameKind.continuation.rawValue: "RFC 9113 §6.\(rawValue + 1)"
+        default: "RFC 9113 §5.5"
+        }
+    }
+}
+
 extension FrameKind: CustomStringConvertible {
     /// The name of RFC 9113 §6, or the number of an unknown type.
     var description: String {

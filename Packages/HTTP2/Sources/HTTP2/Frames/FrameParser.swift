@@ -156,13 +156,12 @@ extension FrameParser {
             }
             return .begin(try start(header, RawSpan()))
         case .priority, .resetStream: try requireStream(header)
-        case .settings, .ping, .goAway: try requireConnection(header, "RFC 9113 §6")
+        case .settings, .ping, .goAway: try requireConnection(header)
         case .windowUpdate: break
-        case .priorityUpdate where (4...Self.largestSmallFrame).contains(header.length):
-            try requireConnection(header, "RFC 9218 §7.1")
+        case .priorityUpdate where (4...Self.largestSmallFrame).contains(header.length): try requireConnection(header)
         case .priorityUpdate:
-            // Too short or too long for what it says: ignored, as by a recipient without the extension.
-            try requireConnection(header, "RFC 9218 §7.1")
+            // Too short or too long for what it says: see ``HTTP2Connection/receiveUnknown(_:)``.
+            try requireConnection(header)
             fallthrough
         default:
             state = .skipping(remaining: header.length, endsFrame: false)
@@ -194,13 +193,14 @@ extension FrameParser {
 
     private func requireStream(_ header: FrameHeader) throws(HTTP2Error) {
         if header.stream == .connection {
-            throw .connection(.protocolError, "RFC 9113 §6", "a \(header.kind) belongs to no stream")
+            throw .connection(.protocolError, header.kind.section, "a \(header.kind) belongs to no stream")
         }
     }
 
-    private func requireConnection(_ header: FrameHeader, _ rule: String) throws(HTTP2Error) {
+    private func requireConnection(_ header: FrameHeader) throws(HTTP2Error) {
         if header.stream != .connection {
-            throw .connection(.protocolError, rule, "a \(header.kind) belongs to stream \(header.stream)")
+            throw .connection(
+                .protocolError, header.kind.section, "a \(header.kind) belongs to stream \(header.stream)")
         }
     }
 
@@ -213,7 +213,7 @@ extension FrameParser {
             let padding = rest.byte(0)
             guard Int(padding) <= start.contentLength else {
                 throw .connection(
-                    .protocolError, "RFC 9113 §6.1", "the padding of a \(header.kind) is as long as its payload")
+                    .protocolError, header.kind.section, "the padding of a \(header.kind) is as long as its payload")
             }
             start.padding = padding
             start.contentLength -= Int(padding)
@@ -297,6 +297,6 @@ extension FrameHeader {
 
 extension HTTP2Error {
     fileprivate static func badLength(_ header: FrameHeader) -> HTTP2Error {
-        .connection(.frameSizeError, "RFC 9113 §4.2", "a \(header.kind) of \(header.length) bytes")
+        .connection(.frameSizeError, header.kind.section, "a \(header.kind) of \(header.length) bytes")
     }
 }

@@ -20,11 +20,14 @@ struct FrameWriter: Sendable {
         if start == bytes.count {
             bytes.removeAll(keepingCapacity: true)
             start = 0
-        } else if start > 64 * 1024 {
+        } else if start > Self.largestGap {
             bytes.removeSubrange(..<start)
             start = 0
         }
     }
+
+    /// The number of written bytes that may stay before those that wait, so that few writes move memory.
+    static let largestGap = 64 * 1024
 
     // MARK: Frames
 

@@ -12,7 +12,7 @@ public struct HTTP2Settings: Hashable, Sendable {
     /// SETTINGS_MAX_CONCURRENT_STREAMS. Unlimited initially; a client assumes 100 until it knows.
     public internal(set) var maximumConcurrentStreams = 100
     /// SETTINGS_INITIAL_WINDOW_SIZE: the window of new streams. 65,535 bytes initially.
-    public internal(set) var initialWindowSize: Int64 = 65_535
+    public internal(set) var initialWindowSize: Int64 = SendWindow.initial
     /// SETTINGS_MAX_FRAME_SIZE. 16,384 bytes initially. These machines never send larger frames.
     public internal(set) var maximumFrameSize = 16_384
     /// SETTINGS_MAX_HEADER_LIST_SIZE: the largest list of fields that the endpoint accepts; nil if it has not said.
@@ -20,7 +20,7 @@ public struct HTTP2Settings: Hashable, Sendable {
     /// SETTINGS_ENABLE_CONNECT_PROTOCOL: whether a server accepts extended CONNECT (RFC 8441 §3).
     public internal(set) var isConnectProtocolEnabled = false
     /// SETTINGS_NO_RFC7540_PRIORITIES: whether the endpoint ignores the priorities of RFC 7540 (RFC 9218 §2.1). Nil before its
-    /// first SETTINGS.
+    /// first SETTINGS, and the same ever after.
     public internal(set) var ignoresRFC7540Priorities: Bool?
 
     init() {}
@@ -53,6 +53,11 @@ public struct HTTP2Settings: Hashable, Sendable {
             ignoresRFC7540Priorities = value == 1
         default: break
         }
+    }
+
+    /// Acts on the end of the first SETTINGS: what they leave out has its initial value, which cannot change later (RFC 9218 §2.1).
+    mutating func endFirstSettings() {
+        ignoresRFC7540Priorities = ignoresRFC7540Priorities ?? false
     }
 
     private func require(

@@ -44,11 +44,14 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// A server answers a larger request with 431, a client resets the stream. The connection remains usable.
     public var head = HPACKLimits()
 
+    /// The maximum number of interim responses to a request (RFC 9110 §15.2). 16 by default. Together, they are within ``head`` as well.
+    public var maximumInterimResponses = 16
+
     /// The number of bytes of frames that may wait to be written before DATA waits. 64 KiB by default, and at most 1 GiB.
     ///
     /// Answers and heads do not wait. A driver that stops reading while ``HTTP2Machine/isOutputFull`` (this number and 32 KiB) makes
     /// a peer wait that sends more than it reads. A driver that goes on reading ends the connection of such a peer with
-    /// ENHANCE_YOUR_CALM, at twice this number and 64 KiB.
+    /// ENHANCE_YOUR_CALM, at twice as much.
     public var maximumOutput = 64 * 1024
 
     /// The maximum number of entries in a received SETTINGS frame (CVE-2020-11080). 32 by default, and at most 65,536.
@@ -115,13 +118,13 @@ public struct HTTP2Limits: Hashable, Sendable {
     var violation: String? {
         let windows = 0...SendWindow.maximum
         if !windows.contains(initialStreamWindow) { return "a window is from 0 to 2^31 - 1 (RFC 9113 §6.5.2)" }
-        if !(65_535...SendWindow.maximum).contains(connectionWindowReserve) {
+        if !(SendWindow.initial...SendWindow.maximum).contains(connectionWindowReserve) {
             return "the window of a connection is from 65,535 to 2^31 - 1 (RFC 9113 §6.9.2)"
         }
         if !windows.contains(maximumStreamWindow) || !windows.contains(maximumConnectionWindow) {
             return "a window does not grow above 2^31 - 1 (RFC 9113 §6.9.1)"
         }
-        if maximumConcurrentStreams < 0 || !(1...1 << 30).contains(maximumOutput) {
+        if maximumConcurrentStreams < 0 || maximumInterimResponses < 0 || !(1...1 << 30).contains(maximumOutput) {
             return "a limit is negative or too large"
         }
         if !(0...1 << 30).contains(head.listSize) || head.fieldCount < 0
@@ -133,7 +136,7 @@ public struct HTTP2Limits: Hashable, Sendable {
         if !waits.allSatisfy({ $0 > .zero }) || pingInterval ?? pingTimeout <= .zero { return "a wait is not positive" }
         let rest = SendWindow.maximum - connectionWindowReserve
         // Until SETTINGS are acknowledged, a stream has the window of 65,535 bytes at least.
-        if Int64(maximumConcurrentStreams) > rest / max(initialStreamWindow, 65_535) {
+        if Int64(maximumConcurrentStreams) > rest / max(initialStreamWindow, SendWindow.initial) {
             return "the window of a connection with all its streams is at most 2^31 - 1 (RFC 9113 §6.9.1)"
         }
         return nil
@@ -144,18 +147,37 @@ public struct HTTP2Limits: Hashable, Sendable {
         max(8, (head.listSize + FrameParser.maximumFrameSize - 1) / FrameParser.maximumFrameSize + 2)
     }
 
+    /// The number of bytes that wait to be written above which a driver should write before it reads again.
+    ///
+    /// It is beyond what DATA alone makes wait: two sides that both send bodies never stop reading from each other.
+    var fullOutput: Int { maximumOutput + Self.outputHeadroom }
+
     /// The maximum number of bytes that wait to be written when a frame that answers the peer is added.
-    var maximumQueuedAnswers: Int { 2 * maximumOutput + 64 * 1024 }
+    var maximumQueuedAnswers: Int { 2 * fullOutput }
+
+    /// The bytes of heads and answers that may wait beyond DATA.
+    private static let outputHeadroom = 32 * 1024
 
     /// The greatest number of bytes that the peer can make the machine hold: unread bodies, heads that the program has not taken,
     /// frames to be written, and the tables.
     ///
     /// The heads are those of the message, its trailers and its interim responses, for each stream. With the default limits, about
-    /// 140 MiB; with the initial windows alone, before any of them grows, 102 MiB.
+    /// 143 MiB; with the initial windows alone, before any of them grows, 105 MiB.
     public var maximumMemory: Int {
+        let window = max(initialStreamWindow, SendWindow.initial)
         let windows = max(
-            maximumConnectionWindow, connectionWindowReserve + Int64(maximumConcurrentStreams) * initialStreamWindow)
-        let heads = (3 * maximumConcurrentStreams + 2) * head.listSize
-        return Int(clamping: windows) + heads + maximumQueuedAnswers + 64 * 1024
+            maximumConnectionWindow, connectionWindowReserve + Int64(maximumConcurrentStreams) * window)
+        let heads = 3 * maximumConcurrentStreams * head.listSize
+        // Arrays that grow as they are filled have up to twice the memory that they need.
+        let block = 2 * 2 * head.listSize
+        let output = 2 * (maximumQueuedAnswers + FrameWriter.largestGap)
+        return Int(clamping: windows) + heads + block + output + maximumConcurrentStreams * Self.memoryPerStream
+            + Self.memoryOfTables
     }
+
+    /// The memory of a stream besides its body and its heads: its entries in the tables, its events, and what its place keeps.
+    private static let memoryPerStream = BodyRing.keptCapacity + 8 * 1024
+
+    /// The memory of the dynamic tables, and of all that is there once.
+    private static let memoryOfTables = 64 * 1024
 }

@@ -10,18 +10,22 @@ struct HeadReader: ~Copyable {
     private var pseudo = PseudoFields()
     private var contentLength: Int64?
     private var priority = HTTP2Priority()
+    private var priorityCount = 0
     private var host: Range<Int>?
 
     private enum Kind {
         case request, response, trailers
     }
 
+    /// More bytes than a start line has beyond the method and the target: their spaces, the version, a status.
+    private static let longestStartLine = 32
+
     private init(_ kind: Kind, _ list: borrowing HPACKFields) {
         self.kind = kind
+        // The size of a list counts 32 bytes for each field beyond its name and its value (RFC 9113 §6.5.2).
+        let surplus = list.count * (HPACKFields.size(name: 0, value: 0) - HTTPFields.Builder.bytesPerField)
         builder = HTTPFields.Builder(
-            fieldCapacity: list.count,
-            // The size of the list counts 32 bytes a field, which is more than a line and the start line need.
-            byteCapacity: list.listSize + 32)
+            fieldCapacity: list.count, byteCapacity: list.listSize - surplus + Self.longestStartLine)
     }
 
     /// What the stream of a request needs to know of it.
@@ -156,11 +160,13 @@ extension HeadReader {
         }
         guard let target else { throw .path }
         let connectProtocol = pseudo.connectProtocol.map { bytes.extracting($0).text }
-        let priority = priority
+        let (priority, isPriorityWhole) = (priority, priorityCount <= 1)
         let head = try Self.makeHead(
             method: isExtended ? Self.getName.span.bytes : method, target: bytes.extracting(target), builder)
         return HTTP2Request(
-            head: head, scheme: scheme, connectProtocol: connectProtocol, priority: priority)
+            head: head, scheme: scheme, connectProtocol: connectProtocol,
+            // The lines of a structured field are one value (RFC 9651 §4.2).
+            priority: isPriorityWhole ? priority : HTTP2Priority(head.fields["priority"] ?? ""))
     }
 
     private static func makeHead(
@@ -196,7 +202,7 @@ extension HeadReader {
             let status = HTTPStatus(Int(code))
         else { throw .status }
         if code == 101 { throw .switchingProtocols }
-        // Servers are met that send a length of 0 with 204.
+        // RFC 9110 §8.6 forbids any length here. One of 0 is true, and no two recipients read it differently.
         if code < 200 || code == 204, let contentLength, contentLength > 0 { throw .contentLengthForbidden }
         return HTTPResponse(status: status, version: .http20, fields: builder)
     }
@@ -262,7 +268,8 @@ extension HeadReader {
             16 where name.isEqual("proxy-connection"), 17 where name.isEqual("transfer-encoding"):
             throw .connectionField
         case 8 where name.isEqual("priority") && kind == .request:
-            priority = value.withUnsafeBytes { HTTP2Priority($0) }
+            priorityCount += 1
+            if priorityCount == 1 { priority = value.withUnsafeBytes { HTTP2Priority($0) } }
         case 14 where name.isEqual("content-length") && kind != .trailers:
             if contentLength != nil { throw .contentLengthOnce }
             guard let length = FieldBytes.number(value) else { throw .contentLength }

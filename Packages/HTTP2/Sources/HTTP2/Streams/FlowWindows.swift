@@ -69,6 +69,9 @@ struct SendWindow: Sendable {
     /// The maximum size of a window (RFC 9113 §6.9.1).
     static let maximum: Int64 = 0x7FFF_FFFF
 
+    /// The size of a window before SETTINGS say otherwise (RFC 9113 §6.9.2).
+    static let initial: Int64 = 65_535
+
     /// The bytes that may be sent. Negative after the peer has reduced SETTINGS_INITIAL_WINDOW_SIZE (RFC 9113 §6.9.2).
     private(set) var available: Int64
     /// The largest value of ``available`` so far.

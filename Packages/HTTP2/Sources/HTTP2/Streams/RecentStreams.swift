@@ -12,8 +12,10 @@ struct RecentStreams: Sendable {
     private let maximumCount: Int
 
     init(_ limits: HTTP2Limits) {
-        maximumCount = max(128, 2 * limits.maximumConcurrentStreams)
+        maximumCount = max(Self.smallestCount, 2 * limits.maximumConcurrentStreams)
     }
+
+    private static let smallestCount = 128
 
     /// Whether a stream was closed lately.
     func contains(_ stream: StreamID) -> Bool { index.place(of: stream) != nil }

@@ -95,6 +95,8 @@ enum IncomingMessage: Hashable, Sendable, BitwiseCopyable {
     case head(after: InterimResponses)
     /// Content is expected, of this many more bytes if the message says so; then the end or trailers.
     case content(remaining: Int64?)
+    /// The end is expected: a response to HEAD, 204 or 304, which has no content whatever its fields say (RFC 9110 §6.4.1).
+    case noContent
     /// The bytes of a tunnel (RFC 9113 §8.5).
     case tunnel
     /// The message is complete, or the rest is not wanted.
@@ -119,6 +121,8 @@ enum OutgoingMessage: Hashable, Sendable, BitwiseCopyable {
     case head
     /// Content may be sent, of this many more bytes if the head says so.
     case content(remaining: Int64?)
+    /// The end may be sent: a response to HEAD, 204 or 304, which has no content whatever its fields say (RFC 9110 §6.4.1).
+    case noContent
     /// The bytes of a tunnel.
     case tunnel
     /// The message is complete, or the peer does not want the rest.
