@@ -40,7 +40,8 @@ struct FTPReplyTests {
             ("(|||65535|) ok", 65535), ("(|2|::1|6446|)", 6446),
             ("(|||0|)", nil), ("(|||65536|)", nil), ("(|||-1|)", nil), ("(||6446|)", nil), ("(|||6446|", 6446),
             ("(!!6446!)", nil), ("(||||)", nil), ("(1116446 1)", nil),
-            ("|||6446|", nil), ("(111644611)", nil), ("(|||64x46|)", nil), ("()", nil), ("(", nil), ("", nil),
+            ("Extended |||6446|", 6446), ("|||6446|.", 6446), ("(||| 6446 |)", 6446), ("(|||64 46|)", nil),
+            ("|||6446", nil), ("(111644611)", nil), ("(|||64x46|)", nil), ("()", nil), ("(", nil), ("", nil),
         ] as [(String, UInt16?)])
     func extendedPassivePorts(_ text: String, _ port: UInt16?) {
         #expect(reply(text).extendedPassivePort == port)

@@ -105,6 +105,65 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
+    /// A refusal of one file costs that file, whatever its code.
+    @Test(arguments: [425, 426, 450, 451, 452, 500, 501, 502, 503, 504, 530, 532, 550, 551, 552, 553, 554])
+    func aRefusedFileCostsItself(_ code: Int) async throws {
+        let listing = ["a", "b", "c"].map { Self.line($0) }.joined() + Self.line("sub", mode: "drwxr-xr-x")
+        let server = try CommandServer(content: Array(listing.utf8)) { line in
+            ["RETR d/b", "STOR d/b", "MKD d/sub", "CWD d/sub"].contains(line) ? "\(code) No." : nil
+        }
+        let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
+        let folder = try Folder()
+        let expected = ["d/b", "d/sub"].map {
+            FTPTreeReport.Skipped(
+                path: $0, reason: .refused(FTPReply(code: code, lines: [Array("No.".utf8)])))
+        }
+        let report = try await client.download("d", to: folder.path)
+        #expect(report.skipped == expected && report.files == 2 && folder.names == ["a", "c"])
+        // A full disk of the server ends an upload.
+        try folder.write("b", "hello")
+        mkdir(folder.path + "/sub", 0o755)
+        do throws(StreamError) {
+            let sent = try await client.upload(folder.path, to: "d")
+            #expect(sent.skipped == expected && sent.files == 2 && ![452, 552].contains(code))
+        } catch {
+            #expect([452, 552].contains(code) && error.code == code, "\(error)")
+        }
+    }
+
+    /// Where no data connection works, not every file is tried.
+    @Test func manyFailuresOfDataConnectionsEndTheTransfer() async throws {
+        let listing = (0..<100).map { Self.line("\($0)") }.joined()
+        let retrieved = Locked(0)
+        let server = try CommandServer(content: Array(listing.utf8)) { line in
+            guard line.hasPrefix("RETR") else { return nil }
+            let count = retrieved.withLock { count in
+                count += 1
+                return count
+            }
+            // The fifth works, and the count begins again.
+            return count == 5 ? nil : "425 No connection."
+        }
+        let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
+        let folder = try Folder()
+        let error = await #expect(throws: StreamError.self) { try await client.download("d", to: folder.path) }
+        #expect(error?.code == 425 && retrieved.withLock { $0 } == 5 + TreeTransfer.brokenLimit)
+    }
+
+    /// A local file that cannot be read costs itself; a local disk that cannot be written ends the transfer.
+    @Test(arguments: [EIO, EROFS, ENOSPC, EACCES])
+    func localFailures(_ number: CInt) throws {
+        let tree = TreeTransfer(client: try FTPClient(Self.nowhere), options: FTPTreeOptions())
+        let error = StreamError(posix: number, reason: .localFile, underlying: LocalFailure(number: number))
+        #expect(throws: Never.self) { try tree.handle(error, "x", filling: .server) }
+        #expect(tree.report.skippedCount == 1)
+        if number == EACCES {
+            #expect(throws: Never.self) { try tree.handle(error, "x", filling: .local) }
+        } else {
+            #expect(throws: StreamError.self) { try tree.handle(error, "x", filling: .local) }
+        }
+    }
+
     /// A download that is shorter than the listed file leaves the old file as it was.
     @Test func anIncompleteFileReplacesNothing() async throws {
         let (server, client) = try client(["d": Self.line("a", size: 9) + Self.line("b")])

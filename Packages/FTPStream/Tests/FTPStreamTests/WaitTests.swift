@@ -21,7 +21,8 @@ import Testing
 
     /// A port of loopback that does not accept connections.
     private final class DeadPort: Sendable {
-        enum Kind: CaseIterable { case refused, silent }
+        /// `unserved` opens connections, and nobody looks at them.
+        enum Kind { case refused, silent, unserved }
 
         let port: UInt16
         private let descriptors: [CInt]
@@ -40,6 +41,7 @@ import Testing
             }
             port = UInt16(bigEndian: address.sin_port)
             var descriptors = [listener]
+            if kind == .unserved { listen(listener, 8) }
             if kind == .silent {
                 // The queue is full, so that further SYNs are dropped.
                 listen(listener, 0)
@@ -62,7 +64,7 @@ import Testing
     // MARK: The second way
 
     /// The port of EPSV cannot be reached: PASV is used at once, and for the rest of the session.
-    @Test(arguments: DeadPort.Kind.allCases)
+    @Test(arguments: [DeadPort.Kind.refused, .silent])
     private func pasvFollowsAnUnreachablePort(_ kind: DeadPort.Kind) async throws {
         let dead = try DeadPort(kind)
         let server = try CommandServer(hasPassive: true) { $0 == "EPSV" ? "229 (|||\(dead.port)|)" : nil }
@@ -178,6 +180,41 @@ import Testing
         #expect(try await reading.value == Array("hello".utf8))
         #expect(try await stream.read(upTo: 4096).isEmpty)
         stream.close()
+    }
+
+    /// The server confirms at once and never looks at the data connection, or never opens its own: no listing, and not an empty one.
+    @Test(arguments: [true, false], ["226 Done.", "150 Here.\r\n226 Done."])
+    func aConfirmationWithoutDataEndsTheWait(_ isPassive: Bool, _ confirmation: String) async throws {
+        let dead = try DeadPort(.unserved)
+        let server = try CommandServer { line in
+            switch line.prefix(4) {
+            case "EPSV": "229 (|||\(dead.port)|)"
+            case "EPRT": "200 OK."
+            case "LIST", "RETR": confirmation
+            default: nil
+            }
+        }
+        let client = try client(server)
+        // The limit of data after its confirmation is a quarter; that of a reply would exceed the time of the test.
+        try client.set(.ftpReplyTimeout, to: .seconds(2))
+        try client.set(.ftpUsesPassiveMode, to: isPassive)
+        let listed = await #expect(throws: StreamError.self) { try await client.list() }
+        #expect(listed?.sentence.key == "ftp.unserved", "\(String(describing: listed))")
+        let read = await #expect(throws: StreamError.self) { try await content(client) }
+        #expect((read?.underlying as? FTPError)?.code == .incomplete, "\(String(describing: read))")
+    }
+
+    /// MLSD is offered and refused: LIST follows on a data connection of its own.
+    @Test func listFollowsARefusedMLSD() async throws {
+        let server = try CommandServer(content: Array("-rw-r--r-- 1 a a 5 Mar  4  2019 x\r\n".utf8)) { line in
+            line == "FEAT" ? "211-Features\r\n MLST size*;\r\n211 End" : nil
+        }
+        let client = try client(server)
+        for _ in 0..<2 { #expect(try await client.list().map(\.name) == ["x"]) }
+        #expect(
+            server.commands.filter { ["EPSV", "MLSD", "LIST"].contains($0.prefix(4)) } == [
+                "EPSV", "MLSD", "EPSV", "LIST", "EPSV", "LIST",
+            ])
     }
 
     // MARK: Lengths

@@ -61,6 +61,8 @@ struct FTPMachine: Sendable {
     /// understands only PASV.
     private var prefersPassive = false
     private var lacksExtendedActive = false
+    /// Whether LIST is used although the server offers MLSD, which it has refused as unknown.
+    private var lacksFacts = false
     /// Whether the control connection runs over IPv6, where PASV and PORT cannot be used (RFC 2428 §1).
     private var isIPv6 = false
     /// The login directory, once the server has named it.
@@ -332,6 +334,9 @@ struct FTPMachine: Sendable {
                 finalReply = reply
                 return .transfer
             }
+            if case .list(let path, .automatic) = job, command.verb == "MLSD", (500...504).contains(reply.code) {
+                return try listWithoutFacts(path, reply)
+            }
             return try refuseTransfer(command.verb, reply)
         case .confirmation:
             guard reply.isPositive else { return try refuseTransfer("the transfer", reply) }
@@ -392,6 +397,14 @@ struct FTPMachine: Sendable {
         if words.count >= 2, words[1].starts(with: "bytes".utf8) { resourceSize = words[0].number }
     }
 
+    /// Lists with LIST after MLSD has been refused as a command or for its argument, although the server offers it.
+    private mutating func listWithoutFacts(_ path: [UInt8], _ reply: FTPReply) throws(FTPError) -> Action {
+        // 501, 503 and 504 concern this directory.
+        lacksFacts = [500, 502].contains(reply.code)
+        steps = try plan(.list(path, .list))
+        return try advance()
+    }
+
     /// Some servers refuse to list an empty directory: with 450, or with 550 and a text that says so.
     private mutating func refuseTransfer(_ what: String, _ reply: FTPReply) throws(FTPError) -> Action {
         if case .list = job {
@@ -406,20 +419,18 @@ struct FTPMachine: Sendable {
     // MARK: Data connections
 
     private mutating func receivePassive(_ reply: FTPReply, to step: Step) throws(FTPError) -> Action {
-        if reply.isPositive {
-            // Some servers send the reply of the other command.
-            guard let port = reply.extendedPassivePort ?? reply.passivePort else {
-                throw .unexpected("reply to the request for a data connection", reply)
-            }
+        // Some servers send the reply of the other command.
+        if reply.isPositive, let port = reply.extendedPassivePort ?? reply.passivePort {
             phase = .job(.connect(hasSecondWay: step == .extendedPassive && !isIPv6))
             return .connect(port)
         }
-        // Over IPv6, only EPSV can be used.
-        guard step == .extendedPassive, !isIPv6, reply.code >= 500 else {
-            throw .refused(step == .passive ? "PASV" : "EPSV", reply)
+        // Whatever the server says instead of a port, PASV is the second way; over IPv6 there is none.
+        if step == .extendedPassive, !isIPv6 {
+            prefersPassive = true
+            return try sendPassive()
         }
-        prefersPassive = true
-        return try sendPassive()
+        if reply.isPositive { throw .unexpected("reply to the request for a data connection", reply) }
+        throw .refused(step == .passive ? "PASV" : "EPSV", reply)
     }
 
     private mutating func sendPassive() throws(FTPError) -> Action {
@@ -430,7 +441,7 @@ struct FTPMachine: Sendable {
     private mutating func receiveActive(_ reply: FTPReply, to step: Step) throws(FTPError) -> Action {
         if reply.isPositive { return try advance() }
         // PORT cannot carry an IPv6 address.
-        guard step == .extendedActive, reply.code >= 500, case .v4(let ip)? = listeningAddress?.ipAddress,
+        guard step == .extendedActive, case .v4(let ip)? = listeningAddress?.ipAddress,
             let port = listeningAddress?.port
         else {
             throw .refused(step == .active ? "PORT" : "EPRT", reply)
@@ -467,7 +478,7 @@ struct FTPMachine: Sendable {
             steps.append(.transfer(try FTPCommand("RETR", bytes: path)))
         case .list(let path, let kind):
             returnHome(for: path)
-            if kind == .facts || (kind == .automatic && login.features.hasFacts) {
+            if kind == .facts || (kind == .automatic && login.features.hasFacts && !lacksFacts) {
                 openData()
                 steps.append(.transfer(try FTPCommand("MLSD", bytes: path)))
             } else {

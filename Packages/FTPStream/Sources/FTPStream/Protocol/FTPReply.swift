@@ -50,15 +50,24 @@ public struct FTPReply: Sendable, Hashable, CustomStringConvertible {
 
 extension FTPReply {
     /// The port in a reply to EPSV (RFC 2428 §3), such as `(|||6446|)` with any delimiter; nil if there is no valid one.
+    ///
+    /// Some servers pad the port with blanks. Some omit the parentheses; the delimiter is then `|`.
     public var extendedPassivePort: UInt16? {
-        guard let line = lines.last, let open = line.firstIndex(of: UInt8(ascii: "(")) else { return nil }
-        let text = line[(open + 1)...].prefix { $0 != UInt8(ascii: ")") }
+        guard let line = lines.last else { return nil }
+        let text: ArraySlice<UInt8>
+        if let open = line.firstIndex(of: UInt8(ascii: "(")) {
+            text = line[(open + 1)...].prefix { $0 != UInt8(ascii: ")") }
+        } else {
+            let bar = UInt8(ascii: "|")
+            guard let first = line.firstIndex(of: bar), let last = line.lastIndex(of: bar) else { return nil }
+            text = line[first...last]
+        }
         guard let delimiter = text.first, (33...126).contains(delimiter), !(0x30...0x39).contains(delimiter) else {
             return nil
         }
         let parts = text.split(separator: delimiter, omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].isEmpty, parts[4].isEmpty else { return nil }
-        return FTPReply.port(parts[3])
+        return FTPReply.port(parts[3].trimmed)
     }
 
     /// The port in a reply to PASV (RFC 959 §4.1.2), the last two of six numbers; nil if there is no valid one.

@@ -16,6 +16,7 @@ internal import StreamKit
 /// | the reply to the command of a transfer | the same, and a failed TLS handshake of the data connection |
 /// | a data connection to the server | its opening, its failure, a reply or the end of the control connection, `ftpReplyTimeout`; earlier if PASV is left to try |
 /// | a data connection from the server | the connection, a refusal or the end of the control connection, `ftpReplyTimeout` |
+/// | data that the server has confirmed already | its first byte or end, ``FTPTimeLimits/confirmedData`` |
 /// | data, or room for data | the bytes, the end or failure of the data connection, a refusal or the end of the control connection |
 /// | the cause of a failed data connection | a reply, the end of the control connection, ``FTPTimeLimits/cause`` |
 /// | an aborted session to be in step (``FTPRecovery``) | the reply to PWD, the end of the control connection, ``FTPTimeLimits/recovery`` |
@@ -143,14 +144,16 @@ struct FTPConversation: Sendable {
                 switch phase {
                 case .idle: try beginSession()
                 case .performing(let action):
-                    if hasTimedOut { throw StreamError(.timedOut(awaiting: awaitedReply, after: settings.replyLimit)) }
+                    if hasTimedOut { throw timeout }
                     guard let progress = try perform(action) else { continue }
                     // A timer may have called `wake` before there was anything to wait for.
                     if case .blocked = progress, hasTimedOut { continue }
                     return progress
                 case .connecting(let pair):
                     if let interest = try connect(pair), !hasTimedOut { return .blocked(interest) }
-                case .transferring: return .transferring
+                case .transferring:
+                    if receivedCount > 0 { stopReplyTimer() }
+                    return .transferring
                 case .failing(let error):
                     if hasTimedOut { throw error }
                     if let interest = try awaitCause(of: error), !hasTimedOut { return .blocked(interest) }
@@ -208,12 +211,29 @@ struct FTPConversation: Sendable {
                     phase = .performing(action)
                     return true
                 }
+                limitConfirmedData()
             }
-            return false
+            guard control.machine.hasConfirmed, hasTimedOut else { return false }
+            throw timeout
         } catch {
             phase = .refused(error)
             return true
         }
+    }
+
+    /// Limits the wait for a data connection that carries nothing although the server has confirmed the transfer: it may never have
+    /// looked at the connection. An upload needs nothing of the server.
+    private mutating func limitConfirmedData() {
+        let isUpload = if case .store = job { data != nil } else { false }
+        guard control?.machine.hasConfirmed == true, receivedCount == 0, !isUpload else { return }
+        startReplyTimer(confirmedDataLimit)
+    }
+
+    /// The error of a time limit that has passed.
+    private var timeout: StreamError {
+        control?.machine.hasConfirmed == true
+            ? StreamError(.unserved(for: confirmedDataLimit))
+            : StreamError(.timedOut(awaiting: awaitedReply, after: settings.replyLimit))
     }
 
     /// Whether the server has said nothing that ``heedControl()`` must handle.
@@ -366,6 +386,7 @@ struct FTPConversation: Sendable {
             }
             try advanceMachine { (machine) throws(FTPError) in machine.didEndTLS() }
         case .connect(let port):
+            closeData()  // that of a command which was refused
             let pair = try control.dataPair(to: port, settings.properties, loop: loop)
             data = pair
             phase = .connecting(pair)
@@ -376,6 +397,7 @@ struct FTPConversation: Sendable {
             guard let ip = control.localAddress else {
                 throw StreamError(.connectionLost(before: "reply to the setup of the transfer"))
             }
+            closeData()
             let socket = try Socket(listeningAt: .ip(ip, port: 0), backlog: 1, loop: loop)
             listener = socket
             guard let address = socket.localAddress else { throw .closed }
@@ -387,7 +409,7 @@ struct FTPConversation: Sendable {
                 if !control.machine.hasConfirmed { block.append(control.replyReadiness) }
                 return .blocked(interest)
             }
-            stopReplyTimer()
+            if !control.machine.hasConfirmed { stopReplyTimer() }
             startKeepAlive()
             phase = .transferring
         case .ready:
@@ -443,10 +465,12 @@ struct FTPConversation: Sendable {
         phase = .performing(action)
     }
 
-    /// The time for the port of EPSV.
-    private var extendedPassiveLimit: Duration {
-        settings.replyLimit > .zero
-            ? min(FTPTimeLimits.extendedPassive, settings.replyLimit / 4) : FTPTimeLimits.extendedPassive
+    private var extendedPassiveLimit: Duration { limited(FTPTimeLimits.extendedPassive) }
+    private var confirmedDataLimit: Duration { limited(FTPTimeLimits.confirmedData) }
+
+    /// A time limit within that of a command.
+    private func limited(_ limit: Duration) -> Duration {
+        settings.replyLimit > .zero ? min(limit, settings.replyLimit / 4) : limit
     }
 
     /// Reports an event to the machine; its action is performed next.
@@ -479,6 +503,10 @@ struct FTPConversation: Sendable {
         }
         lastReply = reply
         try advanceMachine { (machine) throws(FTPError) in try machine.receive(reply) }
+        if case .performing(.transfer) = phase {
+            if control.machine.hasConfirmed { stopReplyTimer() }
+            limitConfirmedData()
+        }
         return nil
     }
 

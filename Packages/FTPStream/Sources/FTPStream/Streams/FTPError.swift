@@ -28,7 +28,8 @@ public struct FTPError: Error, Sendable, CustomStringConvertible {
         case badArgument
         /// The server did not reply within the time limit.
         case timedOut
-        /// The server sent or has fewer bytes than it said, or than the offset, so the file is not complete.
+        /// The server sent or has fewer bytes than it said, or than the offset, or confirmed a transfer without its data, so the file is
+        /// not complete.
         case incomplete
     }
 
@@ -191,6 +192,13 @@ extension FTPError {
             Sentence(
                 "ftp.incomplete", "The server sent %1 bytes instead of %2; the file is not complete.", "\(count)",
                 "\(expected)"))
+    }
+
+    /// - Parameter limit: the time limit of the first byte after the confirmation.
+    static func unserved(for limit: Duration) -> FTPError {
+        FTPError(
+            .incomplete,
+            Sentence("ftp.unserved", "The server confirmed the transfer, but sent no data within %1.", limit.text))
     }
 
     static func offset(_ offset: UInt64, beyond size: UInt64) -> FTPError {

@@ -198,6 +198,11 @@ public enum FTPTimeLimits {
     /// `ftpReplyTimeout`. Firewalls that understand only PASV drop the connection without a word.
     public static let extendedPassive = Duration.seconds(5)
 
+    /// The time that the data of a transfer has to begin or end after the server has confirmed it: 5 s, and at most a quarter of
+    /// `ftpReplyTimeout`. Some servers confirm a transfer and never serve its data connection; the error is
+    /// ``FTPError/Code/incomplete``.
+    public static let confirmedData = Duration.seconds(5)
+
     /// The time that the server has to state the reason after the data connection has failed: 5 s, and at most `ftpReplyTimeout`.
     public static let cause = Duration.seconds(5)
 

@@ -17,7 +17,7 @@ extension TreeTransfer {
                         return try root.folder(at: directory.local, creates: true)
                     }
                 } catch {
-                    try self.handle(error, directory.remote, isRoot: directory.depth == 0)
+                    try self.handle(error, directory.remote, filling: .local, isRoot: directory.depth == 0)
                     continue
                 }
                 root = root ?? local
@@ -62,7 +62,7 @@ extension TreeTransfer {
                 do throws(StreamError) {
                     try await self.fetch(entry, remote, to: folder)
                 } catch {
-                    try self.handle(error, remote)
+                    try self.handle(error, remote, filling: .local)
                 }
             }
         case .link, .characterDevice, .blockDevice, .fifo, .socket, .unknown:
@@ -97,6 +97,7 @@ extension TreeTransfer {
             let hasDate = try await self.onDisk { [date] () throws(StreamError) in
                 try target.finish(date: options.keepsDates ? date : nil)
             }
+            noteTransfer()
             update { report in
                 report.files += 1
                 if options.keepsDates, !hasDate { report.datesLost += 1 }
@@ -144,7 +145,7 @@ extension TreeTransfer {
             do throws(StreamError) {
                 try await remove(name, in: folder)
             } catch {
-                try handle(error, remote.appending(name))
+                try handle(error, remote.appending(name), filling: .local)
             }
         }
     }

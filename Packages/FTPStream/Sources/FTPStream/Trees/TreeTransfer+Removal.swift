@@ -70,7 +70,7 @@ extension TreeTransfer {
                 update { $0.deleted += 1 }
             }
         } catch {
-            try handle(error, path)
+            try handle(error, path, filling: .none)
         }
     }
 

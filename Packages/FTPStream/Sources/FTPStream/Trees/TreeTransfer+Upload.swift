@@ -17,7 +17,7 @@ extension TreeTransfer {
                     contents = try await self.contents(of: local)
                     existing = try await self.prepare(directory.remote)
                 } catch {
-                    try self.handle(error, directory.remote, isRoot: directory.depth == 0)
+                    try self.handle(error, directory.remote, filling: .server, isRoot: directory.depth == 0)
                     continue
                 }
                 try await self.take(contents, local, replacing: existing, directory, &pending, &workers)
@@ -64,7 +64,7 @@ extension TreeTransfer {
                 do throws(StreamError) {
                     try await self.send(name, of: folder, to: remote, replacing: old?.kind == .file ? old : nil)
                 } catch {
-                    try self.handle(error, remote)
+                    try self.handle(error, remote, filling: .server)
                 }
             }
         case .link, .characterDevice, .blockDevice, .fifo, .socket, .unknown:
@@ -126,6 +126,7 @@ extension TreeTransfer {
             reportProgress(remote, total, status?.size)
         }
         try await stream.finish()
+        noteTransfer()
         if options.keepsDates { try await keepDate(status?.date, of: remote) }
         update { $0.files += 1 }
     }

@@ -19,6 +19,8 @@ final class TreeTransfer: Sendable {
     /// The longest wait for one of those calls.
     let fileTimeout: Duration
     private let state = Locked(FTPTreeReport())
+    /// The number of failures of data connections since the last success.
+    private let brokenInARow = Locked(0)
 
     /// - Parameter folder: the local folder, on whose device the files are; any other if there are no local files.
     convenience init(client: FTPClient, options: FTPTreeOptions, folder: String = ".") {
@@ -110,10 +112,15 @@ final class TreeTransfer: Sendable {
         (error.underlying as? FTPError)?.code == .refused
     }
 
-    /// Reports a file or directory that the server refuses, that was not received completely, or whose local counterpart cannot be used;
-    /// throws any other error.
-    func handle(_ error: StreamError, _ path: FTPPath, isRoot: Bool = false) throws(StreamError) {
-        if !isRoot, let reason = TreeTransfer.reason(of: error) {
+    /// The disk that the transfers of a tree fill. If it is full, the others would fail as well.
+    enum FilledDisk { case local, server, none }
+
+    /// Reports a file or directory that the server refuses, that was not transferred completely, or whose local counterpart cannot be
+    /// used; throws an error that concerns the session, the disk or the way to the server, and so the other files.
+    func handle(
+        _ error: StreamError, _ path: FTPPath, filling disk: FilledDisk, isRoot: Bool = false
+    ) throws(StreamError) {
+        if !isRoot, let reason = TreeTransfer.reason(of: error, filling: disk), isTolerable(error) {
             return update { $0.skip(path.description, reason) }
         }
         if error == .cancelled { throw error }
@@ -124,25 +131,55 @@ final class TreeTransfer: Sendable {
     }
 
     /// Why an error concerns one file or directory; nil if it concerns all.
-    private static func reason(of error: StreamError) -> FTPTreeReport.Skipped.Reason? {
+    private static func reason(
+        of error: StreamError, filling disk: FilledDisk
+    ) -> FTPTreeReport.Skipped.Reason? {
         if let refusal = error.underlying as? FTPError {
             switch refusal.code {
-            case .refused: return refusal.reply.flatMap { refusedCodes.contains($0.code) ? .refused($0) : nil }
+            case .refused:
+                guard let reply = refusal.reply else { return nil }
+                return disk == .server && fullDiskCodes.contains(reply.code) ? nil : .refused(reply)
             case .incomplete: return .failed(error.description)
-            default: return nil
+            case .loginRefused, .unexpectedReply, .notAReply, .replyTooLong, .connectionLost, .notSecure, .badURL,
+                .badArgument, .timedOut:
+                return nil
             }
         }
-        let concernsAll = (error.underlying as? LocalFailure).map { exhaustedNumbers.contains($0.number) }
+        if let failure = error.underlying as? LocalFailure {
+            return disk == .local && exhaustedNumbers.contains(failure.number) ? nil : .failed(error.description)
+        }
         // Sockets need descriptors, too, and the other files of the tree will release some.
         let isScarce = error.isPOSIX(EMFILE) || error.isPOSIX(ENFILE)
-        return concernsAll == false || isScarce ? .failed(error.description) : nil
+        return isScarce || isBrokenData(error) ? .failed(error.description) : nil
     }
 
-    /// The codes for a file that is busy, missing or not accessible, or whose name is not allowed. A full disk (452, 552)
-    /// concerns all files.
-    private static let refusedCodes: Set<Int> = [450, 550, 553]
+    /// A connection of data that the other side has broken off.
+    private static func isBrokenData(_ error: StreamError) -> Bool { error.isPOSIX(ECONNRESET) || error.isPOSIX(EPIPE) }
 
-    /// The failures of a local disk that is full, read-only or broken, or of a limit of the process, which concern all files.
+    /// Whether a failure of one file may be followed by another one. Failures of data connections cost time, and many in a row
+    /// concern the way to the server.
+    private func isTolerable(_ error: StreamError) -> Bool {
+        let reply = (error.underlying as? FTPError)?.reply?.code
+        guard Self.isBrokenData(error) || reply.map(Self.brokenDataCodes.contains) == true else { return true }
+        return brokenInARow.withLock { count in
+            count += 1
+            return count < Self.brokenLimit
+        }
+    }
+
+    /// Notes that the data connection of a file has worked.
+    func noteTransfer() { brokenInARow.withLock { $0 = 0 } }
+
+    /// The most failures of data connections without a success between them; then the transfer ends.
+    static let brokenLimit = 8
+
+    /// The codes of a data connection that could not be opened, or was broken off.
+    private static let brokenDataCodes: Set<Int> = [425, 426]
+
+    /// The codes of a full disk or quota.
+    private static let fullDiskCodes: Set<Int> = [452, 552]
+
+    /// The failures of a local disk that is full, read-only or broken. A file that cannot be read concerns only itself.
     private static let exhaustedNumbers: Set<CInt> = [ENOSPC, EDQUOT, EFBIG, EROFS, EIO]
 
     func reportProgress(_ path: FTPPath, _ count: UInt64, _ size: UInt64?) {
