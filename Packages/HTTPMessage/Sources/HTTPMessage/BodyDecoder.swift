@@ -45,6 +45,7 @@ public struct BodyDecoder: Sendable {
     private let limits: HTTPLimits
     private let allowsPadding: Bool
     private let allowsWhitespace: Bool
+    private let allowsEmptyExtensions: Bool
     private let dropsTrailers: Bool
     private var state: State
     private var extensionBytes = 0
@@ -67,6 +68,7 @@ public struct BodyDecoder: Sendable {
         self.framing = framing
         self.limits = limits
         allowsWhitespace = leniency.contains(.whitespaceInChunkLines)
+        allowsEmptyExtensions = leniency.contains(.emptyChunkExtensions)
         allowsPadding = allowsWhitespace || leniency.contains(.paddedChunkSizes)
         dropsTrailers = leniency.contains(.forbiddenTrailers)
         switch framing {
@@ -234,7 +236,8 @@ extension BodyDecoder {
         while position < input.byteCount {
             let byte = input.unsafeLoad(fromUncheckedByteOffset: position, as: UInt8.self)
             let ended = try line.parse(
-                byte, allowsPadding: allowsPadding, allowsWhitespace: allowsWhitespace, extensionBytes: &extensionBytes)
+                byte, allowsPadding: allowsPadding, allowsWhitespace: allowsWhitespace,
+                allowsEmpty: allowsEmptyExtensions, extensionBytes: &extensionBytes)
             if extensionBytes > limits.chunkExtensionLength { throw HTTPMessageError(.chunkExtensionsTooLong) }
             position += 1
             if ended { return true }

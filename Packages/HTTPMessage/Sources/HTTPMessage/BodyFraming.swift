@@ -222,6 +222,7 @@ struct FramingFields {
         while let index = next {
             for element in storage.value(index).split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
                 let text = Array(HTTPGrammar.trimmed(element))
+                if text.isEmpty, leniency.contains(.repeatedContentLength) { continue }
                 guard let number = Self.longNumber(text) else {
                     throw error(.invalidContentLength, at: index, in: storage)
                 }
@@ -231,7 +232,8 @@ struct FramingFields {
             }
             next = storage.firstIndex(of: "content-length", from: index + 1)
         }
-        guard let length, values == 1 || leniency.contains(.repeatedContentLength) else {
+        guard let length else { throw error(.invalidContentLength, at: first, in: storage) }
+        guard values == 1 || leniency.contains(.repeatedContentLength) else {
             throw error(.repeatedContentLength, at: first, in: storage)
         }
         return length
@@ -264,8 +266,8 @@ struct FramingFields {
 
     /// Parses `1#transfer-coding` (RFC 9112 §6.1).
     ///
-    /// Unlike other lists (RFC 9110 §5.6.1), rejects empty list elements; also parameters of `chunked`, and `chunked` in any position but the last, because recipients
-    /// disagree about all three.
+    /// Rejects parameters of `chunked`, `chunked` in any position but the last, and, unless the leniency allows them as in other lists
+    /// (RFC 9110 §5.6.1), empty list elements, because recipients disagree about all three.
     func codings(in storage: HeadStorage) throws(HTTPMessageError) -> [String] {
         var codings: [String] = []
         var next = transferEncodings.first
@@ -273,6 +275,7 @@ struct FramingFields {
             for element in storage.value(index).split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
                 let parts = element.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
                 let name = HTTPGrammar.trimmed(parts[0])
+                if name.isEmpty, parts.count == 1, leniency.contains(.emptyTransferCodings) { continue }
                 let isChunked = HTTPGrammar.equalsIgnoringCase(name, "chunked")
                 guard HTTPGrammar.isToken(name), parts.dropFirst().allSatisfy(Self.isParameter),
                     !(isChunked && parts.count > 1), codings.last != "chunked"
@@ -280,6 +283,9 @@ struct FramingFields {
                 codings.append(isChunked ? "chunked" : HTTPGrammar.text(name).lowercased())
             }
             next = storage.firstIndex(of: "transfer-encoding", from: index + 1)
+        }
+        if codings.isEmpty, let first = transferEncodings.first {
+            throw error(.invalidTransferEncoding, at: first, in: storage)
         }
         return codings
     }

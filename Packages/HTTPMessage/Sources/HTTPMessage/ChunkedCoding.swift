@@ -70,10 +70,10 @@ struct ChunkLine {
 
     /// Parses one byte. Returns true if it was the last of the line.
     ///
-    /// `allowsPadding` permits blanks after the size, `allowsWhitespace` also within extensions. `extensionBytes` accumulates the
-    /// length of blanks and extensions over all lines of a body.
+    /// `allowsPadding` permits blanks after the size, `allowsWhitespace` also within extensions, `allowsEmpty` empty extensions.
+    /// `extensionBytes` accumulates the length of blanks and extensions over all lines of a body.
     mutating func parse(
-        _ byte: UInt8, allowsPadding: Bool, allowsWhitespace: Bool, extensionBytes: inout Int
+        _ byte: UInt8, allowsPadding: Bool, allowsWhitespace: Bool, allowsEmpty: Bool, extensionBytes: inout Int
     ) throws(HTTPMessageError) -> Bool {
         switch state {
         case .sizeStart, .size:
@@ -91,8 +91,12 @@ struct ChunkLine {
             try endElement(byte, whitespace: .afterSize, otherwise: .invalidChunkSize)
         case .nameStart:
             if allowsWhitespace, HTTPGrammar.isSpaceOrTab(byte) { break }
-            guard HTTPGrammar.isToken(byte) else { throw HTTPMessageError(.invalidChunkExtension) }
-            state = .name
+            if HTTPGrammar.isToken(byte) {
+                state = .name
+            } else {
+                guard allowsEmpty else { throw HTTPMessageError(.invalidChunkExtension) }
+                try endElement(byte, whitespace: nil)
+            }
         case .name:
             if HTTPGrammar.isToken(byte) { break }
             if byte == UInt8(ascii: "=") {

@@ -49,7 +49,7 @@ public struct HTTPLeniency: OptionSet, Hashable, Sendable {
     public static let headerlessResponse = HTTPLeniency(rawValue: 1 << 9)
 
     /// Accepts a repeated `Content-Length` if all values have the same digits (RFC 9110 §8.6). `030` beside `30` is refused: a parser that
-    /// reads octal numbers would see two lengths.
+    /// reads octal numbers would see two lengths. The values are read as a list, in which elements may be empty: `5,` is 5.
     public static let repeatedContentLength = HTTPLeniency(rawValue: 1 << 10)
 
     /// Accepts `Transfer-Encoding` together with `Content-Length`, and ignores the latter (RFC 9112 §6.3).
@@ -86,6 +86,12 @@ public struct HTTPLeniency: OptionSet, Hashable, Sendable {
     /// Accepts the status line `ICY 200 OK` of radio streams (SHOUTcast) as one of HTTP/1.0. The rest of the head is HTTP.
     public static let shoutcastStatusLine = HTTPLeniency(rawValue: 1 << 19)
 
+    /// Accepts chunk lines with empty extensions, such as `5;` and `5;;a` (RFC 9112 §7.1.1).
+    public static let emptyChunkExtensions = HTTPLeniency(rawValue: 1 << 20)
+
+    /// Accepts empty elements in `Transfer-Encoding`, such as `chunked,`, and empty fields beside a valid one (RFC 9110 §5.6.1).
+    public static let emptyTransferCodings = HTTPLeniency(rawValue: 1 << 21)
+
     /// The flags for deviations in syntax. A head that was accepted with one of them is rewritten when it is
     /// serialized.
     static let syntax: HTTPLeniency = [
@@ -101,11 +107,12 @@ public struct HTTPLeniency: OptionSet, Hashable, Sendable {
     /// RFC 9112 requires user agents to accept folded lines, and allows recipients to accept lone line feeds in the
     /// head. It lets the recipient decide about conflicting lengths, and all common clients resolve them alike. Bytes
     /// after the last message are discarded with the connection, and forbidden trailer fields are dropped. Blanks after a
-    /// chunk size are skipped. Radio streams begin with `ICY`.
+    /// chunk size and around the parts of chunk extensions are skipped, and so are empty extensions and transfer codings. Radio streams
+    /// begin with `ICY`.
     public static let client: HTTPLeniency = [
         .bareLineFeed, .foldedLines, .repeatedContentLength, .transferEncodingOverridesLength,
         .transferEncodingInHTTP10, .dataAfterLastMessage, .forbiddenTrailers, .paddedChunkSizes,
-        .shoutcastStatusLine,
+        .whitespaceInChunkLines, .emptyChunkExtensions, .emptyTransferCodings, .shoutcastStatusLine,
     ]
 }
 

@@ -122,6 +122,25 @@ import Testing
         }
     }
 
+    @Test(
+        "a client skips empty list elements, a server does not",
+        arguments: [
+            (["Transfer-Encoding: chunked,"], .chunked), (["Transfer-Encoding: , chunked"], .chunked),
+            (["Transfer-Encoding: gzip,\t,chunked , "], .chunked),
+            (["Transfer-Encoding: ", "Transfer-Encoding: chunked"], .chunked),
+            (["Transfer-Encoding: chunked", "Transfer-Encoding: ,"], .chunked),
+            (["Content-Length: 5,"], .length(5)), (["Content-Length: ,5 , 5"], .length(5)),
+            (["Content-Length: ", "Content-Length: 5"], .length(5)),
+            (["Transfer-Encoding: "], nil), (["Transfer-Encoding: ,"], nil), (["Content-Length: ,"], nil),
+            (["Content-Length: "], nil), (["Transfer-Encoding: chunked,,chunked"], nil),
+            (["Transfer-Encoding: ;a=b, chunked"], nil), (["Content-Length: 5,,6"], nil),
+        ] as [([String], BodyFraming?)])
+    func skipsEmptyElements(lines: [String], expected: BodyFraming?) {
+        #expect((try? framing(response: lines, .client)) == expected)
+        #expect(throws: HTTPMessageError.self) { try framing(request: lines) }
+        #expect(throws: HTTPMessageError.self) { try framing(response: lines) }
+    }
+
     @Test func prefersTransferEncodingIfAllowed() throws {
         #expect(
             try framing(

@@ -47,7 +47,7 @@ enum Rules {
         """,
         "invalidTransferEncoding": """
         RFC 9112 §6.1, §6.3: a request's codings end in chunked; chunked occurs once, last and without parameters; \
-        empty list elements are rejected because recipients disagree
+        empty list elements are rejected because recipients disagree (flag emptyTransferCodings, for servers only)
         """,
         "unknownTransferCoding": """
         RFC 9112 §6.1: an unregistered coding cannot be decoded (flag unknownTransferCodings)
@@ -60,8 +60,8 @@ enum Rules {
         because parsers disagree (flags paddedChunkSizes, for servers only, and whitespaceInChunkLines)
         """,
         "invalidChunkExtension": """
-        RFC 9112 §7.1.1: ;name or ;name=value; whitespace is rejected because parsers disagree (flag \
-        whitespaceInChunkLines)
+        RFC 9112 §7.1.1: ;name or ;name=value; whitespace and empty extensions are rejected because parsers disagree (flags \
+        whitespaceInChunkLines and emptyChunkExtensions, for servers only)
         """,
         "invalidChunkDelimiter": "RFC 9112 §7.1: chunk lines and chunks end in CR LF",
         "dataAfterLastMessage":
