@@ -16,7 +16,9 @@
 /// ``HPACKLimits/listSize`` and four times the dynamic table are passed over without being kept.
 public struct HPACKDecoder: Sendable {
     /// The limits on the list of fields of a block.
-    public var limits: HPACKLimits
+    public var limits: HPACKLimits {
+        didSet { limits.requireValid() }
+    }
 
     private let staticTable = StaticTable.shared
     private let huffman = HuffmanCode.shared
@@ -34,17 +36,24 @@ public struct HPACKDecoder: Sendable {
 
     /// Creates a decoder whose dynamic table has at most this size in bytes (RFC 7541 §4.1).
     ///
-    /// Every HTTP/2 connection begins with 4,096.
+    /// Every HTTP/2 connection begins with 4,096. A size below 0 is 0, and one above 2^28 is 2^28.
+    ///
+    /// - Precondition: the limits are in the ranges that ``HPACKLimits`` states.
     public init(maximumTableSize: Int = 4096, limits: HPACKLimits = HPACKLimits()) {
+        limits.requireValid()
         self.limits = limits
-        self.maximumTableSize = maximumTableSize
-        table = DynamicTable(maximumSize: maximumTableSize)
+        self.maximumTableSize = Self.valid(maximumTableSize)
+        table = DynamicTable(maximumSize: self.maximumTableSize)
     }
+
+    private static func valid(_ size: Int) -> Int { min(max(0, size), PrefixedInteger.maximum) }
 
     /// Sets the maximum size of the dynamic table, once the peer has acknowledged SETTINGS_HEADER_TABLE_SIZE (RFC 7541 §4.2).
     ///
-    /// If the size is smaller than the peer's choice, the next block must begin with a size update.
+    /// If the size is smaller than the peer's choice, the next block must begin with a size update. A size below 0 is 0, and one above
+    /// 2^28 is 2^28.
     public mutating func setMaximumTableSize(_ size: Int) {
+        let size = Self.valid(size)
         maximumTableSize = size
         if size < table.maximumSize { requiredTableSize = min(size, requiredTableSize ?? size) }
     }
@@ -61,7 +70,7 @@ public struct HPACKDecoder: Sendable {
     /// within is kept until the next piece. `isLast` says that the block is complete.
     ///
     /// Throws an ``HPACKError`` if the block is invalid; the decoder must not be used again then. A list over a limit is not an error,
-    /// see ``HPACKFields/droppedCount``.
+    /// see ``HPACKFields/droppedCount``, unless it goes far beyond (``HPACKLimits/droppedSize``).
     public mutating func decode(_ piece: RawSpan, isLast: Bool, into fields: inout HPACKFields) throws(HPACKError) {
         if rest.isEmpty {
             let end = try decodeFields(piece, into: &fields)
@@ -134,13 +143,13 @@ public struct HPACKDecoder: Sendable {
         let size = entry.nameLength + entry.valueLength + HPACKFields.overhead
         // Without a copy: a byte on the wire can mean thousands.
         guard fields.hasRoom(forSize: size, within: limits) else {
-            fields.drop(size: size)
+            try fields.drop(size: size, within: limits)
             return true
         }
         var end = fields.end
         fields.makeRoom(for: entry.nameLength + entry.valueLength, at: end)
         fields.write { copy(entry, entry.nameLength + entry.valueLength, into: &$0, at: &end) }
-        fields.append(
+        try fields.append(
             nameLength: entry.nameLength, valueLength: entry.valueLength, isNeverIndexed: false, within: limits)
         return true
     }
@@ -187,7 +196,7 @@ public struct HPACKDecoder: Sendable {
             let span = fields.bytes.span.bytes
             table.insert(name: span.extracting(start..<valueStart), value: span.extracting(valueStart..<end))
         }
-        fields.append(
+        try fields.append(
             nameLength: valueStart - start + entryLength - copied, valueLength: end - valueStart,
             isNeverIndexed: isNeverIndexed,
             within: limits)
@@ -268,7 +277,7 @@ public struct HPACKDecoder: Sendable {
         skipped = field
         guard field.remaining == 0, !field.isName else { return false }
         skipped = nil
-        fields.drop(size: field.size)
+        try fields.drop(size: field.size, within: limits)
         if field.isIndexed { table.removeAll() }
         return true
     }
@@ -316,12 +325,27 @@ private struct EncodedString {
 public struct HPACKLimits: Hashable, Sendable {
     /// The maximum size of the list: the bytes of each name and value, and 32 for each field (RFC 9113 §6.5.2). 256 KiB by default.
     ///
-    /// - Precondition: at most 1 GiB.
+    /// - Precondition: from 0 to 1 GiB.
     public var listSize = 256 * 1024
 
     /// The maximum number of fields. 256 by default.
     public var fieldCount = 256
 
+    /// The maximum size of the fields beyond these limits, which are decoded for the sake of the dynamic table alone. 1 MiB by default.
+    ///
+    /// A list with more is an error, ``HPACKError/Code/listTooLarge``: a byte on the wire can mean thousands, and work without end.
+    ///
+    /// - Precondition: from 0 to 1 GiB.
+    public var droppedSize = 1024 * 1024
+
     /// Creates the default limits.
     public init() {}
+
+    /// Checks the values: positions in a list have 32 bits.
+    func requireValid() {
+        let sizes = 0...1 << 30
+        precondition(
+            sizes.contains(listSize) && sizes.contains(droppedSize) && fieldCount >= 0,
+            "a limit on a list is negative or above 1 GiB")
+    }
 }

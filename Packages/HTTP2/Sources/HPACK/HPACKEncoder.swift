@@ -32,9 +32,10 @@ public struct HPACKEncoder: Sendable {
 
     /// Sets the size of the table that the peer allows, from its SETTINGS_HEADER_TABLE_SIZE.
     ///
-    /// The next block begins with the necessary size updates (RFC 7541 §4.2). The table never exceeds ``maximumTableSize``.
+    /// The next block begins with the necessary size updates (RFC 7541 §4.2). The table never exceeds ``maximumTableSize``;
+    /// a size below 0 is 0.
     public mutating func setPeerTableSize(_ size: Int) {
-        allowedTableSize = min(size, Self.maximumTableSize)
+        allowedTableSize = min(max(0, size), Self.maximumTableSize)
         smallestTableSize = min(allowedTableSize, smallestTableSize ?? allowedTableSize)
     }
 

@@ -1,7 +1,7 @@
 /// An error in a header block: the sender's dynamic table is unknown from here on (RFC 7541).
 ///
-/// HTTP/2 treats each as a connection error of type COMPRESSION_ERROR (RFC 9113 §4.3). A list over a limit is not an error, see
-/// ``HPACKFields/droppedCount``.
+/// HTTP/2 treats each as a connection error of type COMPRESSION_ERROR (RFC 9113 §4.3), except ``Code/listTooLarge``. A list that is over a
+/// limit by less is not an error, see ``HPACKFields/droppedCount``.
 ///
 /// ```swift
 /// do {
@@ -39,6 +39,8 @@ public struct HPACKError: Error, Hashable, Sendable {
         case missingSizeUpdate
         /// A block that ends within a field.
         case truncated
+        /// A list whose fields beyond the limits exceed ``HPACKLimits/droppedSize``. HTTP/2 treats it as ENHANCE_YOUR_CALM.
+        case listTooLarge
     }
 }
 
@@ -46,7 +48,7 @@ extension HPACKError: CustomStringConvertible {
     /// The error and the violated rule in one phrase.
     public var description: String { "\(wording.sentence) (\(rule))" }
 
-    /// The violated rule: a section of RFC 7541.
+    /// The violated rule: a section of RFC 7541. For a list that is too large, the section on memory.
     public var rule: String { wording.rule }
 
     private var wording: (sentence: String, rule: String) {
@@ -58,6 +60,7 @@ extension HPACKError: CustomStringConvertible {
         case .misplacedSizeUpdate: ("a table size update is not at the beginning of its block", "RFC 7541 §4.2")
         case .missingSizeUpdate: ("the size of the table was not updated after it was reduced", "RFC 7541 §4.2")
         case .truncated: ("the header block ends within a field", "RFC 7541 §6")
+        case .listTooLarge: ("the list of fields is far larger than allowed", "RFC 7541 §7.3")
         }
     }
 }

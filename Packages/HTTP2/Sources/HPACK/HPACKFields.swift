@@ -109,17 +109,19 @@ extension HPACKFields {
     }
 
     /// Counts a field without keeping it. `size` includes ``overhead``.
-    @inline(__always)
-    mutating func drop(size: Int) {
+    mutating func drop(size: Int, within limits: HPACKLimits) throws(HPACKError) {
         listSize += size
         droppedCount += 1
+        if listSize > limits.listSize + limits.droppedSize { throw HPACKError(.listTooLarge) }
     }
 
     /// Appends a field whose bytes have been written behind the last field, or drops it if a limit says so.
     @inline(__always)
-    mutating func append(nameLength: Int, valueLength: Int, isNeverIndexed: Bool, within limits: HPACKLimits) {
+    mutating func append(
+        nameLength: Int, valueLength: Int, isNeverIndexed: Bool, within limits: HPACKLimits
+    ) throws(HPACKError) {
         let size = nameLength + valueLength + Self.overhead
-        guard hasRoom(forSize: size, within: limits) else { return drop(size: size) }
+        guard hasRoom(forSize: size, within: limits) else { return try drop(size: size, within: limits) }
         let valueStart = end + nameLength
         let field = Field(
             nameStart: UInt32(truncatingIfNeeded: end), valueStart: UInt32(truncatingIfNeeded: valueStart),

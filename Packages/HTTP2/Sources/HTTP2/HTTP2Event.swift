@@ -31,7 +31,8 @@ public enum HTTP2Event: Hashable, Sendable {
     case trailers(StreamID, HTTPFields)
     /// The peer's message is complete.
     case ended(StreamID)
-    /// The stream has ended before its messages did. What has arrived before can be read.
+    /// The stream has ended before its messages did. What has arrived before can be read, unless the peer has violated a rule
+    /// (``HTTP2StreamFailure/Cause/violation(_:)``): then it is discarded.
     case reset(StreamID, HTTP2StreamFailure)
     /// Client: the response is complete, and the server wants no more of the request (RFC 9113 §8.1). This is not an error.
     case sendingStopped(StreamID, ErrorCode)
@@ -100,7 +101,7 @@ public enum HTTP2ReadOutcome: Hashable, Sendable {
     case blocked
     /// The message is complete, and all of it was read.
     case ended
-    /// The stream has ended before the message did, and all that had arrived was read.
+    /// The stream has ended before the message did, and all that had arrived was read, or was discarded after a violation.
     case reset(HTTP2StreamFailure)
 }
 

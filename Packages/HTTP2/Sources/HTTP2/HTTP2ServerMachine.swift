@@ -13,8 +13,8 @@ public import HTTPMessage
 /// }
 /// ```
 ///
-/// A stream counts as one of ``HTTP2Limits/maximumConcurrentStreams`` until the program closes it, even if the client has reset it: a
-/// client cannot start more work than that.
+/// A stream that the client has reset counts as one of ``HTTP2Limits/maximumConcurrentStreams`` until the program closes it: a client
+/// cannot start more work than that.
 public typealias HTTP2ServerMachine = HTTP2Machine<HTTP2ServerSide>
 
 /// The side of an ``HTTP2ServerMachine``.

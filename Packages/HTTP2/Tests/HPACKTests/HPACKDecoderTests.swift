@@ -168,6 +168,41 @@ import Testing
         }
     }
 
+    /// Sizes that no table can have are those that come nearest.
+    @Test(arguments: [Int.max, .min]) func extremeTableSizes(_ size: Int) throws {
+        var decoder = HPACKDecoder(maximumTableSize: size)
+        var fields = HPACKFields()
+        // A string that is not complete.
+        try decoder.decode(fromHex("40 05 61").span.bytes, isLast: false, into: &fields)
+        #expect(fields.isEmpty)
+        decoder.setMaximumTableSize(size)
+        var encoder = HPACKEncoder()
+        encoder.setPeerTableSize(size)
+        var block: [UInt8] = []
+        encoder.beginBlock(into: &block)
+        #expect(block == (size < 0 ? [0x20] : []))
+    }
+
+    @Test func aListFarBeyondTheLimits() throws {
+        var limits = HPACKLimits()
+        (limits.listSize, limits.droppedSize) = (40, 100)
+        // Each field counts 34 bytes.
+        for (count, isAccepted) in [(1, true), (4, true), (5, false)] {
+            for prefix in [0x00, 0x40] as [UInt8] {
+                var decoder = HPACKDecoder(limits: limits)
+                var fields = HPACKFields()
+                let block = [[UInt8]](repeating: [prefix, 1, 0x61, 1, 0x62], count: count).flatMap { $0 }
+                var code: HPACKError.Code?
+                do throws(HPACKError) {
+                    try decoder.decode(block.span.bytes, isLast: true, into: &fields)
+                } catch {
+                    code = error.code
+                }
+                #expect(code == (isAccepted ? nil : .listTooLarge))
+            }
+        }
+    }
+
     @Test func emptyBlock() throws {
         var decoder = HPACKDecoder()
         #expect(try decoder.decode([]).isEmpty)
@@ -266,7 +301,9 @@ import Testing
     }
 
     @Test func aBombCostsNoMemory() throws {
-        var decoder = HPACKDecoder()
+        var limits = HPACKLimits()
+        limits.droppedSize = 1 << 30
+        var decoder = HPACKDecoder(limits: limits)
         let block = literal(1, 4000) + [UInt8](repeating: 0xBE, count: 16_000)
         let fields = try decoder.decode(block)
         #expect(fields.listSize == 16_001 * 4033 && fields.bytes.count <= 512 * 1024)

@@ -298,6 +298,33 @@ struct ExchangeTests {
         }
     }
 
+    /// RFC 9110 §8.6: these have no content, and no length that says otherwise.
+    @Test(arguments: [(HTTPMethod.get, 103), (.get, 204), (.connect, 200)])
+    func aLengthWithoutContentIsAMistake(_ method: HTTPMethod, _ status: Int) throws {
+        var pair = MachinePair()
+        let request = try MachinePair.head(method, method == .connect ? "a:1" : "/")
+        let stream = try pair.request(request, endsHere: method != .connect)
+        let response = try HTTPResponse(status: #require(HTTPStatus(status)), fields: ["Content-Length": "5"])
+        let error = #expect(throws: HTTP2Error.self) {
+            try pair.server.respond(stream, with: response, endsHere: false, now: .zero)
+        }
+        #expect(error?.rule == "RFC 9110 §8.6" && error?.fault == .caller)
+        #expect(pair.server.outputCount == 0)
+    }
+
+    @Test(arguments: [
+        ("http://example.org", "*"), ("http://example.org?q", "/?q"), ("http://example.org/", "/"), ("*", "*"),
+    ])
+    func optionsOfAWholeServer(_ target: String, _ path: String) throws {
+        var pair = MachinePair()
+        var head = try HTTPRequest(method: .options, target: #require(RequestTarget(target)))
+        try head.fields.set("example.org", for: .host)
+        _ = try pair.request(HTTP2Request(head, scheme: "http"))
+        var found: [String] = []
+        for case .request(_, let request) in pair.server.takeEvents() { found.append("\(request.head.target)") }
+        #expect(found == [path])
+    }
+
     @Test func aLargeHeadIsAnsweredWith431AndTheConnectionGoesOn() throws {
         var limits = HTTP2Limits()
         limits.head.listSize = 400

@@ -63,7 +63,7 @@ struct FloodTests {
 
     @Test(arguments: [
         ("settingsFrames", Wire.frames { $0.appendSettings([]) }, 99),
-        ("pings", Wire.frames { $0.appendPing(1, isAcknowledgment: false) }, 100),
+        ("pings", Wire.frames { $0.appendPing(1, isAcknowledgment: false) }, 10_000),
         ("emptyFrames", Wire.data(1, ""), 100),
         ("smallDataFrames", Wire.data(1, "x"), 10_000),
         ("framesWithoutEffect", Wire.frames { $0.appendPing(1, isAcknowledgment: true) }, 10_000),
@@ -148,6 +148,22 @@ struct FloodTests {
             for index in 0..<20_000 as Range<UInt32> { try server.receive(Wire.get(1 + 2 * index)) }
         }
         #expect(error?.rule == "framesWithoutEffect")
+    }
+
+    /// Two bytes that stand for a name of 4,000, again and again: the connection ends within the block.
+    @Test(arguments: [true, false]) func aBombOfReferences(isIndexed: Bool) throws {
+        let name = [UInt8](repeating: UInt8(ascii: "n"), count: 4000)
+        let entry: [UInt8] = [0x40, 0x7F, 0xA1, 0x1E] + name + [0]
+        let references = [[UInt8]](repeating: isIndexed ? [0x7E, 0] : [0x0F, 0x2F, 0], count: 5000).flatMap { $0 }
+        let block = entry + references
+        var server = HTTP2ServerMachine(now: .zero)
+        try server.receive(Wire.clientPreface + Wire.frame(.headers, on: 1, Array(block.prefix(4100))))
+        let error = #expect(throws: HTTP2Error.self) {
+            try server.receive(Wire.frame(.continuation, on: 1, Array(block.dropFirst(4100))))
+        }
+        #expect(error?.code == .enhanceYourCalm && error?.rule == "head")
+        let limits = HTTP2Limits().head
+        #expect(server.connection.fields.listSize < limits.listSize + limits.droppedSize + 5000)
     }
 
     @Test func continuationsAreLimited() throws {

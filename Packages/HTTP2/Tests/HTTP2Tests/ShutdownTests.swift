@@ -145,6 +145,10 @@ struct ShutdownTests {
         #expect(!isValid { $0.maximumSettingsEntries = .max })
         #expect(!isValid { $0.creditTimeout = .zero })
         #expect(!isValid { $0.pingInterval = .seconds(-1) })
+        #expect(!isValid { $0.head.droppedSize = -1 })
+        var limits = HTTP2Limits()
+        (limits.maximumConcurrentStreams, limits.head.listSize, limits.maximumOutput) = (.max, .max, .max)
+        #expect(limits.maximumMemory == .max)
     }
 
     @Test func aMistakeInARequestEndsNothing() throws {

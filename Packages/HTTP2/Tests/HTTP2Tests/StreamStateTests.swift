@@ -1,3 +1,4 @@
+import Glibc
 import HTTPMessage
 import Testing
 
@@ -48,6 +49,38 @@ struct StreamStateTests {
             }
         }
         #expect(count == 60)
+    }
+
+    /// The page "The states of a stream" shows this table.
+    @Test func thePageShowsTheTable() throws {
+        let package = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        let file = try #require(fopen("/\(package)/Sources/HTTP2/HTTP2.docc/StreamStates.md", "r"))
+        defer { fclose(file) }
+        var rows: [String] = []
+        var line = [CChar](repeating: 0, count: 10_000)
+        while fgets(&line, CInt(line.count), file) != nil {
+            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            if StreamState.allCases.contains(where: { text.hasPrefix("| \($0) |") }) { rows.append(text) }
+        }
+        var expected: [String] = []
+        for side in StreamState.Side.allCases {
+            for state in StreamState.allCases {
+                let cells = StreamState.Event.allCases.map { Self.text(state.transition($0, side), from: state) }
+                expected.append("| \(state) | \(cells.joined(separator: " | ")) |\n")
+            }
+        }
+        #expect(rows == expected)
+    }
+
+    private static func text(_ transition: StreamState.Transition, from state: StreamState) -> String {
+        switch transition {
+        case .to(state) where state != .open: "same"
+        case .to(let next): "\(next)"
+        case .ignore: "·"
+        case .streamError(let code): "stream \(code)"
+        case .connectionError(let code): "conn \(code)"
+        case .forbidden: "–"
+        }
     }
 
     @Test func sidesMirrorEachOther() {

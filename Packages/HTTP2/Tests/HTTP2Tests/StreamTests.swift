@@ -98,6 +98,27 @@ struct BodyRingTests {
         #expect(read == expected)
     }
 
+    @Test func trimmingKeepsTheBytes() {
+        var ring = BodyRing()
+        let bytes = (0..<70_000).map { UInt8(truncatingIfNeeded: $0) }
+        ring.append(bytes.span.bytes, limit: 100_000)
+        var memory = [UInt8](repeating: 0, count: 50_000)
+        var span = memory.mutableSpan
+        var target = span.mutableBytes
+        #expect(ring.read(into: &target) == 50_000)
+        // They go around the end of the memory.
+        ring.append(bytes.span.bytes.extracting(0..<40_000), limit: 80_000)
+        ring.trim()
+        #expect(ring.count == 60_000 && ring.capacity == 60_000)
+        var rest = [UInt8](repeating: 0, count: 60_000)
+        var restSpan = rest.mutableSpan
+        var restTarget = restSpan.mutableBytes
+        #expect(ring.read(into: &restTarget) == 60_000)
+        #expect(rest == Array(bytes[50_000...]) + bytes[..<40_000])
+        ring.trim()
+        #expect(ring.capacity == 0)
+    }
+
     @Test func keepsLittleMemory() {
         var ring = BodyRing()
         ring.append([UInt8](repeating: 1, count: 70_000).span.bytes, limit: 100_000)
@@ -143,6 +164,17 @@ struct StreamTableTests {
                 #expect(Set(table.occupied.map { table[$0].id.rawValue }) == model)
             }
         }
+    }
+}
+
+struct StreamIndexTests {
+    /// A client chooses its identifiers: those that differ in their high bits alone spread as well.
+    @Test(arguments: [2, 4, 512, 16_384, 65_536] as [UInt32]) func identifiersSpread(step: UInt32) {
+        var index = StreamIndex()
+        let streams = (0..<200 as Range<UInt32>).map { StreamID(1 + step * $0) }
+        for (place, stream) in streams.enumerated() { index.insert(stream, place: place) }
+        #expect(Set(streams.map { index.firstSlot(of: $0) }).count >= 100)
+        for (place, stream) in streams.enumerated() { #expect(index.place(of: stream) == place) }
     }
 }
 

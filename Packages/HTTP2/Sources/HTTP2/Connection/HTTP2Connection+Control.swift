@@ -24,7 +24,7 @@ extension HTTP2Connection {
     /// Applies a change of SETTINGS_INITIAL_WINDOW_SIZE to all streams (RFC 9113 §6.9.2). A window may become negative.
     private mutating func adjustSendWindows(by difference: Int64) throws(HTTP2Error) {
         if difference == 0 { return }
-        for place in streams.occupied {
+        for place in streams.occupied where !streams[place].outgoing.hasEnded {
             guard streams[place].sendWindow.add(difference) else {
                 throw .connection(.flowControlError, "RFC 9113 §6.9.2", "the settings make a window exceed 2^31 - 1")
             }
@@ -42,6 +42,8 @@ extension HTTP2Connection {
         for place in streams.occupied {
             receiveWindow.shrink(by: streams[place].receiveWindow.size - window)
             streams[place].receiveWindow.adjust(to: window)
+            // What was read of the larger window can be more than half of this one.
+            consume(0, of: place)
         }
     }
 
@@ -84,6 +86,8 @@ extension HTTP2Connection {
             return
         }
         guard let place = try admit(.windowUpdate, on: id, at: streams.place(of: id)) else { return }
+        // The peer may have forgotten the window of a message that has ended.
+        if streams[place].outgoing.hasEnded { return try floods.frameWithoutEffect(now: now) }
         guard streams[place].sendWindow.add(increment) else {
             return try endStream(
                 id, .stream(id, .flowControlError, "RFC 9113 §6.9.1", "the window of the stream exceeds 2^31 - 1"))
@@ -120,6 +124,9 @@ extension HTTP2Connection {
 struct EarlyPriority: Sendable, BitwiseCopyable {
     let stream: StreamID
     let priority: HTTP2Priority
+
+    /// That of no request.
+    static let none = EarlyPriority(stream: .connection, priority: HTTP2Priority())
 }
 
 extension HTTP2Connection {

@@ -29,7 +29,6 @@ extension HTTP2Connection {
         }
         let padding = header.length - start.contentLength
         if padding > 0 { consume(Int64(padding), of: place) }
-        streams[place].lastArrival = now
         try checkData(start, place)
     }
 
@@ -56,6 +55,7 @@ extension HTTP2Connection {
         if !isIdle(id) {
             try floods.frameWithoutEffect(now: now)
             if recentStreams.wasResetHere(id) || isIgnored(id) { return }
+            if role == .client, !recentStreams.contains(id) { return }
         }
         _ = try admit(header.event, on: id, at: nil)
     }
@@ -66,6 +66,7 @@ extension HTTP2Connection {
         guard let id = dataFrame?.stream, let place = streams.place(of: id), streams[place].state != .closed,
             content.byteCount > 0
         else { return }
+        streams[place].lastArrival = now
         guard streams[place].body.count == 0 else { return keep(content, place) }
         let taken = take(id, content)
         precondition((0...content.byteCount).contains(taken), "more bytes were taken than were offered")
@@ -159,10 +160,15 @@ extension HTTP2Connection {
         guard window.pending >= window.size / 2, let lastCredit = streams[place].lastCredit,
             let roundTrip = liveness.roundTrip, now - lastCredit <= roundTrip * 2,
             window.size * 2 <= limits.maximumStreamWindow,
-            receiveWindow.size + window.size <= limits.maximumConnectionWindow
+            receiveWindow.size + window.size + reservedForNewStreams <= limits.maximumConnectionWindow
         else { return }
         streams[place].receiveWindow.grow(by: window.size)
         receiveWindow.grow(by: window.size)
+    }
+
+    /// What the windows of the streams need that can still be opened: no window grows at their expense.
+    private var reservedForNewStreams: Int64 {
+        Int64(max(0, limits.maximumConcurrentStreams - streams.count)) * limits.newStreamWindow
     }
 
     /// Gives back what was read on the connection, once it is half of the reserve.

@@ -31,13 +31,15 @@ struct HeaderBlock: Sendable, BitwiseCopyable {
     enum Refusal: Sendable, BitwiseCopyable {
         case dependsOnItself
         case tooManyStreams
+        /// The client keeps its limit, and the program has not closed as many streams that both sides have ended.
+        case tooManyHeldStreams
         case messageHasEnded(ErrorCode)
 
         func error(on stream: StreamID) -> HTTP2Error {
             switch self {
             case .dependsOnItself:
                 .stream(stream, .protocolError, "RFC 7540 §5.3.1", "stream \(stream) depends on itself")
-            case .tooManyStreams:
+            case .tooManyStreams, .tooManyHeldStreams:
                 .stream(
                     stream, .refusedStream, "RFC 9113 §5.1.2",
                     "there are as many streams already as maximumConcurrentStreams")
@@ -85,8 +87,15 @@ extension HTTP2Connection {
         do throws(HPACKError) {
             try decoder.decode(piece, isLast: isLast, into: &fields)
         } catch {
-            throw .connection(.compressionError, error.rule, "\(error)")
+            throw Self.blockError(error)
         }
+    }
+
+    private static func blockError(_ error: HPACKError) -> HTTP2Error {
+        if error.code == .listTooLarge {
+            return .connection(.enhanceYourCalm, "head", "a list of fields far beyond the limits")
+        }
+        return .connection(.compressionError, error.rule, "\(error)")
     }
 
     mutating func endHeadersFrame() throws(HTTP2Error) {
@@ -95,6 +104,7 @@ extension HTTP2Connection {
         self.block = nil
         switch block.purpose {
         case .nothing: break
+        case .refusal(.tooManyHeldStreams): try refuseWithoutFault(block.stream)
         case .refusal(let refusal): try endStream(block.stream, refusal.error(on: block.stream))
         case .request: try receiveRequest(block)
         case .response, .trailers:
@@ -120,6 +130,11 @@ extension HTTP2Connection {
                 return .nothing
             }
             if place == nil, !recentStreams.contains(stream) {
+                // A client has forgotten when it reset the stream, and the server has not seen it (RFC 9113 §5.1).
+                if role == .client, stream.isClientInitiated {
+                    try floods.frameWithoutEffect(now: now)
+                    return .nothing
+                }
                 throw .connection(
                     .protocolError, "RFC 9113 §5.1.1", "stream \(stream) is below another one, and not open")
             }
@@ -144,8 +159,8 @@ extension HTTP2Connection {
             try floods.frameWithoutEffect(now: now)
             return .nothing
         }
-        if streams.count >= limits.maximumConcurrentStreams { return .refusal(.tooManyStreams) }
-        return .request
+        if streams.count < limits.maximumConcurrentStreams { return .request }
+        return refusal().map { .refusal($0) } ?? .request
     }
 
     /// Whether a stream is above the last one of this side's GOAWAY, so that all its frames are ignored (RFC 9113 §6.8).
@@ -166,10 +181,7 @@ extension HTTP2Connection {
         if fields.droppedCount > 0 { return try refuseLargeRequest(block) }
         var facts = HeadReader.RequestFacts()
         guard var request = try readRequest(id, &facts) else { return }
-        if let early = earlyPriority, early.stream == id {
-            earlyPriority = nil
-            request.priority = early.priority
-        }
+        if earlyPriority.stream == id { request.priority = earlyPriority.priority }
         let place = open(
             id, incoming: facts.isConnect ? .tunnel : .content(remaining: facts.contentLength), outgoing: .head)
         streams[place].setRequest(isHead: facts.isHead, isConnect: facts.isConnect, priority: request.priority)

@@ -85,30 +85,38 @@ extension HTTP2Connection {
         guard case .head = streams[place].outgoing else {
             throw .caller(id, .protocolError, "RFC 9113 §8.1", "the final response has begun")
         }
-        if status == 101 {
-            throw .caller(id, .protocolError, "RFC 9113 §8.6", "a response cannot switch protocols")
-        }
-        if status < 200, endsHere {
-            throw .caller(id, .protocolError, "RFC 9113 §8.1", "an interim response cannot be the last")
-        }
+        if status < 200 { try Self.requireInterim(status, endsHere: endsHere, on: id) }
         let fields = response.fields
         let facts = try Self.checkFields(fields, hidesHost: false)
-        let length = facts.contentLength
         try requireAccepted(facts.listSize + HPACKFields.size(name: ":status".utf8.count, value: 3), on: id)
-        let isBodiless = streams[place].isHead || status == 204 || status == 304
-        if endsHere, !isBodiless, let length, length > 0 { throw Self.contentLengthMistake(id) }
+        let opensTunnel = status < 300 && streams[place].isConnect
+        let isBodiless = status == 204 || status == 304 || streams[place].isHead
+        if let length = facts.contentLength, length > 0 {
+            if status < 200 || status == 204 || opensTunnel { throw Self.lengthMistake(id) }
+            if endsHere, !isBodiless { throw Self.contentLengthMistake(id) }
+        }
         let frame = writer.beginHeaders(on: id, ends: endsHere)
         encoder.beginBlock(into: &writer.bytes)
         encode(response.status)
         encode(fields, facts, hidesHost: false)
         writer.endHeaders(frame, on: id)
         if status < 200 { return }
-        if streams[place].isConnect, status < 300 {
-            streams[place].outgoing = .tunnel
-        } else {
-            streams[place].outgoing = isBodiless ? .noContent : .content(remaining: length)
-        }
+        streams[place].outgoing =
+            opensTunnel ? .tunnel : isBodiless ? .noContent : .content(remaining: facts.contentLength)
         if endsHere { didEnd(place, .headersEnd) }
+    }
+
+    private static func requireInterim(_ status: Int, endsHere: Bool, on id: StreamID) throws(HTTP2Error) {
+        if status == 101 {
+            throw .caller(id, .protocolError, "RFC 9113 §8.6", "a response cannot switch protocols")
+        }
+        if endsHere {
+            throw .caller(id, .protocolError, "RFC 9113 §8.1", "an interim response cannot be the last")
+        }
+    }
+
+    private static func lengthMistake(_ id: StreamID) -> HTTP2Error {
+        .caller(id, .protocolError, "RFC 9110 §8.6", "a response that has no content, with a Content-Length")
     }
 
     private mutating func encode(_ status: HTTPStatus) {
@@ -122,7 +130,7 @@ extension HTTP2Connection {
     /// Sends trailers, which end the message. See ``HTTP2Machine/sendTrailers(_:on:)``.
     mutating func sendTrailers(_ trailers: HTTPFields, on id: StreamID) throws(HTTP2Error) {
         let place = try placeToSend(.headersEnd, on: id)
-        if streams[place].hasUnsentData {
+        if streams[place].unsent != .nothing {
             throw .caller(id, .protocolError, "RFC 9113 §8.1", "the data before the trailers was not sent completely")
         }
         switch streams[place].outgoing {
@@ -320,14 +328,14 @@ extension HTTP2Connection {
             didSend(count, place)
             sent += count
             if ends {
-                streams[place].hasUnsentData = false
+                streams[place].unsent = .nothing
                 didEnd(place, .dataEnd)
                 return HTTP2SendOutcome(count: sent, isComplete: true)
             }
             if priority.isIncremental, order.first(where: { $0 != id && canSend($0) }) != nil { break }
         }
         let isComplete = sent == bytes.byteCount && !endsHere
-        streams[place].hasUnsentData = !isComplete
+        streams[place].unsent = isComplete ? .nothing : sent < bytes.byteCount ? .data : .end
         if isComplete {
             order.remove(id)
             streams[place].creditWait = nil
@@ -357,6 +365,7 @@ extension HTTP2Connection {
 
     /// Notes since when a stream that wants to send lacks credit, its own or that of the connection.
     mutating func noteCredit(_ place: Int) {
+        if streams[place].unsent == .end { return streams[place].creditWait = nil }
         let window = streams[place].sendWindow
         streams[place].creditWait = CreditWait.next(streams[place].creditWait, window, now: now)
         if window.available > 0 { creditWait = CreditWait.next(creditWait, sendWindow, now: now) }
@@ -375,6 +384,7 @@ extension HTTP2Connection {
     @inline(__always)
     func canSend(_ id: StreamID) -> Bool {
         guard let place = streams.place(of: id) else { return false }
+        if streams[place].unsent == .end { return true }
         let window = streams[place].sendWindow
         // Credit of the connection ends the wait as well as that of the stream.
         if streams[place].hold == .waiting, window.isNearlyExhausted || sendWindow.isNearlyExhausted { return false }

@@ -77,6 +77,31 @@ extension HTTP2Connection {
         if role == .server { try floods.reset(now: now) }
     }
 
+    /// Why a server that has as many streams as the limit refuses another one; nil if some of them do not count.
+    ///
+    /// Open streams count, and those that have failed until the program closes them: their handlers run. A stream that both sides have
+    /// ended does not (RFC 9113 §5.1.2), as long as there are not as many of them again, and its window is left.
+    mutating func refusal() -> HeaderBlock.Refusal? {
+        var failedCount = 0
+        for place in streams.occupied where streams[place].state == .closed {
+            if streams[place].failure != nil { failedCount += 1 }
+            receiveWindow.shrink(by: streams[place].receiveWindow.shrinkToUnread())
+            streams[place].body.trim()
+        }
+        if openCount + failedCount >= limits.maximumConcurrentStreams { return .tooManyStreams }
+        let fits =
+            streams.count < 2 * limits.maximumConcurrentStreams
+            && receiveWindow.size + limits.newStreamWindow <= limits.largestConnectionWindow
+        return fits ? nil : .tooManyHeldStreams
+    }
+
+    /// Refuses a request of a client that keeps its limit: this does not count as a reset.
+    mutating func refuseWithoutFault(_ id: StreamID) throws(HTTP2Error) {
+        try requireReadAnswers()
+        sendReset(id, .refusedStream, at: nil)
+        try floods.frameWithoutEffect(now: now)
+    }
+
     /// Sends RST_STREAM, if the table of states allows it. The caller moves the stream to the state closed.
     private mutating func sendReset(_ id: StreamID, _ code: ErrorCode, at place: Int?) {
         if case .forbidden = state(of: id, at: place).transition(.resetStream, .send) { return }
@@ -94,14 +119,11 @@ extension HTTP2Connection {
         // A server that has begun to respond has processed the request, whatever it says afterwards.
         if streams[place].incoming != .head(after: .none) { failure.processing = .unknown }
         if !isWhole { streams[place].failure = failure }
+        let isUnknown = role == .server && events.removeRequest(on: id)
+        if !isUnknown { events.append(isWhole ? .sendingStopped(id, failure.code) : .reset(id, failure)) }
+        // The events of what becomes possible follow.
         enter(.closed, place)
-        if isWhole {
-            events.append(.sendingStopped(id, failure.code))
-        } else if role == .server, events.removeRequest(on: id) {
-            forget(place)
-        } else {
-            events.append(.reset(id, failure))
-        }
+        if isUnknown { forget(place) }
     }
 
     /// Whether a client has received the whole response.

@@ -63,7 +63,7 @@ struct HTTP2Connection: ~Copyable, Sendable {
     /// Server: the highest identifier of a request so far.
     var highestPeerStream = StreamID.connection
     /// Server: the last PRIORITY_UPDATE that has preceded its request (RFC 9218 §7.1).
-    var earlyPriority: EarlyPriority?
+    var earlyPriority = EarlyPriority.none
     /// The streams that were closed last.
     var recentStreams: RecentStreams
     /// Client: whether the program was refused a stream for lack of room.

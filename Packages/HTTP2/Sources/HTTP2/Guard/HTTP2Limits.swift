@@ -13,10 +13,12 @@ public import HPACK
 public struct HTTP2Limits: Hashable, Sendable {
     // MARK: Memory
 
-    /// The maximum number of streams at a time, and of requests whose stream the server's program has not closed. 100 by default.
+    /// The maximum number of streams at a time. 100 by default.
     ///
-    /// A server announces it as SETTINGS_MAX_CONCURRENT_STREAMS and refuses further requests with REFUSED_STREAM. A client opens no
-    /// more streams than this, or than the server allows.
+    /// A server announces it as SETTINGS_MAX_CONCURRENT_STREAMS and refuses further requests with REFUSED_STREAM. On a server, a stream
+    /// that the client has reset counts until the program closes it, so that a client cannot start more work than this; streams that both
+    /// sides have ended do not count, unless the program holds as many of them as well. A client opens no more streams than this, or than
+    /// the server allows.
     public var maximumConcurrentStreams = 100
 
     /// The initial receive window of a stream, announced as SETTINGS_INITIAL_WINDOW_SIZE. 256 KiB by default.
@@ -65,14 +67,14 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// The received SETTINGS frames: 100 at once, 10 a second by default.
     public var settingsFrames = HTTP2Rate(burst: 100, perSecond: 10)
 
-    /// The received PING frames: 100 at once, 10 a second by default.
-    public var pings = HTTP2Rate(burst: 100, perSecond: 10)
+    /// The received PING frames: 10,000 at once, 1,000 a second by default. Some peers send one each round trip, to measure the network.
+    public var pings = HTTP2Rate(burst: 10_000, perSecond: 1_000)
 
     /// The received HEADERS, CONTINUATION and DATA frames that carry nothing and end nothing: 100 at once, 10 a second by default.
     public var emptyFrames = HTTP2Rate(burst: 100, perSecond: 10)
 
-    /// The received DATA frames of less than 256 bytes: 10,000 at once, 1,000 a second by default. Larger frames make up for them.
-    public var smallDataFrames = HTTP2Rate(burst: 10_000, perSecond: 1_000)
+    /// The received DATA frames of less than 256 bytes: 10,000 at once and 10,000 a second by default. Larger frames make up for them.
+    public var smallDataFrames = HTTP2Rate(burst: 10_000, perSecond: 10_000)
 
     /// The received frames without effect, such as PRIORITY and unknown types: 10,000 at once, 1,000 a second by default.
     public var framesWithoutEffect = HTTP2Rate(burst: 10_000, perSecond: 1_000)
@@ -127,7 +129,7 @@ public struct HTTP2Limits: Hashable, Sendable {
         if maximumConcurrentStreams < 0 || maximumInterimResponses < 0 || !(1...1 << 30).contains(maximumOutput) {
             return "a limit is negative or too large"
         }
-        if !(0...1 << 30).contains(head.listSize) || head.fieldCount < 0
+        if !(0...1 << 30).contains(head.listSize) || head.fieldCount < 0 || !(0...1 << 30).contains(head.droppedSize)
             || !(0...1 << 16).contains(maximumSettingsEntries)
         {
             return "a limit is negative or too large"
@@ -135,11 +137,19 @@ public struct HTTP2Limits: Hashable, Sendable {
         let waits = [settingsTimeout, headTimeout, creditTimeout, bodyTimeout, pingTimeout, smallWindowDelay]
         if !waits.allSatisfy({ $0 > .zero }) || pingInterval ?? pingTimeout <= .zero { return "a wait is not positive" }
         let rest = SendWindow.maximum - connectionWindowReserve
-        // Until SETTINGS are acknowledged, a stream has the window of 65,535 bytes at least.
-        if Int64(maximumConcurrentStreams) > rest / max(initialStreamWindow, SendWindow.initial) {
+        if Int64(maximumConcurrentStreams) > rest / newStreamWindow {
             return "the window of a connection with all its streams is at most 2^31 - 1 (RFC 9113 §6.9.1)"
         }
         return nil
+    }
+
+    /// The largest window of a new stream. Until SETTINGS are acknowledged, it has 65,535 bytes at least (RFC 9113 §6.9.2).
+    var newStreamWindow: Int64 { max(initialStreamWindow, SendWindow.initial) }
+
+    /// The size that the window of the connection never exceeds.
+    var largestConnectionWindow: Int64 {
+        let initial = Int128(maximumConcurrentStreams) * Int128(newStreamWindow) + Int128(connectionWindowReserve)
+        return max(maximumConnectionWindow, Int64(clamping: initial))
     }
 
     /// The maximum number of CONTINUATION frames in a header block: what the largest list needs, and at least 8 (CVE-2024-27316).
@@ -156,28 +166,31 @@ public struct HTTP2Limits: Hashable, Sendable {
     var maximumQueuedAnswers: Int { 2 * fullOutput }
 
     /// The bytes of heads and answers that may wait beyond DATA.
-    private static let outputHeadroom = 32 * 1024
+    static let outputHeadroom = 32 * 1024
 
     /// The greatest number of bytes that the peer can make the machine hold: unread bodies, heads that the program has not taken,
     /// frames to be written, and the tables.
     ///
     /// The heads are those of the message, its trailers and its interim responses, for each stream. With the default limits, about
-    /// 143 MiB; with the initial windows alone, before any of them grows, 105 MiB.
+    /// 145 MiB; with the initial windows alone, before any of them grows, 107 MiB.
     public var maximumMemory: Int {
-        let window = max(initialStreamWindow, SendWindow.initial)
-        let windows = max(
-            maximumConnectionWindow, connectionWindowReserve + Int64(maximumConcurrentStreams) * window)
-        let heads = 3 * maximumConcurrentStreams * head.listSize
+        // A head of a stream that both sides have ended was taken.
+        // The values are checked when a machine is created: these can be any.
+        let (streams, list) = (Int128(maximumConcurrentStreams), Int128(min(head.listSize, 1 << 40)))
+        let output = Int128(maximumOutput)
+        let heads: Int128 = 3 * streams * list
+        let places: Int128 = 2 * streams * Self.memoryPerStream
         // Arrays that grow as they are filled have up to twice the memory that they need.
-        let block = 2 * 2 * head.listSize
-        let output = 2 * (maximumQueuedAnswers + FrameWriter.largestGap)
-        return Int(clamping: windows) + heads + block + output + maximumConcurrentStreams * Self.memoryPerStream
-            + Self.memoryOfTables
+        let block: Int128 = 4 * list
+        let answers: Int128 = 2 * (output + Int128(Self.outputHeadroom))
+        let written: Int128 = 2 * (answers + Int128(FrameWriter.largestGap))
+        let rest: Int128 = block + written + Self.memoryOfTables
+        return Int(clamping: Int128(largestConnectionWindow) + heads + places + rest)
     }
 
     /// The memory of a stream besides its body and its heads: its entries in the tables, its events, and what its place keeps.
-    private static let memoryPerStream = BodyRing.keptCapacity + 8 * 1024
+    private static let memoryPerStream = Int128(BodyRing.keptCapacity + 8 * 1024)
 
     /// The memory of the dynamic tables, and of all that is there once.
-    private static let memoryOfTables = 64 * 1024
+    private static let memoryOfTables: Int128 = 64 * 1024
 }

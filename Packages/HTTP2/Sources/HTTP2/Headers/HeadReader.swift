@@ -190,11 +190,10 @@ extension HeadReader {
         return FieldBytes.isScheme(scheme) ? scheme.text : nil
     }
 
-    /// Whether a `:path` has the origin form without a fragment, or is `*` with OPTIONS. HTTPRequest checks its bytes.
+    /// Whether a `:path` has the origin form, or is `*` with OPTIONS. HTTPRequest checks its bytes, among which is no fragment.
     private static func isPath(_ path: RawSpan, _ method: RawSpan) -> Bool {
         guard path.byteCount > 0 else { return false }
-        if path.byte(0) != UInt8(ascii: "/") { return path.isEqual("*") && method.isEqual("OPTIONS") }
-        return !path.withUnsafeBytes { $0.contains(UInt8(ascii: "#")) }
+        return path.byte(0) == UInt8(ascii: "/") || path.isEqual("*") && method.isEqual("OPTIONS")
     }
 
     private consuming func makeResponse(_ bytes: RawSpan) throws(FieldRule) -> HTTPResponse {

@@ -78,7 +78,7 @@ extension HTTP2Request {
         try head.withRawStartLine { method, target throws(HTTP2Error) in
             let method = connectProtocol == nil ? method : Self.connectMethod.span.bytes
             if target.byteCount > 0, target.byte(0) != UInt8(ascii: "/"), let authority = head.target.authority {
-                let path = Self.path(of: head.target)
+                let path = Self.path(of: head.target, method)
                 return try body(method, authority.utf8.span.bytes, path.span.bytes)
             }
             let result = try head.fields.withRawValue(of: .host) { host throws(HTTP2Error) in
@@ -92,8 +92,11 @@ extension HTTP2Request {
     private static let connectMethod = Array("CONNECT".utf8)
 
     /// The `:path` for a target in absolute form: its path and query. Empty for one in authority form.
-    private static func path(of target: RequestTarget) -> [UInt8] {
+    ///
+    /// OPTIONS without a path asks about the whole server (RFC 9113 §8.3.1).
+    private static func path(of target: RequestTarget, _ method: RawSpan) -> [UInt8] {
         guard let path = target.path else { return [] }
+        if path.isEmpty, target.query == nil, method.isEqual("OPTIONS") { return Array("*".utf8) }
         return Array((path.isEmpty ? "/" : path).utf8) + (target.query.map { Array("?\($0)".utf8) } ?? [])
     }
 }

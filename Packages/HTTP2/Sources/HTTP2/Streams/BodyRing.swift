@@ -54,18 +54,27 @@ struct BodyRing: Sendable {
         if memory.count > Self.keptCapacity { memory = [] }
     }
 
+    /// Frees the memory beyond what the bytes need, when no more will come.
+    mutating func trim() {
+        if count == 0 { return removeAll() }
+        if memory.count > max(count, Self.keptCapacity) { move(to: count) }
+    }
+
     /// Moves the bytes to more memory: twice as much, unless that is too little or too much.
     private mutating func grow(to needed: Int, limit: Int) {
-        let capacity = max(needed, min(max(1024, memory.count * 2), limit))
-        var grown = [UInt8](repeating: 0, count: capacity)
+        move(to: max(needed, min(max(1024, memory.count * 2), limit)))
+    }
+
+    private mutating func move(to capacity: Int) {
+        var moved = [UInt8](repeating: 0, count: capacity)
         let (first, count) = (min(count, memory.count - start), count)
-        grown.withUnsafeMutableBytes { grown in
+        moved.withUnsafeMutableBytes { moved in
             memory.withUnsafeBytes { memory in
-                grown[..<first].copyBytes(from: memory[start..<start + first])
-                grown[first..<count].copyBytes(from: memory[..<(count - first)])
+                moved[..<first].copyBytes(from: memory[start..<start + first])
+                moved[first..<count].copyBytes(from: memory[..<(count - first)])
             }
         }
-        memory = grown
+        memory = moved
         start = 0
     }
 }

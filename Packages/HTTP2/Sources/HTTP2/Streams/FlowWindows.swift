@@ -49,6 +49,13 @@ struct ReceiveWindow: Sendable {
         pending -= count
     }
 
+    /// Gives up what the peer cannot use any more of the window of a stream that has ended. Returns by how much the window shrinks.
+    mutating func shrinkToUnread() -> Int64 {
+        let surplus = size - unread
+        shrink(by: surplus)
+        return surplus
+    }
+
     /// Accounts SETTINGS that have changed the window of a stream in the peer's view (RFC 9113 §6.9.2).
     mutating func adjust(to newSize: Int64) {
         available += newSize - size

@@ -16,8 +16,8 @@ struct Stream: Sendable {
     var isHead = false
     /// The method is CONNECT. A successful response opens a tunnel.
     var isConnect = false
-    /// The program has more data to send than the last call took.
-    var hasUnsentData = false
+    /// What the last call of the program did not send.
+    var unsent = Unsent.nothing
     /// When the last byte arrived that the peer owes, or the window was given that it needs.
     var lastArrival: Duration
     /// How long data waits for credit of this stream.
@@ -79,6 +79,15 @@ struct Stream: Sendable {
 
     /// Returns the body's memory, and leaves none.
     mutating func takeBody() -> BodyRing { exchange(&body, with: BodyRing()) }
+}
+
+/// What is left of the data, and the end, that the program gave to send.
+enum Unsent: Sendable {
+    case nothing
+    /// Data, and the end if the program said so.
+    case data
+    /// The end of the message alone, which needs no credit (RFC 9113 §6.9.1).
+    case end
 }
 
 /// Whether a stream whose window is nearly exhausted waits for credit instead of sending a small frame.

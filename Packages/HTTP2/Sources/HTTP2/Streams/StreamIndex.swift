@@ -51,10 +51,10 @@ struct StreamIndex: Sendable {
         count -= 1
     }
 
-    /// Identifiers follow each other; multiplication spreads them, so that runs of used slots stay short.
+    /// Multiplication spreads identifiers, also those that a peer chooses. Those that follow each other have different slots.
     @inline(__always)
-    private func firstSlot(of stream: StreamID) -> Int {
-        Int(truncatingIfNeeded: stream.rawValue &* 0x9E37_79B1 &>> 12) & (slots.count &- 1)
+    func firstSlot(of stream: StreamID) -> Int {
+        Int(truncatingIfNeeded: (stream.rawValue &* 0x61C8_8647) &>> 17) & (slots.count &- 1)
     }
 
     private mutating func enter(_ entry: Slot) {
