@@ -25,14 +25,20 @@ final class SecretServiceConversation {
 
     /// Returns the entries that match a query, including locked ones.
     func items(_ query: CredentialQuery) throws(HTTPAuthError) -> [SecretServiceItem] {
-        let found = try call("SearchItems", "Service", [.dictionary(SecretServiceItem.search(query))])
+        try items(SecretServiceItem.search(query)).filter { $0.matches(query) }
+    }
+
+    /// Returns the entries with these attributes, including locked ones.
+    func items(_ attributes: [String: String]) throws(HTTPAuthError) -> [SecretServiceItem] {
+        let found = try call("SearchItems", "Service", [.dictionary(attributes)])
         var items: [SecretServiceItem] = []
         for path in found.prefix(2).flatMap({ $0.paths ?? [] }).prefix(Self.itemLimit) {
             let all = try get("GetAll", "Item", of: path).dictionary ?? [:]
-            let item = SecretServiceItem(
-                path: path, attributes: (all["Attributes"]?.content?.dictionary ?? [:]).compactMapValues(\.string),
-                isLocked: all["Locked"]?.content?.isTrue ?? true, modified: all["Modified"]?.content?.bits ?? 0)
-            if item.matches(query) { items.append(item) }
+            items.append(
+                SecretServiceItem(
+                    path: path, attributes: (all["Attributes"]?.content?.dictionary ?? [:]).compactMapValues(\.string),
+                    isLocked: all["Locked"]?.content?.isTrue ?? true, modified: all["Modified"]?.content?.bits ?? 0,
+                    created: all["Created"]?.content?.bits ?? 0, label: all["Label"]?.content?.string ?? ""))
         }
         return items
     }
@@ -51,9 +57,15 @@ final class SecretServiceConversation {
     }
 
     func set(_ attributes: [String: String], of item: String) throws(HTTPAuthError) {
-        let body: [DBusValue] = [
-            .string("\(Self.names).Item"), .string("Attributes"), .variant(.dictionary(attributes)),
-        ]
+        try set("Attributes", .dictionary(attributes), of: item)
+    }
+
+    func set(label: String, of item: String) throws(HTTPAuthError) {
+        try set("Label", .string(label), of: item)
+    }
+
+    private func set(_ property: String, _ value: DBusValue, of item: String) throws(HTTPAuthError) {
+        let body: [DBusValue] = [.string("\(Self.names).Item"), .string(property), .variant(value)]
         _ = try bus.call(.call("Set", Self.properties, at: item, of: Self.service, body), until: .now + replyTimeout)
     }
 

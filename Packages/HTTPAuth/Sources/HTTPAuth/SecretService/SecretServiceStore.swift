@@ -131,7 +131,7 @@ public final class SecretServiceStore: CredentialStore {
         try service.create(in: collection, label, SecretServiceItem.attributes(of: credential), credential.secret)
     }
 
-    private func conversation() throws(HTTPAuthError) -> SecretServiceConversation {
+    func conversation() throws(HTTPAuthError) -> SecretServiceConversation {
         guard let busAddress else {
             throw HTTPAuthError(
                 .storeUnavailable, detail: "there is no session bus: DBUS_SESSION_BUS_ADDRESS is not set")
@@ -164,6 +164,9 @@ struct SecretServiceItem: Hashable {
     var isLocked: Bool
     /// The time of the last change, in seconds since 1970.
     var modified: UInt64
+    /// The time at which it was added, in seconds since 1970.
+    var created: UInt64 = 0
+    var label = ""
 
     /// Returns all attributes of the entry for a credential. A space without a realm gets an empty `domain`, so that
     /// the entry is not mistaken for one that is valid for the whole server.

@@ -20,6 +20,9 @@ public final class CredentialFile: CredentialStore {
         case passphrase(Secret)
         /// At least 32 random bytes, from a key file or a hardware token.
         case bytes(Secret)
+        /// The path of a file with such bytes, which no other user can read. The first ``CredentialFile/save(_:)`` creates
+        /// it if it does not exist. Anyone who can read both files can read the passwords.
+        case file(String)
     }
 
     /// The path of the file.
@@ -100,9 +103,15 @@ extension CredentialFile {
     ) throws(HTTPAuthError) {
         _ = try change(onStep) { entries in
             let query = CredentialQuery(credential.space, user: credential.user)
-            let old = entries.last { query.matches($0.credential) }
+            let old = entries.filter { query.matches($0.credential) }
             entries.removeAll { query.matches($0.credential) }
-            entries.append(.init(credential: credential, created: old?.created ?? time, changed: time))
+            if old.isEmpty { entries.append(.init(credential: credential, created: time, changed: time)) }
+            // Entries for several paths have the same credential.
+            for var entry in old {
+                entry.credential = credential
+                entry.changed = time
+                entries.append(entry)
+            }
             return 1
         }
     }
@@ -124,6 +133,7 @@ extension CredentialFile {
         if let known = currentKeys() {
             keys = known
         } else {
+            if case .file(let path) = key { try Self.createKey(path) }
             keys = try SealedBox.deriveKeys(key, salt: Environment.random(SealedBox.saltCount))
         }
         derived.withLock { $0 = keys }
@@ -150,7 +160,128 @@ extension CredentialFile {
         return try CredentialFileContents.decode(plain)
     }
 
+    /// Creates a key file unless it exists. The caller holds the lock of the store, and the store has no file yet.
+    private static func createKey(_ path: String) throws(HTTPAuthError) {
+        guard try PrivateFile.readIfPresent(path, limit: SealedBox.maximumKeyFile) == nil else { return }
+        var bytes = try Environment.random(32)
+        defer { bytes.wipe() }
+        try AtomicFile(path: path).replace(with: bytes)
+    }
+
     private func currentKeys() -> SealedBox.Keys? { derived.withLock { $0 } }
+}
+
+extension CredentialFile: PasswordStore {
+    /// Returns the matching entries.
+    ///
+    /// - Throws: The errors of ``find(_:)``.
+    public func entries(_ search: PasswordAttributes) throws(HTTPAuthError) -> [PasswordEntry] {
+        try read().compactMap(\.passwordEntry).ranked(for: search)
+    }
+
+    /// Returns the password of an entry.
+    ///
+    /// - Throws: The errors of ``find(_:)``.
+    public func password(of entry: PasswordEntry) throws(HTTPAuthError) -> Secret? {
+        try read().first { $0.isSame(as: entry.attributes) }?.credential.password
+    }
+
+    /// Adds an entry, under the lock of the search for an older one.
+    ///
+    /// - Throws: ``HTTPAuthError/Code/alreadyStored``, or the errors of ``find(_:)``; the file is then unchanged.
+    public func add(_ password: Secret, _ attributes: PasswordAttributes) throws(HTTPAuthError) -> PasswordEntry {
+        let time = Environment.time
+        let new = CredentialFileContents.Entry(attributes, password, created: time, changed: time)
+        let count = try change { entries in
+            if entries.contains(where: { $0.isSame(as: new.attributes) }) { return 0 }
+            entries.append(new)
+            return 1
+        }
+        guard count == 1, let entry = new.passwordEntry else { throw .alreadyStored(attributes) }
+        return entry
+    }
+
+    /// Changes an entry.
+    ///
+    /// - Throws: ``HTTPAuthError/Code/alreadyStored``, or the errors of ``find(_:)``; the file is then unchanged.
+    public func change(
+        _ entry: PasswordEntry, to attributes: PasswordAttributes, _ password: Secret?
+    ) throws(HTTPAuthError) -> PasswordEntry? {
+        let time = Environment.time
+        var (changed, isTaken): (PasswordEntry?, Bool) = (nil, false)
+        _ = try change { entries in
+            guard let index = entries.firstIndex(where: { $0.isSame(as: entry.attributes) }),
+                let secret = password ?? entries[index].credential.password
+            else { return 0 }
+            let new = CredentialFileContents.Entry(
+                attributes, secret, created: entries[index].created, changed: time,
+                accountDomain: entries[index].credential.accountDomain)
+            isTaken = entries.indices.contains { $0 != index && entries[$0].isSame(as: new.attributes) }
+            if isTaken { return 0 }
+            entries.remove(at: index)
+            entries.append(new)
+            changed = new.passwordEntry
+            return 1
+        }
+        if isTaken { throw .alreadyStored(attributes) }
+        return changed
+    }
+
+    /// Removes an entry.
+    ///
+    /// - Throws: The errors of ``find(_:)``; the file is then unchanged.
+    public func remove(_ entry: PasswordEntry) throws(HTTPAuthError) -> Bool {
+        try change { entries in
+            guard let index = entries.firstIndex(where: { $0.isSame(as: entry.attributes) }) else { return 0 }
+            entries.remove(at: index)
+            return 1
+        } == 1
+    }
+}
+
+extension CredentialFileContents.Entry {
+    /// Creates the entry of an internet password.
+    fileprivate init(
+        _ attributes: PasswordAttributes, _ password: Secret, created: Int64, changed: Int64,
+        accountDomain: String? = nil
+    ) {
+        let scheme = attributes.scheme ?? ""
+        let isProxy = scheme.utf8.count > 6 && scheme.utf8.suffix(6).elementsEqual("-proxy".utf8)
+        let realm = attributes.realm.flatMap { $0.isEmpty ? nil : $0 }
+        let space = ProtectionSpace(
+            isProxy ? .proxy : .origin,
+            scheme: isProxy ? String(decoding: scheme.utf8.dropLast(6), as: UTF8.self) : scheme,
+            host: attributes.server ?? "", port: attributes.port ?? 0, realm: realm)
+        self.init(
+            credential: Credential(
+                user: attributes.user ?? "", accountDomain: accountDomain, proof: .password(password), for: space),
+            created: created, changed: changed,
+            notes: .init(
+                path: attributes.path, authenticationType: attributes.authenticationType, label: attributes.label))
+    }
+
+    fileprivate var attributes: PasswordAttributes {
+        let space = credential.space
+        let scheme = space.role == .proxy ? "\(space.scheme)-proxy" : space.scheme
+        return PasswordAttributes(
+            server: space.host, scheme: scheme.isEmpty ? nil : scheme, port: space.port == 0 ? nil : space.port,
+            realm: space.realm ?? "", user: credential.user, path: notes.path,
+            authenticationType: notes.authenticationType, label: notes.label)
+    }
+
+    fileprivate func isSame(as other: PasswordAttributes) -> Bool {
+        credential.password != nil && attributes.identity == other.identity
+    }
+
+    /// The entry as an internet password; nil if it has a hash instead.
+    fileprivate var passwordEntry: PasswordEntry? {
+        if credential.password == nil { return nil }
+        var named = attributes
+        named.label = named.label ?? named.usualLabel
+        return PasswordEntry(
+            attributes: named, created: created / 1_000_000_000, modified: changed / 1_000_000_000, isLocked: false,
+            path: nil)
+    }
 }
 
 /// The encoding of the entries in a ``CredentialFile``: big-endian numbers, and texts and secrets prefixed with their
@@ -161,16 +292,29 @@ enum CredentialFileContents {
         var credential: Credential
         var created: Int64
         var changed: Int64
+        var notes = Notes()
     }
 
-    static let version: UInt8 = 1
+    /// What an internet password has besides its credential.
+    struct Notes: Hashable {
+        var path: String?
+        var authenticationType: String?
+        var label: String?
+
+        var isEmpty: Bool { self == Notes() }
+        var count: Int { [path, authenticationType, label].reduce(0) { $0 + ($1?.utf8.count ?? 0) + 5 } }
+    }
+
+    /// Version 2 has notes. A file without them has version 1, which older programs can read.
+    static let versions: ClosedRange<UInt8> = 1...2
 
     /// Encodes the entries. The bytes contain secrets: the caller wipes them.
     static func encode(_ entries: [Entry]) -> [UInt8] {
         var writer = Writer()
         // Reserved once, because growing would leave copies of secrets in freed memory.
         writer.bytes.reserveCapacity(16 + entries.reduce(0) { $0 + size(of: $1) })
-        writer.number(version)
+        let hasNotes = !entries.allSatisfy(\.notes.isEmpty)
+        writer.number(hasNotes ? versions.upperBound : versions.lowerBound)
         writer.number(UInt32(clamping: entries.count))
         for entry in entries {
             let (credential, space) = (entry.credential, entry.credential.space)
@@ -191,6 +335,8 @@ enum CredentialFileContents {
             }
             writer.number(UInt64(bitPattern: entry.created))
             writer.number(UInt64(bitPattern: entry.changed))
+            guard hasNotes else { continue }
+            for note in [entry.notes.path, entry.notes.authenticationType, entry.notes.label] { writer.optional(note) }
         }
         return writer.bytes
     }
@@ -200,7 +346,8 @@ enum CredentialFileContents {
     /// - Throws: ``HTTPAuthError/Code/storeMalformed`` for anything that ``encode(_:)`` cannot produce.
     static func decode(_ bytes: [UInt8]) throws(HTTPAuthError) -> [Entry] {
         var reader = Reader(bytes)
-        guard try reader.number(UInt8.self) == version else {
+        let version = try reader.number(UInt8.self)
+        guard versions.contains(version) else {
             throw HTTPAuthError(.storeMalformed, detail: "written by a newer version")
         }
         let count = try reader.number(UInt32.self)
@@ -216,10 +363,15 @@ enum CredentialFileContents {
             let secret = Secret(bytes: try reader.bytes())
             let credential = Credential(
                 user: user, accountDomain: domain, proof: isHash ? .ntHash(secret) : .password(secret), for: space)
-            entries.append(
-                Entry(
-                    credential: credential, created: Int64(bitPattern: try reader.number(UInt64.self)),
-                    changed: Int64(bitPattern: try reader.number(UInt64.self))))
+            var entry = Entry(
+                credential: credential, created: Int64(bitPattern: try reader.number(UInt64.self)),
+                changed: Int64(bitPattern: try reader.number(UInt64.self)))
+            if version == versions.upperBound {
+                entry.notes.path = try reader.optional()
+                entry.notes.authenticationType = try reader.optional()
+                entry.notes.label = try reader.optional()
+            }
+            entries.append(entry)
         }
         guard reader.isAtEnd else { throw HTTPAuthError(.storeMalformed, detail: "bytes after the last entry") }
         return entries
@@ -232,7 +384,7 @@ enum CredentialFileContents {
         switch credential.proof {
         case .password(let value), .ntHash(let value): secret = value.count
         }
-        return texts.reduce(secret + 64) { $0 + $1.utf8.count }
+        return texts.reduce(secret + 64 + entry.notes.count) { $0 + $1.utf8.count }
     }
 
     private struct Writer {

@@ -17,6 +17,8 @@ enum SealedBox {
     static let checkCount = 16
     static let nonceCount = 12
     static let tagCount = 16
+    /// The maximum size of a key file.
+    static let maximumKeyFile = 4096
     static let headerCount = 8 + 1 + saltCount + checkCount
 
     /// N = 2¹⁵: 32 MiB of memory and about a tenth of a second.
@@ -56,6 +58,10 @@ enum SealedBox {
         _ key: CredentialFile.Key, salt: [UInt8], cost: UInt8? = nil
     ) throws(HTTPAuthError) -> Keys {
         switch key {
+        case .file(let path):
+            var bytes = try PrivateFile.read(path, limit: maximumKeyFile)
+            defer { bytes.wipe() }
+            return try deriveKeys(.bytes(Secret(bytes: bytes)), salt: salt, cost: cost)
         case .passphrase(let phrase):
             let cost = cost ?? defaultCost
             guard cost != 0 else {
