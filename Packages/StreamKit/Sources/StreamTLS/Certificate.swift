@@ -24,6 +24,16 @@ public struct Certificate: Sendable, Hashable {
     /// The issuer in the same notation.
     public var issuer: String { content.parts.issuer }
 
+    /// The common name of the subject (CN), the last one if there are several; nil if there is none. Verification ignores it.
+    public var commonName: String? { subjectText(NID_commonName) }
+
+    /// A short name to show to the user: the common name, else the unit or the organization of the subject, else the first of
+    /// ``names``, else the serial number. Never proof of an identity.
+    public var summary: String {
+        commonName ?? subjectText(NID_organizationalUnitName) ?? subjectText(NID_organizationName)
+            ?? names.first?.description ?? X509Text.hexadecimal(serialNumber)
+    }
+
     /// The names that the certificate is valid for: its subject alternative names (RFC 5280 §4.2.1.6).
     public var names: [CertificateName] { content.parts.names }
 
@@ -112,6 +122,30 @@ extension Certificate: CustomStringConvertible {
     /// not verified.
     var isSelfSigned: Bool {
         content.handle.withPointer { X509_self_signed($0, 0) == 1 }
+    }
+
+    /// Calls `body` with OpenSSL's certificate, which is valid only during the call.
+    func withPointer<Result>(_ body: (OpaquePointer) -> Result) -> Result { content.handle.withPointer(body) }
+
+    /// The last value of an attribute of the subject; nil if there is none, or it is not text.
+    private func subjectText(_ identifier: CInt) -> String? {
+        withPointer { pointer in
+            let name = X509_get_subject_name(pointer)
+            var (last, next): (CInt, CInt) = (-1, -1)
+            repeat {
+                last = next
+                next = X509_NAME_get_index_by_NID(name, identifier, last)
+            } while next >= 0
+            guard last >= 0, let entry = X509_NAME_get_entry(name, last) else { return nil }
+            var bytes: UnsafeMutablePointer<UInt8>?
+            let count = ASN1_STRING_to_UTF8(&bytes, X509_NAME_ENTRY_get_data(entry))
+            defer { CRYPTO_free(bytes, nil, 0) }
+            guard count > 0, let bytes else {
+                ERR_clear_error()
+                return nil
+            }
+            return String(validating: UnsafeBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
+        }
     }
 
     /// Whether ``subject`` is not empty. Decodes nothing else, because every handshake asks for it.

@@ -84,13 +84,7 @@ final class TLSEndpoint {
         var isSet = true
         if let name = peer.indicatedName { isSet = netkit_SSL_set_tlsext_host_name(ssl, name) == 1 }
         if context.configuration.verification == .full, let parameters = SSL_get0_param(ssl) {
-            X509_VERIFY_PARAM_set_hostflags(
-                parameters, CUnsignedInt(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
-            switch peer.subject {
-            case .host(let name): isSet = isSet && X509_VERIFY_PARAM_set1_host(parameters, name, 0) == 1
-            case .address(let text): isSet = isSet && X509_VERIFY_PARAM_set1_ip_asc(parameters, text) == 1
-            case nil: break
-            }
+            isSet = isSet && peer.require(in: parameters)
         }
         // If a failure were ignored here, the name would not be verified.
         guard isSet else { throw StreamError(.internalFailure, .internalFailure(OpenSSLErrors.take().text)) }
@@ -353,6 +347,7 @@ extension TLSEndpoint {
             cipher: cipher,
             applicationProtocol: chosen.isEmpty ? nil : String(decoding: chosen, as: UTF8.self),
             serverName: serverName ?? peer.indicatedName,
+            peerName: peer.subject?.text,
             isResumed: SSL_session_reused(ssl) == 1,
             peerCertificates: peerCertificates,
             verification: context.configuration.verification,

@@ -91,7 +91,8 @@ public struct TLSIdentity: Sendable, Hashable {
                 .keyUnreadable(
                     "the PKCS#12 bundle",
                     reason: isPassword
-                        ? "the password is wrong" : isRead ? "it has no private key, or no certificate" : errors.text))
+                        ? "the password is wrong" : isRead ? "it has no private key, or no certificate" : errors.text),
+                reason: isPassword ? .wrongPassword : nil)
         }
         try self.init(certificates: certificates, key: privateKey)
     }
@@ -107,7 +108,7 @@ public struct TLSIdentity: Sendable, Hashable {
                 switch error {
                 case .absent: ("no private key found", nil)
                 case .passwordNeeded: ("it is encrypted and no password was given", .encryptedKey)
-                case .passwordWrong: ("the password is wrong", nil)
+                case .passwordWrong: ("the password is wrong", .wrongPassword)
                 case .unreadable(let text): (text, nil)
                 }
             throw StreamError(.badConfiguration, .keyUnreadable(source, reason: text), reason: reason)
@@ -123,6 +124,16 @@ public struct TLSIdentity: Sendable, Hashable {
         others.remove(at: own)
         self.certificates = [certificates[own]] + others
         self.key = key
+    }
+
+    private init(sorted certificates: [Certificate], key: PrivateKey) {
+        self.certificates = certificates
+        self.key = key
+    }
+
+    /// Returns the identity with further certificates of authorities, which a connection sends after its own.
+    public func adding(_ authorities: [Certificate]) -> TLSIdentity {
+        TLSIdentity(sorted: certificates + authorities.filter { !certificates.contains($0) }, key: key)
     }
 
     /// Compares the certificates. The key of the first one is then the same.

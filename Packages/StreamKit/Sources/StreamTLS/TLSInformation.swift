@@ -18,6 +18,10 @@ public struct TLSInformation: Sendable, Hashable {
     /// The name sent as SNI; on a server, the name that the client requested.
     public let serverName: String?
 
+    /// The name or address that the peer's certificate must contain, unless names are not verified; nil on a server, and on a client
+    /// without a name.
+    public let peerName: String?
+
     /// Whether an earlier session was resumed. Its certificates were verified when it began.
     public let isResumed: Bool
 

@@ -1,3 +1,4 @@
+internal import COpenSSL
 internal import HostResolver
 
 /// The peer of a connection: the subject of its certificate, the name for SNI, and the key of its sessions.
@@ -52,6 +53,17 @@ package struct TLSPeer: Sendable, Hashable {
             sessionKey = .init(peerName: subject.text, indicatedName: indicatedName, scope: scope)
         } else {
             sessionKey = nil
+        }
+    }
+
+    /// Requires the name in the certificate that OpenSSL verifies with these parameters. Returns false if OpenSSL fails.
+    func require(in parameters: OpaquePointer) -> Bool {
+        X509_VERIFY_PARAM_set_hostflags(
+            parameters, CUnsignedInt(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
+        return switch subject {
+        case .host(let name): X509_VERIFY_PARAM_set1_host(parameters, name, 0) == 1
+        case .address(let text): X509_VERIFY_PARAM_set1_ip_asc(parameters, text) == 1
+        case nil: true
         }
     }
 

@@ -20,6 +20,8 @@ public enum StreamErrorReason: Sendable, Hashable {
     case foreignReply
     /// A private key is encrypted, and no password was given.
     case encryptedKey
+    /// A private key or a PKCS#12 bundle is encrypted with another password.
+    case wrongPassword
 
     // MARK: Bodies
 

@@ -104,7 +104,7 @@ import Testing
         #expect(try TLSIdentity(pem: leaf.pem, key: key, password: "open sesame").certificates == [leaf.certificate])
         #expect(reason { try TLSIdentity(pem: leaf.pem, key: key, password: "guess") }.contains("password is wrong"))
         #expect(reason { try TLSIdentity(pem: leaf.pem, key: key) }.contains("no password was given"))
-        for (password, reason) in [(nil, StreamErrorReason.encryptedKey), ("guess", nil)]
+        for (password, reason) in [(nil, StreamErrorReason.encryptedKey), ("guess", .wrongPassword)]
             as [(String?, StreamErrorReason?)]
         {
             let error = #expect(throws: StreamError.self) {
