@@ -137,12 +137,20 @@ let rows: [Row] = [
     Row(
         "CFNetwork", .library, "SystemConfiguration",
         ["CFNetwork", "SystemConfigurationC", "SystemConfigurationEngine", "EventLoops"]),
-    Row("CFNetwork", .shim, "CFNetworkPrograms", ["CFNetworkC", "SystemConfigurationC"]),
+    Row("CFNetwork", .shim, "SecurityC", ["CFNetworkC"]),
+    Row(
+        "CFNetwork", .library, "SecurityEngine",
+        [
+            "CFNetworkC", "CFNetworkEngine", "SecurityC", "EventLoops", "HTTPAuth", "HostResolver", "StreamKit",
+        ]),
+    Row("CFNetwork", .library, "Security", ["CFNetwork", "SecurityC", "SecurityEngine"]),
+    Row("CFNetwork", .shim, "CFNetworkPrograms", ["CFNetworkC", "SecurityC", "SystemConfigurationC"]),
     Row(
         "CFNetwork", .tests, "CFNetworkTests",
         [
-            "CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms", "SystemConfiguration",
-            "SystemConfigurationEngine", "DNSWire", "HostResolver", "StreamKit", "StreamKitTesting",
+            "CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms", "Security", "SecurityEngine",
+            "SystemConfiguration", "SystemConfigurationEngine", "DNSWire", "HostResolver", "StreamKit",
+            "StreamKitTesting",
         ]),
 ]
 

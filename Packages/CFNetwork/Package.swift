@@ -16,6 +16,8 @@ let package = Package(
         .library(name: "CFNetwork", targets: ["CFNetwork"]),
         .library(name: "SystemConfigurationEngine", targets: ["SystemConfigurationEngine"]),
         .library(name: "SystemConfiguration", targets: ["SystemConfiguration"]),
+        .library(name: "SecurityEngine", targets: ["SecurityEngine"]),
+        .library(name: "Security", targets: ["Security"]),
     ],
     dependencies: [
         .package(path: "../EventLoops"),
@@ -74,12 +76,26 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .target(name: "CFNetworkPrograms", dependencies: ["CFNetworkC", "SystemConfigurationC"]),
+        .target(name: "SecurityC", dependencies: ["CFNetworkC"]),
+        .target(
+            name: "SecurityEngine",
+            dependencies: [
+                "CFNetworkC", "CFNetworkEngine", "SecurityC",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HTTPAuth", package: "HTTPAuth"),
+                .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "StreamKit", package: "StreamKit"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "Security", dependencies: ["CFNetwork", "SecurityC", "SecurityEngine"], swiftSettings: settings),
+        .target(name: "CFNetworkPrograms", dependencies: ["CFNetworkC", "SecurityC", "SystemConfigurationC"]),
         .testTarget(
             name: "CFNetworkTests",
             dependencies: [
-                "CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms", "SystemConfiguration",
-                "SystemConfigurationEngine",
+                "CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms", "Security", "SecurityEngine",
+                "SystemConfiguration", "SystemConfigurationEngine",
                 .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "StreamKit", package: "StreamKit"),

@@ -6,6 +6,7 @@
 // Without TYPE, the slow types do a part of the rounds.
 
 #include <CFNetwork/CFNetwork.h>
+#include <Security/Security.h>
 #include <SystemConfiguration/SystemConfiguration.h>
 #include <dirent.h>
 #include <malloc.h>
@@ -331,6 +332,88 @@ static void reachabilities(int round) {
     CFRelease(target);
 }
 
+// MARK: Security
+
+/// The certificate of StreamKit's tests: self-signed, for 127.0.0.1, valid until 2126.
+static const UInt8 der[] = {
+    0x30, 0x82, 0x01, 0x94, 0x30, 0x82, 0x01, 0x3a, 0xa0, 0x03, 0x02, 0x01, 0x02, 0x02, 0x14, 0x13, 0x81, 0xbd, 0x39, 0x9b, 0xb1, 0xaf, 0xae, 0x4c,
+    0x13, 0x91, 0xc2, 0xb7, 0xb8, 0xbc, 0x0a, 0xb0, 0x68, 0x6c, 0x45, 0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02, 0x30,
+    0x16, 0x31, 0x14, 0x30, 0x12, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0c, 0x0b, 0x4e, 0x65, 0x74, 0x4b, 0x69, 0x74, 0x54, 0x65, 0x73, 0x74, 0x73, 0x30,
+    0x20, 0x17, 0x0d, 0x32, 0x36, 0x31, 0x31, 0x32, 0x32, 0x32, 0x31, 0x31, 0x35, 0x35, 0x35, 0x5a, 0x18, 0x0f, 0x32, 0x31, 0x32, 0x36, 0x31, 0x30,
+    0x32, 0x39, 0x32, 0x31, 0x31, 0x35, 0x35, 0x35, 0x5a, 0x30, 0x16, 0x31, 0x14, 0x30, 0x12, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0c, 0x0b, 0x4e, 0x65,
+    0x74, 0x4b, 0x69, 0x74, 0x54, 0x65, 0x73, 0x74, 0x73, 0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08,
+    0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04, 0x41, 0xac, 0xa0, 0xcc, 0xc6, 0x91, 0x13, 0x47, 0xf4, 0x65, 0x8a, 0x9c,
+    0x4f, 0xe0, 0xc6, 0x64, 0xdb, 0x2b, 0xaa, 0xf6, 0xf6, 0xdb, 0x8f, 0xee, 0x15, 0x96, 0x3d, 0x9d, 0x18, 0x60, 0x82, 0x01, 0x47, 0xb1, 0x5e, 0x7b,
+    0x79, 0xfc, 0x28, 0xb1, 0x0d, 0xe1, 0x94, 0x1d, 0x60, 0xd9, 0xc6, 0x47, 0x96, 0x6c, 0x42, 0xab, 0xff, 0x0d, 0xae, 0x4d, 0x80, 0xdc, 0xd3, 0xd2,
+    0xa2, 0x75, 0x1d, 0x4d, 0xa3, 0x64, 0x30, 0x62, 0x30, 0x1d, 0x06, 0x03, 0x55, 0x1d, 0x0e, 0x04, 0x16, 0x04, 0x14, 0x2b, 0xca, 0x87, 0x5c, 0xff,
+    0xea, 0x71, 0xb9, 0x85, 0xcc, 0x58, 0x03, 0x0b, 0x7b, 0xdd, 0xb9, 0xc3, 0xf1, 0x1a, 0xd9, 0x30, 0x1f, 0x06, 0x03, 0x55, 0x1d, 0x23, 0x04, 0x18,
+    0x30, 0x16, 0x80, 0x14, 0x2b, 0xca, 0x87, 0x5c, 0xff, 0xea, 0x71, 0xb9, 0x85, 0xcc, 0x58, 0x03, 0x0b, 0x7b, 0xdd, 0xb9, 0xc3, 0xf1, 0x1a, 0xd9,
+    0x30, 0x0f, 0x06, 0x03, 0x55, 0x1d, 0x13, 0x01, 0x01, 0xff, 0x04, 0x05, 0x30, 0x03, 0x01, 0x01, 0xff, 0x30, 0x0f, 0x06, 0x03, 0x55, 0x1d, 0x11,
+    0x04, 0x08, 0x30, 0x06, 0x87, 0x04, 0x7f, 0x00, 0x00, 0x01, 0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02, 0x03, 0x48,
+    0x00, 0x30, 0x45, 0x02, 0x21, 0x00, 0xa5, 0x01, 0x77, 0x1a, 0xee, 0xd2, 0xbf, 0x4f, 0xc8, 0x77, 0x78, 0xac, 0x47, 0x69, 0xb7, 0xd2, 0xce, 0x6d,
+    0x54, 0x0d, 0x30, 0x6e, 0x3f, 0x75, 0x3c, 0xe5, 0x5a, 0x4e, 0xa4, 0x83, 0x01, 0xb1, 0x02, 0x20, 0x18, 0xf7, 0x5f, 0x5f, 0xa8, 0x6e, 0x6b, 0xaa,
+    0x20, 0x03, 0x34, 0x0b, 0x38, 0xb5, 0x59, 0xcc, 0x92, 0xc5, 0xb3, 0x13, 0x7a, 0xb8, 0x9a, 0x46, 0x47, 0x51, 0x3f, 0x44, 0x22, 0x5e, 0x26, 0x2d};
+
+static void passwords(int round) {
+    char user[32];
+    int length = snprintf(user, sizeof user, "user %p %d", (void *)&user, round);
+    SecKeychainItemRef item = NULL, found = NULL;
+    EXPECT(SecKeychainAddInternetPassword(NULL, 4, "host", 1, "r", (UInt32)length, user, 2, "/a", 80, kSecProtocolTypeHTTP, kSecAuthenticationTypeHTTPDigest, 6, "secret", &item) == noErr);
+    EXPECT(SecKeychainAddInternetPassword(NULL, 4, "host", 1, "r", (UInt32)length, user, 2, "/a", 80, kSecProtocolTypeHTTP, kSecAuthenticationTypeHTTPDigest, 6, "secret", NULL) == errSecDuplicateItem);
+    UInt32 size = 0;
+    void *data = NULL;
+    EXPECT(SecKeychainFindInternetPassword(NULL, 4, "host", 0, NULL, (UInt32)length, user, 0, NULL, 0, kSecProtocolTypeAny, kSecAuthenticationTypeAny, &size, &data, &found) == noErr && size == 6);
+    SecKeychainItemFreeContent(NULL, data);
+    SecKeychainAttribute attributes[] = {{kSecAccountItemAttr, 0, NULL}, {kSecLabelItemAttr, 0, NULL}};
+    SecKeychainAttributeList list = {2, attributes};
+    EXPECT(SecKeychainItemCopyContent(found, NULL, &list, &size, &data) == noErr);
+    SecKeychainItemFreeContent(&list, data);
+    EXPECT(SecKeychainItemModifyContent(item, NULL, 3, "new") == noErr && SecKeychainItemCopyContent(NULL, NULL, &list, NULL, NULL) == errSecInvalidItemRef);
+    SecKeychainSearchRef search = NULL;
+    SecKeychainAttribute account = {kSecAccountItemAttr, (UInt32)length, user};
+    SecKeychainAttributeList wanted = {1, &account};
+    EXPECT(SecKeychainSearchCreateFromAttributes(NULL, kSecInternetPasswordItemClass, &wanted, &search) == noErr);
+    SecKeychainItemRef next = NULL;
+    EXPECT(SecKeychainSearchCopyNext(search, &next) == noErr);
+    CFMutableDictionaryRef query = CFDictionaryCreateMutable(NULL, 0, &kCFTypeDictionaryKeyCallBacks, &kCFTypeDictionaryValueCallBacks);
+    CFStringRef name = CFStringCreateWithCString(NULL, user, kCFStringEncodingUTF8);
+    CFDictionarySetValue(query, kSecClass, kSecClassInternetPassword);
+    CFDictionarySetValue(query, kSecAttrAccount, name);
+    CFDictionarySetValue(query, kSecReturnAttributes, kCFBooleanTrue);
+    CFDictionarySetValue(query, kSecReturnData, kCFBooleanTrue);
+    if (round & 1) CFDictionarySetValue(query, kSecMatchLimit, kSecMatchLimitAll);
+    CFTypeRef result = NULL;
+    EXPECT(SecItemCopyMatching(query, &result) == noErr);
+    CFDictionarySetValue(query, CFSTR("unknown"), name);
+    EXPECT(SecItemCopyMatching(query, NULL) == errSecParam);
+    EXPECT(SecKeychainItemDelete(item) == noErr && SecKeychainItemDelete(found) == errSecItemNotFound);
+    CFStringRef description = CFCopyDescription(found);
+    CFTypeRef all[] = {item, found, search, next, query, name, result, description};
+    for (size_t index = 0; index < sizeof all / sizeof *all; index++) CFRelease(all[index]);
+}
+
+static void certificates(int round) {
+    CFDataRef data = CFDataCreate(NULL, der, sizeof der), wrong = CFDataCreate(NULL, (const UInt8 *)"x", 1);
+    SecCertificateRef certificate = SecCertificateCreateWithData(NULL, data);
+    EXPECT(!SecCertificateCreateWithData(NULL, wrong));
+    CFStringRef name = NULL;
+    EXPECT(SecCertificateCopyCommonName(certificate, &name) == noErr);
+    SecPolicyRef policy = round & 1 ? SecPolicyCreateSSL(TRUE, CFSTR("127.0.0.1")) : SecPolicyCreateBasicX509();
+    SecTrustRef trust = NULL;
+    EXPECT(SecTrustCreateWithCertificates(certificate, policy, &trust) == noErr);
+    CFArrayRef anchors = CFArrayCreate(NULL, (const void **)&certificate, round & 2 ? 1 : 0, &kCFTypeArrayCallBacks);
+    EXPECT(SecTrustSetAnchorCertificates(trust, anchors) == noErr);
+    CFErrorRef error = NULL;
+    EXPECT(SecTrustEvaluateWithError(trust, &error) == ((round & 2) != 0) && (error == NULL) == ((round & 2) != 0));
+    CFArrayRef chain = SecTrustCopyCertificateChain(trust), items = NULL;
+    EXPECT(SecPKCS12Import(wrong, NULL, &items) == errSecPassphraseRequired);
+    CFTypeRef all[] = {data, wrong, certificate, policy, trust, anchors, chain, CFCopyDescription(trust), SecCertificateCopyData(certificate),
+        SecCertificateCopySubjectSummary(certificate)};
+    for (size_t index = 0; index < sizeof all / sizeof *all; index++) CFRelease(all[index]);
+    if (name) CFRelease(name);
+    if (error) CFRelease(error);
+}
+
 // MARK: Counting
 
 static int descriptors(void) {
@@ -352,6 +435,7 @@ static const struct {
     {"messages", messages, 1}, {"proxies", proxies, 20}, {"loads", loads, 1},      {"uploads", uploads, 1},    {"transfers", transfers, 4},
     {"pairs", pairs, 1},       {"hosts", hosts, 1},      {"services", services, 1}, {"diagnoses", diagnoses, 4},
     {"stores", stores, 1},     {"reach", reachabilities, 1},
+    {"passwords", passwords, 4}, {"certificates", certificates, 1},
 };
 
 static int rounds;
@@ -393,6 +477,10 @@ int main(int argc, char **argv) {
     ftpURL = argv[4];
     onlyType = argc > 5 ? argv[5] : NULL;
     prints = threads == 1;
+    // A keychain of its own.
+    char folder[] = "/tmp/rounds-XXXXXX";
+    setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent", 1);
+    setenv("XDG_DATA_HOME", mkdtemp(folder), 1);
     if (threads == 1) {
         work(NULL);
     } else {
@@ -400,6 +488,9 @@ int main(int argc, char **argv) {
         for (int index = 0; index < threads && index < 16; index++) pthread_create(&workers[index], NULL, work, NULL);
         for (int index = 0; index < threads && index < 16; index++) pthread_join(workers[index], NULL);
     }
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    if (system(command)) return 2;
     printf("%d problems\n", problems);
     return problems != 0;
 }

@@ -2,7 +2,7 @@
 //
 //   ./tlsclient HOST PORT CERTIFICATE.pem LINE…       the file has the certificate and its key; - is no certificate
 //
-// On Apple's systems the identity is a SecIdentityRef; on Linux it is the text of the file.
+// On Apple's systems the identity is a SecIdentityRef; on Linux it may also be the text of the file, as here.
 
 #include <CFNetwork/CFNetwork.h>
 #include <stdio.h>

@@ -227,8 +227,8 @@ public var kCFStreamSSLLevel: NSString { bridge(CFNetworkC.__kCFStreamSSLLevel) 
 @_alwaysEmitIntoClient
 public var kCFStreamSSLPeerName: NSString { bridge(CFNetworkC.__kCFStreamSSLPeerName) }
 
-/// TLS setting: the own certificates and private key (CFArray of CFData with PEM text). On Apple's systems the array has a
-/// SecIdentityRef.
+/// TLS setting: the own certificate with its key, and those of authorities (CFArray): a SecIdentityRef of <Security/Security.h> and
+/// SecCertificateRefs after it, or PEM text of all in one or more CFData.
 @_alwaysEmitIntoClient
 public var kCFStreamSSLCertificates: NSString { bridge(CFNetworkC.__kCFStreamSSLCertificates) }
 
@@ -256,8 +256,8 @@ public var kCFStreamSSLAllowsExpiredRoots: NSString { bridge(CFNetworkC.__kCFStr
 @_alwaysEmitIntoClient
 public var kCFStreamSSLAllowsAnyRoot: NSString { bridge(CFNetworkC.__kCFStreamSSLAllowsAnyRoot) }
 
-/// Property, read only: the peer's certificates (CFArray of CFData in DER), its own first; NULL before the handshake. On Apple's
-/// systems the array has SecCertificateRefs.
+/// Property, read only: the peer's certificates (CFArray of SecCertificateRef, see <Security/Security.h>), its own first; NULL before the
+/// handshake.
 @_alwaysEmitIntoClient
 public var kCFStreamPropertySSLPeerCertificates: NSString { bridge(CFNetworkC.__kCFStreamPropertySSLPeerCertificates) }
 
@@ -355,7 +355,8 @@ public var kCFStreamPropertyPreviousCONNECTResponse: NSString {
 @_alwaysEmitIntoClient
 public var kCFStreamPropertySSLContext: NSString { bridge(CFNetworkC.__kCFStreamPropertySSLContext) }
 
-/// Property: always NULL, because there is no SecTrust outside of Apple's systems; see kCFStreamPropertySSLPeerCertificates.
+/// Property, read only: the peer's certificates to evaluate (SecTrustRef, see <Security/Security.h>), with the policy for its name; NULL before
+/// the handshake, and if the peer sent none. An evaluation ignores the stream's settings that allow invalid certificates.
 @_alwaysEmitIntoClient
 public var kCFStreamPropertySSLPeerTrust: NSString { bridge(CFNetworkC.__kCFStreamPropertySSLPeerTrust) }
 

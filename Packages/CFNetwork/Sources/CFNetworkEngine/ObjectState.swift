@@ -37,6 +37,15 @@ func state<State: ObjectState>(of object: AnyObject, as type: State.Type = State
 package protocol ObjectContent: AnyObject, Sendable {
     /// The text between braces in the description of the object.
     var summary: String { get }
+    /// Whether the object equals the one of another content. For classes that are registered as comparable.
+    func isEqual(to other: any ObjectContent) -> Bool
+    /// The hash value of the object. For classes that are registered as comparable.
+    var hashCode: Int { get }
+}
+
+extension ObjectContent {
+    package func isEqual(to other: any ObjectContent) -> Bool { self === other }
+    package var hashCode: Int { ObjectIdentifier(self).hashValue }
 }
 
 /// The state of such an object.
@@ -46,6 +55,12 @@ private final class ContentState: ObjectState {
     init(_ content: any ObjectContent) { self.content = content }
 
     override var summary: String { content.summary }
+
+    override func isEqual(to other: ObjectState) -> Bool {
+        (other as? ContentState).map { content.isEqual(to: $0.content) } ?? false
+    }
+
+    override var hashCode: Int { content.hashCode }
 }
 
 /// Creates the CoreFoundation object that owns a content. Nil if the allocator has no memory.

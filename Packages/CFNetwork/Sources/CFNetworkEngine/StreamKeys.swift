@@ -75,7 +75,7 @@ extension StreamKey {
 extension [String: StreamKey] {
     /// The properties that have no meaning on Linux: they have no value, and cannot be set.
     private static let meaningless = [
-        __kCFStreamPropertySSLContext, __kCFStreamPropertySSLPeerTrust, __kCFStreamPropertyNoCellular,
+        __kCFStreamPropertySSLContext, __kCFStreamPropertyNoCellular,
         __kCFStreamPropertyConnectionIsCellular, __kCFStreamPropertyAllowExpensiveNetworkAccess,
         __kCFStreamPropertyConnectionIsExpensive, __kCFStreamPropertyAllowConstrainedNetworkAccess,
         __kCFStreamPropertySocketExtendedBackgroundIdleMode,
@@ -88,6 +88,10 @@ extension [String: StreamKey] {
         string(kCFStreamPropertySOCKSProxy): .socksProxy,
         string(__kCFStreamPropertySSLSettings): .sslSettings,
         string(kCFStreamPropertySocketSecurityLevel): .securityLevel,
+        string(__kCFStreamPropertySSLPeerCertificates): .reading { stream in
+            stream.value(.tlsInformation).map { CertificateContent.makeArray($0.peerCertificates).takeRetainedValue() }
+        },
+        string(__kCFStreamPropertySSLPeerTrust): .peerTrust,
         string(__kCFStreamPropertySocketRemoteHost): .reading { stream in
             stream.value(.remoteHost).flatMap { HostState.makeHost(nil, $0.copy())?.takeRetainedValue() }
         },
@@ -146,7 +150,31 @@ extension StreamKey {
             set: { $0.setFoundationValue($1, key) })
     }
 
-    /// The dictionary of TLS settings. The certificates are PEM text: one or more CFData, with the key.
+    /// The certificates that the peer sent, to evaluate them as the stream does, or would without its relaxations.
+    fileprivate static var peerTrust: StreamKey {
+        .reading { stream in
+            guard let tls = stream.value(.tlsInformation), !tls.peerCertificates.isEmpty else { return nil }
+            let isAnyName = tls.verification == .insecureNoNameCheck
+            let policy: TrustPolicy =
+                stream.value(.tls)?.role == .server ? .client : .server(isAnyName ? nil : tls.peerName)
+            return (TrustContent.make(tls.peerCertificates, [policy]) as Unmanaged<AnyObject>?)?.takeRetainedValue()
+        }
+    }
+
+    /// The identity of TLS settings: a SecIdentityRef, with certificates of authorities after it, or PEM text in one or more CFData.
+    fileprivate static func identity(_ parts: Any) -> TLSIdentity? {
+        if let texts = parts as? [Data], !texts.isEmpty {
+            return try? TLSIdentity(pem: [UInt8](texts.joined(separator: "\n".utf8)))
+        }
+        guard let objects = parts as? [AnyObject], let first = objects.first,
+            let identity = IdentityContent.identity(of: first)
+        else { return nil }
+        let authorities = objects.dropFirst().map { CertificateContent.certificate(of: $0) }
+        guard authorities.allSatisfy({ $0 != nil }) else { return nil }
+        return identity.adding(authorities.compactMap { $0 })
+    }
+
+    /// The dictionary of TLS settings.
     fileprivate static var sslSettings: StreamKey {
         let key = string(__kCFStreamPropertySSLSettings)
         let certificates = string(__kCFStreamSSLCertificates)
@@ -155,9 +183,7 @@ extension StreamKey {
             if stream.status != .notOpen, let settings, stream.settings[key] == settings { return true }
             guard let settings else { return stream.setFoundationValue(nil, key) }
             guard let parts = settings[certificates] else { return stream.setFoundationValue(settings, key) }
-            guard let parts = parts as? [Data], !parts.isEmpty,
-                let identity = try? TLSIdentity(pem: [UInt8](parts.joined(separator: "\n".utf8)))
-            else { return false }
+            guard let identity = identity(parts) else { return false }
             var converted = settings as? [AnyHashable: Any] ?? [:]
             converted[certificates] = [identity]
             return stream.setFoundationValue(NSDictionary(dictionary: converted), key)

@@ -31,7 +31,7 @@ package func cfString(_ text: String) -> Unmanaged<CFString> {
 }
 
 /// A retained CoreFoundation data object.
-func cfData(_ bytes: [UInt8]) -> Unmanaged<CFData> {
+package func cfData(_ bytes: [UInt8]) -> Unmanaged<CFData> {
     bytes.withUnsafeBufferPointer { .passRetained(CFDataCreate(nil, $0.baseAddress, $0.count)) }
 }
 

@@ -2,6 +2,7 @@
 #include "Check.h"
 #include "Peer.h"
 #include <CFNetwork/CFNetwork.h>
+#include <Security/Security.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -211,7 +212,10 @@ const char *CFNetworkTLSProgram(const char *pem) {
     UInt8 bytes[16];
     CHECK(CFReadStreamRead(readers[0], bytes, sizeof bytes) == 6 && !memcmp(bytes, "secret", 6));
     CFArrayRef peers = CFReadStreamCopyProperty(readers[1], kCFStreamPropertySSLPeerCertificates);
-    CHECK(peers != NULL && CFArrayGetCount(peers) >= 1 && CFDataGetLength(CFArrayGetValueAtIndex(peers, 0)) > 100);
+    CHECK(peers != NULL && CFArrayGetCount(peers) >= 1);
+    CFDataRef der = SecCertificateCopyData((SecCertificateRef)CFArrayGetValueAtIndex(peers, 0));
+    CHECK(CFDataGetLength(der) > 100);
+    CFRelease(der);
     CFRelease(peers);
     // The same settings again change nothing; others cannot replace them.
     CHECK(CFWriteStreamSetProperty(writers[1], kCFStreamPropertySSLSettings, settings[1]));

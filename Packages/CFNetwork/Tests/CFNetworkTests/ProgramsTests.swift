@@ -22,6 +22,8 @@ struct ProgramsTests {
         case objects, threads
         case proxies, proxyScripts, diagnostics
         case ftpTransfers, ftpEvents, ftpListing
+        case keychain, items, keychainMistakes, keychainThreads
+        case certificates, trust, identity, trustThreads
         case storeKeys, store, storeChanges, reachability, reachabilityEvents
 
         /// Returns the condition that does not hold, or `nil`.
@@ -63,6 +65,14 @@ struct ProgramsTests {
                 case .ftpTransfers: CFNetworkFTPProgram()
                 case .ftpEvents: CFNetworkFTPEventsProgram()
                 case .ftpListing: CFNetworkListingProgram()
+                case .keychain: CFNetworkKeychainProgram()
+                case .items: CFNetworkItemsProgram()
+                case .keychainMistakes: CFNetworkKeychainMistakesProgram()
+                case .keychainThreads: CFNetworkKeychainThreadsProgram()
+                case .certificates: CFNetworkCertificatesProgram()
+                case .trust: CFNetworkTrustProgram()
+                case .identity: CFNetworkIdentityProgram()
+                case .trustThreads: CFNetworkTrustThreadsProgram()
                 case .storeKeys: CFNetworkStoreKeysProgram()
                 case .store: CFNetworkStoreProgram()
                 case .storeChanges: CFNetworkStoreChangesProgram()

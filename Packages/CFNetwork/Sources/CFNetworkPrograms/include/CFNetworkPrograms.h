@@ -125,4 +125,28 @@ const char *_Nullable CFNetworkReachabilityProgram(void);
 /// Changes of the reachability on a run loop and on a queue.
 const char *_Nullable CFNetworkReachabilityEventsProgram(void);
 
+/// Internet passwords in a keychain of its own, through their items.
+const char *_Nullable CFNetworkKeychainProgram(void);
+
+/// Internet passwords as dictionaries.
+const char *_Nullable CFNetworkItemsProgram(void);
+
+/// Invalid arguments of the keychain's functions, and a damaged keychain.
+const char *_Nullable CFNetworkKeychainMistakesProgram(void);
+
+/// One item on several threads.
+const char *_Nullable CFNetworkKeychainThreadsProgram(void);
+
+/// Certificates and policies, which openssl(1) makes.
+const char *_Nullable CFNetworkCertificatesProgram(void);
+
+/// Verdicts about certificates.
+const char *_Nullable CFNetworkTrustProgram(void);
+
+/// Identities of bundles, and streams with them.
+const char *_Nullable CFNetworkIdentityProgram(void);
+
+/// One trust object on several threads.
+const char *_Nullable CFNetworkTrustThreadsProgram(void);
+
 #endif

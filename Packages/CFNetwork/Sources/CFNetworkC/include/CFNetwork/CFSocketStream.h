@@ -55,8 +55,8 @@ CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertySSLSettings CF_REFINED_FOR
 CF_EXPORT const CFStringRef _Nonnull kCFStreamSSLLevel CF_REFINED_FOR_SWIFT;
 /// TLS setting: the name to send and to find in the peer's certificate (CFString), or kCFNull for any name; by default the host.
 CF_EXPORT const CFStringRef _Nonnull kCFStreamSSLPeerName CF_REFINED_FOR_SWIFT;
-/// TLS setting: the own certificates and private key (CFArray of CFData with PEM text). On Apple's systems the array has a
-/// SecIdentityRef.
+/// TLS setting: the own certificate with its key, and those of authorities (CFArray): a SecIdentityRef of <Security/Security.h> and
+/// SecCertificateRefs after it, or PEM text of all in one or more CFData.
 CF_EXPORT const CFStringRef _Nonnull kCFStreamSSLCertificates CF_REFINED_FOR_SWIFT;
 /// TLS setting: whether this is the server's side (CFBoolean), which needs kCFStreamSSLCertificates.
 CF_EXPORT const CFStringRef _Nonnull kCFStreamSSLIsServer CF_REFINED_FOR_SWIFT;
@@ -68,8 +68,8 @@ CF_EXPORT const CFStringRef _Nonnull kCFStreamSSLAllowsExpiredCertificates CF_RE
 CF_EXPORT const CFStringRef _Nonnull kCFStreamSSLAllowsExpiredRoots CF_REFINED_FOR_SWIFT;
 /// TLS setting: kCFBooleanTrue to accept certificates with an unknown root.
 CF_EXPORT const CFStringRef _Nonnull kCFStreamSSLAllowsAnyRoot CF_REFINED_FOR_SWIFT;
-/// Property, read only: the peer's certificates (CFArray of CFData in DER), its own first; NULL before the handshake. On Apple's
-/// systems the array has SecCertificateRefs.
+/// Property, read only: the peer's certificates (CFArray of SecCertificateRef, see <Security/Security.h>), its own first; NULL before the
+/// handshake.
 CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertySSLPeerCertificates CF_REFINED_FOR_SWIFT;
 /// Property: the purpose of the traffic (CFString), a kCFStreamNetworkServiceType…; it sets the priority of the packets. Set it
 /// before the stream is opened.
@@ -115,7 +115,8 @@ CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyPreviousCONNECTResponse CF
 
 /// Property: always NULL, and setting it returns FALSE, because there is no SSLContext outside of Apple's systems.
 CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertySSLContext CF_REFINED_FOR_SWIFT;
-/// Property: always NULL, because there is no SecTrust outside of Apple's systems; see kCFStreamPropertySSLPeerCertificates.
+/// Property, read only: the peer's certificates to evaluate (SecTrustRef, see <Security/Security.h>), with the policy for its name; NULL before
+/// the handshake, and if the peer sent none. An evaluation ignores the stream's settings that allow invalid certificates.
 CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertySSLPeerTrust CF_REFINED_FOR_SWIFT;
 /// Property: setting it returns FALSE, because Linux does not know which networks are cellular.
 CF_EXPORT const CFStringRef _Nonnull kCFStreamPropertyNoCellular CF_REFINED_FOR_SWIFT;

@@ -1,0 +1,164 @@
+// The objects of Security that properties of streams have. The module SecurityEngine has their functions.
+
+internal import CFNetworkC
+internal import CFNetworkC.Runtime
+package import CoreFoundation
+internal import EventLoops
+package import StreamKit
+
+/// A certificate: SecCertificate. Two are equal if their DER encodings are.
+package final class CertificateContent: ObjectContent {
+    package static let typeID = CFNComparableClassRegister("SecCertificate")
+
+    package let certificate: Certificate
+
+    private init(_ certificate: Certificate) { self.certificate = certificate }
+
+    package var summary: String { certificate.summary }
+
+    package func isEqual(to other: any ObjectContent) -> Bool {
+        (other as? CertificateContent)?.certificate == certificate
+    }
+
+    package var hashCode: Int { certificate.hashValue }
+
+    /// A retained object. Nil if the allocator has no memory.
+    package static func make<Object: AnyObject>(
+        _ certificate: Certificate, _ allocator: CFAllocator? = nil
+    ) -> Unmanaged<Object>? {
+        makeObject(allocator, typeID, CertificateContent(certificate))
+    }
+
+    /// A retained array of objects.
+    package static func makeArray(_ certificates: [Certificate]) -> Unmanaged<CFArray> {
+        cfArray(certificates.compactMap { make($0) as Unmanaged<CFTypeRef>? })
+    }
+
+    /// The certificate of an object; nil for another object.
+    package static func certificate(of object: AnyObject) -> Certificate? {
+        guard CFGetTypeID(object) == typeID else { return nil }
+        return (content(of: object) as CertificateContent).certificate
+    }
+}
+
+/// A certificate with its private key, and with others of its chain: SecIdentity. Two are equal if their certificates are.
+package final class IdentityContent: ObjectContent {
+    package static let typeID = CFNComparableClassRegister("SecIdentity")
+
+    package let identity: TLSIdentity
+
+    private init(_ identity: TLSIdentity) { self.identity = identity }
+
+    package var summary: String { identity.certificates.first?.summary ?? "" }
+
+    package func isEqual(to other: any ObjectContent) -> Bool {
+        (other as? IdentityContent)?.identity.certificates.first == identity.certificates.first
+    }
+
+    package var hashCode: Int { identity.certificates.first.hashValue }
+
+    /// A retained object. Nil without memory.
+    package static func make<Object: AnyObject>(_ identity: TLSIdentity) -> Unmanaged<Object>? {
+        makeObject(nil, typeID, IdentityContent(identity))
+    }
+
+    /// The identity of an object; nil for another object.
+    package static func identity(of object: AnyObject) -> TLSIdentity? {
+        guard CFGetTypeID(object) == typeID else { return nil }
+        return (content(of: object) as IdentityContent).identity
+    }
+}
+
+/// What a certificate must be valid for.
+package enum TrustPolicy: Sendable, Hashable {
+    /// A TLS server with a name; nil for any name.
+    case server(String?)
+    /// A TLS client.
+    case client
+    /// Any use.
+    case any
+}
+
+/// A certificate to evaluate: SecTrust.
+///
+/// The evaluation is that of a TLS stream. It is kept until a setting changes; two threads that evaluate at the same time may both do the work.
+package final class TrustContent: ObjectContent {
+    package static let typeID = CFNClassRegister("SecTrust")
+
+    /// What an evaluation depends on.
+    package struct Settings: Sendable, Hashable {
+        package var policies: [TrustPolicy]
+        /// Nil for this machine's roots.
+        package var anchors: [Certificate]?
+        /// Whether this machine's roots are excluded; nil if that follows from the anchors.
+        package var isAnchoredOnly: Bool?
+        /// In seconds since 1970; nil for the present time.
+        package var time: Int64?
+    }
+
+    private struct State {
+        var settings: Settings
+        /// The verified chain, or the reason of the failure.
+        var evaluation: Result<[Certificate], StreamError>?
+    }
+
+    package let certificates: [Certificate]
+    private let state: Locked<State>
+
+    private init(_ certificates: [Certificate], _ policies: [TrustPolicy]) {
+        self.certificates = certificates
+        state = Locked(State(settings: Settings(policies: policies)))
+    }
+
+    package var summary: String { certificates.first?.summary ?? "" }
+
+    /// A retained object. Nil without memory.
+    package static func make<Object: AnyObject>(
+        _ certificates: [Certificate], _ policies: [TrustPolicy]
+    ) -> Unmanaged<Object>? {
+        makeObject(nil, typeID, TrustContent(certificates, policies))
+    }
+
+    /// Changes settings. The next evaluation is a new one.
+    package func change(_ edit: (inout Settings) -> Void) {
+        state.withLock { state in
+            edit(&state.settings)
+            state.evaluation = nil
+        }
+    }
+
+    /// The last evaluation, if it was made with the present settings.
+    package var lastEvaluation: Result<[Certificate], StreamError>? { state.withLock { $0.evaluation } }
+
+    /// Evaluates the certificate, unless that was done. Reads files with roots.
+    package func evaluate() -> Result<[Certificate], StreamError> {
+        let (settings, last) = state.withLock { ($0.settings, $0.evaluation) }
+        if let last { return last }
+        let result = Result { () throws(StreamError) in try Self.evaluate(certificates, settings) }
+        state.withLock { if $0.settings == settings { $0.evaluation = result } }
+        return result
+    }
+
+    private static func evaluate(
+        _ certificates: [Certificate], _ settings: Settings
+    ) throws(StreamError) -> [Certificate] {
+        var chain: [Certificate] = []
+        for policy in settings.policies {
+            var configuration = TLSConfiguration()
+            let isOnly = settings.isAnchoredOnly ?? (settings.anchors != nil)
+            configuration.trust = TLSTrust(includesSystemRoots: !isOnly, roots: settings.anchors ?? [])
+            configuration.verificationTime = settings.time
+            var purpose = TLSConfiguration.CertificatePurpose.any
+            switch policy {
+            case .server(let name):
+                configuration.peerName = name
+                purpose = .server
+            case .client: purpose = .client
+            case .any: break
+            }
+            if configuration.peerName == nil { configuration.verification = .insecureNoNameCheck }
+            chain = try configuration.verifiedChain(of: certificates, for: purpose)
+        }
+        return chain
+    }
+}

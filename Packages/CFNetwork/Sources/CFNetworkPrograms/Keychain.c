@@ -1,0 +1,369 @@
+#include "CFNetworkPrograms.h"
+#include "Check.h"
+#include <Security/Security.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/// Makes the keychain an empty file of this process. Returns the folder.
+static char *useOwnKeychain(void) {
+    static char folder[] = "/tmp/cfnetwork-keychain-XXXXXX";
+    setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent", 1);
+    setenv("XDG_DATA_HOME", mkdtemp(folder), 1);
+    return folder;
+}
+
+static void removeKeychain(const char *folder) {
+    char command[128];
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    if (system(command) != 0) abort();
+}
+
+static OSStatus add(const char *server, const char *realm, const char *user, const char *path, UInt16 port, const char *password, SecKeychainItemRef *item) {
+    return SecKeychainAddInternetPassword(NULL, (UInt32)strlen(server), server, (UInt32)strlen(realm), realm, (UInt32)strlen(user), user,
+        (UInt32)strlen(path), path, port, kSecProtocolTypeHTTPS, kSecAuthenticationTypeHTTPDigest, (UInt32)strlen(password), password, item);
+}
+
+static OSStatus find(const char *server, const char *realm, const char *user, const char *path, UInt16 port, UInt32 *length, void **password, SecKeychainItemRef *item) {
+    return SecKeychainFindInternetPassword(NULL, (UInt32)strlen(server), server, (UInt32)strlen(realm), realm, (UInt32)strlen(user), user,
+        (UInt32)strlen(path), path, port, kSecProtocolTypeAny, kSecAuthenticationTypeAny, length, password, item);
+}
+
+/// Whether an item has a user and a password.
+static Boolean has(SecKeychainItemRef item, const char *user, const char *password) {
+    SecKeychainAttribute attribute = {kSecAccountItemAttr, 0, NULL};
+    SecKeychainAttributeList list = {1, &attribute};
+    UInt32 length = 0;
+    void *data = NULL;
+    SecItemClass kind = 0;
+    if (SecKeychainItemCopyContent(item, &kind, &list, &length, &data) != noErr) return FALSE;
+    Boolean isEqual = kind == kSecInternetPasswordItemClass && attribute.length == strlen(user) && memcmp(attribute.data, user, attribute.length) == 0 &&
+                      length == strlen(password) && memcmp(data, password, length) == 0;
+    return SecKeychainItemFreeContent(&list, data) == noErr && isEqual && attribute.data == NULL;
+}
+
+const char *CFNetworkKeychainProgram(void) {
+    char *folder = useOwnKeychain();
+    SecKeychainItemRef item = NULL, other = NULL;
+    UInt32 length = 7;
+    void *data = NULL;
+    CHECK(find("example.org", "", "", "", 0, &length, &data, &item) == errSecItemNotFound && item == NULL && data == NULL && length == 7);
+    struct stat status;
+    char path[128];
+    snprintf(path, sizeof path, "%s/netkit", folder);
+    CHECK(stat(path, &status) != 0); // a search creates nothing
+    CHECK(add("Example.org", "staff", "jöe", "/a", 8443, "open sesame", &item) == noErr && CFGetTypeID(item) == SecKeychainItemGetTypeID());
+    CHECK(stat(path, &status) == 0 && (status.st_mode & 0777) == 0700);
+    strcat(path, "/keychain.key");
+    CHECK(stat(path, &status) == 0 && (status.st_mode & 0777) == 0600 && status.st_size == 32);
+    CHECK(has(item, "jöe", "open sesame"));
+    CHECK(add("example.org", "staff", "jöe", "/a", 8443, "x", NULL) == errSecDuplicateItem);
+
+    // Every argument counts; one that is absent matches any value.
+    CHECK(find("example.org", "staff", "jöe", "/a", 8443, &length, &data, &other) == noErr && length == 11 && memcmp(data, "open sesame", 12) == 0);
+    CHECK(has(other, "jöe", "open sesame") && SecKeychainItemFreeContent(NULL, data) == noErr);
+    CFRelease(other);
+    CHECK(find("", "", "", "", 0, NULL, NULL, NULL) == noErr);
+    CHECK(find("example.com", "staff", "jöe", "/a", 8443, NULL, NULL, NULL) == errSecItemNotFound);
+    CHECK(find("example.org", "guests", "jöe", "/a", 8443, NULL, NULL, NULL) == errSecItemNotFound);
+    CHECK(find("example.org", "staff", "ann", "/a", 8443, NULL, NULL, NULL) == errSecItemNotFound);
+    CHECK(find("example.org", "staff", "jöe", "/b", 8443, NULL, NULL, NULL) == errSecItemNotFound);
+    CHECK(find("example.org", "staff", "jöe", "/a", 443, NULL, NULL, NULL) == errSecItemNotFound);
+
+    // The best match comes first. An item without a path is found for any.
+    CHECK(add("example.org", "staff", "jöe", "", 8443, "any path", NULL) == noErr);
+    CHECK(find("example.org", "staff", "", "/a", 8443, NULL, NULL, &other) == noErr && has(other, "jöe", "open sesame"));
+    CFRelease(other);
+    CHECK(find("example.org", "staff", "", "/b", 8443, NULL, NULL, &other) == noErr && has(other, "jöe", "any path"));
+
+    // All attributes are read and written.
+    UInt32 port = 8080;
+    UInt16 shortPort = 81;
+    SecProtocolType protocol = kSecProtocolTypeHTTP;
+    SecAuthenticationType type = kSecAuthenticationTypeHTTPBasic;
+    SecKeychainAttribute changes[] = {{kSecLabelItemAttr, 5, "label"}, {kSecSecurityDomainItemAttr, 1, "r"}, {kSecServerItemAttr, 4, "HOST"},
+        {kSecPathItemAttr, 2, "/c"}, {kSecPortItemAttr, 4, &port}, {kSecProtocolItemAttr, 4, &protocol},
+        {kSecAuthenticationTypeItemAttr, 4, &type}, {kSecAccountItemAttr, 3, "ann"}};
+    SecKeychainAttributeList list = {8, changes};
+    CHECK(SecKeychainItemModifyContent(other, &list, 0, NULL) == noErr && has(other, "ann", "any path"));
+    CHECK(SecKeychainItemModifyContent(other, NULL, 3, "new") == noErr && has(other, "ann", "new"));
+    SecKeychainAttribute found[10];
+    for (int i = 0; i < 8; i++) found[i] = (SecKeychainAttribute){changes[i].tag, 99, NULL};
+    found[8].tag = kSecCreationDateItemAttr;
+    found[9].tag = kSecModDateItemAttr;
+    SecKeychainAttributeList result = {10, found};
+    CHECK(SecKeychainItemCopyContent(other, NULL, &result, NULL, NULL) == noErr);
+    for (int i = 0; i < 8; i++) {
+        CHECK(found[i].length == changes[i].length);
+        CHECK(memcmp(found[i].data, i == 2 ? "host" : changes[i].data, found[i].length) == 0);
+    }
+    CHECK(found[8].length == 15 && memcmp(found[8].data, "20", 2) == 0 && ((char *)found[9].data)[14] == 'Z');
+    CHECK(SecKeychainItemFreeContent(&result, NULL) == noErr);
+    changes[0] = (SecKeychainAttribute){kSecPortItemAttr, 2, &shortPort};
+    changes[1] = (SecKeychainAttribute){kSecPathItemAttr, 0, NULL};
+    list.count = 2;
+    CHECK(SecKeychainItemModifyContent(other, &list, 0, NULL) == noErr);
+    CHECK(find("host", "", "", "/any", 81, NULL, NULL, NULL) == noErr && find("host", "", "", "", 8080, NULL, NULL, NULL) == errSecItemNotFound);
+
+    // An item that is deleted is gone for every reference.
+    SecKeychainItemRef same = NULL;
+    CHECK(find("host", "", "", "", 0, NULL, NULL, &same) == noErr && SecKeychainItemDelete(other) == noErr);
+    CHECK(!has(same, "ann", "new") && !has(other, "ann", "new") && SecKeychainItemDelete(other) == errSecItemNotFound);
+    CHECK(SecKeychainItemDelete(same) == errSecItemNotFound && SecKeychainItemModifyContent(same, NULL, 1, "x") == errSecItemNotFound);
+    CFRelease(same);
+    CFRelease(other);
+
+    // Searches.
+    CHECK(add("example.org", "staff", "ann", "", 0, "2", NULL) == noErr && add("example.com", "", "ann", "", 0, "3", NULL) == noErr);
+    SecKeychainAttribute wanted = {kSecAccountItemAttr, 3, "ann"};
+    SecKeychainAttributeList pattern = {1, &wanted};
+    SecKeychainSearchRef search = NULL;
+    CHECK(SecKeychainSearchCreateFromAttributes(NULL, kSecInternetPasswordItemClass, &pattern, &search) == noErr);
+    CHECK(CFGetTypeID(search) == SecKeychainSearchGetTypeID());
+    for (int i = 0; i < 2; i++) {
+        CHECK(SecKeychainSearchCopyNext(search, &other) == noErr && has(other, "ann", i == 0 ? "3" : "2"));
+        CFRelease(other);
+    }
+    CHECK(SecKeychainSearchCopyNext(search, &other) == errSecItemNotFound);
+    CFRelease(search);
+    CFRelease(item);
+    removeKeychain(folder);
+    return NULL;
+}
+
+static CFMutableDictionaryRef query(const char *server, const char *user) {
+    CFMutableDictionaryRef dictionary = CFDictionaryCreateMutable(NULL, 0, &kCFTypeDictionaryKeyCallBacks, &kCFTypeDictionaryValueCallBacks);
+    CFDictionarySetValue(dictionary, kSecClass, kSecClassInternetPassword);
+    for (int i = 0; i < 2; i++) {
+        const char *text = i == 0 ? server : user;
+        if (text == NULL) continue;
+        CFStringRef value = CFStringCreateWithCString(NULL, text, kCFStringEncodingUTF8);
+        CFDictionarySetValue(dictionary, i == 0 ? kSecAttrServer : kSecAttrAccount, value);
+        CFRelease(value);
+    }
+    return dictionary;
+}
+
+static void setPassword(CFMutableDictionaryRef dictionary, const char *password) {
+    CFDataRef data = CFDataCreate(NULL, (const UInt8 *)password, (CFIndex)strlen(password));
+    CFDictionarySetValue(dictionary, kSecValueData, data);
+    CFRelease(data);
+}
+
+static Boolean isData(CFTypeRef object, const char *text) {
+    return object != NULL && CFGetTypeID(object) == CFDataGetTypeID() && CFDataGetLength(object) == (CFIndex)strlen(text) &&
+           memcmp(CFDataGetBytePtr(object), text, strlen(text)) == 0;
+}
+
+const char *CFNetworkItemsProgram(void) {
+    char *folder = useOwnKeychain();
+    CFTypeRef result = NULL;
+    CFMutableDictionaryRef joe = query("example.org", "joe"), any = query(NULL, NULL);
+    CHECK(SecItemCopyMatching(joe, &result) == errSecItemNotFound && SecItemDelete(joe) == errSecItemNotFound && SecItemUpdate(joe, joe) == errSecParam);
+    int number = 8443;
+    CFNumberRef port = CFNumberCreate(NULL, kCFNumberIntType, &number);
+    CFDictionarySetValue(joe, kSecAttrPort, port);
+    CFDictionarySetValue(joe, kSecAttrProtocol, kSecAttrProtocolHTTPS);
+    CFDictionarySetValue(joe, kSecAttrAuthenticationType, kSecAttrAuthenticationTypeHTTPBasic);
+    CFDictionarySetValue(joe, kSecAttrPath, CFSTR("/a"));
+    CFDictionarySetValue(joe, kSecAttrSecurityDomain, CFSTR("staff"));
+    CFDictionarySetValue(joe, kSecAttrLabel, CFSTR("a label"));
+    setPassword(joe, "1");
+    CHECK(SecItemAdd(joe, NULL) == noErr && SecItemAdd(joe, NULL) == errSecDuplicateItem);
+    CFMutableDictionaryRef ann = query("example.org", "ann");
+    CFDictionarySetValue(ann, kSecReturnRef, kCFBooleanTrue);
+    CHECK(SecItemAdd(ann, &result) == noErr && CFGetTypeID(result) == SecKeychainItemGetTypeID());
+
+    // Results: nothing, a password, a reference, a dictionary, and arrays of them.
+    CFDictionarySetValue(any, kSecValueRef, result);
+    CFRelease(result);
+    result = NULL;
+    CHECK(SecItemCopyMatching(any, &result) == noErr && result == NULL);
+    CFDictionarySetValue(any, kSecReturnAttributes, kCFBooleanTrue);
+    CHECK(SecItemCopyMatching(any, &result) == noErr && CFEqual(CFDictionaryGetValue(result, kSecAttrAccount), CFSTR("ann")));
+    CFRelease(result);
+    CFDictionaryRemoveValue(any, kSecValueRef);
+    CFDictionaryRemoveValue(any, kSecReturnAttributes);
+    CFDictionarySetValue(any, kSecReturnData, kCFBooleanTrue);
+    CFDictionarySetValue(any, kSecMatchLimit, kSecMatchLimitAll);
+    CHECK(SecItemCopyMatching(any, &result) == noErr && CFGetTypeID(result) == CFArrayGetTypeID() && CFArrayGetCount(result) == 2);
+    CHECK(isData(CFArrayGetValueAtIndex(result, 0), "") && isData(CFArrayGetValueAtIndex(result, 1), "1"));
+    CFRelease(result);
+    CFDictionarySetValue(any, kSecReturnAttributes, kCFBooleanTrue);
+    CFDictionarySetValue(any, kSecReturnRef, kCFBooleanTrue);
+    CFDictionarySetValue(any, kSecMatchLimit, port);
+    CFDictionarySetValue(any, kSecAttrAccount, CFSTR("joe"));
+    CHECK(SecItemCopyMatching(any, &result) == noErr && CFArrayGetCount(result) == 1);
+    CFDictionaryRef found = CFArrayGetValueAtIndex(result, 0);
+    CHECK(isData(CFDictionaryGetValue(found, kSecValueData), "1") && CFGetTypeID(CFDictionaryGetValue(found, kSecValueRef)) == SecKeychainItemGetTypeID());
+    const CFStringRef keys[] = {kSecClass, kSecAttrServer, kSecAttrAccount, kSecAttrPort, kSecAttrProtocol, kSecAttrAuthenticationType, kSecAttrPath,
+        kSecAttrSecurityDomain, kSecAttrLabel};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) CHECK(CFEqual(CFDictionaryGetValue(found, keys[i]), CFDictionaryGetValue(joe, keys[i])));
+    CHECK(CFGetTypeID(CFDictionaryGetValue(found, kSecAttrCreationDate)) == CFDateGetTypeID());
+    CHECK(CFAbsoluteTimeGetCurrent() - CFDateGetAbsoluteTime(CFDictionaryGetValue(found, kSecAttrModificationDate)) < 600);
+    CFStringRef description = CFCopyDescription(result);
+    CFRelease(description);
+    CFRelease(result);
+
+    // Changes and removals concern all items that match.
+    CFMutableDictionaryRef host = query("example.org", NULL), changes = query(NULL, NULL);
+    CFDictionaryRemoveValue(changes, kSecClass);
+    setPassword(changes, "2");
+    CFDictionarySetValue(changes, kSecAttrPath, CFSTR("/b"));
+    CHECK(SecItemUpdate(host, changes) == noErr);
+    CFDictionarySetValue(host, kSecReturnData, kCFBooleanTrue);
+    CHECK(SecItemDelete(host) == errSecParam);
+    CHECK(SecItemCopyMatching(host, &result) == noErr && isData(result, "2"));
+    CFRelease(result);
+    CFDictionarySetValue(changes, kSecAttrAccount, CFSTR("eve"));
+    CFDictionaryRemoveValue(host, kSecReturnData);
+    CHECK(SecItemUpdate(host, changes) == noErr);
+    CHECK(SecItemDelete(host) == noErr && SecItemDelete(host) == errSecItemNotFound);
+    const CFTypeRef all[] = {joe, ann, any, host, changes, port};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) CFRelease(all[i]);
+    removeKeychain(folder);
+    return NULL;
+}
+
+/// Whether SecItemCopyMatching refuses a value of a key.
+static Boolean isRefused(CFStringRef key, CFTypeRef value) {
+    CFMutableDictionaryRef dictionary = query("example.org", NULL);
+    CFDictionarySetValue(dictionary, key, value);
+    OSStatus status = SecItemCopyMatching(dictionary, NULL);
+    CFRelease(dictionary);
+    return status == errSecParam;
+}
+
+const char *CFNetworkKeychainMistakesProgram(void) {
+    char *folder = useOwnKeychain();
+    SecKeychainItemRef item = NULL;
+    static char large[70000];
+    memset(large, 'a', sizeof large - 1);
+    // Arguments that are NULL, of another type, or too large.
+    CHECK(SecKeychainFindInternetPassword(CFSTR("x"), 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL) == errSecInvalidKeychain);
+    CHECK(SecKeychainFindInternetPassword(NULL, 5, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL) == errSecParam);
+    CHECK(SecKeychainFindInternetPassword(NULL, 5, large, 0, NULL, 0, NULL, 0, NULL, 0, 'x', 0, NULL, NULL, NULL) == errSecParam);
+    CHECK(SecKeychainFindInternetPassword(NULL, 4097, large, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL) == errSecDataTooLarge);
+    CHECK(SecKeychainFindInternetPassword(NULL, 2, "\xc3\x28", 0, NULL, 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL) == errSecParam);
+    CHECK(SecKeychainFindInternetPassword(NULL, 2, "a\0", 0, NULL, 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL) == errSecParam);
+    CHECK(add("", "", "joe", "", 0, "x", NULL) == errSecParam && add("h", "", "", "", 0, "x", NULL) == errSecParam);
+    CHECK(add("h", large, "joe", "", 0, "x", NULL) == errSecDataTooLarge && add("h", "", "joe", "", 0, large, NULL) == errSecDataTooLarge);
+    large[65536] = 0;
+    CHECK(add("h", "", "joe", "", 0, large, &item) == noErr && has(item, "joe", large));
+    const SecKeychainItemRef wrong[] = {NULL, (SecKeychainItemRef)CFSTR("x"), (SecKeychainItemRef)kCFBooleanTrue};
+    for (int i = 0; i < 3; i++) {
+        CHECK(SecKeychainItemCopyContent(wrong[i], NULL, NULL, NULL, NULL) == errSecInvalidItemRef);
+        CHECK(SecKeychainItemModifyContent(wrong[i], NULL, 0, NULL) == errSecInvalidItemRef && SecKeychainItemDelete(wrong[i]) == errSecInvalidItemRef);
+        CHECK(SecKeychainSearchCopyNext((SecKeychainSearchRef)wrong[i], &item) == errSecInvalidSearchRef);
+    }
+    SecKeychainAttribute attributes[] = {{kSecAccountItemAttr, 0, NULL}, {'none', 0, NULL}};
+    SecKeychainAttributeList list = {2, attributes}, empty = {1, NULL};
+    void *data = NULL;
+    CHECK(SecKeychainItemCopyContent(item, NULL, &list, NULL, &data) == errSecNoSuchAttr && data == NULL && attributes[0].data == NULL);
+    CHECK(SecKeychainItemCopyContent(item, NULL, &empty, NULL, NULL) == errSecParam);
+    CHECK(SecKeychainItemModifyContent(item, &list, 1, "x") == errSecNoSuchAttr && SecKeychainItemModifyContent(item, NULL, 1, NULL) == errSecParam);
+    list.count = 1;
+    CHECK(SecKeychainItemModifyContent(item, &list, 1, "x") == errSecParam); // without an account
+    attributes[0] = (SecKeychainAttribute){kSecModDateItemAttr, 1, "x"};
+    CHECK(SecKeychainItemModifyContent(item, &list, 1, "x") == errSecNoSuchAttr);
+    attributes[0] = (SecKeychainAttribute){kSecPortItemAttr, 3, "xxx"};
+    CHECK(SecKeychainItemModifyContent(item, &list, 1, "x") == errSecParam && has(item, "joe", large));
+    SecKeychainSearchRef search = NULL;
+    CHECK(SecKeychainSearchCreateFromAttributes(NULL, kSecInternetPasswordItemClass, NULL, NULL) == errSecParam);
+    CHECK(SecKeychainSearchCreateFromAttributes(NULL, 'genp', NULL, &search) == errSecNoSuchClass);
+    CHECK(SecKeychainSearchCreateFromAttributes(CFSTR("x"), kSecInternetPasswordItemClass, NULL, &search) == errSecInvalidKeychain);
+    CHECK(SecKeychainSearchCreateFromAttributes(NULL, kSecInternetPasswordItemClass, NULL, &search) == noErr);
+    CHECK(SecKeychainSearchCopyNext(search, NULL) == errSecParam);
+    CFRelease(search);
+    CHECK(SecKeychainItemFreeContent(NULL, NULL) == noErr);
+
+    // Another item has the attributes already.
+    SecKeychainItemRef ann = NULL;
+    CHECK(add("h", "", "ann", "", 0, "2", &ann) == noErr);
+    attributes[0] = (SecKeychainAttribute){kSecAccountItemAttr, 3, "joe"};
+    CHECK(SecKeychainItemModifyContent(ann, &list, 1, "x") == errSecDuplicateItem && has(ann, "ann", "2"));
+    CFRelease(ann);
+
+    CHECK(SecItemAdd(NULL, NULL) == errSecParam && SecItemCopyMatching((CFDictionaryRef)CFSTR("x"), NULL) == errSecParam);
+    CHECK(SecItemUpdate(NULL, NULL) == errSecParam && SecItemDelete(NULL) == errSecParam);
+    CFMutableDictionaryRef bad = query("example.org", NULL);
+    CHECK(SecItemAdd(bad, NULL) == errSecParam); // without an account
+    CFDictionarySetValue(bad, kSecClass, CFSTR("genp"));
+    CHECK(SecItemCopyMatching(bad, NULL) == errSecNoSuchClass);
+    CFDictionaryRemoveValue(bad, kSecClass);
+    CHECK(SecItemCopyMatching(bad, NULL) == errSecParam);
+    CFRelease(bad);
+    int million = 1000000, zero = 0;
+    CFNumberRef large_ = CFNumberCreate(NULL, kCFNumberIntType, &million), none = CFNumberCreate(NULL, kCFNumberIntType, &zero);
+    CHECK(isRefused(kSecAttrPort, large_) && isRefused(kSecAttrPort, CFSTR("80")) && isRefused(kSecAttrAccount, large_));
+    CHECK(isRefused(kSecAttrProtocol, CFSTR("HTTP")) && isRefused(kSecAttrAuthenticationType, large_) && isRefused(CFSTR("pdmn"), CFSTR("ak")));
+    CHECK(isRefused(kSecMatchLimit, none) && isRefused(kSecMatchLimit, CFSTR("two")) && isRefused(kSecReturnData, CFSTR("yes")));
+    CHECK(isRefused(kSecValueRef, CFSTR("x")) && isRefused(kSecValueData, CFSTR("x")) && isRefused(kSecAttrCreationDate, CFSTR("x")));
+    CFRelease(large_);
+    CFRelease(none);
+
+    // Texts of errors.
+    CFStringRef text = SecCopyErrorMessageString(errSecItemNotFound, NULL), unknown = SecCopyErrorMessageString(-1, NULL);
+    CHECK(CFEqual(text, CFSTR("The keychain has no such item.")) && CFEqual(unknown, CFSTR("Error -1.")));
+    CHECK(SecCopyErrorMessageString(noErr, &item) == NULL);
+    CFRelease(text);
+    CFRelease(unknown);
+
+    // A file that is damaged, one that others can read, and a user without a folder.
+    char path[128];
+    snprintf(path, sizeof path, "%s/netkit/keychain", folder);
+    CHECK(chmod(path, 0644) == 0 && find("h", "", "", "", 0, NULL, NULL, NULL) == errSecNotAvailable);
+    CHECK(truncate(path, 20) == 0 && chmod(path, 0600) == 0);
+    CHECK(find("h", "", "", "", 0, NULL, NULL, NULL) == errSecDecode && SecKeychainItemDelete(item) == errSecDecode);
+    unsetenv("XDG_DATA_HOME");
+    unsetenv("HOME");
+    CHECK(find("h", "", "", "", 0, NULL, NULL, NULL) == errSecNoDefaultKeychain);
+    CFRelease(item);
+    removeKeychain(folder);
+    return NULL;
+}
+
+enum { writers = 4, changes = 8 };
+static SecKeychainItemRef shared;
+static Boolean hasFailed;
+
+static void *change(void *argument) {
+    const char *name = argument;
+    SecKeychainItemRef own = NULL;
+    if (add("h", "", name, "", 0, "1", &own) != noErr) hasFailed = TRUE;
+    for (int i = 0; i < changes; i++) {
+        SecKeychainAttribute attribute = {kSecPathItemAttr, (UInt32)strlen(name), (void *)name};
+        SecKeychainAttributeList list = {1, &attribute};
+        if (SecKeychainItemModifyContent(shared, &list, (UInt32)strlen(name), name) != noErr) hasFailed = TRUE;
+        if (!has(own, name, "1")) hasFailed = TRUE;
+        CFStringRef description = CFCopyDescription(shared);
+        CFRelease(description);
+    }
+    CFRelease(own);
+    return NULL;
+}
+
+const char *CFNetworkKeychainThreadsProgram(void) {
+    char *folder = useOwnKeychain();
+    CHECK(add("h", "", "shared", "", 0, "0", &shared) == noErr);
+    pthread_t threads[writers];
+    static const char *names[writers] = {"a", "b", "c", "d"};
+    for (int i = 0; i < writers; i++) CHECK(pthread_create(&threads[i], NULL, change, (void *)names[i]) == 0);
+    for (int i = 0; i < writers; i++) pthread_join(threads[i], NULL);
+    CHECK(!hasFailed);
+    SecKeychainSearchRef search = NULL;
+    SecKeychainItemRef item = NULL;
+    CHECK(SecKeychainSearchCreateFromAttributes(NULL, kSecInternetPasswordItemClass, NULL, &search) == noErr);
+    for (int i = 0; i <= writers; i++) {
+        CHECK(SecKeychainSearchCopyNext(search, &item) == noErr);
+        CFRelease(item);
+    }
+    CHECK(SecKeychainSearchCopyNext(search, &item) == errSecItemNotFound);
+    CFRelease(search);
+    CFRelease(shared);
+    removeKeychain(folder);
+    return NULL;
+}

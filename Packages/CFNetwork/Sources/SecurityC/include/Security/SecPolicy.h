@@ -1,0 +1,20 @@
+#ifndef SECURITY_SECPOLICY_H
+#define SECURITY_SECPOLICY_H
+
+#include <Security/SecBase.h>
+
+CF_EXTERN_C_BEGIN
+
+/// The type identifier of policies.
+CF_EXPORT CFTypeID SecPolicyGetTypeID(void);
+
+/// The policy for the certificate of a TLS server, which must be valid for a host name or address unless it is NULL, or, with FALSE, for that of a
+/// client, whose name is not verified. Returns NULL if the name is not a string, or is no name of a host.
+CF_EXPORT SecPolicyRef _Nullable SecPolicyCreateSSL(Boolean server, CFStringRef _Nullable hostname) CF_REFINED_FOR_SWIFT;
+
+/// The policy for a certificate of any use and name: only the chain and the dates are verified.
+CF_EXPORT SecPolicyRef _Nonnull SecPolicyCreateBasicX509(void) CF_REFINED_FOR_SWIFT;
+
+CF_EXTERN_C_END
+
+#endif

@@ -1,0 +1,71 @@
+// The functions of SecIdentity.h and SecImportExport.h. Their names and documentation are in the headers.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+
+internal import CFNetworkC
+internal import CFNetworkC.Runtime
+internal import CFNetworkEngine
+public import CoreFoundation
+public import SecurityC
+internal import StreamKit
+
+/// The type identifier of identities.
+@_cdecl("SecIdentityGetTypeID") @implementation
+public func SecIdentityGetTypeID() -> CFTypeID { IdentityContent.typeID }
+
+@_cdecl("SecIdentityCopyCertificate") @implementation
+public func SecIdentityCopyCertificate(
+    _ identityRef: SecIdentity?, _ certificateRef: UnsafeMutablePointer<SecCertificate?>?
+) -> OSStatus {
+    status { () throws(Status) in
+        guard let identityRef, let certificateRef,
+            let own = IdentityContent.identity(of: identityRef)?.certificates.first
+        else { throw .parameter }
+        guard let object: Unmanaged<SecCertificate> = CertificateContent.make(own) else { throw .memory }
+        give(object.takeRetainedValue(), to: certificateRef)
+    }
+}
+
+@_cdecl("SecPKCS12Import") @implementation
+public func __SecPKCS12Import(
+    _ pkcs12_data: CFData?, _ options: CFDictionary?, _ items: UnsafeMutablePointer<CFArray?>?
+) -> OSStatus {
+    status { () throws(Status) in
+        guard let data = pkcs12_data, CFGetTypeID(data) == CFDataGetTypeID(), let items else { throw .parameter }
+        guard let password = try passphrase(options) else { throw .passphraseRequired }
+        let identity: TLSIdentity
+        do throws(StreamError) {
+            identity = try TLSIdentity(pkcs12: bytes(data), password: password)
+        } catch {
+            throw error.reason == .wrongPassword ? .authenticationFailed : .damaged
+        }
+        let own: Unmanaged<SecIdentity>? = IdentityContent.make(identity)
+        let trust: Unmanaged<SecTrust>? = TrustContent.make(identity.certificates, [.any])
+        let chain = CertificateContent.makeArray(identity.certificates)
+        let dictionary = CFNDictionaryCreate().takeRetainedValue()
+        func set(_ key: CFString, _ value: Unmanaged<some AnyObject>?) {
+            guard let value else { return }
+            CFDictionarySetValue(dictionary, Unmanaged.passUnretained(key).toOpaque(), value.toOpaque())
+            value.release()
+        }
+        set(__kSecImportItemIdentity, own)
+        set(__kSecImportItemTrust, trust)
+        set(__kSecImportItemCertChain, chain)
+        give(cfArray([Unmanaged.passRetained(dictionary)]).takeRetainedValue(), to: items)
+    }
+}
+
+/// The pass-phrase of the options, which must not have another key.
+private func passphrase(_ options: AnyObject?) throws(Status) -> String? {
+    guard let options else { return nil }
+    guard CFGetTypeID(options) == CFDictionaryGetTypeID(), let pairs = options as? [AnyHashable: Any] else {
+        throw .parameter
+    }
+    var phrase: String?
+    for (key, value) in pairs {
+        guard key.base as? String == "passphrase", let text = value as? String, !text.utf8.contains(0) else {
+            throw .parameter
+        }
+        phrase = text
+    }
+    return phrase
+}

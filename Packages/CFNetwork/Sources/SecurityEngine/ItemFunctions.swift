@@ -1,0 +1,114 @@
+// The functions of SecItem.h. Their names and documentation are in the header.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+
+internal import CFNetworkC
+internal import CFNetworkC.Runtime
+internal import CFNetworkEngine
+public import CoreFoundation
+internal import HTTPAuth
+internal import SecurityC
+
+@_cdecl("SecItemAdd") @implementation
+public func __SecItemAdd(_ attributes: CFDictionary?, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
+    status { () throws(Status) in
+        let query = try ItemQuery(attributes, for: .adding)
+        guard query.attributes.server?.isEmpty == false, query.attributes.user?.isEmpty == false else {
+            throw .parameter
+        }
+        let item = try add(query.attributes, query.password ?? Secret(""))
+        if let value = try value(of: item, query) { give(value, to: result) }
+    }
+}
+
+@_cdecl("SecItemCopyMatching") @implementation
+public func __SecItemCopyMatching(_ query: CFDictionary?, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
+    status { () throws(Status) in
+        let query = try ItemQuery(query, for: .matching)
+        let found = try items(query, limit: query.limit ?? 1)
+        var values: [Unmanaged<AnyObject>] = []
+        defer { for value in values { value.release() } }
+        for item in found {
+            if let value = try value(of: item, query) { values.append(.passRetained(value)) }
+        }
+        guard let first = values.first else { return }
+        guard query.limit != nil else { return give(first.takeUnretainedValue(), to: result) }
+        give(cfArray(values).takeRetainedValue(), to: result)
+        values = []
+    }
+}
+
+@_cdecl("SecItemUpdate") @implementation
+public func __SecItemUpdate(_ query: CFDictionary?, _ attributesToUpdate: CFDictionary?) -> OSStatus {
+    status { () throws(Status) in
+        let changes = try ItemQuery(attributesToUpdate, for: .changing)
+        for item in try items(ItemQuery(query, for: .selecting), limit: .max) {
+            try KeychainItem.of(item).change(changes.password) { attributes throws(Status) in
+                changes.apply(to: &attributes)
+                if attributes.server?.isEmpty != false || attributes.user?.isEmpty != false { throw .parameter }
+            }
+        }
+    }
+}
+
+@_cdecl("SecItemDelete") @implementation
+public func __SecItemDelete(_ query: CFDictionary?) -> OSStatus {
+    status { () throws(Status) in
+        for item in try items(ItemQuery(query, for: .selecting), limit: .max) { try KeychainItem.of(item).delete() }
+    }
+}
+
+/// The items that match, the best match first.
+///
+/// - Throws: `itemNotFound` if there are none.
+private func items(_ query: ItemQuery, limit: Int) throws(Status) -> [SecKeychainItem] {
+    if let item = query.item {
+        _ = try KeychainItem.of(item).current()
+        return [item]
+    }
+    let store = try Keychain.store()
+    let entries = try stored { () throws(HTTPAuthError) in try store.entries(query.attributes) }
+    if entries.isEmpty { throw .itemNotFound }
+    return try entries.prefix(limit).map { entry throws(Status) in try KeychainItem.make(store, entry) }
+}
+
+/// What a query asks for about an item; nil if it asks for nothing.
+private func value(of item: SecKeychainItem, _ query: ItemQuery) throws(Status) -> AnyObject? {
+    let content = try KeychainItem.of(item)
+    let isDictionary =
+        query.returnsAttributes || (query.returnsData && query.returnsReference)
+    let data = query.returnsData ? try content.password().withBytes { cfData(Array($0)) } : nil
+    guard isDictionary else {
+        if let data { return data.takeRetainedValue() }
+        return query.returnsReference ? item : nil
+    }
+    let dictionary = CFNDictionaryCreate().takeRetainedValue()
+    func set(_ key: CFString, _ value: Unmanaged<some AnyObject>?) {
+        guard let value else { return }
+        CFDictionarySetValue(dictionary, Unmanaged.passUnretained(key).toOpaque(), value.toOpaque())
+        value.release()
+    }
+    set(__kSecValueData, data)
+    if query.returnsReference { set(__kSecValueRef, Unmanaged.passRetained(item)) }
+    if query.returnsAttributes {
+        let entry = try content.current()
+        let attributes = entry.attributes
+        func present(_ text: String?) -> Unmanaged<CFString>? { text.flatMap { $0.isEmpty ? nil : cfString($0) } }
+        func date(_ seconds: Int64) -> Unmanaged<CFDate> {
+            .passRetained(CFDateCreate(nil, Double(seconds) - kCFAbsoluteTimeIntervalSince1970))
+        }
+        set(__kSecClass, .passRetained(__kSecClassInternetPassword))
+        set(__kSecAttrServer, present(attributes.server))
+        set(__kSecAttrSecurityDomain, present(attributes.realm))
+        set(__kSecAttrAccount, present(attributes.user))
+        set(__kSecAttrPath, present(attributes.path))
+        set(__kSecAttrLabel, present(attributes.label))
+        set(__kSecAttrPort, attributes.port.map { cfNumber($0) })
+        set(__kSecAttrProtocol, present(attributes.scheme.flatMap(KeychainCodes.protocols.text(of:))))
+        set(
+            __kSecAttrAuthenticationType,
+            present(attributes.authenticationType.flatMap(KeychainCodes.authenticationTypes.text(of:))))
+        set(__kSecAttrCreationDate, date(entry.created))
+        set(__kSecAttrModificationDate, date(entry.modified))
+    }
+    return dictionary
+}

@@ -1,0 +1,91 @@
+import Security
+import StreamKit
+import StreamKitTesting
+import Testing
+
+@testable import SecurityEngine
+
+/// Security in Swift, as sources for Apple's systems use it. The programs in C test its behaviour.
+@Suite(.timeLimit(.minutes(2)))
+struct SecurityTests {
+    @Test func sourceAsOnApplesSystems() async {
+        await #expect(processExitsWith: .success) {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "security-\(UUID())")
+            defer { try? FileManager.default.removeItem(at: folder) }
+            setenv("XDG_DATA_HOME", folder.path, 1)
+            setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent", 1)
+            let item: [String: Any] = [
+                kSecClass as String: kSecClassInternetPassword, kSecAttrServer as String: "example.org",
+                kSecAttrProtocol as String: kSecAttrProtocolHTTPS, kSecAttrAccount as String: "joe",
+                kSecAttrPort as String: 8443, kSecValueData as String: Data("open sesame".utf8),
+            ]
+            var status = SecItemAdd(item as CFDictionary, nil)
+            precondition(status == errSecSuccess)
+            var query: [String: Any] = [
+                kSecClass as String: kSecClassInternetPassword, kSecAttrServer as String: "example.org",
+                kSecMatchLimit as String: kSecMatchLimitOne, kSecReturnAttributes as String: true,
+                kSecReturnData as String: true, kSecReturnRef as String: true,
+            ]
+            var result: CFTypeRef?
+            status = SecItemCopyMatching(query as CFDictionary, &result)
+            guard status == errSecSuccess, let found = result as? [String: Any] else { preconditionFailure() }
+            precondition(found[kSecValueData as String] as? Data == Data("open sesame".utf8))
+            precondition(found[kSecAttrAccount as String] as? String == "joe")
+            precondition(found[kSecAttrPort as String] as? Int == 8443)
+            precondition(
+                found[kSecAttrModificationDate as String] as? Date ?? .distantPast > Date(timeIntervalSinceNow: -600))
+            query = [kSecClass as String: kSecClassInternetPassword, kSecAttrServer as String: "example.org"]
+            let change = [kSecValueData as String: Data("new".utf8)]
+            precondition(SecItemUpdate(query as CFDictionary, change as CFDictionary) == errSecSuccess)
+            var length: UInt32 = 0
+            var bytes: UnsafeMutableRawPointer?
+            var reference: SecKeychainItem?
+            status = SecKeychainFindInternetPassword(
+                nil, 11, "example.org", 0, nil, 0, nil, 0, nil, 8443, .HTTPS, .any, &length, &bytes, &reference)
+            precondition(status == errSecSuccess && length == 3 && reference != nil)
+            precondition(SecKeychainItemFreeContent(nil, bytes) == errSecSuccess)
+            precondition(SecItemDelete(query as CFDictionary) == errSecSuccess)
+            precondition(SecItemDelete(query as CFDictionary) == errSecItemNotFound)
+            precondition(
+                SecCopyErrorMessageString(errSecItemNotFound, nil) == "The keychain has no such item." as CFString)
+        }
+    }
+
+    @Test func certificatesInSwift() throws {
+        let der = Data(try TestIdentity.make().certificates[0].der)
+        let certificate = try #require(SecCertificateCreateWithData(nil, der as CFData))
+        #expect(SecCertificateCopyData(certificate) as Data? == der)
+        #expect(SecCertificateCopySubjectSummary(certificate) as String? == "NetKitTests")
+        var name: CFString?
+        #expect(SecCertificateCopyCommonName(certificate, &name) == errSecSuccess && name as String? == "NetKitTests")
+        var trust: SecTrust?
+        let policy = SecPolicyCreateSSL(true, "127.0.0.1" as CFString)
+        #expect(SecTrustCreateWithCertificates(certificate, policy, &trust) == errSecSuccess)
+        let found = try #require(trust)
+        #expect(SecTrustSetAnchorCertificates(found, [certificate] as CFArray) == errSecSuccess)
+        var error: CFError?
+        #expect(SecTrustEvaluateWithError(found, &error) && error == nil)
+        var result = SecTrustResultType.invalid
+        #expect(SecTrustGetTrustResult(found, &result) == errSecSuccess && result == .unspecified)
+        #expect(SecTrustCopyCertificateChain(found)?.count == 1)
+        #expect(SecTrustSetVerifyDate(found, Date.distantPast as NSDate) == errSecSuccess)
+        #expect(!SecTrustEvaluateWithError(found, &error))
+        #expect(error.map { CFErrorGetCode($0) } == Int(errSecCertificateNotValidYet))
+        var items: CFArray?
+        let options = [kSecImportExportPassphrase as String: "x"]
+        #expect(SecPKCS12Import(der as CFData, options as CFDictionary, &items) == errSecDecode)
+    }
+
+    /// Each protocol and type has a name of its own, under which other programs know it.
+    @Test func codes() throws {
+        for (codes, code, name) in [
+            (KeychainCodes.protocols, SecProtocolType.HTTPS.rawValue, "https"), (.protocols, 0x6874_7078, "http-proxy"),
+            (.authenticationTypes, SecAuthenticationType.httpDigest.rawValue, "digest"),
+        ] {
+            #expect(try codes.name(of: code) == name && codes.code(of: name) == code)
+        }
+        #expect(try KeychainCodes.protocols.name(of: UInt32(0)) == nil)
+        #expect(throws: Status.self) { try KeychainCodes.protocols.name(of: UInt32(1)) }
+        #expect(KeychainCodes.protocols.code(of: "gopher") == 0 && KeychainCodes.protocols.text(of: "gopher") == nil)
+    }
+}
