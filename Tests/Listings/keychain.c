@@ -1,8 +1,15 @@
-// Credentials in a keychain (chapter 4), on a stand-in for Apple's Security framework. The server checks what was stored.
+// Credentials in a keychain (chapter 4), which is a file of its own. The server checks what was stored.
 // run: apache $PEER_URL/digest/hello
 // prints: absent -25300\nalice logs in: 401\nalice logs in: 200
 #include "Listings.h"
 #include <Security/Security.h>
+#include <unistd.h>
+
+#ifndef _GNU_SOURCE
+// With -std=c11, the C library hides them.
+extern char *mkdtemp(char *path);
+extern int setenv(const char *name, const char *value, int replaces);
+#endif
 
 static CFMutableDictionaryRef credentials;
 static SecKeychainItemRef itemRef;
@@ -57,15 +64,20 @@ static void logIn(const char *string) {
 }
 
 int main(int argc, char **argv) {
+    char folder[] = "/tmp/listings-XXXXXX", command[64];
+    setenv("XDG_DATA_HOME", mkdtemp(folder), 1);
+    setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent", 1);
     search();
     printf("absent %d\n", (int)didFind);
     store("alice", "wrong");
     search();
     load();
     logIn(argv[1]);
+    search(); // listing 4-8 has released the item
     modify("alice", "open sesame");
     search();
     load();
     logIn(argv[1]);
-    return 0;
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
 }
