@@ -127,3 +127,47 @@ extension ChallengeParserTests {
         #expect(other.challenges.isEmpty && other.errors.count == 1)
     }
 }
+
+extension ChallengeParserTests {
+    /// What servers send, and other clients log in to.
+    @Test(
+        "a client reads odd challenges, and those beside malformed ones",
+        arguments: [
+            ("Basic realm=My Site", "Basic realm=\"My Site\"", 0),
+            ("Basic realm=My  Site , charset=UTF-8", "Basic realm=\"My  Site\", charset=\"UTF-8\"", 0),
+            ("Basic realm=My Site charset=UTF-8", "Basic realm=\"My Site\", charset=\"UTF-8\"", 0),
+            ("Basic realm=My Site; charset = UTF-8", "Basic realm=\"My Site\", charset=\"UTF-8\"", 0),
+            ("Basic realm=My Site, Digest realm=\"r\"", "Basic realm=\"My Site\"|Digest realm=\"r\"", 0),
+            ("Basic realm=\"x\"; charset=\"UTF-8\"", "Basic realm=\"x\", charset=\"UTF-8\"", 0),
+            ("Basic realm=\"x\";", "Basic realm=\"x\"", 0),
+            ("Digest realm=\"x\"; nonce=\"n\"", "Digest realm=\"x\", nonce=\"n\"", 0),
+            ("Digest realm=\"x\", opaque=", "Digest realm=\"x\", opaque=\"\"", 0),
+            ("Digest opaque=, realm=\"x\"", "Digest opaque=\"\", realm=\"x\"", 0),
+            ("Basic realm=", "Basic realm=\"\"", 0), ("Basic realm= , NTLM", "Basic realm=\"\"|NTLM", 0),
+            ("Digest realm=x, nonce=n, nonce=\"n\"", "Digest realm=\"x\", nonce=\"n\"", 0),
+            ("Digest realm=x, Nonce=n, nonce=m, Basic realm=b", "Basic realm=\"b\"", 1),
+            ("Foo bar baz, Basic realm=\"x\"", "Basic realm=\"x\"", 1),
+            (
+                "NTLM, Foo bar baz, a=b, c = \"d, Bad realm\", =, Basic realm=\"x\", Foo bar baz, Negotiate",
+                "NTLM|Basic realm=\"x\"|Negotiate", 2
+            ),
+            ("=x, Basic realm=\"x\"", "Basic realm=\"x\"", 1), ("Basic/ realm=a,NTLM", "NTLM", 1),
+            // A name within a damaged quoted string begins no challenge, and so cannot replace a stronger one.
+            ("Digest realm=\"a\u{1}, Basic realm=b\", nonce=n", "", 1),
+            ("Foo bar \"a, Basic realm=b", "", 1),
+            ("X a=", "X …", 0), ("Digest opaque=a;b=c, realm=x", "Digest opaque=\"a;b=c\", realm=\"x\"", 0),
+        ])
+    func oddChallenges(_ line: String, _ challenges: String, _ errors: Int) {
+        let result = ChallengeParser().parse(Array(line.utf8))
+        #expect(result.challenges.map(\.description).joined(separator: "|") == challenges)
+        #expect(result.errors.count == errors, "\(result.errors)")
+    }
+
+    @Test func malformedChallengesAreLimited() {
+        var parser = ChallengeParser()
+        parser.limits.challengeCount = 4
+        let line = Array(repeating: "A b c", count: 100).joined(separator: ", ") + ", NTLM"
+        let result = parser.parse(Array(line.utf8))
+        #expect(result.challenges.isEmpty && result.errors.count == 4)
+    }
+}

@@ -225,8 +225,11 @@ import Testing
     }
 
     @Test(
-        "nextnonce in a response without a proof is ignored",
-        arguments: ["nextnonce=\"evil\"", "nextnonce=\"evil\", rspauth=PROOF, qop=auth-int"])
+        "nextnonce in a response without a proof is ignored, and so is a field that cannot be read",
+        arguments: [
+            "garbage here", "nextnonce=\"evil\", garbage here", "rspauth=", "nextnonce=\"evil\"",
+            "nextnonce=\"evil\", rspauth=PROOF, qop=auth-int",
+        ])
     func unprovenNextNonce(_ info: String) throws {
         let server = Server(rest: "qop=\"auth-int\"")
         let authentication = try Exchange.authentication(server.challenge())

@@ -51,6 +51,27 @@ import Testing
         #expect(skipped.contains(SkippedLine(line: line, reason: reason)), "\(skipped)")
     }
 
+    @Test(arguments: [
+        "MACHINE a LOGIN u PASSWORD s", "Machine a Login u Password s ACCOUNT x", "machine a user u passwd s",
+        "DEFAULT User u PassWD s",
+    ])
+    func keywordsInOtherWriting(_ text: String) {
+        let (entries, skipped) = parse(text)
+        #expect(entries.map(\.login) == ["u"] && entries.map(\.password) == [Secret("s")] && skipped.isEmpty)
+    }
+
+    /// What was skipped may have been the login: the password is not sent without one.
+    @Test(arguments: [
+        "machine a.test usr u password s", "machine a.test password s usr u", "machine a.test odd password s",
+    ])
+    func anEntryThatIsPartlyUnknownHasNoEmptyLogin(_ text: String) throws {
+        let path = try file(text + "\nmachine a.test password token")
+        defer { unlink(path) }
+        let netrc = try NetrcFile(path: path)
+        let space = ProtectionSpace(.origin, scheme: "https", host: "a.test", port: 443)
+        #expect(netrc.find(CredentialQuery(space))?.password == Secret("token") && netrc.skipped.count == 1)
+    }
+
     @Test(arguments: ["machine", "machine a login", "machine a password \"hunter2"])
     func anUnfinishedEntryIsNotUsed(_ text: String) {
         let (entries, skipped) = parse(Self.good + "\n" + text)

@@ -223,8 +223,8 @@ extension HTTPAuthentication {
     ///   - proxy: The proxy that the request was sent to, or nil. With a proxy, a 407 is the proxy's response and says
     ///     nothing about the server. Without one, it is the server's own response, which needs a proof like any other.
     /// - Throws: ``HTTPAuthError/Code/serverNotAuthentic`` if the server had to prove that it knows the secret and did
-    ///   not: the response may be forged, and the object is no longer valid. ``HTTPAuthError/Code/malformedChallenge``
-    ///   if `Authentication-Info` is malformed.
+    ///   not: the response may be forged, and the object is no longer valid. An
+    ///   `Authentication-Info` that cannot be read is no proof, as if it were missing.
     public func update(
         with response: HTTPResponse, to request: HTTPRequest, body: AuthenticationBody = .unknown,
         through proxy: ProtectionSpace? = nil
@@ -243,7 +243,7 @@ extension HTTPAuthentication {
         var info: [Challenge.Parameter] = []
         for field in response.fields
         where field.name == (isOrigin ? .authenticationInfo : .proxyAuthenticationInfo) {
-            info += try parser.parseParameters(field.rawValue)
+            info += (try? parser.parseParameters(field.rawValue)) ?? []
         }
         let acceptance = Acceptance(
             status: response.status, sent: sent, challenge: challenges.first { $0.is(scheme) }, info: info, body: body)

@@ -3,8 +3,9 @@ public import HTTPMessage
 /// A parser for the challenges in one field line or in all lines of a response (RFC 9110 §11.3, §11.6.1).
 ///
 /// Commas separate challenges as well as parameters. A name followed by `=` is therefore a parameter; any other name
-/// starts the next challenge. Malformed input is not repaired: the malformed challenge and the rest of its line are
-/// dropped and reported in ``Result/errors``. Earlier challenges and other lines are used.
+/// starts the next challenge. Malformed input is not repaired: a malformed challenge is dropped and reported in
+/// ``Result/errors``. Earlier challenges and other lines are used, and later ones of the line with
+/// ``ChallengeLeniency/malformedNeighbours``.
 ///
 /// ```swift
 /// let found = ChallengeParser().parse(response)
@@ -73,11 +74,16 @@ public struct ChallengeParser: Sendable {
             return
         }
         var scanner = ChallengeScanner(value, leniency: leniency, limits: limits)
-        do throws(HTTPAuthError) {
-            while let challenge = try scanner.nextChallenge() {
-                guard result.challenges.count < limits.challengeCount else {
-                    throw HTTPAuthError(.malformedChallenge, detail: "more than \(limits.challengeCount) challenges")
+        while true {
+            do throws(HTTPAuthError) {
+                guard var challenge = try scanner.nextChallenge() else { return }
+                // A malformed challenge takes its place, too, so that their number is bounded.
+                guard result.challenges.count + result.errors.count < limits.challengeCount else {
+                    result.errors.append(
+                        HTTPAuthError(.malformedChallenge, detail: "more than \(limits.challengeCount) challenges"))
+                    return
                 }
+                if leniency.contains(.repeatedParameters) { challenge.removeEqualParameters() }
                 if let name = challenge.repeatedParameter {
                     result.errors.append(
                         HTTPAuthError(
@@ -85,9 +91,12 @@ public struct ChallengeParser: Sendable {
                 } else {
                     result.challenges.append(challenge)
                 }
+            } catch {
+                result.errors.append(error)
+                guard leniency.contains(.malformedNeighbours), result.errors.count < limits.challengeCount,
+                    scanner.skipChallenge()
+                else { return }
             }
-        } catch {
-            result.errors.append(error)
         }
     }
 }
@@ -98,6 +107,12 @@ extension Challenge {
     fileprivate var repeatedParameter: String? {
         var seen: Set<String> = []
         return parameters.first { !seen.insert($0.name.lowercased()).inserted }?.name
+    }
+
+    /// Removes parameters that repeat an earlier one with the same value.
+    fileprivate mutating func removeEqualParameters() {
+        var seen: Set<Parameter> = []
+        parameters.removeAll { !seen.insert(Parameter($0.name.lowercased(), rawValue: $0.rawValue)).inserted }
     }
 }
 
@@ -121,11 +136,31 @@ public struct ChallengeLeniency: OptionSet, Hashable, Sendable {
     /// Parameters that only spaces separate: `Digest realm="a" nonce="b"`. Another challenge still begins after a comma.
     public static let missingCommas = ChallengeLeniency(rawValue: 1 << 2)
 
+    /// Well-formed challenges behind a malformed one of the same line: `Foo bar baz, Basic realm="a"`. They begin behind the next comma
+    /// outside quotes that a scheme name follows.
+    public static let malformedNeighbours = ChallengeLeniency(rawValue: 1 << 3)
+
+    /// A semicolon between parameters: `Basic realm="a"; charset="UTF-8"`.
+    public static let semicolons = ChallengeLeniency(rawValue: 1 << 4)
+
+    /// An unquoted realm of Basic with spaces: `Basic realm=My Site`. It is only shown to the user.
+    public static let unquotedRealms = ChallengeLeniency(rawValue: 1 << 5)
+
+    /// A missing value, read as an empty one: `Digest realm="a", nonce="b", opaque=`.
+    public static let emptyValues = ChallengeLeniency(rawValue: 1 << 6)
+
+    /// A parameter that occurs again with the same value.
+    public static let repeatedParameters = ChallengeLeniency(rawValue: 1 << 7)
+
     /// No deviations: only what the grammar allows.
     public static let strict: ChallengeLeniency = []
 
     /// The deviations that browsers and curl accept from servers.
-    public static let client: ChallengeLeniency = [.missingClosingQuote, .unquotedText, .missingCommas]
+    public static let client: ChallengeLeniency = [
+        .missingClosingQuote, .unquotedText, .missingCommas, .malformedNeighbours, .semicolons, .unquotedRealms,
+        .emptyValues,
+        .repeatedParameters,
+    ]
 }
 
 /// A scanner for the grammar of a challenge field, at an offset into it (RFC 9110 §11.2, §11.3).
@@ -135,6 +170,8 @@ private struct ChallengeScanner {
     private let limits: AuthenticationLimits
     private var offset = 0
     private var scheme: String?
+    /// Where the present challenge begins.
+    private var challengeStart = 0
 
     init(_ bytes: [UInt8], leniency: ChallengeLeniency, limits: AuthenticationLimits) {
         self.bytes = bytes
@@ -150,6 +187,7 @@ private struct ChallengeScanner {
         let comma = skipSeparators()
         scheme = nil
         if isAtEnd { return nil }
+        challengeStart = offset
         guard startsLine || comma else { throw error("missing comma before the next challenge") }
         let name = token()
         guard !name.isEmpty, isAtEnd || AuthGrammar.isSpace(bytes[offset]) || bytes[offset] == AuthGrammar.comma else {
@@ -157,12 +195,59 @@ private struct ChallengeScanner {
         }
         var challenge = Challenge(scheme: AuthGrammar.text(name))
         scheme = challenge.scheme
-        if let token = token68() {
+        if let token = token68(), !isEmptyValue(token, of: challenge) {
             challenge.token = token
         } else {
             challenge.parameters = try parameters()
         }
         return challenge
+    }
+
+    /// Moves to the next comma outside quotes that a scheme name follows. False if there is none in the line.
+    mutating func skipChallenge() -> Bool {
+        offset = challengeStart
+        while offset < bytes.count {
+            let start = offset
+            let byte = bytes[start]
+            offset += 1
+            if byte == AuthGrammar.quote {
+                skipQuoted()
+            } else if byte == AuthGrammar.comma {
+                let isScheme = beginsChallenge()
+                offset = isScheme ? start : start + 1
+                if isScheme { return true }
+            }
+        }
+        return false
+    }
+
+    /// Whether a name without `=` follows.
+    private mutating func beginsChallenge() -> Bool {
+        _ = skipSeparators()
+        guard !token().isEmpty else { return false }
+        let hasSpace = !isAtEnd && AuthGrammar.isSpace(bytes[offset])
+        guard isAtEnd || hasSpace || bytes[offset] == AuthGrammar.comma else { return false }
+        skipSpaces()
+        return isAtEnd || bytes[offset] != AuthGrammar.equals
+    }
+
+    /// Moves behind the closing quote, or to the end if there is none.
+    private mutating func skipQuoted() {
+        while offset < bytes.count {
+            let byte = bytes[offset]
+            offset += byte == AuthGrammar.backslash ? 2 : 1
+            if byte == AuthGrammar.quote { return }
+        }
+        offset = bytes.count
+    }
+
+    /// Whether a token is the realm of Basic, or any parameter of Digest, with an empty value. The scanner is then in front of it.
+    private mutating func isEmptyValue(_ token: String, of challenge: Challenge) -> Bool {
+        let isRealm = challenge.is("Basic") && AuthGrammar.equalsIgnoringCase(token.utf8, "realm=".utf8)
+        let isParameter = challenge.is("Digest") && token.utf8.last == AuthGrammar.equals
+        guard leniency.contains(.emptyValues), isRealm || isParameter else { return false }
+        offset = challengeStart + challenge.scheme.utf8.count
+        return true
     }
 
     /// Parses the parameters up to the next challenge.
@@ -173,7 +258,7 @@ private struct ChallengeScanner {
         var found: [Challenge.Parameter] = []
         while true {
             let start = offset
-            let comma = skipSeparators()
+            let comma = skipSeparators(.semicolons)
             let nameStart = offset
             let name = token()
             skipSpaces()
@@ -193,18 +278,25 @@ private struct ChallengeScanner {
             }
             offset += 1
             skipSpaces()
-            found.append(Challenge.Parameter(AuthGrammar.text(name), rawValue: try value()))
+            found.append(Challenge.Parameter(AuthGrammar.text(name), rawValue: try value(of: name)))
         }
     }
 
-    /// Skips commas and spaces. Returns whether there was a comma.
-    private mutating func skipSeparators() -> Bool {
+    /// Skips commas and spaces, and semicolons if both `others` and the leniency permit them. Returns whether there was a comma or
+    /// semicolon.
+    private mutating func skipSeparators(_ others: ChallengeLeniency = []) -> Bool {
         var comma = false
-        while offset < bytes.count, AuthGrammar.isSpace(bytes[offset]) || bytes[offset] == AuthGrammar.comma {
-            comma = comma || bytes[offset] == AuthGrammar.comma
+        while offset < bytes.count {
+            let isComma = bytes[offset] == AuthGrammar.comma || others.contains(.semicolons) && isSemicolon(at: offset)
+            guard isComma || AuthGrammar.isSpace(bytes[offset]) else { break }
+            comma = comma || isComma
             offset += 1
         }
         return comma
+    }
+
+    private func isSemicolon(at offset: Int) -> Bool {
+        leniency.contains(.semicolons) && bytes[offset] == UInt8(ascii: ";")
     }
 
     private mutating func skipSpaces() {
@@ -235,13 +327,42 @@ private struct ChallengeScanner {
         return AuthGrammar.text(bytes[first..<end])
     }
 
-    private mutating func value() throws(HTTPAuthError) -> [UInt8] {
-        guard offset < bytes.count else { throw error("parameter without a value") }
-        if bytes[offset] == AuthGrammar.quote { return try quotedString() }
+    private mutating func value(of name: ArraySlice<UInt8>) throws(HTTPAuthError) -> [UInt8] {
+        if offset < bytes.count, bytes[offset] == AuthGrammar.quote { return try quotedString() }
+        let isBasic = scheme.map { AuthGrammar.equalsIgnoringCase($0.utf8, "basic".utf8) } == true
         let start = offset
-        while offset < bytes.count, isUnquotedValue(bytes[offset]) { offset += 1 }
-        guard offset > start else { throw error("parameter without a value") }
+        skipUnquoted(isBasic)
+        if offset == start {
+            // At the end, or at a comma; what else is here is not a value.
+            guard leniency.contains(.emptyValues),
+                isAtEnd || bytes[offset] == AuthGrammar.comma || isSemicolon(at: offset)
+            else { throw error("parameter without a value") }
+        }
+        let isRealm = isBasic && AuthGrammar.equalsIgnoringCase(name, "realm".utf8)
+        if isRealm, leniency.contains(.unquotedRealms) { while skipNextWord() {} }
         return Array(bytes[start..<offset])
+    }
+
+    private mutating func skipUnquoted(_ isBasic: Bool) {
+        while offset < bytes.count, isUnquotedValue(bytes[offset]), !(isBasic && isSemicolon(at: offset)) {
+            offset += 1
+        }
+    }
+
+    /// Skips a further word of a realm of Basic. False, without moving, if there is none, or if the word is the name of a parameter.
+    private mutating func skipNextWord() -> Bool {
+        let start = offset
+        skipSpaces()
+        let wordStart = offset
+        skipUnquoted(true)
+        let end = offset
+        skipSpaces()
+        let isName =
+            bytes[wordStart..<end].contains(AuthGrammar.equals)
+            || offset < bytes.count && bytes[offset] == AuthGrammar.equals
+        let isWord = wordStart > start && end > wordStart && !isName
+        offset = isWord ? end : start
+        return isWord
     }
 
     private func isUnquotedValue(_ byte: UInt8) -> Bool {

@@ -50,7 +50,8 @@ public final class NetrcFile: CredentialStore {
     public var mayBlock: Bool { false }
 
     /// Returns the first entry that matches the server and, if given, the user; otherwise the `default`. Entries
-    /// without a password are ignored. One without a login has the empty user name, as the tokens of some servers need it.
+    /// without a password are ignored. One without a login has the empty user name, as the tokens of some servers need it, unless a part
+    /// of it was skipped: that may have been the login.
     public func find(_ query: CredentialQuery) -> Credential? {
         let (space, user) = (query.space, query.user)
         let login = login(user: user, loginIfMissing: "") {
@@ -80,7 +81,7 @@ public final class NetrcFile: CredentialStore {
     ) -> (user: String, password: Secret)? {
         var fallback: (user: String, password: Secret)?
         for entry in entries {
-            guard let login = entry.login ?? loginIfMissing, let password = entry.password,
+            guard let login = entry.login ?? (entry.isPartial ? nil : loginIfMissing), let password = entry.password,
                 user == nil || user == login,
                 matches(entry)
             else { continue }
@@ -123,6 +124,8 @@ public struct SkippedLine: Hashable, Sendable, CustomStringConvertible {
 /// Words are separated by spaces and newlines. A word can be in double quotes, where a backslash escapes the next
 /// character, as in curl. A `#` where a keyword is expected begins a comment, and `macdef` skips to the next empty line.
 ///
+/// Keywords are compared without case, and `passwd` and `user` are further names of `password` and `login`.
+///
 /// What is not understood costs as little as possible: an unknown keyword is skipped with its value, and an error within an
 /// entry skips this entry. A value without its keyword never becomes a part of another entry.
 struct NetrcParser {
@@ -133,9 +136,21 @@ struct NetrcParser {
         var login: String?
         var password: Secret?
         var account: String?
+        /// Whether a part of the entry was skipped, which may have been its login.
+        var isPartial = false
     }
 
-    private static let keywords: Set<String> = ["machine", "default", "login", "password", "account", "macdef"]
+    private enum Keyword: String { case machine, `default`, login, password, account, macdef }
+
+    /// The keyword that a word stands for, in any case: `passwd` is an alias of ftp, `user` one of Python.
+    private static func keyword(_ word: [UInt8]) -> Keyword? {
+        let name = AuthGrammar.text(word.map(AuthGrammar.lowercased))
+        return switch name {
+        case "passwd": .password
+        case "user": .login
+        default: Keyword(rawValue: name)
+        }
+    }
 
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
@@ -161,28 +176,32 @@ struct NetrcParser {
     }
 
     private mutating func parse() {
-        while let keyword = keyword() {
-            let name = AuthGrammar.text(keyword)
-            if !hasBegun, ["login", "password", "account"].contains(name) { skip("keyword before the first machine") }
+        while let word = keyword() {
+            let keyword = Self.keyword(word)
+            switch keyword {
+            case .login, .password, .account:
+                if !hasBegun { skip("keyword before the first machine") }
+            case .machine, .default, .macdef, nil: break
+            }
             hasBegun = true
-            switch name {
-            case "machine":
+            switch keyword {
+            case .machine:
                 endEntry()
                 if let name = value() { entry = Entry(machine: Machine(AuthGrammar.text(name))) }
-            case "default":
+            case .default:
                 endEntry()
                 entry = Entry()
-            case "login":
+            case .login:
                 if let login = value() { entry?.login = AuthGrammar.text(login) }
-            case "password":
+            case .password:
                 if var password = value() {
                     entry?.password = Secret(bytes: password)
                     password.wipe()
                 }
-            case "account":
+            case .account:
                 if let account = value() { entry?.account = AuthGrammar.text(account) }
-            case "macdef": if value() != nil { skipMacro() }
-            default: skipUnknownKeyword()
+            case .macdef: if value() != nil { skipMacro() }
+            case nil: skipUnknownKeyword()
             }
         }
         endEntry()
@@ -200,8 +219,9 @@ struct NetrcParser {
     /// Skips the value of an unknown keyword, which is the next word unless that is a keyword itself.
     private mutating func skipUnknownKeyword() {
         skip("unknown keyword")
+        entry?.isPartial = true
         var ahead = self
-        guard let word = ahead.keyword(), !NetrcParser.keywords.contains(AuthGrammar.text(word)) else { return }
+        guard let word = ahead.keyword(), Self.keyword(word) == nil else { return }
         (offset, line) = (ahead.offset, ahead.line)
     }
 
