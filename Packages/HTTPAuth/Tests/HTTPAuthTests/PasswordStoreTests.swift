@@ -128,7 +128,7 @@ import Testing
             #expect(failure(of: { _ = try again.entries(joe) })?.code == .storeUnavailable)
             #expect(failure(of: { _ = try again.add(Secret("2"), joe) })?.code == .storeUnavailable)
             #expect(access(key, F_OK) != 0)
-            FileManager.default.createFile(
+            _ = FileManager.default.createFile(
                 atPath: key, contents: Data(count: 32), attributes: [.posixPermissions: 0o600])
             #expect(failure(of: { _ = try again.entries(joe) })?.code == .storeLocked)
         }

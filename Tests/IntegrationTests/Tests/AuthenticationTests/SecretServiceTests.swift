@@ -115,6 +115,53 @@ import Testing
         #expect(try store.find(CredentialQuery(theirs))?.password == Secret("from them"))
     }
 
+    /// Entries as internet passwords: those of other programs, whatever attributes they have, and ours in other programs.
+    @Test func entriesAreInternetPasswords() async throws {
+        try await with(.gnome) { ring in
+            let store = try store(ring)
+            let joe = PasswordAttributes(
+                server: "list.test", scheme: "ftp", port: 2121, realm: "r", user: "joe", path: "/a",
+                authenticationType: "digest", label: "our label")
+            var entry = try store.add(Secret("from us é"), joe)
+            #expect(entry.attributes == joe && !entry.isLocked)
+            #expect(throws: HTTPAuthError.self) { try store.add(Secret("x"), joe) }
+            let seen = try await ring.run("secret-tool", "search", "--all", "--unlock", "server", "list.test")
+            for line in [
+                "label = our label", "secret = from us é", "schema = org.gnome.keyring.NetworkPassword",
+                "attribute.object = /a", "attribute.authtype = digest", "attribute.protocol = ftp",
+                "attribute.port = 2121", "attribute.user = joe", "attribute.domain = r",
+            ] { #expect(seen.contains(line), "\(seen)") }
+
+            // With few attributes, and with the schema that secret-tool uses without being told.
+            try await ring.run(
+                "secret-tool", "store", "--label=theirs", "server", "list.test", "user", "ann", "colour", "red",
+                input: "from them")
+            let found = try store.entries(PasswordAttributes(server: "list.test"))
+            #expect(Set(found.map(\.attributes.user)) == ["joe", "ann"])
+            let query = PasswordAttributes(server: "list.test", scheme: "https", port: 443, realm: "any", path: "/")
+            let theirs = try #require(try store.entries(query).first)
+            #expect(theirs.attributes == PasswordAttributes(server: "list.test", user: "ann", label: "theirs"))
+            #expect(try store.password(of: theirs) == Secret("from them"))
+            #expect(try store.entries(PasswordAttributes(user: "ann")).map(\.attributes) == [theirs.attributes])
+
+            // Changes keep what other programs saved, and name exactly one entry.
+            var changed = theirs.attributes
+            (changed.user, changed.label, changed.port) = ("eve", "renamed", 8443)
+            let eve = try #require(try store.change(theirs, to: changed, Secret("new")))
+            #expect(eve.attributes == changed)
+            #expect(try store.password(of: theirs) == Secret("new"))
+            let after = try await ring.run("secret-tool", "search", "--all", "--unlock", "colour", "red")
+            for line in ["label = renamed", "secret = new", "attribute.user = eve", "attribute.port = 8443"] {
+                #expect(after.contains(line), "\(after)")
+            }
+            entry = try #require(try store.change(entry, to: joe, nil))
+            #expect(try store.password(of: entry) == Secret("from us é"))
+            #expect(throws: HTTPAuthError.self) { try store.change(eve, to: joe, nil) }
+            #expect(try store.remove(eve) && !store.remove(eve) && store.remove(entry))
+            #expect(try store.entries(PasswordAttributes(server: "list.test")).isEmpty)
+        }
+    }
+
     // Parity: HA-064 (GNOME Keyring)
     @Test("HA-064: a password is changed in place; label, date and other attributes are kept")
     func aPasswordIsChangedInPlace() async throws {

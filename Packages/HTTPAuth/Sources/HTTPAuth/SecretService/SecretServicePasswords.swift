@@ -71,16 +71,12 @@ extension SecretServiceStore: PasswordStore {
         return true
     }
 
-    /// The entries that may match: those of the server, or all of the schemas that internet passwords have.
+    /// The entries that may match: those with the server or the user or, without both, all entries. Programs need not give theirs a schema.
     private func items(
         _ search: PasswordAttributes, in service: SecretServiceConversation
     ) throws(HTTPAuthError) -> [SecretServiceItem] {
         if let server = search.server { return try service.items(["server": server]) }
-        var items: [SecretServiceItem] = []
-        for schema in [SecretServiceItem.schema, "org.freedesktop.Secret.Generic"] {
-            items += try service.items(["xdg:schema": schema])
-        }
-        return items
+        return try service.items(search.user.map { ["user": $0] } ?? [:])
     }
 
     private func item(
