@@ -198,12 +198,13 @@ public final class BlockingThreads: Sendable {
         }
     }
 
-    /// Makes a call that gives something back and may block, such as `close(2)`: at once, or on one of the threads if the calling thread is
-    /// that of an event loop.
+    /// Makes a call that gives something back and may block, such as `close(2)`: on one of the threads if the calling thread is that of an event
+    /// loop or runs a task, and otherwise at once.
     ///
-    /// The call is never refused: without a thread, it waits for the next one.
+    /// Tasks share as many threads as the machine has processors, so a call that hangs would stop the others. The call is never refused:
+    /// without a thread, it waits for the next one.
     public func release(_ call: @escaping @Sendable () -> Void) {
-        guard EventLoop.isOnAnyLoop else { return call() }
+        guard EventLoop.isOnAnyLoop || withUnsafeCurrentTask(body: { $0 != nil }) else { return call() }
         // The work keeps the pool: its other references may go away while there is no thread.
         run(Work(perform: { [self] in withExtendedLifetime(self) { call() } }, refuse: nil, for: nil))
     }

@@ -7,9 +7,9 @@ internal import Glibc
 /// let file = number < 0 ? nil : FileDescriptor(number)
 /// ```
 ///
-/// Closing a file may wait for its disk: a network file system first sends what has been written. Where the last reference goes away on the
-/// thread of an event loop, one of the threads for files closes the descriptor. Elsewhere it is closed at once: a program that closes a
-/// stream or a file expects its descriptor back.
+/// Closing a file may wait for its disk: a network file system first sends what has been written. Where the last reference goes away in a
+/// task or on the thread of an event loop, one of the threads for files closes the descriptor. Elsewhere it is closed at once: a program
+/// that closes a stream or a file expects its descriptor back.
 public final class FileDescriptor: Sendable {
     /// The number, for calls of the system while this object exists.
     public let number: CInt
@@ -27,4 +27,19 @@ public final class FileDescriptor: Sendable {
     }
 
     deinit { threads.release { [number] in Glibc.close(number) } }
+}
+
+extension FileDescriptor {
+    /// Closes a descriptor of any kind. One whose end may have to be waited for, such as a terminal that first sends its output, is closed by a
+    /// thread for files, as in ``FileDescriptor``.
+    static func close(_ number: CInt) {
+        var status = stat()
+        let isFile =
+            switch fstat(number, &status) == 0 ? status.st_mode & S_IFMT : 0 {
+            // Event descriptors and the like have no kind.
+            case S_IFSOCK, 0: false
+            default: true
+            }
+        if isFile { _ = FileDescriptor(number) } else { Glibc.close(number) }
+    }
 }

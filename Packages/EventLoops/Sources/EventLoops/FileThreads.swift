@@ -36,7 +36,7 @@ extension BlockingThreads {
     ///
     /// The device is that of the list of mounts (`/proc/self/mountinfo`), since looking at the path itself may hang. A symbolic link
     /// in the path is not followed, so the device is then the one of the link; without the list, it is one for all paths. The list is
-    /// read at most once in five seconds.
+    /// read on a thread of its own, at most once in five seconds, and the one before it is used meanwhile.
     ///
     /// - Parameter path: an absolute path, or one from the current folder. It need not exist.
     public static func files(at path: String) -> BlockingThreads { deviceThreads.part(Mounts.present.device(at: path)) }

@@ -10,38 +10,38 @@ struct Mounts {
         /// The server of a network file system, whose mounts have a number each.
         case server(String)
         case unknown
-    }
 
-    private typealias Components = [Substring.UTF8View]
-
-    private struct Mount {
-        let id: Int64
-        let device: Device
-        let point: Components
-    }
-
-    /// In the order of mounting: of two mounts at one point, the later one hides the other.
-    private var mounts: [Mount] = []
-    private var devices: [Int64: Device] = [:]
-
-    /// The list of the present system.
-    static var present: Mounts { kept.withLock { $0.mounts(now: .now, text: text) } }
-
-    private static let kept = Locked(Kept())
-
-    /// A list that is read again after a while. A mount that is missing until then has the device of the one above it.
-    struct Kept {
-        private static let age = Duration.seconds(5)
-
-        private var mounts = Mounts(text: "")
-        private var end: Moment?
-
-        mutating func mounts(now: Moment, text: () -> String) -> Mounts {
-            if let end, now < end { return mounts }
-            (mounts, end) = (Mounts(text: text()), now + Self.age)
-            return mounts
+        /// Whether a call on a file may ask another machine, as far as is known.
+        var isRemote: Bool {
+            switch self {
+            case .number: false
+            case .server, .unknown: true
+            }
         }
     }
+
+    /// The name of a file or folder in a path, compared by bytes.
+    private typealias Name = ArraySlice<UInt8>
+
+    /// A folder in which something is mounted, there or farther down.
+    private struct Folder {
+        /// The device of the latest mount, which hides the earlier ones.
+        var device: Device?
+        /// The indices of the folders inside.
+        var folders: [Name: Int] = [:]
+    }
+
+    /// The first one is the root.
+    private var folders = [Folder()]
+    private var devices: [Int64: Device] = [:]
+
+    /// Whether the list has no mounts, because it could not be read.
+    var isEmpty: Bool { devices.isEmpty }
+
+    /// The list of the present system.
+    static var present: Mounts { kept.mounts(now: .now) }
+
+    private static let kept = KeptMounts(threads: BlockingThreads(limit: 1), text: text)
 
     /// The text of the list; empty without one. The kernel makes it up, so that no disk is waited for.
     private static func text() -> String {
@@ -64,13 +64,26 @@ struct Mounts {
             guard fields.count > 4, let id = Int64(Substring(fields[0])) else { continue }
             let numbers = fields[2].split(separator: UInt8(ascii: ":")).compactMap { UInt32(Substring($0)) }
             guard numbers.count == 2 else { continue }
-            let point = Substring(Self.unescaped(fields[4])).utf8
             // The optional fields end with a hyphen; the type and the source follow.
             let source = fields.dropFirst(6).drop { !$0.elementsEqual("-".utf8) }.dropFirst(2).first
             let device = source.flatMap(Self.server) ?? .number(Self.number(numbers[0], numbers[1]))
-            mounts.append(Mount(id: id, device: device, point: Self.components(point)))
+            insert(device, at: Self.names(Array(Self.unescaped(fields[4]).utf8)))
             devices[id] = device
         }
+    }
+
+    private mutating func insert(_ device: Device, at point: [Name]) {
+        var folder = 0
+        for name in point {
+            if let next = folders[folder].folders[name] {
+                folder = next
+            } else {
+                folders[folder].folders[name] = folders.count
+                folder = folders.count
+                folders.append(Folder())
+            }
+        }
+        folders[folder].device = device
     }
 
     /// The server of a source: `server:/export` (NFS, Ceph, SSHFS) or `//server/share` (SMB). Nil for a source of this machine.
@@ -110,21 +123,19 @@ struct Mounts {
     }
 
     private func device(atAbsolute path: String) -> Device {
-        let components = Self.components(Substring(path).utf8)
-        var best: Mount?
-        for mount in mounts where mount.point.count >= best?.point.count ?? 0 {
-            if components.count >= mount.point.count,
-                zip(components, mount.point).allSatisfy({ $0.elementsEqual($1) })
-            {
-                best = mount
-            }
+        var folder = folders[0]
+        var device = folder.device
+        for name in Self.names(Array(path.utf8)) {
+            guard let next = folder.folders[name] else { break }
+            folder = folders[next]
+            device = folder.device ?? device
         }
-        return best?.device ?? .unknown
+        return device ?? .unknown
     }
 
     /// The names of a path, without `.` and `..`.
-    private static func components(_ path: Substring.UTF8View) -> Components {
-        var names: Components = []
+    private static func names(_ path: [UInt8]) -> [Name] {
+        var names: [Name] = []
         for name in path.split(separator: UInt8(ascii: "/")) where !name.elementsEqual(".".utf8) {
             if name.elementsEqual("..".utf8) { _ = names.popLast() } else { names.append(name) }
         }
@@ -144,5 +155,67 @@ struct Mounts {
             }
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// A list of mounts that is read again after a while, on a thread: with thousands of mounts, that takes longer than an event loop may wait.
+///
+/// Until it has been read, the list before it is used. A mount that is missing there has the device of the one above it.
+final class KeptMounts: Sendable {
+    private struct State {
+        var mounts = Mounts(text: "")
+        /// When the list is read next; nil while it is being read.
+        var next: Moment?
+    }
+
+    /// The time from one reading to the next; shorter after one that failed, since a process without descriptors may soon have some.
+    private static let interval = Duration.seconds(5)
+    private static let intervalAfterFailure = Duration.seconds(1)
+
+    private let state: Locked<State>
+    private let threads: BlockingThreads
+    private let text: @Sendable () -> String
+
+    /// - Parameters:
+    ///   - threads: the threads that read.
+    ///   - text: returns the text of the list; empty without one.
+    init(threads: BlockingThreads, now: Moment = .now, text: @escaping @Sendable () -> String) {
+        state = Locked(State(next: now))
+        self.threads = threads
+        self.text = text
+    }
+
+    /// The list, which is out of date if it is due to be read. Without one, it is read at once, unless the caller is on the thread of a loop.
+    func mounts(now: Moment) -> Mounts {
+        let isOnLoop = EventLoop.isOnAnyLoop
+        let (mounts, isDue) = state.withLock { state in
+            guard let next = state.next, next <= now, isOnLoop || !state.mounts.isEmpty else {
+                return (state.mounts, false)
+            }
+            state.next = nil
+            return (state.mounts, true)
+        }
+        if mounts.isEmpty, !isOnLoop { return read(now: now) }
+        if isDue {
+            let work = BlockingThreads.Work {
+                [self] in
+                read(now: now)
+            } refuse: { [self] _ in
+                state.withLock { $0.next = now + Self.intervalAfterFailure }
+            }
+            threads.run(work)
+        }
+        return mounts
+    }
+
+    /// Reads the list, without the lock. Keeps the old one if there is none.
+    @discardableResult
+    private func read(now: Moment) -> Mounts {
+        let mounts = Mounts(text: text())
+        return state.withLock { state in
+            if !mounts.isEmpty { state.mounts = mounts }
+            state.next = now + (mounts.isEmpty ? Self.intervalAfterFailure : Self.interval)
+            return state.mounts
+        }
     }
 }

@@ -201,7 +201,7 @@ open class WaitPoint: Watcher, @unchecked Sendable {
         deadlineSlot.deadlines?.cancelAll()
         let last = state.bits
         if last & (PointState.Bits.finished | PointState.Bits.owned) == PointState.Bits.owned {
-            Glibc.close(descriptor)
+            FileDescriptor.close(descriptor)
         }
     }
 }
@@ -214,7 +214,7 @@ extension WaitPoint {
     /// If both halves are already closed, an owned descriptor is closed at once.
     public final func attach(_ descriptor: CInt, ownership: DescriptorOwnership) {
         guard enterForUse() else {
-            if ownership == .owned { Glibc.close(descriptor) }
+            if ownership == .owned { FileDescriptor.close(descriptor) }
             return
         }
         defer { leaveUse() }
@@ -369,7 +369,7 @@ extension WaitPoint {
         guard descriptor >= 0 else { return }
         // No registration is in progress, since it is a use.
         if watching.isActive { watching.end(of: self) }
-        if last & PointState.Bits.owned != 0 { Glibc.close(descriptor) }
+        if last & PointState.Bits.owned != 0 { FileDescriptor.close(descriptor) }
     }
 }
 

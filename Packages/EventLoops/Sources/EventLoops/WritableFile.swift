@@ -97,6 +97,9 @@ public final class WritableFile: Sendable {
     private let file: FileDescriptor
     /// Whether this object has created the file.
     public let isNew: Bool
+    /// Whether the lock is released before the descriptor is closed, which may be later, on another thread: the next object must find the file
+    /// unlocked. Not on a network file system, whose server would be asked.
+    private let unlocksAtEnd = Locked(false)
 
     /// Opens a file.
     ///
@@ -124,6 +127,10 @@ public final class WritableFile: Sendable {
         file = FileDescriptor(descriptor)
         self.isNew = isNew
         if !isNew { try check(user) }
+    }
+
+    deinit {
+        if unlocksAtEnd.withLock({ $0 }) { unlock() }
     }
 
     private static func open(
@@ -217,7 +224,10 @@ public final class WritableFile: Sendable {
     func lock(_ call: Control) throws(Failure) -> Locking {
         // The holder may unlock the file between the two calls, but not for ever.
         for _ in 0..<16 {
-            if control(WritableFile.setLock, F_WRLCK, call) != nil { return .locked }
+            if control(WritableFile.setLock, F_WRLCK, call) != nil {
+                unlocksAtEnd.withLock { $0 = !Mounts.present.device(of: descriptor).isRemote }
+                return .locked
+            }
             guard errno == EAGAIN || errno == EACCES else { return .unavailable }
             switch control(WritableFile.getLock, F_WRLCK, call) {
             case F_WRLCK: throw .busy

@@ -187,6 +187,28 @@ extension EventLoopsTests {
             await until { threads.queueCount == 0 }
         }
 
+        /// A call that hangs keeps neither a loop nor a thread of tasks: a task goes on, and a caller outside of tasks waits for the call.
+        @Test func aReleaseNeverKeepsATask() async throws {
+            let threads = BlockingThreads(limit: 1, idleTime: idleTime)
+            let (mayReturn, hasReturned) = (Flag(), Flag())
+            await Task.detached {
+                threads.release {
+                    _ = mayReturn.wait()
+                    hasReturned.set()
+                }
+            }.value
+            #expect(!hasReturned.isSet)
+            mayReturn.set()
+            await until { hasReturned.isSet }
+            let isAtOnce = await onThread {
+                let thread = pthread_self()
+                let caller = Locked<pthread_t?>(nil)
+                threads.release { caller.withLock { $0 = pthread_self() } }
+                return caller.withLock { $0 } == thread
+            }
+            #expect(isAtOnce)
+        }
+
         /// A descriptor is neither lost nor closed on a loop if there is no thread: the next one closes it.
         @Test func aReleaseIsNeverRefused() async throws {
             let mayStart = Flag()

@@ -48,20 +48,86 @@ extension EventLoopsTests {
             #expect(Mounts(text: "").device(at: "/etc") == .unknown)
         }
 
-        @Test func theListIsReadOnceInAWhile() {
-            var kept = Mounts.Kept()
-            var reads = 0
-            let text = {
-                reads += 1
-                return Self.text
+        /// The list of a test, and who has read it.
+        private final class Source: Sendable {
+            private struct State {
+                var text = MountsTests.text
+                var reads = 0
+                var readsOnLoops = 0
             }
-            let start = Moment.now
+            private let state = Locked(State())
+
+            var reads: Int { state.withLock { $0.reads } }
+            var readsOnLoops: Int { state.withLock { $0.readsOnLoops } }
+
+            func set(_ text: String) { state.withLock { $0.text = text } }
+
+            func read() -> String {
+                state.withLock { state in
+                    state.reads += 1
+                    if EventLoop.isOnAnyLoop { state.readsOnLoops += 1 }
+                    return state.text
+                }
+            }
+        }
+
+        private let source = Source()
+        private let start = Moment.now
+
+        private func kept(_ threads: BlockingThreads = BlockingThreads(limit: 1)) -> KeptMounts {
+            KeptMounts(threads: threads, now: start) { [source] in source.read() }
+        }
+
+        @Test func theListIsReadOnceInAWhile() async {
+            let kept = kept()
             for second in [0, 1, 4] {
-                #expect(kept.mounts(now: start + .seconds(second), text: text).device(at: "/mnt") == .server("one"))
+                #expect(kept.mounts(now: start + .seconds(second)).device(at: "/mnt") == .server("one"))
             }
-            #expect(reads == 1)
-            _ = kept.mounts(now: start + .seconds(5), text: text)
-            #expect(reads == 2)
+            #expect(source.reads == 1)
+            _ = kept.mounts(now: start + .seconds(5))
+            await until { source.reads == 2 }
+        }
+
+        /// The old list is used until a thread has read the new one. Reading takes long with thousands of mounts.
+        @Test func theListIsReadOnAThread() async throws {
+            let threads = BlockingThreads(limit: 1)
+            let kept = kept(threads)
+            _ = kept.mounts(now: start)
+            let mayRead = Flag()
+            let held = Task { try await threads.value { mayRead.wait() } }
+            await until { threads.threadCount == 1 && threads.queueCount == 0 }
+            source.set("24 22 0:44 / /mnt rw - nfs4 three:/ rw")
+            let later = start + .seconds(5)
+            let devices = (0..<3).map { _ in kept.mounts(now: later).device(at: "/mnt") }
+            #expect(devices == [.server("one"), .server("one"), .server("one")] && threads.queueCount == 1)
+            mayRead.set()
+            #expect(try await held.value)
+            await until { kept.mounts(now: later).device(at: "/mnt") == .server("three") }
+            #expect(source.reads == 2)
+        }
+
+        @Test func noListIsReadOnALoop() async {
+            let kept = kept()
+            let first = await withCheckedContinuation { done in
+                EventLoop.shared.execute { [start] in done.resume(returning: kept.mounts(now: start).device(at: "/mnt"))
+                }
+            }
+            #expect(first == .unknown)
+            await until { kept.mounts(now: start).device(at: "/mnt") == .server("one") }
+            #expect(source.readsOnLoops == 0)
+        }
+
+        /// A process without descriptors cannot read the list.
+        @Test func theOldListIsKeptIfThereIsNoNewOne() async {
+            let kept = kept()
+            _ = kept.mounts(now: start)
+            source.set("")
+            _ = kept.mounts(now: start + .seconds(5))
+            await until { source.reads == 2 }
+            #expect(kept.mounts(now: start + .seconds(5)).device(at: "/mnt") == .server("one"))
+            // The next attempt comes sooner.
+            source.set("24 22 0:44 / /mnt rw - nfs4 three:/ rw")
+            await until { kept.mounts(now: start + .seconds(6)).device(at: "/mnt") == .server("three") }
         }
 
         /// The list agrees with the system, for a path that exists and a relative one. `/proc` is a mount everywhere.

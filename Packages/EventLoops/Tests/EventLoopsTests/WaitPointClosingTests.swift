@@ -244,6 +244,40 @@ extension EventLoopsTests {
             #expect(try descriptorCount() <= before + 2)
         }
 
+        /// A file may end slowly, as a terminal does that first sends its output: a thread for files closes it.
+        @Test(arguments: [true, false])
+        func aFileIsNotClosedByALoopOrATask(onLoop: Bool) async throws {
+            var ends: [CInt] = [-1, -1]
+            #expect(pipe(&ends) == 0)
+            let (reader, writer) = (ends[0], ends[1])
+            defer { close(reader) }
+            let hasWriter = {
+                var entry = pollfd(fd: reader, events: 0, revents: 0)
+                return poll(&entry, 1, 0) == 0
+            }
+            let threads = BlockingThreads.files(of: writer)
+            let mayReturn = Flag()
+            let held = (0..<BlockingThreads.maximumFileThreadsPerDevice).map { _ in
+                Task { try await threads.value { mayReturn.wait() } }
+            }
+            await until { threads.threadCount == held.count && threads.queueCount == 0 }
+            let point = WaitPoint(descriptor: writer, ownership: .owned)
+            if onLoop {
+                await withCheckedContinuation { done in
+                    EventLoop.shared.execute {
+                        point.close()
+                        done.resume()
+                    }
+                }
+            } else {
+                point.close()
+            }
+            #expect(hasWriter())
+            mayReturn.set()
+            for task in held { #expect(try await task.value) }
+            await until { !hasWriter() }
+        }
+
         /// The point is closed after the registration has checked it and before it calls epoll. Afterwards the owner may close the
         /// descriptor, so it must not remain registered.
         @Test func closingDuringARegistrationRemovesIt() async throws {
