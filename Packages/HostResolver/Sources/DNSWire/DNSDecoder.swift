@@ -7,6 +7,8 @@ struct DNSDecoder {
 
     /// Whether a record with invalid data is skipped. Otherwise it makes the whole message invalid.
     var skipsUnreadable = false
+    /// The types of the records that were skipped so far.
+    private var skipped: [DNSRecordType] = []
     private let bytes: [UInt8]
     private var position = 0
 
@@ -28,15 +30,24 @@ struct DNSDecoder {
         return (message, counts)
     }
 
-    mutating func message() throws(DNSWireError) -> DNSMessage {
+    mutating func message() throws(DNSWireError) -> DNSMessage { try messageAndSkipped().message }
+
+    /// Also returns the types of the records in the answer section that were skipped.
+    mutating func messageAndSkipped() throws(DNSWireError) -> (message: DNSMessage, skipped: [DNSRecordType]) {
         var (message, counts) = try head()
         message.answers = try records(counts[0])
+        let skippedAnswers = skipped
         message.authorities = try records(counts[1])
         message.additionals = try records(counts[2])
-        let extensions = message.additionals.count { $0.type == .opt }
         // RFC 6891 §6.1.1: a message has at most one.
-        guard extensions <= 1 else { throw fault("more than one EDNS record") }
-        return message
+        if let first = message.additionals.firstIndex(where: { $0.type == .opt }),
+            message.additionals[(first + 1)...].contains(where: { $0.type == .opt })
+        {
+            guard skipsUnreadable else { throw fault("more than one EDNS record") }
+            let others = message.additionals[(first + 1)...].filter { $0.type != .opt }
+            message.additionals.replaceSubrange((first + 1)..., with: others)
+        }
+        return (message, skippedAnswers)
     }
 
     private mutating func records(_ count: Int) throws(DNSWireError) -> [DNSRecord] {
@@ -64,6 +75,7 @@ struct DNSDecoder {
         } catch {
             guard skipsUnreadable else { throw error }
             position = end
+            skipped.append(type)
             return nil
         }
     }

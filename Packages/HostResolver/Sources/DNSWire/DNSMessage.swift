@@ -51,13 +51,22 @@ public struct DNSMessage: Hashable, Sendable {
     /// - Parameters:
     ///   - bytes: The received bytes.
     ///   - skipsUnreadable: Whether a record with invalid data is skipped; otherwise it makes the whole message
-    ///     invalid. A record that extends beyond the message is always an error. Multicast DNS skips such records,
-    ///     because a packet may contain many unrelated records that one faulty record should not invalidate.
+    ///     invalid, as does a second pseudo-record of EDNS. A record that extends beyond the message is always an error. Multicast
+    ///     DNS skips such records, because a packet may contain many unrelated records that one faulty record should not invalidate.
     /// - Throws: ``DNSWireError/Code-swift.enum/malformed``, with the byte offset in ``DNSWireError/detail``.
     public init(wire bytes: [UInt8], skipsUnreadable: Bool = false) throws(DNSWireError) {
         var decoder = DNSDecoder(bytes)
         decoder.skipsUnreadable = skipsUnreadable
         self = try decoder.message()
+    }
+
+    /// Decodes a message, and skips records with invalid data. Also returns the types of those in the answer section.
+    package static func readable(
+        _ bytes: [UInt8]
+    ) throws(DNSWireError) -> (message: DNSMessage, skipped: [DNSRecordType]) {
+        var decoder = DNSDecoder(bytes)
+        decoder.skipsUnreadable = true
+        return try decoder.messageAndSkipped()
     }
 
     /// Decodes the header and the questions only, which is enough for a truncated answer.

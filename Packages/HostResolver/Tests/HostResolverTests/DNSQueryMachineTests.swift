@@ -15,14 +15,14 @@ import Testing
 
         init(
             _ change: (inout ResolverConfiguration) -> Void = { _ in }, firstServer: Int = 0,
-            withoutEDNS known: Set<SocketAddress> = []
+            withoutEDNS known: Set<SocketAddress> = [], folding: Set<SocketAddress> = []
         ) {
             var configuration = ResolverConfiguration(servers: DNSQueryMachineTests.servers)
             configuration.timeout = .seconds(4)
             change(&configuration)
             machine = DNSQueryMachine(
                 DNSQueryMachineTests.question, configuration: configuration, firstServer: firstServer,
-                withoutEDNS: known)
+                withoutEDNS: known, folding: folding)
         }
 
         func copy() -> Rig {
@@ -177,6 +177,91 @@ import Testing
         #expect(rig.isFinished)
     }
 
+    private static let folded = DNSName(wire: question.name.wireForm.map { (65...90).contains($0) ? $0 | 32 : $0 })
+
+    /// A rig whose server has answered by UDP with another case, and does not answer over TCP: the next query is by UDP.
+    private func rigWithoutTCP(_ failure: ServerOutcome.Result?) throws -> Rig {
+        let rig = Rig()
+        let sent = try #require(rig.sent())
+        rig.receive(sent) { $0.questions[0].name = Self.folded }
+        let overTCP = try #require(rig.sent())
+        #expect(overTCP.transport == .tcp)
+        if let failure {
+            rig.machine.failed(overTCP.number, failure, now: rig.now)
+        } else {
+            #expect(rig.passTime() == .seconds(2))
+        }
+        return rig
+    }
+
+    /// Its second answer must agree with the first one. The order of the records and their times may change.
+    @Test(arguments: [.unreachable, .connectionFailed, nil] as [ServerOutcome.Result?])
+    func aServerThatFoldsTheCaseWithoutTCPIsAskedTwice(_ failure: ServerOutcome.Result?) throws {
+        let rig = try rigWithoutTCP(failure)
+        let again = try #require(rig.sent())
+        #expect(again.transport == .udp && again.server == Self.servers[0] && again.hasEDNS)
+        #expect(again.question.name.wireForm == Self.folded.wireForm)
+        rig.receive(again) { $0.answers[0].timeToLive = 7 }
+        #expect(rig.isFinished && rig.machine.outcomes.map(\.result) == [.answered])
+        #expect(rig.machine.foldingServer == Self.servers[0])
+    }
+
+    @Test func anAnswerThatDisagreesIsRefused() throws {
+        let rig = try rigWithoutTCP(.unreachable)
+        rig.receive(try #require(rig.sent())) { message in
+            message.answers = [DNSRecord(message.questions[0].name, timeToLive: 60, .a(IPv4Address(192, 0, 2, 66)))]
+        }
+        #expect(rig.machine.outcomes.map(\.result) == [.malformed] && rig.machine.foldingServer == nil)
+        let next = try #require(rig.sent())
+        #expect(next.server == Self.servers[1] && next.question.name.wireForm != Self.folded.wireForm)
+    }
+
+    @Test func aServerThatIsKnownToFoldTheCaseIsAskedOnce() throws {
+        let rig = Rig(folding: [Self.servers[0]])
+        let sent = try #require(rig.sent())
+        #expect(sent.transport == .udp && sent.question.name.wireForm == Self.folded.wireForm)
+        rig.receive(sent)
+        #expect(rig.isFinished && rig.machine.foldingServer == nil)
+    }
+
+    @Test func serversThatFoldTheCaseAreForgotten() {
+        var memory = FoldingServers()
+        let start = ContinuousClock.now
+        let end = start + ServersWithoutEDNS.time
+        memory.note(Self.servers[0], now: start)
+        #expect(memory.servers(now: end - .seconds(1)) == [Self.servers[0]] && memory.servers(now: end).isEmpty)
+        for port in 1...UInt16(2 * ServersWithoutEDNS.maximumCount) {
+            memory.note(.ip(.v4(.loopback), port: port), now: start)
+        }
+        #expect(memory.servers(now: start).count == ServersWithoutEDNS.maximumCount)
+    }
+
+    /// A record that cannot be read costs the answer only if it may be all of it.
+    @Test(
+        arguments: [
+            ([.other(.a, [1, 2, 3]), .a(.loopback)], true), ([.a(.loopback), .other(.txt, [9, 1])], true),
+            ([.other(.txt, [9, 1])], true), ([.other(.a, [1, 2, 3])], false),
+            ([.other(.cname, [3]), .a(.loopback)], false),
+        ] as [([DNSRecordData], Bool)])
+    func anUnreadableRecordIsSkipped(_ data: [DNSRecordData], isAnswer: Bool) throws {
+        let rig = Rig { $0.usesEDNS = false }
+        let name = Self.question.name
+        rig.receive(try #require(rig.sent())) { $0.answers = data.map { DNSRecord(name, timeToLive: 60, $0) } }
+        #expect(rig.machine.outcomes.map(\.result) == [isAnswer ? .answered : .malformed])
+    }
+
+    /// Only the first pseudo-record counts, in every section that may have one (RFC 6891 §6.1.1 speaks of queries).
+    @Test func aSecondPseudoRecordIsSkipped() throws {
+        let rig = Rig()
+        let record = { DNSRecord(.root, type: .opt, recordClass: 512, timeToLive: $0 << 24, .other(.opt, [])) }
+        rig.receive(try #require(rig.sent())) { $0.additionals = [record(0), record(1), record(2)] }
+        guard case .finish(.success(let message)) = rig.next() else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(message.additionals == [record(0)])
+    }
+
     @Test func aTruncatedAnswerIsFetchedOverTCP() throws {
         let rig = Rig()
         let sent = try #require(rig.sent())
@@ -198,14 +283,14 @@ import Testing
     /// A way in which a server, or a box in front of it, breaks EDNS.
     enum Breakage: CaseIterable {
         case silence, formatError, notImplemented, badVersion, serverFailure, refused, unknownCode, noRecursion
-        case pseudoRecordInAnswer, pseudoRecordInAuthority, twoPseudoRecords, cutOff, connectionLost
+        case pseudoRecordInAnswer, pseudoRecordInAuthority, cutOff, connectionLost
 
         /// What it shows about EDNS, once the server answers without it.
         var sign: EDNSSign.Kind? {
             switch self {
             case .silence: .silence
             case .formatError, .notImplemented, .badVersion, .pseudoRecordInAnswer, .pseudoRecordInAuthority: .rejection
-            case .serverFailure, .refused, .unknownCode, .noRecursion, .twoPseudoRecords, .cutOff, .connectionLost: nil
+            case .serverFailure, .refused, .unknownCode, .noRecursion, .cutOff, .connectionLost: nil
             }
         }
 
@@ -217,7 +302,7 @@ import Testing
             case .serverFailure: .serverFailure
             case .refused, .noRecursion: .refused
             case .pseudoRecordInAnswer, .pseudoRecordInAuthority: .answered
-            case .twoPseudoRecords, .cutOff: .malformed
+            case .cutOff: .malformed
             case .connectionLost: .connectionFailed
             }
         }
@@ -260,7 +345,6 @@ import Testing
                     message.authorities = [pseudoRecord]
                     message.additionals = []
                 }
-            case .twoPseudoRecords: rig.receive(sent) { $0.additionals = [pseudoRecord, pseudoRecord] }
             case .cutOff:
                 let bytes = DNSQueryMachineTests.reply(to: sent) { _ in }
                 rig.machine.received(Array(bytes.dropLast()), for: sent.number, from: nil, now: rig.now)

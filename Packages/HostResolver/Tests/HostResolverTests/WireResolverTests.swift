@@ -67,6 +67,26 @@ import Testing
         }
     }
 
+    /// Only the first lookup asks a server three times that lower-cases the question and has no TCP.
+    @Test func remembersAServerThatFoldsTheCase() async throws {
+        try await with(
+            change: { $0.timeout = .seconds(3600) },
+            { query, isTCP in
+                if isTCP { return .hangUp }
+                var answer = query.answered([.a(Self.v4)])
+                answer.questions[0].name = DNSName(query.questions[0].name.description.lowercased())!
+                return .answer(answer)
+            }
+        ) { server, resolver async throws in
+            for _ in 0..<2 {
+                let found = try await resolver.addresses(
+                    AddressRequest(HostName("www.long-name.example.org"), families: .v4))
+                #expect(found == [.v4(Self.v4)])
+            }
+            #expect(server.questions.count == 4 && server.tcpCount == 1)
+        }
+    }
+
     /// Only the lookup of the first name asks a home router that does not understand EDNS with it, until the memory is flushed. Silent
     /// servers are tested with the machine's time (``DNSQueryMachineTests``).
     @Test func remembersAServerThatBreaksEDNS() async throws {

@@ -9,6 +9,7 @@ final class DNSClient: Sendable {
     /// The number of queries so far. It selects the first server if the configuration rotates the servers.
     private let turn = Atomic<Int>(0)
     private let serversWithoutEDNS = Locked(ServersWithoutEDNS())
+    private let foldingServers = Locked(FoldingServers())
 
     init(configuration: ResolverConfiguration?, cacheLimit: Int) {
         fixedConfiguration = configuration
@@ -22,6 +23,7 @@ final class DNSClient: Sendable {
     func flushCache() {
         cache.withLock { $0.flush() }
         serversWithoutEDNS.withLock { $0 = ServersWithoutEDNS() }
+        foldingServers.withLock { $0 = FoldingServers() }
     }
 
     /// Returns the answer to a question, from the cache or the servers. Follows aliases with further queries.
@@ -34,12 +36,14 @@ final class DNSClient: Sendable {
         while true {
             let first = turn.wrappingAdd(1, ordering: .relaxed).oldValue
             let known = serversWithoutEDNS.withLock { $0.servers(now: .now) }
+            let folding = foldingServers.withLock { $0.servers(now: .now) }
             let outcome = await DNSQueryDriver.ask(
-                next, configuration: configuration, firstServer: first, withoutEDNS: known)
+                next, configuration: configuration, firstServer: first, withoutEDNS: known, folding: folding)
             servers += outcome.servers
             if let sign = outcome.ednsSign {
                 serversWithoutEDNS.withLock { $0.note(sign, of: next.name, now: .now) }
             }
+            if let server = outcome.foldingServer { foldingServers.withLock { $0.note(server, now: .now) } }
             let message: DNSMessage
             switch outcome.result {
             case .success(let received): message = received
@@ -103,6 +107,28 @@ struct ServersWithoutEDNS: Sendable {
             entries[first.key] = nil
         }
         entries[sign.server] = Entry(silentName: silentName, expires: now + Self.time)
+    }
+}
+
+/// The servers that change the case of questions and have no TCP, so that not every query is made three times.
+///
+/// Each is forgotten after some time, and is then queried with a random case again. Reads no clock.
+struct FoldingServers: Sendable {
+    private var expirations: [SocketAddress: ContinuousClock.Instant] = [:]
+
+    func servers(now: ContinuousClock.Instant) -> Set<SocketAddress> {
+        expirations.isEmpty ? [] : Set(expirations.lazy.filter { $0.value > now }.map(\.key))
+    }
+
+    /// Notes a server. There is room for as many as of those without EDNS, and they are remembered for the same time.
+    mutating func note(_ server: SocketAddress, now: ContinuousClock.Instant) {
+        expirations = expirations.filter { $0.value > now }
+        if expirations.count >= ServersWithoutEDNS.maximumCount,
+            let first = expirations.min(by: { $0.value < $1.value })
+        {
+            expirations[first.key] = nil
+        }
+        expirations[server] = now + ServersWithoutEDNS.time
     }
 }
 

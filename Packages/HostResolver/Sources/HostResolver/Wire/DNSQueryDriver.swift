@@ -10,17 +10,22 @@ enum DNSQueryDriver {
         let servers: [ServerOutcome]
         /// What the answer shows about its server and EDNS; nil if nothing.
         var ednsSign: EDNSSign?
+        /// The server of the answer, if it changes the case of questions and has no TCP.
+        var foldingServer: SocketAddress?
     }
 
     /// Queries the servers until one answers or all have failed. If the task is cancelled, the result is `cancelled`.
     ///
-    /// - Parameter known: the servers that are known to break EDNS.
+    /// - Parameters:
+    ///   - known: the servers that are known to break EDNS.
+    ///   - folding: the servers that are known to change the case of questions, and to have no TCP.
     static nonisolated(nonsending) func ask(
         _ question: DNSQuestion, configuration: ResolverConfiguration, firstServer: Int,
-        withoutEDNS known: Set<SocketAddress>
+        withoutEDNS known: Set<SocketAddress>, folding: Set<SocketAddress>
     ) async -> Outcome {
         var machine = DNSQueryMachine(
-            question, configuration: configuration, firstServer: firstServer, withoutEDNS: known)
+            question, configuration: configuration, firstServer: firstServer, withoutEDNS: known,
+            folding: folding)
         var random = SystemRandomNumberGenerator()
         let mailbox = DNSExchange.makeMailbox()
         return await withTaskGroup(of: Void.self) { group in
@@ -36,7 +41,8 @@ enum DNSQueryDriver {
                     if let event = try? await mailbox.next(until: Moment(time)) { machine.accept(event) }
                 case .finish(let result):
                     return Outcome(
-                        result: result, servers: machine.outcomes, ednsSign: machine.ednsSign)
+                        result: result, servers: machine.outcomes, ednsSign: machine.ednsSign,
+                        foldingServer: machine.foldingServer)
                 }
             }
             let error = ResolverError(.cancelled, name: question.name.description, servers: machine.outcomes)

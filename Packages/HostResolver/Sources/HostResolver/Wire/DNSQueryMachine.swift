@@ -13,6 +13,10 @@ internal import DNSWire
 /// the server and EDNS is reported (``ednsSign``), so that the caller need not wait again. Most failures show nothing: a domain
 /// whose own servers fail makes any server fail, with EDNS and without it.
 ///
+/// Some servers change the case of the question in their answers, and some of these have no TCP. Such a server is queried again by UDP without
+/// a random case, with a new ID and port: the answer is accepted if it agrees with the first one, which an attacker would have had to
+/// forge as well. The server is then reported (``foldingServer``), so that the next queries have no random case.
+///
 /// An answer is accepted only from the queried server, with the ID of the query, marked as an answer, with our one
 /// question, whose letters have the random case of the query (RFC 5452 §9, draft-vixie-dnsext-dns0x20). The driver adds
 /// a random port by using a new socket for each transmission. All other datagrams are ignored, so an attacker can
@@ -66,12 +70,26 @@ struct DNSQueryMachine {
         let turn: Int
         let transmission: Transmission
         let start: ContinuousClock.Instant
+        /// The answer with which one to this transmission must agree; nil for the usual check of the case.
+        let expected: DNSMessage?
+    }
+
+    /// How it is checked in the current turn that an answer is not forged, beyond its ID and its port.
+    private enum CaseCheck {
+        /// By the random case of the question.
+        case byCase
+        /// A query over TCP decides, since this answer has another case; nil if it cannot be used.
+        case overTCP(DNSMessage?)
+        /// TCP has failed: a second answer must agree with this one.
+        case byAgreement(DNSMessage)
     }
 
     /// The outcomes of the servers so far, in the order of their turns.
     private(set) var outcomes: [ServerOutcome] = []
     /// What the answer shows about its server and EDNS; nil if there is no answer, or it shows nothing.
     private(set) var ednsSign: EDNSSign?
+    /// The server of the answer, if it was accepted without a random case because it agrees with another one.
+    private(set) var foldingServer: SocketAddress?
 
     private let question: DNSQuestion
     private let configuration: ResolverConfiguration
@@ -79,6 +97,8 @@ struct DNSQueryMachine {
     private var turn = 0
     private var transport: Transport
     private var serversWithoutEDNS: Set<SocketAddress>
+    private let foldingServers: Set<SocketAddress>
+    private var caseCheck = CaseCheck.byCase
     /// The first sign that each server breaks EDNS, which counts once the server answers without it.
     private var signs: [SocketAddress: EDNSSign.Kind] = [:]
     private var mustSend = true
@@ -93,9 +113,10 @@ struct DNSQueryMachine {
     /// - Parameters:
     ///   - firstServer: rotates the list of servers, if the configuration requires that.
     ///   - known: the servers that are known to break EDNS.
+    ///   - foldingServers: the servers that are known to change the case of questions, and to have no TCP.
     init(
         _ question: DNSQuestion, configuration: ResolverConfiguration, firstServer: Int = 0,
-        withoutEDNS known: Set<SocketAddress> = []
+        withoutEDNS known: Set<SocketAddress> = [], folding foldingServers: Set<SocketAddress> = []
     ) {
         self.question = question
         self.configuration = configuration
@@ -105,6 +126,7 @@ struct DNSQueryMachine {
         turns = (0..<max(configuration.attempts, 1)).flatMap { _ in round }
         transport = configuration.usesTCPOnly ? .tcp : .udp
         serversWithoutEDNS = known
+        self.foldingServers = foldingServers
         if turns.isEmpty { result = .failure(ResolverError(.noServers, name: question.name.description)) }
     }
 
@@ -117,7 +139,7 @@ struct DNSQueryMachine {
         if let result { return .finish(result) }
         if mustSend { return .send(transmission(until: now + timeLimit, now: now, using: &random)) }
         if let turnEnd, let silenceEnd, now >= silenceEnd {
-            giveUpEDNS(.silence)
+            if !askForAgreement() { giveUpEDNS(.silence) }
             return .send(transmission(until: turnEnd, now: now, using: &random))
         }
         return .wait(until: silenceEnd ?? turnEnd ?? now)
@@ -136,19 +158,23 @@ struct DNSQueryMachine {
             return
         }
         if question.name.wireForm != query.question.name.wireForm, query.transport == .udp {
-            // The answer is forged, or the server does not preserve the case. A query over TCP decides.
-            if isCurrent { retryOverTCP() }
+            // The answer is forged, or the server does not preserve the case.
+            if isCurrent { caseChanged(bytes, query, now: now) }
             return
         }
         if head.header.isTruncated, query.transport == .udp {
             if isCurrent { retryOverTCP() }
             return
         }
-        do throws(DNSWireError) {
-            evaluate(try DNSMessage(wire: withOriginalCase(bytes)), sent[number], isCurrent: isCurrent, now: now)
-        } catch {
+        guard let message = usableAnswer(in: bytes) else {
             if isCurrent { serverFailed(.malformed, now: now) }
+            return
         }
+        if let expected = sent[number].expected, !message.agrees(with: expected) {
+            if isCurrent { endTurn(.malformed, now: now) }
+            return
+        }
+        evaluate(message, sent[number], isCurrent: isCurrent, now: now)
     }
 
     /// Ends the query with a failure of this machine, which no server could remedy.
@@ -159,7 +185,7 @@ struct DNSQueryMachine {
     /// Accepts the local failure of a transmission: ``ServerOutcome/Result-swift.struct/unreachable`` or
     /// `connectionFailed`.
     mutating func failed(_ number: Int, _ failure: ServerOutcome.Result, now: ContinuousClock.Instant) {
-        guard result == nil, isLast(number) else { return }
+        guard result == nil, isLast(number), !askForAgreement() else { return }
         // A server that cannot be reached has not seen the query. One that ends the connection may have.
         if failure == .connectionFailed { serverFailed(failure, now: now) } else { endTurn(failure, now: now) }
     }
@@ -184,6 +210,7 @@ extension DNSQueryMachine {
             outcomes.append(ServerOutcome(server: server, result: .answered, elapsed: query.start.duration(to: now)))
             sign = hasEDNS ? .support : signs[server]
             ednsSign = sign.map { EDNSSign(server: server, kind: $0) }
+            if query.expected != nil { foldingServer = server }
             result = .success(message)
             return
         case .serverFailure: failure = .serverFailure
@@ -223,6 +250,39 @@ extension DNSQueryMachine {
         mustSend = true
     }
 
+    /// The server, or an attacker, has answered with another case of the question: a query over TCP decides.
+    private mutating func caseChanged(_ bytes: [UInt8], _ query: Transmission, now: ContinuousClock.Instant) {
+        switch caseCheck {
+        case .byCase:
+            let message = usableAnswer(in: bytes)
+            caseCheck = .overTCP(message?.header.isTruncated == true ? nil : message)
+            retryOverTCP()
+        case .overTCP: retryOverTCP()
+        case .byAgreement: endTurn(.malformed, now: now)
+        }
+    }
+
+    /// Queries the server by UDP without a random case, if it has an answer to be confirmed and the query over TCP has failed. Returns whether
+    /// it does.
+    private mutating func askForAgreement() -> Bool {
+        guard case .overTCP(let answer?) = caseCheck, transport == .tcp else { return false }
+        caseCheck = .byAgreement(answer)
+        transport = .udp
+        mustSend = true
+        return true
+    }
+
+    /// Decodes an answer, with the question in the caller's case. A record that cannot be read is skipped; nil if the answer is of no use
+    /// then, or has other faults.
+    private func usableAnswer(in bytes: [UInt8]) -> DNSMessage? {
+        guard let (message, skipped) = try? DNSMessage.readable(withOriginalCase(bytes)) else { return nil }
+        // An alias leads to the answer, and a record of the type may be all of it.
+        let isNeeded = { (type: DNSRecordType) in
+            type == .cname || type == question.type && !message.answers.contains { $0.type == type }
+        }
+        return skipped.contains(where: isNeeded) ? nil : message
+    }
+
     /// The next queries of the server have no EDNS (RFC 6891 §6.2.2).
     private mutating func giveUpEDNS(_ sign: EDNSSign.Kind?) {
         serversWithoutEDNS.insert(turns[turn])
@@ -234,7 +294,11 @@ extension DNSQueryMachine {
     ) -> Transmission {
         let id = UInt16.random(in: 0 ... .max, using: &random)
         var asked = question
-        asked.name = DNSName(wire: Self.randomCase(question.name.wireForm, using: &random))
+        var expected: DNSMessage?
+        if case .byAgreement(let answer) = caseCheck { expected = answer }
+        let wire = question.name.wireForm
+        let hasRandomCase = expected == nil && !foldingServers.contains(turns[turn])
+        asked.name = DNSName(wire: hasRandomCase ? Self.randomCase(wire, using: &random) : wire.map(Self.lowercase))
         let hasEDNS = configuration.usesEDNS && !serversWithoutEDNS.contains(turns[turn])
         var message = DNSMessage(query: asked, id: id, payloadSize: hasEDNS ? Self.payloadSize : nil)
         message.header.isAuthenticated = configuration.trustsAuthenticatedData
@@ -243,10 +307,12 @@ extension DNSQueryMachine {
         let transmission = Transmission(
             number: sent.count, server: turns[turn], transport: transport, bytes: bytes, id: id, question: asked,
             hasEDNS: hasEDNS)
-        sent.append(Sent(turn: turn, transmission: transmission, start: now))
+        sent.append(Sent(turn: turn, transmission: transmission, start: now, expected: expected))
         mustSend = false
         turnEnd = end
-        silenceEnd = hasEDNS ? now + now.duration(to: end) / 2 : nil
+        var hasSecondWay = hasEDNS
+        if case .overTCP(.some) = caseCheck { hasSecondWay = true }
+        silenceEnd = hasSecondWay ? now + now.duration(to: end) / 2 : nil
         return transmission
     }
 
@@ -270,6 +336,7 @@ extension DNSQueryMachine {
             return
         }
         transport = configuration.usesTCPOnly ? .tcp : .udp
+        caseCheck = .byCase
         mustSend = true
     }
 
@@ -289,11 +356,14 @@ extension DNSQueryMachine {
     }
 
     private static func randomCase(_ wire: [UInt8], using random: inout some RandomNumberGenerator) -> [UInt8] {
-        wire.map { byte in
-            // Length bytes are below 64, letters above.
-            let isLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) && byte >= 64
-            return isLetter && Bool.random(using: &random) ? byte ^ 0x20 : byte
-        }
+        wire.map { byte in isLetter(byte) && Bool.random(using: &random) ? byte ^ 0x20 : byte }
+    }
+
+    private static func lowercase(_ byte: UInt8) -> UInt8 { isLetter(byte) ? byte | 0x20 : byte }
+
+    /// Whether a byte of a name is a letter. Length bytes are below 64, letters above.
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) && byte >= 64
     }
 }
 
@@ -324,6 +394,19 @@ extension DNSMessage {
     /// missing for it.
     fileprivate var misplacesEDNS: Bool {
         answers.contains { $0.type == .opt } || authorities.contains { $0.type == .opt }
+    }
+
+    /// Whether two answers to a question are the same, except for the order of the records and their times to live.
+    fileprivate func agrees(with other: DNSMessage) -> Bool {
+        func content(_ message: DNSMessage) -> Set<DNSRecord> {
+            Set(
+                message.answers.map { record in
+                    var record = record
+                    record.timeToLive = 0
+                    return record
+                })
+        }
+        return responseCode == other.responseCode && content(self) == content(other)
     }
 
     fileprivate var refusesEDNS: Bool {
