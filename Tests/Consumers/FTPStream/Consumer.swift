@@ -6,7 +6,7 @@ import FoundationEssentials
     static func main() async throws {
         guard let url = URL(string: "ftp://127.0.0.1:1/file.txt") else { return }
         let stream = try ReadStream(ftpURL: url)
-        try stream.set(.ftpUserName, to: "ann")
+        try stream.set(.ftp(\.userName), to: "ann")
         do {
             try stream.open()
             for try await chunk in stream.chunks() { print(chunk.count) }

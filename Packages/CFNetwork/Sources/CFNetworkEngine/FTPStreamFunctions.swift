@@ -13,9 +13,9 @@ internal import StreamKitFoundation
 @_cdecl("CFReadStreamCreateWithFTPURL") @implementation
 public func __CFReadStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: CFURL) -> Unmanaged<CFReadStream> {
     guard let url = URL(string: string(ftpURL)), let stream = try? ReadStream(ftpURL: url) else { return nullable(nil) }
-    if stream.kind.honours(.ftpListingCommand) {
+    if stream.kind.honours(.ftp(\.listingCommand)) {
         // CFFTPCreateParsedResourceListing reads every format, and programs that read the lines themselves expect that of LIST.
-        try? stream.set(.ftpListingCommand, to: .list)
+        try? stream.set(.ftp(\.listingCommand), to: .list)
     }
     return nullable(makeReadStream(alloc, ReadStreamState(stream, keys: .ftp)))
 }

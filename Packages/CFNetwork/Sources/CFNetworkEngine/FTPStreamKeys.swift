@@ -9,12 +9,12 @@ extension [String: StreamKey] {
     /// The properties of FTP streams.
     static let ftp: StreamKeys = {
         var keys = StreamKeys.socket
-        keys[string(__kCFStreamPropertyFTPUserName)] = .text(.ftpUserName)
-        keys[string(__kCFStreamPropertyFTPPassword)] = .text(.ftpPassword, isSecret: true)
-        keys[string(__kCFStreamPropertyFTPUsePassiveMode)] = .flag(.ftpUsesPassiveMode)
-        keys[string(__kCFStreamPropertyFTPAttemptPersistentConnection)] = .flag(.ftpKeepsConnection)
-        keys[string(__kCFStreamPropertyFTPFetchResourceInfo)] = .flag(.ftpFetchesResourceInfo)
-        keys[string(__kCFStreamPropertyFTPFileTransferOffset)] = .count(.ftpTransferOffset)
+        keys[string(__kCFStreamPropertyFTPUserName)] = .text(.ftp(\.userName))
+        keys[string(__kCFStreamPropertyFTPPassword)] = .text(.ftp(\.password), isSecret: true)
+        keys[string(__kCFStreamPropertyFTPUsePassiveMode)] = .flag(.ftp(\.usesPassiveMode))
+        keys[string(__kCFStreamPropertyFTPAttemptPersistentConnection)] = .flag(.ftp(\.keepsConnection))
+        keys[string(__kCFStreamPropertyFTPFetchResourceInfo)] = .flag(.ftp(\.fetchesResourceInfo))
+        keys[string(__kCFStreamPropertyFTPFileTransferOffset)] = .count(.ftp(\.transferOffset))
         keys[string(__kCFStreamPropertyFTPResourceSize)] = .reading {
             $0.value(.ftpResourceSize).map { NSNumber(value: $0) }
         }
@@ -26,9 +26,9 @@ extension [String: StreamKey] {
     /// Sets the proxy of a dictionary with kCFStreamPropertyFTPProxyHost and …Port, …User and …Password, or with the keys of a
     /// SOCKS proxy. A dictionary with neither removes the proxy.
     private static func setProxy(_ dictionary: NSDictionary?, on stream: StreamState) -> Bool {
-        guard let dictionary else { return stream.set(.ftpProxy, to: nil) }
+        guard let dictionary else { return stream.set(.ftp(\.proxy), to: nil) }
         if let passive = dictionary["FTPPassive"] {
-            guard let flag = passive as? NSNumber, stream.set(.ftpPassiveModeDefault, to: flag.boolValue) else {
+            guard let flag = passive as? NSNumber, stream.set(.ftp(\.passiveModeDefault), to: flag.boolValue) else {
                 return false
             }
         }
@@ -37,7 +37,7 @@ extension [String: StreamKey] {
             dictionary[string(kCFStreamPropertySOCKSProxyHost)] != nil
             && (dictionary["SOCKSEnable"] as? NSNumber)?.boolValue ?? true
         guard isOn, let value = dictionary[string(__kCFStreamPropertyFTPProxyHost)] else {
-            guard stream.set(.ftpProxy, to: nil) else { return false }
+            guard stream.set(.ftp(\.proxy), to: nil) else { return false }
             return !usesSOCKS || stream.setFoundationValue(dictionary, string(kCFStreamPropertySOCKSProxy))
         }
         // The two exclude each other.
@@ -52,6 +52,6 @@ extension [String: StreamKey] {
         }
         proxy.userName = dictionary[string(__kCFStreamPropertyFTPProxyUser)] as? String
         proxy.password = dictionary[string(__kCFStreamPropertyFTPProxyPassword)] as? String
-        return stream.set(.ftpProxy, to: proxy)
+        return stream.set(.ftp(\.proxy), to: proxy)
     }
 }

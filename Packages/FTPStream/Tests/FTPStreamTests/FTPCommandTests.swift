@@ -49,10 +49,10 @@ struct FTPCommandTests {
     // Parity: FT-030
     @Test func aPropertyCannotInjectACommand() throws {
         let stream = try ReadStream(ftpURL: try #require(URL(string: "ftp://h/x")))
-        #expect(throws: StreamError.self) { try stream.set(.ftpUserName, to: "a\r\nDELE b") }
-        #expect(throws: StreamError.self) { try stream.set(.ftpPassword, to: "a\n") }
-        try stream.set(.ftpUserName, to: "ann")
-        #expect(stream[.ftpUserName] == "ann")
+        #expect(throws: StreamError.self) { try stream.set(.ftp(\.userName), to: "a\r\nDELE b") }
+        #expect(throws: StreamError.self) { try stream.set(.ftp(\.password), to: "a\n") }
+        try stream.set(.ftp(\.userName), to: "ann")
+        #expect(stream[.ftp(\.userName)] == "ann")
     }
 
     // Parity: FT-052, FT-063

@@ -57,7 +57,7 @@ import Testing
             let transport = FTPExchange.reading(location.path, at: location, loop: .shared)
             exchange = transport
             let stream = ReadStream(transport: transport)
-            try stream.set(.ftpKeepsConnection, to: false)
+            try stream.set(.ftp(\.keepsConnection), to: false)
             try stream.open()
             do throws(StreamError) {
                 try await stream.opened()

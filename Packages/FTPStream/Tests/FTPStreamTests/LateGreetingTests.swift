@@ -46,12 +46,12 @@ import Testing
 
     /// Runs a command at a server, and returns its failure.
     private func failure(at server: LateServer) async throws -> StreamError? {
-        var settings = FTPSettings()
-        settings.pool = FTPSessionPool()
-        settings.password = "secret"
+        var options = FTPOptions()
+        options.pool = FTPSessionPool()
+        options.password = "secret"
         let location = try FTPLocation(try #require(URL(string: "ftps://ann@127.0.0.1:\(server.port)/")))
         var conversation = try FTPConversation(
-            location, .raw(FTPCommand("STAT")), settings, loop: .shared, silence: .milliseconds(10)
+            location, .raw(FTPCommand("STAT")), options, loop: .shared, silence: .milliseconds(10)
         ) {}
         defer { conversation.close() }
         do throws(StreamError) {

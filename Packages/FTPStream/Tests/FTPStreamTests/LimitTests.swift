@@ -17,10 +17,10 @@ struct LimitTests {
             for await _ in held { break }
             return "120 Wait."
         }
-        var settings = FTPSettings()
-        settings.pool = FTPSessionPool()
+        var options = FTPOptions()
+        options.pool = FTPSessionPool()
         let location = try FTPLocation(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
-        var conversation = try FTPConversation(location, .raw(FTPCommand("STAT")), settings, loop: .shared) {}
+        var conversation = try FTPConversation(location, .raw(FTPCommand("STAT")), options, loop: .shared) {}
         defer { conversation.close() }
         while server.commands.last != "STAT" {
             _ = try conversation.advance()
@@ -162,7 +162,7 @@ struct LimitTests {
             line.hasPrefix("EPSV") || line.hasPrefix("EPRT") ? "522 Use (1)." : nil
         }
         let client = try client(server, isIPv6: true)
-        try client.set(.ftpUsesPassiveMode, to: isPassive)
+        try client.set(.ftp(\.usesPassiveMode), to: isPassive)
         for _ in 0..<2 {
             let error = await #expect(throws: StreamError.self) { try await client.list() }
             #expect(error?.domain == .ftp && error?.code == 522)
@@ -225,10 +225,10 @@ struct LimitTests {
         let (held, release) = AsyncStream<Void>.makeStream()
         let server = try CommandServer(maySend: { for await _ in held { break } })
         let location = try FTPLocation(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/x")))
-        var settings = FTPSettings()
+        var options = FTPOptions()
         let pool = FTPSessionPool()
-        settings.pool = pool
-        let exchange = FTPExchange.reading(location.path, at: location, settings, loop: .shared)
+        options.pool = pool
+        let exchange = FTPExchange.reading(location.path, at: location, options, loop: .shared)
         let stream = ReadStream(transport: exchange)
         try stream.open()
         try await stream.opened()
@@ -256,12 +256,12 @@ struct LimitTests {
             for await _ in held { break }
             return "200 OK."
         }
-        var settings = FTPSettings()
-        settings.pool = FTPSessionPool()
-        settings.passiveMode = false
+        var options = FTPOptions()
+        options.pool = FTPSessionPool()
+        options.usesPassiveMode = false
         let location = try FTPLocation(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
-        let wake = try await Task(executorPreference: EventLoop.shared) { [settings] in
-            var conversation = try FTPConversation(location, .list([], .list), settings, loop: .shared) {}
+        let wake = try await Task(executorPreference: EventLoop.shared) { [options] in
+            var conversation = try FTPConversation(location, .list([], .list), options, loop: .shared) {}
             defer { conversation.close() }
             while conversation.listener == nil {
                 _ = try conversation.advance()

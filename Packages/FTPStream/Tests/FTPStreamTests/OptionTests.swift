@@ -34,7 +34,6 @@ struct OptionTests {
         var lines: [String] = []
         do throws(StreamError) {
             let input = client.reader("x")
-            lines.append("user \(input[.ftpUserName] ?? "")")
             try input.open()
             while try await !input.read(upTo: 4096).isEmpty {}
             input.close()
@@ -54,29 +53,28 @@ struct OptionTests {
 
     private static let rows: [String: Row] = {
         var rows: [String: Row] = [
-            "properties": Row("from 127.0.0.2", .localAddress, .ip(IPAddress("127.0.0.2")!, port: 0)),
-            "all": Row("user bob", .ftpUserName, "bob"),
-            "userName": Row("USER bob", .ftpUserName, "bob"),
-            "password": Row("PASS secret", .ftpPassword, "secret"),
-            "account": Row("ACCT books", .ftpAccount, "books"),
-            "passiveMode": Row("error ftp 502", .ftpUsesPassiveMode, false),
-            "passiveModeDefault": Row("error ftp 502", .ftpPassiveModeDefault, false),
-            "fetchesInfo": Row("SIZE x", .ftpFetchesResourceInfo, true),
-            "keepsConnection": Row("idle 0", .ftpKeepsConnection, false),
-            "transfersText": Row("first TYPE A", .ftpTransfersText, true),
-            "appends": Row("APPE y", .ftpAppends, true),
-            "offset": Row("REST 3", .ftpTransferOffset, 3),
-            "security": Row("AUTH TLS", .ftpSecurity, .preferred),
+            "connection": Row("from 127.0.0.2", .localAddress, .ip(IPAddress("127.0.0.2")!, port: 0)),
+            "userName": Row("USER bob", .ftp(\.userName), "bob"),
+            "password": Row("PASS secret", .ftp(\.password), "secret"),
+            "account": Row("ACCT books", .ftp(\.account), "books"),
+            "usesPassiveMode": Row("error ftp 502", .ftp(\.usesPassiveMode), false),
+            "passiveModeDefault": Row("error ftp 502", .ftp(\.passiveModeDefault), false),
+            "fetchesResourceInfo": Row("SIZE x", .ftp(\.fetchesResourceInfo), true),
+            "keepsConnection": Row("idle 0", .ftp(\.keepsConnection), false),
+            "transfersText": Row("first TYPE A", .ftp(\.transfersText), true),
+            "appends": Row("APPE y", .ftp(\.appends), true),
+            "transferOffset": Row("REST 3", .ftp(\.transferOffset), 3),
+            "security": Row("AUTH TLS", .ftp(\.security), .preferred),
             "proxy": Row("USER anonymous@127.0.0.1") { client, port in
-                try client.set(.ftpProxy, to: FTPProxy(host: "127.0.0.1", port: port))
+                try client.set(.ftp(\.proxy), to: FTPProxy(host: "127.0.0.1", port: port))
             },
-            "pool": Row("idle 0", .ftpPool, FTPSessionPool(limits: .init(total: 0))),
-            "listing": Row("NLST", .ftpListingCommand, .names),
-            "replyLimit": Row("error posix 110", .ftpReplyTimeout, .milliseconds(20)),
-            "keepAlive": Row("NOOP", .ftpKeepAlive, .milliseconds(1)),
+            "pool": Row("idle 0", .ftp(\.pool), FTPSessionPool(limits: .init(total: 0))),
+            "listingCommand": Row("NLST", .ftp(\.listingCommand), .names),
+            "replyTimeout": Row("error posix 110", .ftp(\.replyTimeout), .milliseconds(20)),
+            "keepAlive": Row("NOOP", .ftp(\.keepAlive), .milliseconds(1)),
         ]
         rows["account"]?.answer = { $0.hasPrefix("USER") ? "332 Account?" : nil }
-        rows["replyLimit"]?.answer = { _ in
+        rows["replyTimeout"]?.answer = { _ in
             try? await OneShot<Void>().value()  // cancelled with the server
             return nil
         }
@@ -104,18 +102,62 @@ struct OptionTests {
     }
 
     @Test func everyOptionHasARow() {
-        #expect(Set(Self.rows.keys) == Set(Mirror(reflecting: FTPSettings()).children.compactMap(\.label)))
+        let fields = Set(Mirror(reflecting: FTPOptions()).children.compactMap(\.label))
+        // Descriptions do not show the password and the account.
+        #expect(Set(Self.rows.keys) == fields.subtracting(["secrets"]).union(["account", "password"]))
+    }
+
+    @Test func noDescriptionShowsAPassword() {
+        var options = FTPOptions()
+        options.userName = "ann"
+        options.password = "hunter2"
+        options.account = "hunter3"
+        options.proxy = FTPProxy(host: "p", userName: "pat", password: "hunter4")
+        var dumped = ""
+        dump(options, to: &dumped)
+        for text in ["\(options)", String(reflecting: options), "\(Optional(options) as Any)", dumped] {
+            #expect(text.contains("ann") && !text.contains("hunter"), "\(text)")
+        }
+    }
+
+    @Test func aClientHasTheOptionsThatItIsMadeWith() throws {
+        let url = try #require(URL(string: "ftp://127.0.0.1/"))
+        var options = FTPOptions()
+        options.pool = FTPSessionPool()
+        options.userName = "bob"
+        options.transferOffset = 3
+        options.passiveModeDefault = false
+        let client = try FTPClient(url, options: options)
+        #expect(client.pool === options.pool)
+        let (reader, writer) = (client.reader("x"), client.writer("x", offset: 5))
+        #expect(reader[.ftp(\.userName)] == "bob" && writer[.ftp(\.userName)] == "bob")
+        #expect(reader[.ftp(\.transferOffset)] == 3 && writer[.ftp(\.transferOffset)] == 5)
+        // The mode that applies, whether it was set or not.
+        #expect(reader[.ftp(\.usesPassiveMode)] == false)
+        // A client without options has a pool of its own, and nil restores the shared one.
+        let usual = try FTPClient(url)
+        #expect(usual.pool !== FTPSessionPool.shared && usual.pool !== client.pool)
+        try usual.set(.ftp(\.pool), to: nil)
+        #expect(usual.pool === FTPSessionPool.shared)
+        for change in [{ $0.userName = "a\r\nDELE x" }, { $0.password = "\n" }, { $0.account = "\0" }]
+            as [(inout FTPOptions) -> Void]
+        {
+            var wrong = options
+            change(&wrong)
+            let error = #expect(throws: StreamError.self) { try FTPClient(url, options: wrong) }
+            #expect((error?.underlying as? FTPError)?.code == .badArgument)
+        }
     }
 
     // MARK: Options within options
 
     /// The commands of a login at a server that accepts everything.
-    private func logIn(_ change: (inout FTPSettings) -> Void) throws -> [String] {
-        var settings = FTPSettings()
-        settings.security = FTPSecurity(control: .required, data: .preferred)
-        change(&settings)
+    private func logIn(_ change: (inout FTPOptions) -> Void) throws -> [String] {
+        var options = FTPOptions()
+        options.security = FTPSecurity(control: .required, data: .preferred)
+        change(&options)
         let location = try FTPLocation(try #require(URL(string: "ftp://h/")))
-        let key = try settings.key(for: location, loop: .shared)
+        let key = try FTPSessionKey(options, at: location, loop: .shared)
         var machine = FTPMachine(key.login)
         var action = machine.begin()
         var lines = ["to \(key.proxy?.host ?? key.host) \(key.proxy?.port ?? key.port)"]
@@ -137,7 +179,7 @@ struct OptionTests {
 
     @Test func eachPartOfSecurityAndProxyChangesTheLogin() throws {
         let proxy = FTPProxy(host: "p", port: 2121, userName: "pat", password: "pw")
-        let rows: [String: (mark: String, change: (inout FTPSettings) -> Void)] = [
+        let rows: [String: (mark: String, change: (inout FTPOptions) -> Void)] = [
             "control": ("USER", { $0.security = .off }),
             "data": ("PROT C", { $0.security?.data = .off }),
             "clearsControl": ("CCC", { $0.security?.clearsControl = true }),
@@ -263,7 +305,7 @@ struct OptionTests {
         func kept(_ limits: FTPSessionPool.Limits) async throws -> Int {
             let server = try CommandServer()
             let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
-            try client.set(.ftpPool, to: FTPSessionPool(limits: limits))
+            try client.set(.ftp(\.pool), to: FTPSessionPool(limits: limits))
             let streams = [client.reader("a"), client.reader("b")]
             for stream in streams {
                 try stream.open()

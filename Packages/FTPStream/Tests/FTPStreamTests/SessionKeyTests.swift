@@ -5,16 +5,16 @@ import Testing
 
 /// Two jobs share a session only if server, proxy, login, security and connection properties are equal.
 struct SessionKeyTests {
-    private static func key(_ change: (inout FTPSettings) -> Void = { _ in }, url: String = "ftp://h/x") throws
+    private static func key(_ change: (inout FTPOptions) -> Void = { _ in }, url: String = "ftp://h/x") throws
         -> FTPSessionKey
     {
-        var settings = FTPSettings()
-        settings.userName = "ann"
-        settings.password = "secret"
-        settings.account = "books"
-        settings.security = .required
-        change(&settings)
-        return try settings.key(for: FTPLocation(try #require(URL(string: url))), loop: .shared)
+        var options = FTPOptions()
+        options.userName = "ann"
+        options.password = "secret"
+        options.account = "books"
+        options.security = .required
+        change(&options)
+        return try FTPSessionKey(options, at: FTPLocation(try #require(URL(string: url))), loop: .shared)
     }
 
     @Test("CVE-2023-27535: a session is not reused with another user, account, TLS configuration or proxy")
@@ -39,18 +39,18 @@ struct SessionKeyTests {
             try Self.key { $0.security = FTPSecurity(control: .required, data: .preferred) },
             try Self.key { $0.security?.clearsControl = true },
             try Self.key { $0.security?.configuration = tls13 },
-            try Self.key { $0.properties[.tls] = unverified },
-            try Self.key { $0.passiveMode = false },
+            try Self.key { $0.connection[.tls] = unverified },
+            try Self.key { $0.usesPassiveMode = false },
             try Self.key { $0.proxy = FTPProxy(host: "proxy") },
             try Self.key { $0.proxy = FTPProxy(host: "proxy", userName: "pat") },
-            try Self.key { $0.properties[.failsWhenAddressIsRemoved] = true },
+            try Self.key { $0.connection[.failsWhenAddressIsRemoved] = true },
             try Self.key {
-                $0.properties[.keepsAlive] = false
-                $0.properties[.serviceType] = .voice
+                $0.connection[.keepsAlive] = false
+                $0.connection[.serviceType] = .voice
             },
-            try Self.key { $0.properties[.localAddress] = .ip(.v4(.loopback), port: 0) },
-            try Self.key { $0.properties[.socksProxy] = SOCKSProxy(host: "socks", port: 1080) },
-            try Self.key { $0.properties[.proxies] = [ProxyRoute(SOCKSProxy(host: "socks", port: 1080))] },
+            try Self.key { $0.connection[.localAddress] = .ip(.v4(.loopback), port: 0) },
+            try Self.key { $0.connection[.socksProxy] = SOCKSProxy(host: "socks", port: 1080) },
+            try Self.key { $0.connection[.proxies] = [ProxyRoute(SOCKSProxy(host: "socks", port: 1080))] },
         ]
         for (index, key) in keys.enumerated() {
             for other in keys.indices { #expect((key == keys[other]) == (index == other), "\(index) and \(other)") }
@@ -60,8 +60,8 @@ struct SessionKeyTests {
     /// Properties that do not affect the session need no other session.
     @Test func otherPropertiesDoNotCount() throws {
         #expect(try Self.key() == Self.key(url: "ftp://H/another/file;type=a"))
-        #expect(try Self.key() == Self.key { $0.offset = 5 })
-        #expect(try Self.key() == Self.key { $0.replyLimit = .seconds(1) })
+        #expect(try Self.key() == Self.key { $0.transferOffset = 5 })
+        #expect(try Self.key() == Self.key { $0.replyTimeout = .seconds(1) })
         #expect(try Self.key { $0.userName = nil } == Self.key({ $0.userName = nil }, url: "ftp://h:21/x"))
     }
 
@@ -71,14 +71,14 @@ struct SessionKeyTests {
         configuration.peerName = "other.test"
         let key = try Self.key {
             $0.security = nil
-            $0.set(configuration, named: StreamProperty<TLSConfiguration>.tls.name)
+            $0.connection[.tls] = configuration
         }
         #expect(key.login.control == .required && key.login.data == .required && key.configuration == configuration)
         #expect(try Self.key { $0.security = nil }.login.control == .off)
         for stronger in [FTPSecurity.required, .implicit] {
             let key = try Self.key {
                 $0.security = stronger
-                $0.properties[.tls] = configuration
+                $0.connection[.tls] = configuration
             }
             #expect(key.login.control == stronger.control && key.configuration == configuration)
         }
@@ -86,24 +86,24 @@ struct SessionKeyTests {
             let key = try Self.key(
                 {
                     $0.security = nil
-                    $0.properties[.tls] = configuration
+                    $0.connection[.tls] = configuration
                 }, url: url)
             #expect(key.login.control != .off && key.configuration == configuration)
         }
     }
 
-    @Test("tls contradicts an ftpSecurity that allows plaintext", arguments: [FTPSecurity.off, .preferred])
+    @Test("tls contradicts a security that allows plaintext", arguments: [FTPSecurity.off, .preferred])
     func contradictions(_ weaker: FTPSecurity) {
         let error = #expect(throws: FTPError.self) {
             try Self.key {
                 $0.security = weaker
-                $0.properties[.tls] = TLSConfiguration()
+                $0.connection[.tls] = TLSConfiguration()
             }
         }
         #expect(error?.code == .badArgument)
     }
 
-    @Test("ftps: and a configuration of ftpSecurity require TLS, too", arguments: [FTPSecurity.off, .preferred])
+    @Test("ftps: and a configuration of the security require TLS, too", arguments: [FTPSecurity.off, .preferred])
     func impliedRequirements(_ weaker: FTPSecurity) throws {
         var configured = weaker
         configured.configuration.minimumVersion = .tls13
@@ -143,20 +143,20 @@ struct SessionKeyTests {
         }
     }
 
-    @Test("tls does not replace the configuration of ftpSecurity")
+    @Test("tls does not replace the configuration of the security")
     func differentConfigurations() throws {
         var configured = FTPSecurity.required
         configured.configuration.minimumVersion = .tls13
         let error = #expect(throws: FTPError.self) {
             try Self.key {
                 $0.security = configured
-                $0.properties[.tls] = TLSConfiguration()
+                $0.connection[.tls] = TLSConfiguration()
             }
         }
         #expect(error?.code == .badArgument)
         let key = try Self.key {
             $0.security = configured
-            $0.properties[.tls] = configured.configuration
+            $0.connection[.tls] = configured.configuration
         }
         #expect(key.configuration == configured.configuration)
     }
@@ -165,17 +165,17 @@ struct SessionKeyTests {
     func invalidPropertiesOfAClient() throws {
         let client = try FTPClient(try #require(URL(string: "ftp://ftp.example.org/")))
         #expect(throws: StreamError.self) { try client.set(.fileOffset, to: 5) }
-        #expect(throws: StreamError.self) { try client.set(.ftpPassword, to: "a\r\nDELE x") }
-        #expect(client.reader("x", offset: 5)[.ftpTransferOffset] == 5)
-        #expect(client.writer("x", offset: 5)[.ftpTransferOffset] == 5)
-        #expect(client.appender("x")[.ftpAppends] == true)
+        #expect(throws: StreamError.self) { try client.set(.ftp(\.password), to: "a\r\nDELE x") }
+        #expect(client.reader("x", offset: 5)[.ftp(\.transferOffset)] == 5)
+        #expect(client.writer("x", offset: 5)[.ftp(\.transferOffset)] == 5)
+        #expect(client.appender("x")[.ftp(\.appends)] == true)
     }
 
     @Test("appending and an offset cannot be combined")
     func appendsAtOffset() throws {
         let stream = try WriteStream(ftpURL: try #require(URL(string: "ftp://127.0.0.1:9/x")))
-        try stream.set(.ftpAppends, to: true)
-        try stream.set(.ftpTransferOffset, to: 5)
+        try stream.set(.ftp(\.appends), to: true)
+        try stream.set(.ftp(\.transferOffset), to: 5)
         #expect(throws: StreamError.self) { try stream.open() }
     }
 }

@@ -69,7 +69,7 @@ import Testing
         let dead = try DeadPort(kind)
         let server = try CommandServer(hasPassive: true) { $0 == "EPSV" ? "229 (|||\(dead.port)|)" : nil }
         let client = try client(server)
-        try client.set(.ftpReplyTimeout, to: .seconds(2))  // a quarter of it for the silent port
+        try client.set(.ftp(\.replyTimeout), to: .seconds(2))  // a quarter of it for the silent port
         for _ in 0..<2 { #expect(try await content(client) == Array("hello".utf8)) }
         #expect(
             server.commands.filter { ["EPSV", "PASV", "RETR"].contains($0.prefix(4)) } == [
@@ -129,7 +129,7 @@ import Testing
             for await _ in held { break }
         }
         let client = try client(server)
-        try client.set(.ftpUsesPassiveMode, to: isPassive)
+        try client.set(.ftp(\.usesPassiveMode), to: isPassive)
         let read = await #expect(throws: StreamError.self) { try await content(client) }
         #expect(read?.domain == .ftp && read?.code == 425, "\(String(describing: read))")
         let listed = await #expect(throws: StreamError.self) { try await client.list() }
@@ -196,8 +196,8 @@ import Testing
         }
         let client = try client(server)
         // The limit of data after its confirmation is a quarter; that of a reply would exceed the time of the test.
-        try client.set(.ftpReplyTimeout, to: .seconds(2))
-        try client.set(.ftpUsesPassiveMode, to: isPassive)
+        try client.set(.ftp(\.replyTimeout), to: .seconds(2))
+        try client.set(.ftp(\.usesPassiveMode), to: isPassive)
         let listed = await #expect(throws: StreamError.self) { try await client.list() }
         #expect(listed?.sentence.key == "ftp.unserved", "\(String(describing: listed))")
         let read = await #expect(throws: StreamError.self) { try await content(client) }
@@ -237,7 +237,7 @@ import Testing
             }
         }
         let client = try client(server)
-        try client.set(.ftpFetchesResourceInfo, to: true)
+        try client.set(.ftp(\.fetchesResourceInfo), to: true)
         do throws(StreamError) {
             let stream = client.reader("x", offset: offset)
             defer { stream.close() }

@@ -128,10 +128,8 @@ extension Engine {
         layer?.property(named: name)
     }
 
-    package func setProperty(byReference value: borrowing StreamPropertyValue, named name: String) throws(StreamError)
-        -> Bool
-    {
-        try layer?.setProperty(byReference: value, named: name) ?? false
+    package func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+        try layer?.setProperty(value, named: name) ?? false
     }
 }
 

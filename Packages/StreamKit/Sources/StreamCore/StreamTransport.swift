@@ -101,13 +101,6 @@ public protocol StreamTransport: AnyObject, Sendable {
     /// After false, the stream keeps the value if its ``kind`` honours the property or the key is the caller's own;
     /// otherwise it refuses it. So return true only for a property that takes effect.
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool
-
-    /// Changes a property like ``setProperty(_:named:)``, without copying its value. Streams call this; the default calls
-    /// the other one.
-    ///
-    /// A transport that is made for each of many short transfers implements this one instead: it then costs a third to set
-    /// a property. So does a layer that passes properties to the transport below it, which may have only this one.
-    func setProperty(byReference value: borrowing StreamPropertyValue, named name: String) throws(StreamError) -> Bool
 }
 
 extension StreamTransport {
@@ -140,13 +133,6 @@ extension StreamTransport {
 
     /// Has no properties.
     public func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool { false }
-
-    /// Calls ``setProperty(_:named:)``.
-    public func setProperty(
-        byReference value: borrowing StreamPropertyValue, named name: String
-    ) throws(StreamError) -> Bool {
-        try setProperty(value.any, named: name)
-    }
 }
 
 /// The result of one try to transfer bytes. A try never waits.

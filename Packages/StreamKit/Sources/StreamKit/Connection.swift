@@ -595,7 +595,7 @@ extension Connection: StreamTransport {
     }
 
     /// The descriptor belongs to the connection, so ``StreamProperty/closesDescriptor`` is set here.
-    func setProperty(byReference value: borrowing StreamPropertyValue, named name: String) throws(StreamError) -> Bool {
+    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
         guard name == StreamProperty<Bool>.closesDescriptor.name else { return false }
         try setValue(value, for: StreamProperty<Bool>.closesDescriptor.key)
         return true
@@ -619,7 +619,7 @@ extension Connection {
     func value(named name: String) -> (any Sendable)? { ConnectionProperties(connection: self).value(named: name) }
 
     /// Sets a property.
-    func setValue(_ value: borrowing StreamPropertyValue, for key: StreamPropertyKey) throws(StreamError) {
+    func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
         try ConnectionProperties(connection: self).setValue(value, for: key)
     }
 

@@ -169,10 +169,7 @@ extension StreamHalf {
     ///   set before opening. Nothing has changed then.
     @inlinable
     public func set<Value>(_ property: StreamProperty<Value>, to value: Value?) throws(StreamError) {
-        guard let value else { return try setValue(StreamPropertyValue(), for: property.key) }
-        try withUnsafePointer(to: value) { (address) throws(StreamError) in
-            try setValue(StreamPropertyValue(at: address), for: property.key)
-        }
+        try setValue(value, for: property.key)
     }
 
     /// Sets each property of `properties`.
@@ -180,13 +177,7 @@ extension StreamHalf {
     /// - Throws: as ``set(_:to:)``. The properties before the one that is refused have been set then.
     public func set(_ properties: StreamProperties) throws(StreamError) {
         try properties.forEach { (key, value) throws(StreamError) in
-            try set(value, for: key)
-        }
-    }
-
-    private func set<Value: Sendable>(_ value: Value, for key: StreamPropertyKey) throws(StreamError) {
-        try withUnsafePointer(to: value) { (address) throws(StreamError) in
-            try setValue(StreamPropertyValue(at: address), for: key)
+            try setValue(value, for: key)
         }
     }
 
@@ -196,7 +187,7 @@ extension StreamHalf {
     }
 
     @usableFromInline
-    func setValue(_ value: borrowing StreamPropertyValue, for key: StreamPropertyKey) throws(StreamError) {
+    func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
         try side.connection.setValue(value, for: key)
     }
 }

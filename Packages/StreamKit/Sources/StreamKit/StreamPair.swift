@@ -125,10 +125,7 @@ public struct StreamPair: Sendable {
     /// - Throws: as ``StreamHalf/set(_:to:)``.
     @inlinable
     public func set<Value>(_ property: StreamProperty<Value>, to value: Value?) throws(StreamError) {
-        guard let value else { return try setValue(StreamPropertyValue(), for: property.key) }
-        try withUnsafePointer(to: value) { (address) throws(StreamError) in
-            try setValue(StreamPropertyValue(at: address), for: property.key)
-        }
+        try setValue(value, for: property.key)
     }
 
     @usableFromInline
@@ -138,7 +135,7 @@ public struct StreamPair: Sendable {
     }
 
     @usableFromInline
-    func setValue(_ value: borrowing StreamPropertyValue, for key: StreamPropertyKey) throws(StreamError) {
+    func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
         guard hasTwoConnections, !key.isNote, !input.kind.properties.honours(key.name) else {
             return try input.setValue(value, for: key)
         }

@@ -181,9 +181,7 @@ package final class TunnelTransport: StreamTransport {
 
     package func property(named name: String) -> (any Sendable)? { lower.property(named: name) }
 
-    package func setProperty(byReference value: borrowing StreamPropertyValue, named name: String) throws(StreamError)
-        -> Bool
-    {
-        try lower.setProperty(byReference: value, named: name)
+    package func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+        try lower.setProperty(value, named: name)
     }
 }

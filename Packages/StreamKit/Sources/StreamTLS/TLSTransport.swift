@@ -126,10 +126,8 @@ package final class TLSTransport: StreamTransport {
         }
     }
 
-    package func setProperty(byReference value: borrowing StreamPropertyValue, named name: String) throws(StreamError)
-        -> Bool
-    {
-        try lower.setProperty(byReference: value, named: name)
+    package func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+        try lower.setProperty(value, named: name)
     }
 }
 

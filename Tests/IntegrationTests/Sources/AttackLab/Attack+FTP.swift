@@ -73,7 +73,7 @@ extension Attack {
     private static func client(_ scene: AttackScene) throws -> FTPClient {
         guard let url = URL(string: "ftp://ann:secret@127.0.0.1:\(scene.port)/") else { throw StreamError.closed }
         let client = try FTPClient(url)
-        try client.set(.ftpReplyTimeout, to: AttackScene.limit)
+        try client.set(.ftp(\.replyTimeout), to: AttackScene.limit)
         try client.set(.readTimeout, to: AttackScene.limit)
         return client
     }
@@ -88,9 +88,9 @@ extension Attack {
         guard let url = URL(string: "\(scheme)://ann:secret@127.0.0.1:\(scene.port)/file") else { return }
         try await scene.limited {
             let stream = try ReadStream(ftpURL: url)
-            try stream.set(.ftpReplyTimeout, to: AttackScene.limit)
+            try stream.set(.ftp(\.replyTimeout), to: AttackScene.limit)
             try stream.set(.readTimeout, to: AttackScene.limit)
-            try stream.set(.ftpPool, to: FTPSessionPool())
+            try stream.set(.ftp(\.pool), to: FTPSessionPool())
             try prepare(stream)
             try stream.open()
             try await scene.drain(stream)

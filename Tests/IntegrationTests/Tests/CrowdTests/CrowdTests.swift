@@ -46,7 +46,7 @@ import Testing
                 return stream
             case 2:
                 let stream = try ReadStream(ftpURL: url(vsftpd.url("files/file.bin")))
-                try stream.set(.ftpPool, to: pool)
+                try stream.set(.ftp(\.pool), to: pool)
                 return stream
             default:
                 return StreamPair(host: "127.0.0.1", port: UInt16(sender.port)).input

@@ -13,9 +13,9 @@ struct PropertyTests {
         try server.write("a", [1])
         func users(_ url: String, _ user: String?, _ password: String?) async throws -> [String] {
             let stream = try ReadStream(ftpURL: #require(URL(string: url)))
-            if let user { try stream.set(.ftpUserName, to: user) }
-            if let password { try stream.set(.ftpPassword, to: password) }
-            try stream.set(.ftpKeepsConnection, to: false)
+            if let user { try stream.set(.ftp(\.userName), to: user) }
+            if let password { try stream.set(.ftp(\.password), to: password) }
+            try stream.set(.ftp(\.keepsConnection), to: false)
             let count = try server.commands().count
             #expect(try await Style.async.readAll(stream) == [1])
             return try server.commands().dropFirst(count).filter { $0.hasPrefix("USER") }
@@ -32,21 +32,21 @@ struct PropertyTests {
         try server.write("a", patterned(100_000))
         let stream = try server.reader("files/a", pool: FTPSessionPool())
         #expect(stream[.ftpResourceSize] == nil && stream[.ftpLastReply] == nil && stream.error == nil)
-        #expect(stream[.ftpUsesPassiveMode] == true && stream[.ftpKeepsConnection] == true)
-        #expect(stream[.ftpFetchesResourceInfo] == false && stream[.ftpTransferOffset] == 0)
+        #expect(stream[.ftp(\.usesPassiveMode)] == true && stream[.ftp(\.keepsConnection)] == true)
+        #expect(stream[.ftp(\.fetchesResourceInfo)] == false && stream[.ftp(\.transferOffset)] == 0)
         #expect(throws: StreamError.self) { try stream.set(.ftpResourceSize, to: 5) }
-        try stream.set(.ftpFetchesResourceInfo, to: true)
+        try stream.set(.ftp(\.fetchesResourceInfo), to: true)
         try stream.open()
         try await stream.opened()
         #expect(stream[.ftpResourceSize] == 100_000)
         #expect(stream[.remoteAddress]?.port.map(Int.init) == server.port)  // the address of the control connection
         #expect((stream[.nativeDescriptor] ?? -1) >= 0)
-        #expect(throws: StreamError.self) { try stream.set(.ftpUserName, to: "bob") }
-        #expect(throws: StreamError.self) { try stream.set(.ftpPassword, to: "x") }
-        #expect(throws: StreamError.self) { try stream.set(.ftpUsesPassiveMode, to: false) }
-        #expect(throws: StreamError.self) { try stream.set(.ftpTransferOffset, to: 1) }
-        #expect(throws: StreamError.self) { try stream.set(.ftpSecurity, to: .required) }
-        #expect(throws: StreamError.self) { try stream.set(.ftpProxy, to: FTPProxy(host: "h")) }
+        #expect(throws: StreamError.self) { try stream.set(.ftp(\.userName), to: "bob") }
+        #expect(throws: StreamError.self) { try stream.set(.ftp(\.password), to: "x") }
+        #expect(throws: StreamError.self) { try stream.set(.ftp(\.usesPassiveMode), to: false) }
+        #expect(throws: StreamError.self) { try stream.set(.ftp(\.transferOffset), to: 1) }
+        #expect(throws: StreamError.self) { try stream.set(.ftp(\.security), to: .required) }
+        #expect(throws: StreamError.self) { try stream.set(.ftp(\.proxy), to: FTPProxy(host: "h")) }
         #expect(stream.error == nil)
         for try await _ in stream.chunks() {}
         #expect(stream[.ftpLastReply]?.code == 226)
@@ -60,7 +60,7 @@ struct PropertyTests {
         let server = try await ServerKind.proftpd.started()
         try server.write("a", patterned(5000))
         let stream = try server.reader("files/a", pool: FTPSessionPool())
-        try stream.set(.ftpFetchesResourceInfo, to: isWanted)
+        try stream.set(.ftp(\.fetchesResourceInfo), to: isWanted)
         #expect(try await Style.async.readAll(stream).count == 5000)
         let verbs = try server.commands().map { $0.prefix(4) }
         #expect(verbs.contains("SIZE") == isWanted)
@@ -122,7 +122,7 @@ struct PropertyTests {
         let server = try await ServerKind.proftpd.started()
         for path in ["files/new/", "files/"] {
             let stream = try WriteStream(ftpURL: url(server.url(path)))  // anonymous users may only read
-            try stream.set(.ftpPool, to: FTPSessionPool())
+            try stream.set(.ftp(\.pool), to: FTPSessionPool())
             await #expect(throws: StreamError.self) {
                 try stream.open()
                 try await stream.opened()
@@ -137,7 +137,7 @@ struct PropertyTests {
         let server = try await ServerKind.pyftpdlib.started()
         for number in 0..<10_000 { try server.write("\(number)", []) }
         let client = try server.client()
-        try client.set(.ftpListingCommand, to: command)
+        try client.set(.ftp(\.listingCommand), to: command)
         #expect(Set(try await client.list("files").map(\.name)).count == 10_000)
         // As with CFFTPCreateParsedResourceListing: a small buffer, and the unparsed rest moves to its front.
         let stream = client.lister("files")
@@ -181,7 +181,7 @@ struct PropertyTests {
         let server = try server(for: data, confirmingAfter: isRead)
         defer { server.stop() }
         let stream = try WriteStream(ftpURL: url("ftp://127.0.0.1:\(server.port)/x"))
-        try stream.set(.ftpPool, to: FTPSessionPool())
+        try stream.set(.ftp(\.pool), to: FTPSessionPool())
         try stream.open()
         try await stream.opened()
         var buffer = piece
@@ -214,7 +214,7 @@ struct PropertyTests {
         let server = try server(for: data, confirmingAfter: mayConfirm)
         defer { server.stop() }
         let stream = try WriteStream(ftpURL: url("ftp://127.0.0.1:\(server.port)/x"))
-        try stream.set(.ftpPool, to: FTPSessionPool())
+        try stream.set(.ftp(\.pool), to: FTPSessionPool())
         try stream.open()
         try await stream.writeAll([1, 2, 3])
         try await until {

@@ -29,7 +29,7 @@ struct ProxyTests {
         // The proxy's own log: the control connection and each of the three data connections.
         let isCarried = await dante.logs { $0.split(separator: "\n").count { $0.contains("tcp/connect [") } >= 4 }
         #expect(isCarried, "\(dante.log)")
-        try client.set(.ftpUsesPassiveMode, to: false)
+        try client.set(.ftp(\.usesPassiveMode), to: false)
         let error = await #expect(throws: StreamError.self) { try await client.list() }
         #expect((error?.underlying as? FTPError)?.code == .badArgument)
     }
@@ -71,12 +71,12 @@ struct ProxyTests {
         let client = try server.client()
         var description = FTPProxy(host: "127.0.0.1", port: UInt16(proxy.port))
         if hasUser { (description.userName, description.password) = ("pat", "let me out") }
-        try client.set(.ftpProxy, to: description)
+        try client.set(.ftp(\.proxy), to: description)
         try await transfer(client, server)
         #expect(proxy.requests == ["ann@127.0.0.1:\(server.port)"])
         guard hasUser else { return }
         description.password = "wrong"
-        try client.set(.ftpProxy, to: description)
+        try client.set(.ftp(\.proxy), to: description)
         let error = await #expect(throws: StreamError.self) { try await client.list() }
         #expect((error?.underlying as? FTPError)?.code == .loginRefused)
     }
@@ -89,11 +89,11 @@ struct ProxyTests {
         let file = try url(server.url("files/a", user: "ann"))
         func verbs(_ settings: ProxySettings, isPassive: Bool?) async throws -> Set<String> {
             let stream = try ReadStream(ftpURL: file)
-            try stream.set(.ftpPassword, to: "open sesame")
-            try stream.set(.ftpPool, to: FTPSessionPool())
-            if let isPassive { try stream.set(.ftpUsesPassiveMode, to: isPassive) }
+            try stream.set(.ftp(\.password), to: "open sesame")
+            try stream.set(.ftp(\.pool), to: FTPSessionPool())
+            if let isPassive { try stream.set(.ftp(\.usesPassiveMode), to: isPassive) }
             try await stream.applyToFTP(settings, for: file)
-            #expect(stream[.ftpUsesPassiveMode] == isPassive ?? settings.usesPassiveFTP ?? true)
+            #expect(stream[.ftp(\.usesPassiveMode)] == isPassive ?? settings.usesPassiveFTP ?? true)
             let count = try server.commands().count
             #expect(try await Style.async.readAll(stream) == Self.bytes)
             return Set(try server.commands().dropFirst(count).map { String($0.prefix(4)) })

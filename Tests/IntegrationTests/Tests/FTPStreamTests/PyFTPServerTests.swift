@@ -7,7 +7,7 @@ import Testing
 struct PyFTPServerTests {
     private func client(_ server: PyFTPServer) throws -> FTPClient {
         let client = try FTPClient(url(server.url(user: "ann")))
-        try client.set(.ftpPassword, to: "open sesame")
+        try client.set(.ftp(\.password), to: "open sesame")
         return client
     }
 
@@ -27,7 +27,7 @@ struct PyFTPServerTests {
         let server = PyFTPServer()
         try await start(server)
         let client = try client(server)
-        try client.set(.ftpListingCommand, to: command)
+        try client.set(.ftp(\.listingCommand), to: command)
         try await client.makeDirectory("files/sub dir")
         try await Style.async.writeAll([1], to: client.writer("files/sub dir/a b"))
         #expect(try await client.list("files/sub dir").map(\.name) == ["a b"])
@@ -52,7 +52,7 @@ struct PyFTPServerTests {
         try await start(server)
         try server.write("a", [1, 2])
         let client = try client(server)
-        try client.set(.ftpUsesPassiveMode, to: false)
+        try client.set(.ftp(\.usesPassiveMode), to: false)
         #expect(try await Style.async.readAll(client.reader("files/a")) == [1, 2])
         let second = StreamPair(host: "127.0.0.1", port: try #require(url(server.url()).port.map(UInt16.init)))
         try second.open()
@@ -72,7 +72,7 @@ struct PyFTPServerTests {
         try await start(server)
         try server.write("a", patterned(1_000_000))
         let stream = try ReadStream(ftpURL: url(server.url("files/a")))
-        try stream.set(.ftpPool, to: FTPSessionPool())
+        try stream.set(.ftp(\.pool), to: FTPSessionPool())
         let error = await #expect(throws: StreamError.self) { try await style.readAll(stream) }
         #expect(error?.domain == .ftp && error?.code == 426)
     }
@@ -85,7 +85,7 @@ struct PyFTPServerTests {
         // More than the buffers of both sides hold.
         try server.write("a", patterned(64_000_000))
         let stream = try ReadStream(ftpURL: url(server.url("files/a")))
-        try stream.set(.ftpPool, to: FTPSessionPool())
+        try stream.set(.ftp(\.pool), to: FTPSessionPool())
         try stream.open()
         var count = try await stream.read(upTo: 1000).count
         kill(try #require(server.process.pid), SIGKILL)

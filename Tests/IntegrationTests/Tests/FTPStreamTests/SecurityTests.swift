@@ -29,7 +29,7 @@ struct SecurityTests {
 
     private func reader(_ server: ScriptedServer) throws -> ReadStream {
         let stream = try ReadStream(ftpURL: url("ftp://127.0.0.1:\(server.port)/x"))
-        try stream.set(.ftpPool, to: FTPSessionPool())
+        try stream.set(.ftp(\.pool), to: FTPSessionPool())
         return stream
     }
 
@@ -46,7 +46,7 @@ struct SecurityTests {
             try connection.readToEnd()
         }
         let stream = try reader(server)
-        try stream.set(.ftpSecurity, to: .required)
+        try stream.set(.ftp(\.security), to: .required)
         let error = await failure(stream)
         #expect((error?.underlying as? FTPError)?.code == .notSecure)
     }
@@ -77,8 +77,8 @@ struct SecurityTests {
         security.configuration.trust = .only(file: authority.root)
         security.clearsControl = true
         let stream = try ReadStream(ftpURL: url("ftp://localhost:\(listener.port ?? 0)/x"))
-        try stream.set(.ftpPool, to: FTPSessionPool())
-        try stream.set(.ftpSecurity, to: security)
+        try stream.set(.ftp(\.pool), to: FTPSessionPool())
+        try stream.set(.ftp(\.security), to: security)
         let error = await failure(stream)
         #expect((error?.underlying as? FTPError)?.sentence.key == "ftp.endlessTLS", "\(error.debugDescription)")
         listener.stop()
@@ -108,7 +108,7 @@ struct SecurityTests {
         let server = try ScriptedServer { connection throws(PeerError) in try connection.readToEnd() }
         for style in Style.allCases {
             let stream = try reader(server)
-            try stream.set(.ftpReplyTimeout, to: .milliseconds(50))
+            try stream.set(.ftp(\.replyTimeout), to: .milliseconds(50))
             let error = await #expect(throws: StreamError.self) { try await style.readAll(stream) }
             #expect(error?.isPOSIX(ETIMEDOUT) == true)
         }
@@ -119,7 +119,7 @@ struct SecurityTests {
         let data = try RefusedPort()
         let server = try server(dataPort: Int(data.port)) { connection throws(PeerError) in try connection.readToEnd() }
         let stream = try reader(server)
-        try stream.set(.ftpReplyTimeout, to: .milliseconds(500))
+        try stream.set(.ftp(\.replyTimeout), to: .milliseconds(500))
         let error = await failure(stream)
         #expect(error?.isPOSIX(ECONNREFUSED) == true)
     }
@@ -150,7 +150,7 @@ struct SecurityTests {
             try connection.readToEnd()
         }
         let stream = try WriteStream(ftpURL: url("ftp://127.0.0.1:\(server.port)/x"))
-        try stream.set(.ftpPool, to: FTPSessionPool())
+        try stream.set(.ftp(\.pool), to: FTPSessionPool())
         let error = await #expect(throws: StreamError.self) { try await style.writeAll(patterned(50_000), to: stream) }
         #expect(error?.domain == .ftp && error?.code == 452, "\(error.debugDescription)")
     }
@@ -224,7 +224,7 @@ struct SecurityTests {
             Glibc.close(thief)
         }
         let stream = try reader(server)
-        try stream.set(.ftpUsesPassiveMode, to: false)
+        try stream.set(.ftp(\.usesPassiveMode), to: false)
         #expect(try await Style.async.readAll(stream) == Array("right".utf8))
     }
 
@@ -257,12 +257,12 @@ struct SecurityTests {
             let error = await #expect(throws: StreamError.self, "\(name)") { try await use() }
             #expect((error?.underlying as? FTPError)?.code == .badArgument, "\(name)")
         }
-        for property in [StreamProperty<String>.ftpUserName, .ftpPassword, .ftpAccount] {
+        for property in [StreamProperty<String>.ftp(\.userName), .ftp(\.password), .ftp(\.account)] {
             let other = try server.client()
             #expect(throws: StreamError.self) { try other.set(property, to: "a\(end)DELE files/b") }
         }
         let proxied = try server.client()
-        try proxied.set(.ftpProxy, to: FTPProxy(host: "127.0.0.1", port: 1, userName: "a\(end)b", password: "c"))
+        try proxied.set(.ftp(\.proxy), to: FTPProxy(host: "127.0.0.1", port: 1, userName: "a\(end)b", password: "c"))
         await #expect(throws: StreamError.self) { try await proxied.list() }
         #expect(try !server.commands().contains { $0.contains("DELE") })
         #expect(try server.read("b") == [1])
@@ -282,7 +282,7 @@ struct SecurityTests {
                 if !rest.isEmpty { throw PeerError(.refused, "plaintext was sent: \(rest)") }
             }
             let stream = try reader(server)
-            try stream.set(.ftpSecurity, to: .required)
+            try stream.set(.ftp(\.security), to: .required)
             let error = await failure(stream)
             #expect((error?.underlying as? FTPError)?.code == .notSecure)
             stream.close()

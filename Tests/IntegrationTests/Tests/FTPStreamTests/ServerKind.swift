@@ -47,26 +47,26 @@ extension FTPServer {
     /// A client that logs in as `ann` and trusts the tests' authority.
     func client(_ version: StreamKit.TLSVersion? = nil) throws -> FTPClient {
         let client = try FTPClient(address())
-        try client.set(.ftpPassword, to: FTPServerAccount.password)
-        try client.set(.ftpSecurity, to: try protection(version))
+        try client.set(.ftp(\.password), to: FTPServerAccount.password)
+        try client.set(.ftp(\.security), to: try protection(version))
         return client
     }
 
     /// A stream of a file, read as `ann`.
     func reader(_ path: String, pool: FTPSessionPool) throws -> ReadStream {
         let stream = try ReadStream(ftpURL: address(path))
-        try stream.set(.ftpPassword, to: FTPServerAccount.password)
-        try stream.set(.ftpSecurity, to: try protection(nil))
-        try stream.set(.ftpPool, to: pool)
+        try stream.set(.ftp(\.password), to: FTPServerAccount.password)
+        try stream.set(.ftp(\.security), to: try protection(nil))
+        try stream.set(.ftp(\.pool), to: pool)
         return stream
     }
 
     /// A stream into a file, written as `ann`.
     func writer(_ path: String, pool: FTPSessionPool) throws -> WriteStream {
         let stream = try WriteStream(ftpURL: address(path))
-        try stream.set(.ftpPassword, to: FTPServerAccount.password)
-        try stream.set(.ftpSecurity, to: try protection(nil))
-        try stream.set(.ftpPool, to: pool)
+        try stream.set(.ftp(\.password), to: FTPServerAccount.password)
+        try stream.set(.ftp(\.security), to: try protection(nil))
+        try stream.set(.ftp(\.pool), to: pool)
         return stream
     }
 

@@ -15,7 +15,7 @@ struct ServerTests {
             try await style.writeAll(bytes, to: server.writer("files/there.bin", pool: pool))
             #expect(try server.read("there.bin") == bytes)
             let input = try server.reader("files/there.bin", pool: pool)
-            try input.set(.ftpFetchesResourceInfo, to: true)
+            try input.set(.ftp(\.fetchesResourceInfo), to: true)
             #expect(try await style.readAll(input) == bytes)
             #expect(input[.ftpResourceSize] == UInt64(count))
             #expect(input[.ftpLastReply]?.code == 226)
@@ -61,7 +61,7 @@ struct ServerTests {
         let bytes = patterned(100_000)
         for isPassive in [true, false] {
             let client = try server.client()
-            try client.set(.ftpUsesPassiveMode, to: isPassive)
+            try client.set(.ftp(\.usesPassiveMode), to: isPassive)
             let path = FTPPath("files/a b \(isPassive).bin")
             try await Style.async.writeAll(bytes, to: client.writer(path))
             #expect(try await Style.async.readAll(client.reader(path)) == bytes)
@@ -94,7 +94,7 @@ struct ServerTests {
     func aWrongPasswordIsRefused(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let client = try server.client()
-        try client.set(.ftpPassword, to: "wrong")
+        try client.set(.ftp(\.password), to: "wrong")
         let error = await #expect(throws: StreamError.self) { try await client.list() }
         #expect(error?.code == 530)
         #expect((error?.underlying as? FTPError)?.code == .loginRefused)
@@ -125,7 +125,7 @@ struct ServerTests {
             #expect(stream[.ftpDataTLSInformation]?.isResumed == isResumed)
         }
         #expect(try await client.list("files").count == 4)
-        try client.set(.ftpUsesPassiveMode, to: false)
+        try client.set(.ftp(\.usesPassiveMode), to: false)
         for number in 0..<2 {
             let stream = client.writer(FTPPath("files/\(number).bin"))
             try await Style.async.writeAll(bytes, to: stream)
@@ -143,10 +143,10 @@ struct ServerTests {
         let client = try server.client(isNewest ? .tls13 : .tls12)
         var security = try server.protection(isNewest ? .tls13 : .tls12)
         security.clearsControl = true
-        try client.set(.ftpSecurity, to: security)
+        try client.set(.ftp(\.security), to: security)
         let bytes = patterned(100_000)
         for isPassive in [true, false] {
-            try client.set(.ftpUsesPassiveMode, to: isPassive)
+            try client.set(.ftp(\.usesPassiveMode), to: isPassive)
             let output = client.writer("files/a.bin")
             try await Style.async.writeAll(bytes, to: output)
             #expect(output[.ftpDataTLSInformation]?.version == (isNewest ? .tls13 : .tls12))
@@ -170,7 +170,7 @@ struct ServerTests {
         #expect(pool.idleCount == 1)
     }
 
-    /// Without `ftpSecurity`, `ftps` on a port other than 990 is AUTH TLS, unless a silent server shows that it expects TLS
+    /// Without `FTPOptions.security`, `ftps` on a port other than 990 is AUTH TLS, unless a silent server shows that it expects TLS
     /// from the first byte.
     @Test(arguments: ServerKind.secure, Style.allCases)
     func silenceDecidesWhenTLSBegins(_ server: (ServerKind, FTPServerSecurity), _ style: Style) async throws {
@@ -180,15 +180,15 @@ struct ServerTests {
         let configuration = try server.protection(nil).configuration
         let address = try #require(URL(string: "ftps://\(FTPServerAccount.name)@localhost:\(server.port)/files/a"))
         let writer = try WriteStream(ftpURL: address)
-        try writer.set(.ftpPassword, to: FTPServerAccount.password)
+        try writer.set(.ftp(\.password), to: FTPServerAccount.password)
         try writer.set(.tls, to: configuration)
-        try writer.set(.ftpPool, to: pool)
+        try writer.set(.ftp(\.pool), to: pool)
         try await style.writeAll(bytes, to: writer)
         #expect(writer[.tlsInformation] != nil && writer[.ftpDataTLSInformation] != nil)
         let reader = try ReadStream(ftpURL: address)
-        try reader.set(.ftpPassword, to: FTPServerAccount.password)
+        try reader.set(.ftp(\.password), to: FTPServerAccount.password)
         try reader.set(.tls, to: configuration)
-        try reader.set(.ftpPool, to: pool)
+        try reader.set(.ftp(\.pool), to: pool)
         #expect(try await style.readAll(reader) == bytes)
         // One session serves both.
         #expect(pool.idleCount == 1)
@@ -200,12 +200,12 @@ struct ServerTests {
         let untrusting = try server.client()
         var verified = try server.protection(nil)
         verified.configuration = TLSConfiguration()
-        try untrusting.set(.ftpSecurity, to: verified)
+        try untrusting.set(.ftp(\.security), to: verified)
         let refusal = await #expect(throws: StreamError.self) { try await untrusting.list() }
         #expect(refusal?.domain == .ssl)
         guard security == .explicit else { return }
         let plain = try server.client()
-        try plain.set(.ftpSecurity, to: .off)
+        try plain.set(.ftp(\.security), to: .off)
         let error = await #expect(throws: StreamError.self) { try await plain.list() }
         #expect(error?.domain == .ftp, "\(error.debugDescription)")  // the server refuses the login
     }
@@ -214,7 +214,7 @@ struct ServerTests {
     func serversWithoutTLS(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let required = try server.client()
-        try required.set(.ftpSecurity, to: .required)
+        try required.set(.ftp(\.security), to: .required)
         let error = await #expect(throws: StreamError.self) { try await required.list() }
         // pure-ftpd accepts AUTH TLS although TLS is disabled.
         if kind == .pureFTPd {
@@ -223,7 +223,7 @@ struct ServerTests {
             #expect((error?.underlying as? FTPError)?.code == .notSecure)
             #expect(try server.loginCount() == 0)
             let preferred = try server.client()
-            try preferred.set(.ftpSecurity, to: .preferred)
+            try preferred.set(.ftp(\.security), to: .preferred)
             #expect(try await preferred.list().map(\.name) == ["files"])
         }
     }
@@ -241,7 +241,7 @@ struct ServerTests {
         if kind.logsCommands { #expect(try server.loginCount() == 1) }
         pool.drain()
         let alone = try server.reader("files/1", pool: pool)
-        try alone.set(.ftpKeepsConnection, to: false)
+        try alone.set(.ftp(\.keepsConnection), to: false)
         #expect(try await Style.async.readAll(alone) == [1])
         #expect(pool.idleCount == 0)
     }
@@ -383,7 +383,7 @@ struct ServerTests {
         let names = ["été 日本.txt", "two  blanks", "dash-", "-R", "a -> b", "%41", "x;y=z", "q\"q", "[a]*?"]
         for name in names { try await Style.async.writeAll([7], to: client.writer(FTPPath("files/" + name))) }
         for command in [FTPListingCommand.list, .names] + (kind.hasFacts ? [.facts] : []) {
-            try client.set(.ftpListingCommand, to: command)
+            try client.set(.ftp(\.listingCommand), to: command)
             let found = try await client.list("files").map(\.name)
             #expect(found.sorted() == names.sorted(), "\(command)")
         }
@@ -401,7 +401,7 @@ struct ServerTests {
         let client = try server.client()
         for (name, count) in [("a", 0), ("b", 1), ("c", 123_456)] { try server.write(name, patterned(count)) }
         try await client.makeDirectory("files/d")
-        try client.set(.ftpListingCommand, to: .list)
+        try client.set(.ftp(\.listingCommand), to: .list)
         let listed = try await client.list("files").sorted { $0.name < $1.name }
         #expect(listed.map(\.name) == ["a", "b", "c", "d"])
         #expect(listed.map(\.kind) == [.file, .file, .file, .directory])
@@ -409,7 +409,7 @@ struct ServerTests {
         let now = Date().timeIntervalSince1970
         #expect(listed.allSatisfy { abs(Double($0.date?.secondsSince1970() ?? 0) - now) < 86_400 })
         guard kind.hasFacts else { return }
-        try client.set(.ftpListingCommand, to: .automatic)
+        try client.set(.ftp(\.listingCommand), to: .automatic)
         let exact = try await client.list("files").sorted { $0.name < $1.name }
         #expect(exact.allSatisfy { $0.format == .facts && $0.date?.zone == .utc })
         #expect(exact.map(\.name) == listed.map(\.name) && exact.map(\.kind) == listed.map(\.kind))
@@ -445,7 +445,7 @@ struct ServerTests {
     func noopsDuringTransfers(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let client = try server.client()
-        try client.set(.ftpKeepAlive, to: .milliseconds(1))
+        try client.set(.ftp(\.keepAlive), to: .milliseconds(1))
         let bytes = patterned(4_000_000)
         for round in 0..<2 {
             try await Style.async.writeAll(bytes, to: client.writer("files/a"))
@@ -477,7 +477,7 @@ struct ServerTests {
         let home = try #require(quoted.split(separator: "\"", omittingEmptySubsequences: false).dropFirst().first)
         #expect((home == "/") == (kind != .proftpd))
         let absolute = (home == "/" ? "" : String(home)) + "/files/a"
-        try client.set(.ftpListingCommand, to: .list)  // changes the directory
+        try client.set(.ftp(\.listingCommand), to: .list)  // changes the directory
         #expect(try await client.list("files").map(\.name) == ["a"])
         #expect(try await Style.async.readAll(client.reader(FTPPath(absolute))) == [1, 2])
         #expect(try await Style.async.readAll(client.reader("files/a")) == [1, 2])

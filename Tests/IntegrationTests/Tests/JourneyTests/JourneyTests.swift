@@ -25,8 +25,8 @@ import Testing
         defer { pool.drain() }
 
         let upload = try WriteStream(ftpURL: url(vsftpd.url("files/there.bin")))
-        try upload.set(.ftpPool, to: pool)
-        try upload.set(.ftpSecurity, to: .required)
+        try upload.set(.ftp(\.pool), to: pool)
+        try upload.set(.ftp(\.security), to: .required)
         try upload.set(.tls, to: try trustingPeers())
         try upload.set(.proxies, to: [route])
         try upload.open()
@@ -35,8 +35,8 @@ import Testing
         #expect(try vsftpd.read("there.bin") == bytes)
 
         let download = try ReadStream(ftpURL: url(vsftpd.url("files/there.bin")))
-        try download.set(.ftpPool, to: pool)
-        try download.set(.ftpSecurity, to: .required)
+        try download.set(.ftp(\.pool), to: pool)
+        try download.set(.ftp(\.security), to: .required)
         try download.set(.tls, to: try trustingPeers())
         try download.set(.proxies, to: [route])
         try download.open()

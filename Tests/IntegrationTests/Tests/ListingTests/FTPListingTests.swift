@@ -63,7 +63,7 @@ struct FTPListingTests {
         let target = WriteStream(path: folder.file("back.bin"))
         try target.open()
         let download = try ReadStream(ftpURL: remote)
-        try download.set(.ftpFetchesResourceInfo, to: true)
+        try download.set(.ftp(\.fetchesResourceInfo), to: true)
         let got = try await pump(
             download, at: .hasBytesAvailable, Listings5.Listing1(reading: download, writing: target)
         ) {

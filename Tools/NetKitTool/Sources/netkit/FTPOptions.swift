@@ -49,12 +49,12 @@ struct FTPOptions: ParsableArguments {
         let configuration = tls == .off ? nil : try connection.tls()
         if var security = tls?.security {
             if let configuration { security.configuration = configuration }
-            try client.set(.ftpSecurity, to: security)
+            try client.set(.ftp(\.security), to: security)
         } else {
             try client.set(.tls, to: configuration)
         }
-        try client.set(.ftpUsesPassiveMode, to: active.map { !$0 })
-        try client.set(.ftpTransfersText, to: FTPPath.isText(address))
+        try client.set(.ftp(\.usesPassiveMode), to: active.map { !$0 })
+        try client.set(.ftp(\.transfersText), to: FTPPath.isText(address))
         return client
     }
 
@@ -63,19 +63,19 @@ struct FTPOptions: ParsableArguments {
         let login = login.map { UserAndPassword($0) }
         let user = login?.user ?? address.user(percentEncoded: false)
         if let login, let password = login.password {
-            try client.set(.ftpUserName, to: login.user)
-            return try client.set(.ftpPassword, to: password)
+            try client.set(.ftp(\.userName), to: login.user)
+            return try client.set(.ftp(\.password), to: password)
         }
         if login == nil, address.password() != nil { return }
         let host = address.host(percentEncoded: false) ?? ""
         let scheme = address.scheme?.lowercased() ?? "ftp"
         let port = address.port ?? (scheme == "ftps" ? 990 : 21)
         if let found = try netrc.file()?.login(forHost: host, port: port, scheme: scheme, user: user) {
-            try client.set(.ftpUserName, to: found.user)
-            try client.set(.ftpPassword, to: found.password.withBytes { String(decoding: $0, as: UTF8.self) })
+            try client.set(.ftp(\.userName), to: found.user)
+            try client.set(.ftp(\.password), to: found.password.withBytes { String(decoding: $0, as: UTF8.self) })
         } else if let user {
-            try client.set(.ftpUserName, to: user)
-            try client.set(.ftpPassword, to: try password(of: user))
+            try client.set(.ftp(\.userName), to: user)
+            try client.set(.ftp(\.password), to: try password(of: user))
         }
     }
 

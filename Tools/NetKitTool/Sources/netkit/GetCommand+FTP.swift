@@ -33,7 +33,7 @@ extension GetCommand {
         _ client: FTPClient, _ path: FTPPath, _ destination: OutputDestination, isDirectory: Bool
     ) async throws -> JSONOutput.Facts {
         let output = destination.path
-        try client.set(.ftpFetchesResourceInfo, to: true)
+        try client.set(.ftp(\.fetchesResourceInfo), to: true)
         let isDirectory = isDirectory || path.bytes.isEmpty
         // A listing has no parts.
         let offset = resume && !isDirectory ? output.map(OutputFile.partialSize(of:)) ?? 0 : 0

@@ -5,7 +5,7 @@ public import StreamKit
 ///
 /// ```swift
 /// let client = try FTPClient(URL(string: "ftps://ann@ftp.example.org/")!)
-/// try client.set(.ftpPassword, to: password)
+/// try client.set(.ftp(\.password), to: password)
 /// for entry in try await client.list("pub") where entry.kind == .file {
 ///     print(entry.name, entry.size ?? 0)
 /// }
@@ -17,20 +17,30 @@ public import StreamKit
 /// command, the call throws an error whose `StreamError.underlying` is an ``FTPError`` with the reply.
 public final class FTPClient: Sendable {
     private let location: FTPLocation
-    private let settings: Locked<FTPSettings>
+    private let options: Locked<FTPOptions>
     private let loop: EventLoop
 
     /// Creates a client for the server of a URL, with its scheme, host, port, user name and password.
     ///
     /// - Throws: As `ReadStream.init(ftpURL:loop:)`.
-    public init(_ url: URL, loop: EventLoop = .shared) throws(StreamError) {
+    public convenience init(_ url: URL, loop: EventLoop = .shared) throws(StreamError) {
+        var options = FTPOptions()
+        options.pool = FTPSessionPool()
+        try self.init(url, options: options, loop: loop)
+    }
+
+    /// Creates a client with these options for the server of a URL.
+    ///
+    /// Otherwise as ``init(_:loop:)``, whose options have their defaults, except that it has a pool of its own.
+    ///
+    /// - Throws: As ``init(_:loop:)``; `FTPError.Code.badArgument` for text that a command cannot contain.
+    public init(_ url: URL, options: FTPOptions, loop: EventLoop = .shared) throws(StreamError) {
+        try FTPOptions.table.check(options)
         var location = try StreamError.converting { () throws(FTPError) in try FTPLocation(url) }
         location.type = nil  // belongs to the path
         self.location = location
         self.loop = loop
-        var settings = FTPSettings()
-        settings.pool = FTPSessionPool()
-        self.settings = Locked(settings)
+        self.options = Locked(options)
     }
 
     /// Sets a property of the streams that are created from now on.
@@ -39,8 +49,7 @@ public final class FTPClient: Sendable {
     ///   cannot contain.
     public func set<Value>(_ property: StreamProperty<Value>, to value: Value?) throws(StreamError) {
         if let refusal = StreamKind.ftpClient.refusal(of: property) { throw refusal }
-        try FTPSettings.check(value, named: property.name)
-        settings.withLock { $0.set(value, named: property.name) }
+        try options.withLock { (options) throws(StreamError) in try options.set(value, named: property.name) }
     }
 
     /// Ends the idle sessions of the client's pool (QUIT), and waits until the servers have confirmed it, at most
@@ -50,8 +59,8 @@ public final class FTPClient: Sendable {
     /// closed when they have been idle for long enough, or with the client.
     public nonisolated(nonsending) func close() async { await pool.logOut() }
 
-    /// The pool of the client's idle sessions: a separate one, unless `ftpPool` is set.
-    public var pool: FTPSessionPool { settings.withLock { $0.pool } ?? .shared }
+    /// The pool of the client's idle sessions: a separate one, unless ``FTPOptions/pool`` is set.
+    public var pool: FTPSessionPool { options.withLock { $0.pool } }
 
     // MARK: Streams
 
@@ -59,39 +68,39 @@ public final class FTPClient: Sendable {
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - offset: the position in the file, in bytes. Nil for the value of `ftpTransferOffset`, which is 0 by default.
+    ///   - offset: the position in the file, in bytes. Nil for the value of ``FTPOptions/transferOffset``, which is 0 by default.
     public func reader(_ path: FTPPath, offset: UInt64? = nil) -> ReadStream {
-        var settings = settings.withLock { $0 }
-        if let offset { settings.set(offset, named: StreamProperty<UInt64>.ftpTransferOffset.name) }
-        return read(.reading(path.bytes, at: location, settings, loop: loop))
+        var options = options.withLock { $0 }
+        if let offset { options.transferOffset = offset }
+        return read(.reading(path.bytes, at: location, options, loop: loop))
     }
 
     /// A stream that writes a file. To complete the upload, call `finish()`; see `WriteStream.init(ftpURL:loop:)`.
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - offset: the position in the file, in bytes; the contents before it remain. Nil for the values of `ftpAppends` and
-    ///     `ftpTransferOffset`: by default, the file is replaced.
+    ///   - offset: the position in the file, in bytes; the contents before it remain. Nil for the values of ``FTPOptions/appends`` and
+    ///     ``FTPOptions/transferOffset``: by default, the file is replaced.
     public func writer(_ path: FTPPath, offset: UInt64? = nil) -> WriteStream {
-        var settings = settings.withLock { $0 }
+        var options = options.withLock { $0 }
         if let offset {
-            settings.set(offset, named: StreamProperty<UInt64>.ftpTransferOffset.name)
-            settings.set(nil, named: StreamProperty<Bool>.ftpAppends.name)
+            options.transferOffset = offset
+            options.appends = false
         }
-        return write(.writing(path.bytes, at: location, settings, loop: loop))
+        return write(.writing(path.bytes, at: location, options, loop: loop))
     }
 
     /// A stream that appends to a file (APPE).
     public func appender(_ path: FTPPath) -> WriteStream {
-        var settings = settings.withLock { $0 }
-        settings.set(true, named: StreamProperty<Bool>.ftpAppends.name)
-        settings.set(nil, named: StreamProperty<UInt64>.ftpTransferOffset.name)
-        return write(.writing(path.bytes, at: location, settings, loop: loop))
+        var options = options.withLock { $0 }
+        options.appends = true
+        options.transferOffset = 0
+        return write(.writing(path.bytes, at: location, options, loop: loop))
     }
 
     /// A stream of a directory listing in the server's format.
     public func lister(_ path: FTPPath = "") -> ReadStream {
-        read(.listing(path.bytes, at: location, settings.withLock { $0 }, loop: loop))
+        read(.listing(path.bytes, at: location, options.withLock { $0 }, loop: loop))
     }
 
     // MARK: Queries and changes
@@ -147,8 +156,8 @@ public final class FTPClient: Sendable {
     public static let listingLimit = 64 << 20
 
     func listingOptions(now: Int64) -> ListingOptions {
-        let listing = settings.withLock { $0.listing }
-        return ListingOptions(now: now, format: listing == .names ? .names : nil)
+        let command = options.withLock { $0.listingCommand }
+        return ListingOptions(now: now, format: command == .names ? .names : nil)
     }
 
     /// Creates a directory. Its parent must exist.
@@ -230,25 +239,25 @@ public final class FTPClient: Sendable {
     private func read(_ exchange: FTPExchange) -> ReadStream {
         let stream = ReadStream(transport: exchange)
         // Cannot fail: the property can be set at any time.
-        try? stream.set(.readTimeout, to: settings.withLock { $0.all[.readTimeout] })
+        try? stream.set(.readTimeout, to: options.withLock { $0.connection[.readTimeout] })
         return stream
     }
 
     private func write(_ exchange: FTPExchange) -> WriteStream {
         let stream = WriteStream(transport: exchange)
-        try? stream.set(.writeTimeout, to: settings.withLock { $0.all[.writeTimeout] })
+        try? stream.set(.writeTimeout, to: options.withLock { $0.connection[.writeTimeout] })
         return stream
     }
 
     /// Sets the library's time limit, for streams that the library reads itself, unless the client has one.
     func limited(_ stream: ReadStream) -> ReadStream {
-        try? stream.set(.readTimeout, to: settings.withLock { $0.all[.readTimeout] } ?? FTPTimeLimits.idleData)
+        try? stream.set(.readTimeout, to: options.withLock { $0.connection[.readTimeout] } ?? FTPTimeLimits.idleData)
         return stream
     }
 
     /// Sets the library's time limit, for streams that the library writes itself, unless the client has one.
     func limited(_ stream: WriteStream) -> WriteStream {
-        try? stream.set(.writeTimeout, to: settings.withLock { $0.all[.writeTimeout] } ?? FTPTimeLimits.idleData)
+        try? stream.set(.writeTimeout, to: options.withLock { $0.connection[.writeTimeout] } ?? FTPTimeLimits.idleData)
         return stream
     }
 
@@ -265,7 +274,7 @@ public final class FTPClient: Sendable {
     }
 
     private nonisolated(nonsending) func run(_ job: FTPJob) async throws(StreamError) -> ReadStream {
-        let exchange = FTPExchange(.ftpClient, location, settings: settings.withLock { $0 }, loop: loop) { _ in job }
+        let exchange = FTPExchange(.ftpClient, location, options: options.withLock { $0 }, loop: loop) { _ in job }
         let stream = ReadStream(transport: exchange)
         defer { stream.close() }
         try stream.open()
@@ -330,7 +339,7 @@ public struct FTPPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
 }
 
 extension FTPPath {
-    /// Whether an FTP URL selects text mode (`;type=a`). ``FTPClient`` reads it from the property `ftpTransfersText`.
+    /// Whether an FTP URL selects text mode (`;type=a`). ``FTPClient`` reads it from the property ``FTPOptions/transfersText``.
     ///
     /// - Throws: As `ReadStream.init(ftpURL:loop:)`.
     public static func isText(_ url: URL) throws(StreamError) -> Bool {

@@ -11,11 +11,11 @@ internal import StreamKit
 ///
 /// | the wait for | is ended by |
 /// |---|---|
-/// | the control connection | its opening, its failure, `ftpReplyTimeout`; on `ftps`, silence begins TLS |
-/// | a reply | the reply, the end of the control connection, `ftpReplyTimeout` |
+/// | the control connection | its opening, its failure, ``FTPOptions/replyTimeout``; on `ftps`, silence begins TLS |
+/// | a reply | the reply, the end of the control connection, ``FTPOptions/replyTimeout`` |
 /// | the reply to the command of a transfer | the same, and a failed TLS handshake of the data connection |
-/// | a data connection to the server | its opening, its failure, a reply or the end of the control connection, `ftpReplyTimeout`; earlier if PASV is left to try |
-/// | a data connection from the server | the connection, a refusal or the end of the control connection, `ftpReplyTimeout` |
+/// | a data connection to the server | its opening, its failure, a reply or the end of the control connection, ``FTPOptions/replyTimeout``; earlier if PASV is left to try |
+/// | a data connection from the server | the connection, a refusal or the end of the control connection, ``FTPOptions/replyTimeout`` |
 /// | data that the server has confirmed already | its first byte or end, ``FTPTimeLimits/confirmedData`` |
 /// | data, or room for data | the bytes, the end or failure of the data connection, a refusal or the end of the control connection |
 /// | the cause of a failed data connection | a reply, the end of the control connection, ``FTPTimeLimits/cause`` |
@@ -48,7 +48,7 @@ struct FTPConversation: Sendable {
 
     private let location: FTPLocation
     private let job: FTPJob
-    private let settings: FTPSettings
+    private let options: FTPOptions
     private let loop: EventLoop
     private let silence: Duration
     private let key: FTPSessionKey
@@ -100,24 +100,24 @@ struct FTPConversation: Sendable {
     ///   - wake: called when a time limit has passed, without a lock.
     ///   - onKeepAlive: called when ``sendKeepAlive()`` is due; released by ``close()``.
     init(
-        _ location: FTPLocation, _ job: FTPJob, _ settings: FTPSettings, loop: EventLoop,
+        _ location: FTPLocation, _ job: FTPJob, _ options: FTPOptions, loop: EventLoop,
         silence: Duration = FTPTimeLimits.silence, wake: @escaping @Sendable () -> Void = {},
         onKeepAlive: @escaping @Sendable () -> Void
     ) throws(StreamError) {
         self.location = location
         self.job = job
-        log = DeferredLog(settings.properties)
-        var settings = settings
-        log?.install(in: &settings.properties)
-        self.settings = settings
+        log = DeferredLog(options.connection)
+        var options = options
+        log?.install(in: &options.connection)
+        self.options = options
         self.loop = loop
         self.silence = silence
         self.wake = wake
         self.onKeepAlive = onKeepAlive
-        key = try StreamError.converting { () throws(FTPError) in try settings.key(for: location, loop: loop) }
+        key = try StreamError.converting { () throws(FTPError) in try FTPSessionKey(options, at: location, loop: loop) }
     }
 
-    private var pool: FTPSessionPool { settings.pool ?? .shared }
+    private var pool: FTPSessionPool { options.pool }
 
     /// The data connection while bytes are transferred and nothing else is due: ``advance()`` would do nothing, and a read or
     /// write would defer nothing.
@@ -233,7 +233,7 @@ struct FTPConversation: Sendable {
     private var timeout: StreamError {
         control?.machine.hasConfirmed == true
             ? StreamError(.unserved(for: confirmedDataLimit))
-            : StreamError(.timedOut(awaiting: awaitedReply, after: settings.replyLimit))
+            : StreamError(.timedOut(awaiting: awaitedReply, after: options.replyTimeout))
     }
 
     /// Whether the server has said nothing that ``heedControl()`` must handle.
@@ -250,7 +250,7 @@ struct FTPConversation: Sendable {
         block = []
         guard let control = control.take() else { return }
         phase = .done
-        guard wasTransferring, settings.keepsConnection else { return deferred.add(.end(control)) }
+        guard wasTransferring, options.keepsConnection else { return deferred.add(.end(control)) }
         deferred.add(.recover(control, isAborting: true, pool, loop))
     }
 
@@ -274,19 +274,19 @@ struct FTPConversation: Sendable {
     // MARK: Sessions
 
     private mutating func beginSession() throws(StreamError) {
-        if settings.keepsConnection, !needsNewSession,
+        if options.keepsConnection, !needsNewSession,
             let control = pool.take(key, dispose: { deferred.add(.end($0)) })
         {
             self.control = control
             try beginJob(control)
         } else {
-            let control = try FTPControl(connectingFor: key, settings.properties, loop: loop)
+            let control = try FTPControl(connectingFor: key, options.connection, loop: loop)
             self.control = control
             phase = .performing(control.machine.begin())
         }
         startReplyTimer()
         let mayExpectTLS =
-            location.isSecure && settings.security == nil && key.login.control == .required && !isKnownToGreet
+            location.isSecure && options.security == nil && key.login.control == .required && !isKnownToGreet
         if mayExpectTLS, control?.machine.awaitsPlainGreeting == true { startSilenceTimer() }
     }
 
@@ -345,9 +345,9 @@ struct FTPConversation: Sendable {
         phase = .done
         block = []
         guard let control = control.take() else { return }
-        if settings.keepsConnection, control.isIdle {
+        if options.keepsConnection, control.isIdle {
             deferred.add(.keep(control, pool))
-        } else if settings.keepsConnection, control.machine.isUsable, control.machine.unansweredKeepAlives > 0 {
+        } else if options.keepsConnection, control.machine.isUsable, control.machine.unansweredKeepAlives > 0 {
             deferred.add(.recover(control, isAborting: false, pool, loop))
         } else {
             deferred.add(.end(control))
@@ -387,7 +387,7 @@ struct FTPConversation: Sendable {
             try advanceMachine { (machine) throws(FTPError) in machine.didEndTLS() }
         case .connect(let port):
             closeData()  // that of a command which was refused
-            let pair = try control.dataPair(to: port, settings.properties, loop: loop)
+            let pair = try control.dataPair(to: port, options.connection, loop: loop)
             data = pair
             phase = .connecting(pair)
             startReplyTimer(control.machine.hasSecondWay ? extendedPassiveLimit : nil)
@@ -432,7 +432,7 @@ struct FTPConversation: Sendable {
         switch pair.input.status {
         case .opening, .notOpen:
             if hasTimedOut {
-                let limit = control.machine.hasSecondWay ? extendedPassiveLimit : settings.replyLimit
+                let limit = control.machine.hasSecondWay ? extendedPassiveLimit : options.replyTimeout
                 try failToConnect(StreamError(.dataTimedOut(after: limit)))
             } else if let reply = try control.tryReceive() {
                 lastReply = reply
@@ -470,7 +470,7 @@ struct FTPConversation: Sendable {
 
     /// A time limit within that of a command.
     private func limited(_ limit: Duration) -> Duration {
-        settings.replyLimit > .zero ? min(limit, settings.replyLimit / 4) : limit
+        options.replyTimeout > .zero ? min(limit, options.replyTimeout / 4) : limit
     }
 
     /// Reports an event to the machine; its action is performed next.
@@ -568,7 +568,7 @@ struct FTPConversation: Sendable {
     /// - Parameter shorter: a limit that applies in addition.
     private mutating func startReplyTimer(_ shorter: Duration? = nil) {
         stopReplyTimer()
-        let limits = [settings.replyLimit > .zero ? settings.replyLimit : nil, shorter].compactMap(\.self)
+        let limits = [options.replyTimeout > .zero ? options.replyTimeout : nil, shorter].compactMap(\.self)
         guard let limit = limits.min() else { return }
         let instant = Moment.now + limit
         deadline = (instant, loop.schedule(at: instant, wake))
@@ -587,8 +587,8 @@ struct FTPConversation: Sendable {
     }
 
     private mutating func startKeepAlive() {
-        guard settings.keepAlive > .zero, let onKeepAlive else { return }
-        keepAliveTimer = loop.schedule(at: .now + settings.keepAlive, onKeepAlive)
+        guard options.keepAlive > .zero, let onKeepAlive else { return }
+        keepAliveTimer = loop.schedule(at: .now + options.keepAlive, onKeepAlive)
     }
 
     private mutating func stopKeepAlive() {

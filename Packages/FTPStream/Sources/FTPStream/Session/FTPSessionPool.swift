@@ -22,7 +22,7 @@ public final class FTPSessionPool: Sendable {
         }
     }
 
-    /// The pool of streams without one of their own (`ftpPool`).
+    /// The pool of streams without one of their own (``FTPOptions/pool``).
     public static let shared = FTPSessionPool()
 
     /// The limits of the pool.

@@ -218,14 +218,14 @@ extension FTPError {
         .badArgument,
         Sentence(
             "ftp.contradictorySecurity",
-            "The scheme ftps or a TLS configuration requires TLS, but ftpSecurity allows clear text; set ftpSecurity to required."
+            "The scheme ftps or a TLS configuration requires TLS, but FTPOptions.security allows clear text; set it to required."
         ))
 
     static let dataWithoutControl = FTPError(
         .badArgument,
         Sentence(
             "ftp.dataWithoutControl",
-            "ftpSecurity requires TLS for data connections but not for the control connection; FTP does not support that. Set control to required."
+            "FTPOptions.security requires TLS for data connections but not for the control connection; FTP does not support that. Set control to required."
         ))
 
     static let proxyPasswordWithoutUser = FTPError(
@@ -236,7 +236,7 @@ extension FTPError {
         .badArgument,
         Sentence(
             "ftp.contradictoryConfigurations",
-            "The properties tls and ftpSecurity have different TLS configurations; set only one of them."))
+            "The property tls and FTPOptions.security have different TLS configurations; set only one of them."))
 
     static let appendsAtOffset = FTPError(
         .badArgument,

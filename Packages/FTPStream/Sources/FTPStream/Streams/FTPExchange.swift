@@ -16,10 +16,10 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
     // Unchecked only as a subclass of WaitPoint: mutable state is behind a lock.
 
     /// Creates the job when the stream is opened, because only then all properties are known.
-    typealias Plan = @Sendable (FTPSettings) throws(StreamError) -> FTPJob
+    typealias Plan = @Sendable (FTPOptions) throws(StreamError) -> FTPJob
 
     private struct State {
-        var settings: FTPSettings
+        var options: FTPOptions
         var conversation: FTPConversation?
         var failure: StreamError?
         var isClosed = false
@@ -33,13 +33,13 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
     private let state: Locked<State>
 
     init(
-        _ kind: StreamKind, _ location: FTPLocation, settings: FTPSettings = FTPSettings(), loop: EventLoop,
+        _ kind: StreamKind, _ location: FTPLocation, options: FTPOptions = FTPOptions(), loop: EventLoop,
         plan: @escaping Plan
     ) {
         self.kind = kind
         self.location = location
         self.plan = plan
-        state = Locked(State(settings: settings))
+        state = Locked(State(options: options))
         super.init(loop: loop)
     }
 
@@ -293,7 +293,7 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
                     // Closing the conversation releases this reference to self, and closing the stream does so. A weak one would
                     // make each use of the exchange slower.
                     state.conversation = try FTPConversation(
-                        location, try plan(state.settings), state.settings, loop: loop,
+                        location, try plan(state.options), state.options, loop: loop,
                         wake: { [weak self] in self?.signal([.readable, .writable]) }
                     ) {
                         self.sendKeepAlive()
@@ -311,6 +311,9 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
 // MARK: - Properties
 
 extension FTPExchange {
+    /// The property that has the mode that applies, whether it was set or not.
+    private static let passiveMode = StreamProperty<Bool>.ftp(\.usesPassiveMode).name
+
     func property(named name: String) -> (any Sendable)? {
         state.withLock { state in
             let conversation = state.conversation
@@ -318,7 +321,7 @@ extension FTPExchange {
             // Properties of the stream itself.
             case StreamProperty<Duration>.readTimeout.name, StreamProperty<Duration>.writeTimeout.name: return nil
             case StreamProperty<UInt64>.ftpResourceSize.name: return conversation?.resourceSize
-            case StreamProperty<Bool>.ftpUsesPassiveMode.name: return state.settings.isPassive
+            case FTPExchange.passiveMode: return state.options.isPassive
             case StreamProperty<FTPReply>.ftpLastReply.name: return conversation?.lastReply
             case StreamProperty<TLSInformation>.tlsInformation.name: return conversation?.tlsInformation
             case StreamProperty<TLSInformation>.ftpDataTLSInformation.name: return conversation?.dataTLSInformation
@@ -326,12 +329,12 @@ extension FTPExchange {
                 return conversation?.control?.pair.report ?? conversation?.report
             case StreamProperty<Int32>.nativeDescriptor.name, StreamProperty<SocketAddress>.remoteAddress.name,
                 StreamProperty<SocketAddress>.localAddress.name:
-                guard let control = conversation?.control else { return state.settings.all.value(named: name) }
+                guard let control = conversation?.control else { return state.options.value(named: name) }
                 let pair = control.lower ?? control.pair
                 if name == StreamProperty<Int32>.nativeDescriptor.name { return pair[.nativeDescriptor] }
                 return name == StreamProperty<SocketAddress>.remoteAddress.name
                     ? pair[.remoteAddress] : pair[.localAddress]
-            default: return state.settings.all.value(named: name)
+            default: return state.options.value(named: name)
             }
         }
     }
@@ -339,10 +342,9 @@ extension FTPExchange {
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
         let isStreams = [StreamProperty<Duration>.readTimeout.name, StreamProperty<Duration>.writeTimeout.name]
         guard kind.properties.honours(name), !isStreams.contains(name) else { return false }
-        try FTPSettings.check(value, named: name)
-        return state.withLock { state in
+        return try state.withLock { (state) throws(StreamError) in
             guard state.conversation == nil else { return false }
-            state.settings.set(value, named: name)
+            try state.options.set(value, named: name)
             return true
         }
     }

@@ -3,7 +3,7 @@ public import StreamKit
 /// The encryption of a session: FTPS (RFC 4217).
 ///
 /// ```swift
-/// try stream.set(.ftpSecurity, to: .required)
+/// try stream.set(.ftp(\.security), to: .required)
 /// ```
 ///
 /// Without TLS, everything is sent in plaintext, including the password, and can be read on the network.

@@ -6,7 +6,7 @@ extension ReadStream {
     ///
     /// ```swift
     /// let stream = try ReadStream(ftpURL: URL(string: "ftp://ftp.example.org/pub/notes.txt")!)
-    /// try stream.set(.ftpUserName, to: "ann")
+    /// try stream.set(.ftp(\.userName), to: "ann")
     /// try stream.open()
     /// for try await line in stream.lines() { print(line) }
     /// ```
@@ -19,7 +19,7 @@ extension ReadStream {
     /// The stream is open when the transfer begins. It ends only after the server has confirmed the transfer; a data connection
     /// that ends early is an error.
     ///
-    /// All `ftp…` properties must be set before `open()`. Replaces `CFReadStreamCreateWithFTPURL`.
+    /// All ``FTPOptions`` must be set before `open()`. Replaces `CFReadStreamCreateWithFTPURL`.
     ///
     /// - Throws: An error whose `StreamError.underlying` is an ``FTPError`` with code ``FTPError/Code/badURL``.
     public convenience init(ftpURL url: URL, loop: EventLoop = .shared) throws(StreamError) {
@@ -37,7 +37,7 @@ extension WriteStream {
     ///
     /// ```swift
     /// let stream = try WriteStream(ftpURL: URL(string: "ftp://ann@ftp.example.org/notes.txt")!)
-    /// try stream.set(.ftpPassword, to: password)
+    /// try stream.set(.ftp(\.password), to: password)
     /// try stream.open()
     /// try await stream.writeAll(bytes)
     /// try await stream.finish()        // waits until the server confirms that it has everything
@@ -77,37 +77,39 @@ extension WriteStream {
 
 extension FTPExchange {
     static func reading(
-        _ path: [UInt8], at location: FTPLocation, _ settings: FTPSettings = FTPSettings(), loop: EventLoop
+        _ path: [UInt8], at location: FTPLocation, _ options: FTPOptions = FTPOptions(), loop: EventLoop
     ) -> FTPExchange {
-        FTPExchange(.readFTPFile, location, settings: settings, loop: loop) { settings in
-            .retrieve(path, offset: settings.offset, asksSize: settings.fetchesInfo, isASCII: location.isText(settings))
+        FTPExchange(.readFTPFile, location, options: options, loop: loop) { options in
+            .retrieve(
+                path, offset: options.transferOffset, asksSize: options.fetchesResourceInfo,
+                isASCII: location.isText(options))
         }
     }
 
     static func writing(
-        _ path: [UInt8], at location: FTPLocation, _ settings: FTPSettings = FTPSettings(), loop: EventLoop
+        _ path: [UInt8], at location: FTPLocation, _ options: FTPOptions = FTPOptions(), loop: EventLoop
     ) -> FTPExchange {
-        FTPExchange(.writtenFTPFile, location, settings: settings, loop: loop) { (settings) throws(StreamError) in
-            if settings.appends, settings.offset > 0 {
+        FTPExchange(.writtenFTPFile, location, options: options, loop: loop) { (options) throws(StreamError) in
+            if options.appends, options.transferOffset > 0 {
                 throw StreamError(.appendsAtOffset)
             }
-            return .store(path, settings.writing, isASCII: location.isText(settings))
+            return .store(path, options.writing, isASCII: location.isText(options))
         }
     }
 
     static func listing(
-        _ path: [UInt8], at location: FTPLocation, _ settings: FTPSettings = FTPSettings(), loop: EventLoop
+        _ path: [UInt8], at location: FTPLocation, _ options: FTPOptions = FTPOptions(), loop: EventLoop
     ) -> FTPExchange {
-        FTPExchange(.ftpListing, location, settings: settings, loop: loop) { settings in
-            .list(path, settings.listing.kind)
+        FTPExchange(.ftpListing, location, options: options, loop: loop) { options in
+            .list(path, options.listingCommand.kind)
         }
     }
 }
 
 extension FTPLocation {
-    /// Whether a file is transferred in text mode: by `;type=`, otherwise by ``StreamProperty/ftpTransfersText``.
-    fileprivate func isText(_ settings: FTPSettings) -> Bool {
-        type.map { $0 == "a" } ?? settings.transfersText
+    /// Whether a file is transferred in text mode: by `;type=`, otherwise by ``FTPOptions/transfersText``.
+    fileprivate func isText(_ options: FTPOptions) -> Bool {
+        type.map { $0 == "a" } ?? options.transfersText
     }
 }
 

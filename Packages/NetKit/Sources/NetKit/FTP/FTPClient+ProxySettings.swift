@@ -14,7 +14,7 @@ extension FTPClient {
     ///
     /// The routes become `StreamProperty.proxies`; an HTTP proxy establishes tunnels (CONNECT) for both connections. If a proxy
     /// cannot be reached, the next one is tried. If a script decides, it is loaded and run first. `ProxySettings.usesPassiveFTP`
-    /// applies unless `StreamProperty.ftpUsesPassiveMode` is set. Replaces `kCFStreamPropertyFTPProxy` with a dictionary of
+    /// applies unless `FTPOptions.usesPassiveMode` is set. Replaces `kCFStreamPropertyFTPProxy` with a dictionary of
     /// system settings.
     ///
     /// - Parameters:
@@ -26,7 +26,7 @@ extension FTPClient {
         _ settings: ProxySettings, for url: URL, scripts: ProxyScriptStore = .shared
     ) async throws(StreamError) {
         try set(.proxies, to: try await settings.resolvedRoutes(for: url, scripts: scripts))
-        try set(.ftpPassiveModeDefault, to: settings.usesPassiveFTP)
+        try set(.ftp(\.passiveModeDefault), to: settings.usesPassiveFTP)
     }
 }
 
@@ -38,7 +38,7 @@ extension ReadStream {
         _ settings: ProxySettings, for url: URL, scripts: ProxyScriptStore = .shared
     ) async throws(StreamError) {
         try set(.proxies, to: try await settings.resolvedRoutes(for: url, scripts: scripts))
-        try set(.ftpPassiveModeDefault, to: settings.usesPassiveFTP)
+        try set(.ftp(\.passiveModeDefault), to: settings.usesPassiveFTP)
     }
 }
 
@@ -50,6 +50,6 @@ extension WriteStream {
         _ settings: ProxySettings, for url: URL, scripts: ProxyScriptStore = .shared
     ) async throws(StreamError) {
         try set(.proxies, to: try await settings.resolvedRoutes(for: url, scripts: scripts))
-        try set(.ftpPassiveModeDefault, to: settings.usesPassiveFTP)
+        try set(.ftp(\.passiveModeDefault), to: settings.usesPassiveFTP)
     }
 }

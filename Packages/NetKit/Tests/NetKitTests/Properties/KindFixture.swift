@@ -246,7 +246,7 @@ struct NetworkKind: Sendable {
     private static func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
     private static func ftp(_ subject: Subject, _ isSecure: Bool) throws -> Subject {
-        if isSecure { try subject.set(.ftpSecurity, to: .implicit) }
+        if isSecure { try subject.set(.ftp(\.security), to: .implicit) }
         return subject
     }
 

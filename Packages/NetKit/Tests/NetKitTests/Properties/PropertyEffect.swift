@@ -442,7 +442,7 @@ extension PropertyEffect {
     ) async throws -> [String] {
         let port = try server.start()
         let subject = try NetworkKind.named(kind).make(host, host == "127.0.0.1" ? port : 21, false)
-        try subject.set(.ftpPool, to: FTPSessionPool())
+        try subject.set(.ftp(\.pool), to: FTPSessionPool())
         try set(subject, port)
         await subject.work { !server.awaitsKeepAlive || server.commands.contains("NOOP") }
         server.stop()
@@ -459,61 +459,62 @@ extension PropertyEffect {
         }
     }
 
-    private static let transfers = ftp.filter { $0.honours(.ftpKeepAlive) }
+    private static let transfers = ftp.filter { $0.honours(.ftp(\.keepAlive)) }
 
     private static let ofFTP = [
-        sends("ftpUserName", "USER ann") { subject, _ in try subject.set(.ftpUserName, to: "ann") },
-        sends("ftpPassword", "PASS secret") { subject, _ in
-            try subject.set(.ftpUserName, to: "ann")
-            try subject.set(.ftpPassword, to: "secret")
+        sends(#"ftp(\.userName)"#, "USER ann") { subject, _ in try subject.set(.ftp(\.userName), to: "ann") },
+        sends(#"ftp(\.password)"#, "PASS secret") { subject, _ in
+            try subject.set(.ftp(\.userName), to: "ann")
+            try subject.set(.ftp(\.password), to: "secret")
         },
-        sends("ftpAccount", "ACCT books", by: { ScriptedFTPServer(wantsAccount: true) }) { subject, _ in
-            try subject.set(.ftpAccount, to: "books")
+        sends(#"ftp(\.account)"#, "ACCT books", by: { ScriptedFTPServer(wantsAccount: true) }) { subject, _ in
+            try subject.set(.ftp(\.account), to: "books")
         },
-        sends("ftpProxy", "USER anonymous@elsewhere.test", host: "elsewhere.test") { subject, port in
-            try subject.set(.ftpProxy, to: FTPProxy(host: "127.0.0.1", port: port))
+        sends(#"ftp(\.proxy)"#, "USER anonymous@elsewhere.test", host: "elsewhere.test") { subject, port in
+            try subject.set(.ftp(\.proxy), to: FTPProxy(host: "127.0.0.1", port: port))
         },
-        sends("ftpSecurity", "AUTH TLS") { subject, _ in try subject.set(.ftpSecurity, to: .required) },
-        sends("ftpUsesPassiveMode", of: transfers, "EPRT") { subject, _ in
-            try subject.set(.ftpUsesPassiveMode, to: false)
+        sends(#"ftp(\.security)"#, "AUTH TLS") { subject, _ in try subject.set(.ftp(\.security), to: .required) },
+        sends(#"ftp(\.usesPassiveMode)"#, of: transfers, "EPRT") { subject, _ in
+            try subject.set(.ftp(\.usesPassiveMode), to: false)
         },
-        sends("ftpPassiveModeDefault", of: transfers, "EPRT") { subject, _ in
-            try subject.set(.ftpPassiveModeDefault, to: false)
+        sends(#"ftp(\.passiveModeDefault)"#, of: transfers, "EPRT") { subject, _ in
+            try subject.set(.ftp(\.passiveModeDefault), to: false)
         },
-        sends("ftpKeepAlive", of: transfers, "NOOP", by: { ScriptedFTPServer(awaitsKeepAlive: true) }) { subject, _ in
-            try subject.set(.ftpKeepAlive, to: .milliseconds(1))
+        sends(#"ftp(\.keepAlive)"#, of: transfers, "NOOP", by: { ScriptedFTPServer(awaitsKeepAlive: true) }) {
+            subject, _ in
+            try subject.set(.ftp(\.keepAlive), to: .milliseconds(1))
         },
-        sends("ftpTransferOffset", of: [.readFTPFile, .writtenFTPFile, .ftpClient], "REST 3") { subject, _ in
-            try subject.set(.ftpTransferOffset, to: 3)
+        sends(#"ftp(\.transferOffset)"#, of: [.readFTPFile, .writtenFTPFile, .ftpClient], "REST 3") { subject, _ in
+            try subject.set(.ftp(\.transferOffset), to: 3)
         },
-        sends("ftpTransfersText", of: [.readFTPFile, .writtenFTPFile, .ftpClient], "TYPE A") { subject, _ in
-            try subject.set(.ftpTransfersText, to: true)
+        sends(#"ftp(\.transfersText)"#, of: [.readFTPFile, .writtenFTPFile, .ftpClient], "TYPE A") { subject, _ in
+            try subject.set(.ftp(\.transfersText), to: true)
         },
-        sends("ftpAppends", of: [.writtenFTPFile, .ftpClient], "APPE file") { subject, _ in
-            try subject.set(.ftpAppends, to: true)
+        sends(#"ftp(\.appends)"#, of: [.writtenFTPFile, .ftpClient], "APPE file") { subject, _ in
+            try subject.set(.ftp(\.appends), to: true)
         },
-        sends("ftpFetchesResourceInfo", of: [.readFTPFile, .ftpClient], "SIZE file") { subject, _ in
-            try subject.set(.ftpFetchesResourceInfo, to: true)
+        sends(#"ftp(\.fetchesResourceInfo)"#, of: [.readFTPFile, .ftpClient], "SIZE file") { subject, _ in
+            try subject.set(.ftp(\.fetchesResourceInfo), to: true)
         },
-        sends("ftpListingCommand", of: [.ftpListing, .ftpClient], "NLST") { subject, _ in
-            try subject.set(.ftpListingCommand, to: .names)
+        sends(#"ftp(\.listingCommand)"#, of: [.ftpListing, .ftpClient], "NLST") { subject, _ in
+            try subject.set(.ftp(\.listingCommand), to: .names)
         },
-        PropertyEffect("ftpPool", of: ftp) { kind in
+        PropertyEffect(#"ftp(\.pool)"#, of: ftp) { kind in
             let pool = FTPSessionPool()
-            _ = try await dialogue(kind) { subject, _ in try subject.set(.ftpPool, to: pool) }
+            _ = try await dialogue(kind) { subject, _ in try subject.set(.ftp(\.pool), to: pool) }
             return pool.idleCount == 1
         },
-        PropertyEffect("ftpKeepsConnection", of: ftp) { kind in
+        PropertyEffect(#"ftp(\.keepsConnection)"#, of: ftp) { kind in
             let pool = FTPSessionPool()
             let commands = try await dialogue(kind) { subject, _ in
-                try subject.set(.ftpPool, to: pool)
-                try subject.set(.ftpKeepsConnection, to: false)
+                try subject.set(.ftp(\.pool), to: pool)
+                try subject.set(.ftp(\.keepsConnection), to: false)
             }
             return pool.idleCount == 0 && commands.contains { $0.hasPrefix("USER") }
         },
-        PropertyEffect("ftpReplyTimeout", of: ftp) { kind in
+        PropertyEffect(#"ftp(\.replyTimeout)"#, of: ftp) { kind in
             let fixture = try KindFixture.make(kind)
-            try fixture.subject.set(.ftpReplyTimeout, to: .milliseconds(1))
+            try fixture.subject.set(.ftp(\.replyTimeout), to: .milliseconds(1))
             try? fixture.subject.open()  // the limit may have passed by then
             return await fixture.subject.failureOfOpening()?.isPOSIX(ETIMEDOUT) == true
         },

@@ -45,6 +45,7 @@ import Testing
                 #expect(property?.isNote == (match.2 == nil))
                 found.append(String(match.3))
             }
+            if package == "FTPStream" { found += optionNames(of: FTPOptions(), "FTPStream", #"ftp(\."#) }
             if package == "HTTPStream" { found += optionNames(of: HTTPOptions(), "HTTPStream", #"http(\."#) }
             let known = PublicProperty.all.map(\.name).filter { $0.hasPrefix("\(package).") }
             #expect(Set(found) == Set(known) && found.count == known.count)
@@ -57,6 +58,8 @@ import Testing
         Mirror(reflecting: options).children.compactMap(\.label).filter {
             $0 != "connection" && $0 != "keepsEmptyUserAgent"
         }
+        // Descriptions of FTPOptions do not show these two.
+        .flatMap { $0 == "secrets" ? ["account", "password"] : [$0] }
         .map { label in
             let name = "\(package).\(label)"
             let property = PublicProperty.all.first { $0.name == name }

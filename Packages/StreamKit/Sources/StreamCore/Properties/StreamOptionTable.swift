@@ -98,9 +98,10 @@ public struct StreamOptionTable<Options: Sendable>: Sendable {
         for row in checkedRows { try row.check?(options) }
     }
 
-    /// Adds the rows of the table to those of a kind of stream.
-    func add(to table: StreamPropertyTable) -> StreamPropertyTable {
-        rows.reduce(table) { table, row in row.adding(table, "\(prefix).\(row.label)", defaults) }
+    /// Adds the rows of the table to those of a kind of stream, without those of some fields.
+    func add(to table: StreamPropertyTable, without fields: [PartialKeyPath<Options>]) -> StreamPropertyTable {
+        rows.filter { row in !fields.contains { $0 == row.field } }
+            .reduce(table) { table, row in row.adding(table, "\(prefix).\(row.label)", defaults) }
     }
 }
 

@@ -81,8 +81,12 @@ public struct StreamPropertyTable: Sendable {
         return table
     }
 
-    /// Adds the rows of all options of a structure.
-    public func including<Options>(_ options: StreamOptionTable<Options>) -> Self { options.add(to: self) }
+    /// Adds the rows of the options of a structure, without those of some fields.
+    public func including<Options>(
+        _ options: StreamOptionTable<Options>, without fields: [PartialKeyPath<Options>] = []
+    ) -> Self {
+        options.add(to: self, without: fields)
+    }
 
     /// Removes the row of a property.
     public func without<Value>(_ property: StreamProperty<Value>) -> Self {

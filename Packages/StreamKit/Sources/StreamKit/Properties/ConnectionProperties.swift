@@ -33,12 +33,12 @@ struct ConnectionProperties {
     ///
     /// - Throws: if neither the kind nor the transport honours the property. The value is kept if the key is the
     ///   caller's own.
-    func setValue(_ value: borrowing StreamPropertyValue, for key: StreamPropertyKey) throws(StreamError) {
+    func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
         if key.isReadOnly { throw .readOnly(key.name) }
         let isTransports: Bool
         // Before opening, no descriptor of this connection is in use. Not `let transport`, which would count a reference.
         if connection.isUnopened,
-            let isSet = try connection.transport?.setProperty(byReference: value, named: key.name)
+            let isSet = try connection.transport?.setProperty(value, named: key.name)
         {
             isTransports = isSet
         } else {
@@ -46,21 +46,20 @@ struct ConnectionProperties {
         }
         if !isTransports {
             guard isKept(key) else { throw .notHonoured(key.name, by: connection.streamKind) }
-            let value = value.any
             connection.withDetails { $0.properties.set(value, for: key) }
         }
         guard key.isAlways else { return }
         switch key.name {
-        case StreamProperty<Duration>.readTimeout.name: connection.setLimit(value.as(Duration.self), .reader)
-        case StreamProperty<Duration>.writeTimeout.name: connection.setLimit(value.as(Duration.self), .writer)
-        case StreamProperty<Bool>.closesDescriptor.name: connection.point.setOwnership(value.as(Bool.self))
+        case StreamProperty<Duration>.readTimeout.name: connection.setLimit(value as? Duration, .reader)
+        case StreamProperty<Duration>.writeTimeout.name: connection.setLimit(value as? Duration, .writer)
+        case StreamProperty<Bool>.closesDescriptor.name: connection.point.setOwnership(value as? Bool)
         default: break
         }
     }
 
     /// Sets a property of the open transport. Returns false if it has none by that name.
     private func setWhileOpen(
-        _ value: borrowing StreamPropertyValue, for key: StreamPropertyKey
+        _ value: (any Sendable)?, for key: StreamPropertyKey
     ) throws(StreamError) -> Bool {
         let transport = connection.transport
         let (secured, layers, isClosed) = connection.withDetails { details in
@@ -73,9 +72,9 @@ struct ConnectionProperties {
                 : .notHonoured(key.name, by: connection.streamKind)
         }
         return try connection.point.whileOpen { () throws(StreamError) -> Bool in
-            if let secured { return try secured.setProperty(byReference: value, named: key.name) }
-            if let transport { return try transport.setProperty(byReference: value, named: key.name) }
-            return try layers?.setProperty(byReference: value, named: key.name) ?? false
+            if let secured { return try secured.setProperty(value, named: key.name) }
+            if let transport { return try transport.setProperty(value, named: key.name) }
+            return try layers?.setProperty(value, named: key.name) ?? false
         } ?? false
     }
 

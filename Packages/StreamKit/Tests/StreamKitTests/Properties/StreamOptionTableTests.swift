@@ -62,6 +62,8 @@ import Testing
         #expect(Self.kind.properties.role(of: "Mailbox.place") == .connecting)
         #expect(Self.kind.properties.role(of: "Mailbox.folder") == .using)
         #expect(Self.kind.honours(Options.table[\.user]) && !Self.kind.honours(Options.table[\.without]))
+        let fewer = StreamPropertyTable().including(Options.table, without: [\.limit, \.user])
+        #expect(fewer.names == ["Mailbox.folder", "Mailbox.place"])
     }
 
     @Test func optionsAmongPropertiesAreFound() {

@@ -42,18 +42,15 @@ import Testing
             }
         }
 
-        func setProperty(byReference value: borrowing StreamPropertyValue, named name: String) throws(StreamError)
-            -> Bool
-        {
-            let any = value.any
-            values.withLock { $0.append(any) }
+        func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+            values.withLock { $0.append(value) }
             switch name {
             case Honouring.pause.name:
-                let new = value.as(Duration.self) ?? .seconds(1)
+                let new = value as? Duration ?? .seconds(1)
                 guard new > .zero else { throw .refused(name, "it must be positive.") }
                 pause.withLock { $0 = new }
             case Honouring.object.name:
-                let new = (value.as(Object.self), value.as(Derived.self))
+                let new = (value as? Object, value as? Derived)
                 object.withLock { $0 = new.0 }
                 derived.withLock { $0 = new.1 }
             default: return false
@@ -129,7 +126,7 @@ import Testing
         #expect(throws: StreamError.closed) { try stream.set(Honouring.object, to: nil) }
     }
 
-    /// A value without a size has no address, and is not mistaken for the default. Optionals are not flattened.
+    /// A value without a size is not mistaken for the default. Optionals are not flattened.
     @Test("values without a size, and optional ones") func unusualValues() throws {
         enum Only: Sendable { case it }
         let only = StreamProperty<Only>("Tests.only", access: .always)
