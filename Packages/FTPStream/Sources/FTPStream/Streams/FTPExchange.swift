@@ -3,15 +3,9 @@ internal import StreamKit
 
 /// A job over FTP as the transport of a stream, which reads from or writes to the data connection.
 ///
-/// All state is one ``FTPConversation`` under a lock; different threads may transfer, check and close.
-///
-/// Invariants:
-///
-/// - Under the lock nothing is closed, returned to a pool, signalled or logged, because each of these may run code that takes the
-///   lock. The conversation collects such work in `deferred`, which is performed after the lock has been released.
-/// - No caller waits at a connection. Callers wait at this point. While one waits, the point itself is registered as a watcher where
-///   the conversation is blocked, and forwards the signal. It is registered and withdrawn under the lock, and withdrawn before each
-///   step. A connection that changes its owner, which takes a step, therefore has no waiter.
+/// All state is one ``FTPConversation`` under a lock; different threads may transfer, check and close. The rules are those of
+/// `StepState`: the conversation collects what must run without the lock in `deferred`, and this point, which is registered as a watcher
+/// where the conversation is blocked, is withdrawn before each step, since a step may give a connection to TLS.
 final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
     // Unchecked only as a subclass of WaitPoint: mutable state is behind a lock.
 
@@ -21,10 +15,7 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
     private struct State {
         var options: FTPOptions
         var conversation: FTPConversation?
-        var failure: StreamError?
-        var isClosed = false
-        /// Where the exchange is registered as a watcher; it may have fired since.
-        var watched: [WaitPoint] = []
+        var steps = StepState()
     }
 
     let kind: StreamKind
@@ -50,21 +41,14 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
     /// Registers the exchange as a watcher where the conversation is blocked, since a task or a callback is about to wait.
     override func isAwaited(by poller: DescriptorPoller?) {
         let isBlocked = use { state in
-            withdraw(&state)
-            if state.isClosed || state.failure != nil { return false }
-            guard let conversation = state.conversation else { return true }  // until the stream is opened
-            for place in conversation.block {
-                switch place.point.watch(place.half, for: place.interest, with: self, by: poller) {
-                case nil: state.watched.append(place.point)
-                case .failed(let number):
-                    fail(&state, StreamError(posix: number))
-                    return false
-                case .ready, .closed, .busy, .cancelled, .timedOut:
-                    withdraw(&state)
-                    return false
-                }
+            guard state.steps.isWorking else { return false }
+            guard let block = state.conversation?.block else { return true }  // until the stream is opened
+            do throws(StreamError) {
+                return try state.steps.watch((block.first, block.dropFirst().first), with: self, by: poller)
+            } catch {
+                fail(&state, error)
+                return false
             }
-            return !state.watched.isEmpty
         }
         if !isBlocked { signal([.readable, .writable]) }
     }
@@ -79,15 +63,10 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
     }
 
     /// Where the exchange is registered. For tests.
-    var watchedPoints: [WaitPoint] { state.withLock { $0.watched } }
-
-    private func withdraw(_ state: inout State) {
-        for point in state.watched { point.unwatch(.reader, self) }
-        state.watched = []
-    }
+    var watchedPoints: [WaitPoint] { state.withLock { $0.steps.watchedPoints } }
 
     private func fail(_ state: inout State, _ error: StreamError) {
-        state.failure = error
+        state.steps.fail(error)
         state.conversation?.close()
     }
 
@@ -244,7 +223,7 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
     /// Sends a NOOP on the control connection; called by a timer.
     private func sendKeepAlive() {
         use { state in
-            if !state.isClosed, state.failure == nil { state.conversation?.sendKeepAlive() }
+            if state.steps.isWorking { state.conversation?.sendKeepAlive() }
         }
     }
 
@@ -252,9 +231,8 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
 
     override func close() {
         use { state in
-            withdraw(&state)
-            state.isClosed = true
-            state.conversation?.close()
+            state.steps.withdraw(self)
+            if state.steps.close() { state.conversation?.close() }
         }
         signal([.readable, .writable])
     }
@@ -285,9 +263,8 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
         _ body: (inout FTPConversation) throws(StreamError) -> Outcome
     ) throws(StreamError) -> Outcome {
         try use { (state) throws(StreamError) in
-            withdraw(&state)
-            if state.isClosed { throw .closed }
-            if let failure = state.failure { throw failure }
+            state.steps.withdraw(self)
+            try state.steps.begin()
             do throws(StreamError) {
                 if state.conversation == nil {
                     // Closing the conversation releases this reference to self, and closing the stream does so. A weak one would

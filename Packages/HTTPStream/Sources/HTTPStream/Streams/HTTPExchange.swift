@@ -8,28 +8,19 @@ internal import Synchronization
 /// A load as the transport of a stream, which reads the body of the response, and the point where the stream's callers wait.
 /// Reading, peeking and closing may happen on different threads.
 ///
-/// Theory of operation. All work is done by ``step(_:)``, under one lock. Two rules prevent deadlocks, and connections that are
-/// shared by mistake:
-///
-/// - Under the lock no connection is closed, given to a pool or signalled, and neither a log handler nor the stream of the
-///   request's body is called, since each of these may run code that takes the lock. A step collects such work in
-///   ``DeferredActions``, which are performed once the lock has been released.
-/// - No caller waits at a connection. Callers wait at this point, which stays the same across connections. While a task or a
-///   callback waits, the point itself is registered as a watcher where the load is blocked, and forwards the signal; a thread that
-///   waits borrows the connection instead. The point is registered and withdrawn under the lock, and withdrawn before the load
-///   gives up a connection. A connection that changes its owner therefore has no waiter.
+/// Theory of operation. All work is done by ``step(_:)``, under one lock, by the rules of `StepState`. A step collects what must run
+/// without the lock in ``DeferredActions``: neither a log handler nor the stream of the request's body is called under it. While a
+/// task or a callback waits, this point is registered where the load is blocked; a thread that waits borrows the connection instead.
+/// Registrations are withdrawn after the step, before its deferred actions give up a connection.
 final class HTTPExchange: WaitPoint, @unchecked Sendable {
     // Unchecked only as a subclass of WaitPoint: mutable state is behind a lock.
 
     private struct State: ~Copyable {
         var load: HTTPLoad
+        var steps = StepState()
         var hasBegun = false
-        var failure: StreamError?
-        var isClosed = false
         /// The block for which the point is registered as a watcher.
         var watchedBlock: LoadClock.Block?
-        /// Where the point was registered as a watcher. An edge may have ended a registration since; only the wait point knows.
-        var watched: (WaitPoint?, WaitPoint?)
         /// Set when a waiter arrives while another thread uses the lent connection or the stream of the request's body. The
         /// waiter is woken afterwards.
         var wakesAfterwards = false
@@ -54,7 +45,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
     }
 
     deinit {
-        if !state.isClosed { close() }
+        if !state.steps.isClosed { close() }
     }
 
     @inline(__always)
@@ -93,20 +84,15 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
             defer {
                 if state.load.state.isOver { isOver.store(true, ordering: .releasing) }
                 // If the point is still registered at the connection, the return is left to the work, which withdraws the point first.
-                if state.watched.0 == nil { connectionReturn = state.load.deferred.connectionReturn.take() }
+                if !state.steps.isWatching { connectionReturn = state.load.deferred.connectionReturn.take() }
                 leavesWork = HTTPExchange.hasWork(state)
             }
-            if state.isClosed { throw .closed }
-            if let failure = state.failure { throw failure }
+            try state.steps.begin()
             if !state.hasBegun {
                 state.hasBegun = true
                 state.load.clock.begin(within: state.load.settings.options.totalTimeout)
             }
-            // The edge that led to this step has usually ended the only registration: nothing has to be withdrawn.
-            if let point = state.watched.0, state.watched.1 == nil, !point.isRegistered(.reader, self) {
-                state.watched.0 = nil
-                state.watchedBlock = nil
-            }
+            if state.steps.forgetIfOver(self) { state.watchedBlock = nil }
             do throws(StreamError) {
                 try state.load.beginStep()
                 return try body(&state.load)
@@ -130,8 +116,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
     /// reports that to a client that is scheduled later.
     override func close() {
         let leavesWork = withState { state in
-            if state.isClosed { return false }
-            state.isClosed = true
+            guard state.steps.close() else { return false }
             state.load.log.deferred?.suspend()
             state.load.close()
             guard HTTPExchange.hasWork(state) else { return false }
@@ -142,14 +127,14 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
     }
 
     private static func fail(_ state: inout State, _ error: StreamError) {
-        state.failure = error
+        state.steps.fail(error)
         state.load.close()
     }
 
     /// Whether a step has left work. Most leave none, and no caller waits.
     @inline(__always)
     private static func hasWork(_ state: borrowing State) -> Bool {
-        state.load.log.deferred != nil || !state.load.deferred.isEmpty || state.watched.0 != nil
+        state.load.log.deferred != nil || !state.load.deferred.isEmpty || state.steps.isWatching
             || state.wakesAfterwards || state.timer != nil
     }
 
@@ -166,7 +151,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
     private func settle(_ state: inout State, resuming log: DeferredLog? = nil) -> DeferredActions {
         var deferred = state.load.deferred.take()
         deferred.log = log
-        if state.watched.0 != nil,
+        if state.steps.isWatching,
             state.load.isConnectionLent || !deferred.isEmpty || state.load.clock.block != state.watchedBlock
         {
             let isAwaited = withdraw(&state)
@@ -180,21 +165,17 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
             state.wakesAfterwards = false
             deferred.wakesWaiters = true
         }
-        if state.timer != nil, state.load.state.isOver || state.isClosed || state.failure != nil {
+        if state.timer != nil, state.load.state.isOver || !state.steps.isWorking {
             deferred.add(.cancelTimer(state.timer.take()))
         }
         return deferred
     }
 
-    /// Ends the registrations as a watcher. Returns whether the waiters have still to be woken: an edge that has ended a
-    /// registration before wakes them.
+    /// Ends the registrations as a watcher. Returns whether the waiters have still to be woken.
     @discardableResult
     private func withdraw(_ state: inout State) -> Bool {
-        let isFirstOver = state.watched.0?.unwatch(.reader, self) == false
-        let isSecondOver = state.watched.1?.unwatch(.reader, self) == false
-        state.watched = (nil, nil)
         state.watchedBlock = nil
-        return !isFirstOver && !isSecondOver
+        return state.steps.withdraw(self)
     }
 
     @inline(__always)
@@ -240,7 +221,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
             if !state.load.isConnectionLent { setTimer(&state, state.load.clock.totalDeadline) }
             return true
         }
-        if state.isClosed || state.failure != nil { return false }
+        guard state.steps.isWorking else { return false }
         // Before the load is opened nothing can happen; afterwards, a load that is not blocked can proceed.
         guard let block = state.load.clock.block else { return !state.hasBegun }
         if block.need == .turn {
@@ -248,19 +229,13 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
             return true
         }
         setTimer(&state, block.deadline)
-        if state.watched.0 != nil { withdraw(&state) }
-        let (first, second) = state.load.waitPoints(of: block)
-        state.watched = (first, second)
-        var wake: Wake? = .ready
-        if let first { wake = first.watch(.reader, for: block.need.interest, with: self, by: poller) }
-        if wake == nil, let second { wake = second.watch(.reader, for: block.need.interest, with: self, by: poller) }
-        guard let wake else {
-            state.watchedBlock = block
-            return true
+        state.watchedBlock = block
+        do throws(StreamError) {
+            return try state.steps.watch(state.load.places(of: block), with: self, by: poller)
+        } catch {
+            HTTPExchange.fail(&state, error)
+            return false
         }
-        withdraw(&state)
-        if case .failed(let number) = wake { HTTPExchange.fail(&state, StreamError(posix: number)) }
-        return false
     }
 
     private func setTimer(_ state: inout State, _ deadline: Moment?) {
@@ -280,24 +255,24 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         enum Wait {
             case unnecessary
             case atPoint(until: Moment?)
-            case lent(LoadClock.Block, WaitPoint, WaitPoint?)
+            case lent(until: Moment?, Readiness, Readiness?)
         }
         var deferred = DeferredActions()
         let wait = withState { state -> Wait in
-            guard state.hasBegun else { return state.isClosed ? .unnecessary : .atPoint(until: nil) }
+            guard state.hasBegun else { return state.steps.isClosed ? .unnecessary : .atPoint(until: nil) }
             if state.load.isFetching {
                 state.wakesAfterwards = true
                 return .atPoint(until: state.load.clock.totalDeadline)
             }
-            guard !state.isClosed, state.failure == nil, let block = state.load.clock.block else { return .unnecessary }
-            let points = state.load.waitPoints(of: block)
-            guard let first = points.0 else { return .unnecessary }
+            guard state.steps.isWorking, let block = state.load.clock.block else { return .unnecessary }
+            let places = state.load.places(of: block)
+            guard let first = places.0 else { return .unnecessary }
             state.load.isConnectionLent = true
             deferred = settle(&state)
-            return .lent(block, first, points.1)
+            return .lent(until: block.deadline, first, places.1)
         }
         perform(&deferred)
-        guard case .lent(let block, let first, let second) = wait else {
+        guard case .lent(let limit, let first, let second) = wait else {
             if case .atPoint(let limit) = wait {
                 let end = [deadline, limit].compactMap(\.self).min()
                 let wake = super.block(half, for: interest, until: end, minding: others)
@@ -308,9 +283,9 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         }
         defer { endLending() }
         let callers = [Readiness(self, half, for: interest)] + others
-        let end = [deadline, block.deadline].compactMap(\.self).min()
-        let rest = second.map { [Readiness($0, .reader, for: block.need.interest)] } ?? []
-        switch first.block(.reader, for: block.need.interest, until: end, minding: callers + rest) {
+        let end = [deadline, limit].compactMap(\.self).min()
+        let rest = second.map { [$0] } ?? []
+        switch first.point.block(first.half, for: first.interest, until: end, minding: callers + rest) {
         case .elsewhere(0, let wake): return .here(wake)
         case .elsewhere(let index, let wake) where index < callers.count: return .elsewhere(index - 1, wake)
         case .here(.timedOut):
@@ -419,7 +394,7 @@ extension HTTPExchange: StreamTransport {
     /// Lends the connection without a step, if the request was sent just now: its response cannot have arrived.
     private func lendAfterSending() -> (input: any CarrierInput, fills: Bool)? {
         withState { state in
-            guard state.load.hasJustSent, !state.isClosed, !HTTPExchange.hasWork(state),
+            guard state.load.hasJustSent, !state.steps.isClosed, !HTTPExchange.hasWork(state),
                 let lent = state.load.lendConnection()
             else { return nil }
             state.load.hasJustSent = false

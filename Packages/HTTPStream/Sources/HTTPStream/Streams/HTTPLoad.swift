@@ -462,14 +462,17 @@ extension HTTPLoad {
         return clock.wait(for: need)
     }
 
-    /// The wait points of a block; none if a step only ended its turn.
-    func waitPoints(of block: LoadClock.Block) -> (WaitPoint?, WaitPoint?) {
-        switch block.need {
-        case .decision: (proxies?.decision?.point, nil)
-        case .room, .input, .permission: (state.waitPoint, nil)
-        case .source: state.carrier?.sourcePoint.map { (state.waitPoint, $0) } ?? (nil, nil)
-        case .turn, .fetch: (nil, nil)
-        }
+    /// Where to wait for the end of a block; nowhere if a step only ended its turn.
+    func places(of block: LoadClock.Block) -> (WaitPoint.Readiness?, WaitPoint.Readiness?) {
+        let points: (WaitPoint?, WaitPoint?) =
+            switch block.need {
+            case .decision: (proxies?.decision?.point, nil)
+            case .room, .input, .permission: (state.waitPoint, nil)
+            case .source: state.carrier?.sourcePoint.map { (state.waitPoint, $0) } ?? (nil, nil)
+            case .turn, .fetch: (nil, nil)
+            }
+        func place(_ point: WaitPoint) -> WaitPoint.Readiness { .init(point, .reader, for: block.need.interest) }
+        return (points.0.map(place), points.1.map(place))
     }
 
     /// Whether a call opens or reads the stream of the request's body, without the load's lock.
