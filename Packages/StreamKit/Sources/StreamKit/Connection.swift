@@ -51,8 +51,10 @@ final class Connection: Sendable {
         }
         details = Details(opener, properties)
         if let other = half?.other {
-            halves[other].status = .closed
-            halves[other].isClosed = true
+            halves.with(other) {
+                $0.status = .closed
+                $0.isClosed = true
+            }
             if !point.isClosed(other) { point.close(other) }
         }
     }
@@ -92,13 +94,13 @@ final class Connection: Sendable {
         case socket, bareTransport, other
     }
 
-    func isOpen(_ half: WaitPoint.Half) -> Bool { halves[half].has(.open) }
+    func isOpen(_ half: WaitPoint.Half) -> Bool { halves.with(half) { $0.has(.open) } }
 
     /// Whether both halves have been closed. Stable only under the lock.
     var isClosed: Bool { halves.reader.isClosed && halves.writer.isClosed }
 
     /// Whether closing a half has begun: it sets the status before it closes the transport, and the point afterwards.
-    func isClosing(_ half: WaitPoint.Half) -> Bool { halves[half].has(.closed) || point.isClosed(half) }
+    func isClosing(_ half: WaitPoint.Half) -> Bool { halves.with(half) { $0.has(.closed) } || point.isClosed(half) }
 
     /// Whether a half is open, and no other connection has closed it: after `StreamPair(afterTLSOf:)`, two share the point.
     func isUsable(_ half: WaitPoint.Half) -> Bool { isOpen(half) && !point.isClosed(half) }
@@ -113,7 +115,7 @@ final class Connection: Sendable {
     func setLimit(_ limit: Duration?, _ half: WaitPoint.Half) { halves[half].limit = limit }
 
     func status(_ half: WaitPoint.Half) -> StreamStatus {
-        let status = halves[half].status
+        let status = halves.with(half) { $0.status }
         switch status {
         // After `StreamPair(afterTLSOf:)`, two connections share the point, and the other one may have closed it.
         case .open, .atEnd: if point.isClosed(half) { return .closed }
@@ -147,7 +149,7 @@ extension Connection {
                 halves[half].status = .error
                 return nil
             }
-            halves[half].status = .opening
+            halves.with(half) { $0.status = .opening }
             // Nil if the other half has begun the work, even if it was closed since.
             guard let opener = details.opener.take() else { return nil }
             return PendingOpen(opener: opener, hasProperties: !details.properties.isEmpty)
@@ -261,9 +263,12 @@ extension Connection {
     private func end(_ half: WaitPoint.Half, isRelease: Bool) {
         let work = withDetails { details -> CloseWork in
             if isRelease, details.isTakenOver { return CloseWork() }
-            let isNew = !halves[half].isClosed
-            halves[half].isClosed = true
-            if isNew, !halves[half].has(.error) { halves[half].status = .closed }
+            let isNew = halves.with(half) { half in
+                if half.isClosed { return false }
+                half.isClosed = true
+                if !half.has(.error) { half.status = .closed }
+                return true
+            }
             var work = CloseWork(
                 closesHalf: true, isLast: isNew && isClosed,
                 hasBegun: details.opener == nil, isAddressWatched: details.isAddressWatched)
@@ -423,7 +428,7 @@ extension Connection {
     /// Records that the transport has reached its end.
     func noteEnd(_ half: WaitPoint.Half) {
         withDetails { _ in
-            if halves[half].status == .open { halves[half].status = .atEnd }
+            halves.with(half) { if $0.has(.open) { $0.status = .atEnd } }
         }
     }
 

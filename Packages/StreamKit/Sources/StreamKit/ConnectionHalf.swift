@@ -74,12 +74,16 @@ extension Connection {
             }
         }
 
-        /// Whether a client must be notified. Not by the subscript, whose coroutine costs 20 instructions where it is not inlined.
-        func haveClient(_ half: WaitPoint.Half) -> Bool {
+        /// Calls `body` with a half. The coroutine of the subscript costs 14 instructions, 22 times for each request over HTTP.
+        @inline(__always)
+        func with<Result>(_ half: WaitPoint.Half, _ body: (borrowing Half) -> Result) -> Result {
             switch half {
-            case .reader: reader.hasClient
-            case .writer: writer.hasClient
+            case .reader: body(reader)
+            case .writer: body(writer)
             }
         }
+
+        /// Whether a client must be notified.
+        func haveClient(_ half: WaitPoint.Half) -> Bool { with(half) { $0.hasClient } }
     }
 }

@@ -24,6 +24,7 @@ extension StreamHalf {
     ///
     /// - Throws: a failure that is known at once, such as that of a missing file; ``StreamError/alreadyOpened``.
     public func open() throws(StreamError) {
+        let side = side
         try side.open()
         if let client = side.client { client.keepAlive(self) }
     }
@@ -49,14 +50,14 @@ extension StreamHalf {
     /// The connection of a pair remains for the other half. Closing a ``WriteStream`` may mean aborting: it does not end the peer's
     /// reading while the other half of a pair is open; use `finish()` for that. Replaces `CFReadStreamClose` and `CFWriteStreamClose`.
     public func close() {
-        side.connection.close(side.half)
+        side.close()
     }
 
     /// The stage of the stream's life cycle; never waits. Replaces `CFReadStreamGetStatus` and `CFWriteStreamGetStatus`.
-    public var status: StreamStatus { side.connection.status(side.half) }
+    public var status: StreamStatus { side.status }
 
     /// The failure of the stream; nil if it has not failed. Replaces `CFReadStreamCopyError` and `CFWriteStreamCopyError`.
-    public var error: StreamError? { status == .error ? side.connection.error(side.half) : nil }
+    public var error: StreamError? { side.error }
 
     /// The steps of opening the stream. See ``ConnectionReport``.
     public var report: ConnectionReport { side.connection.report }
@@ -64,13 +65,11 @@ extension StreamHalf {
     /// The descriptor, for the caller's own `poll` or `epoll`; nil if there is none. It remains the stream's.
     ///
     /// With TLS, bytes may be available although the descriptor has none: check ``ReadStream/hasBytesAvailable`` first.
-    public var descriptor: Int32? {
-        side.connection.isOpen(side.half) ? side.connection.nativeDescriptor : nil
-    }
+    public var descriptor: Int32? { side.descriptor }
 
     /// The wait point of a transport built on this stream, after a try that returned nil. See
     /// ``StreamTransport/waitPoint``.
-    public var waitPoint: WaitPoint { side.connection.pointForLayers(side.half) }
+    public var waitPoint: WaitPoint { side.waitPoint }
 }
 
 // MARK: - Events

@@ -69,7 +69,14 @@ enum LoadState: Sendable {
 
     /// The point at which to wait for the connection.
     var waitPoint: WaitPoint? {
-        if case .opening(let connection) = self { connection.pair.input.waitPoint } else { carrier?.waitPoint }
+        switch self {
+        case .opening(let connection): connection.pair.input.waitPoint
+        case .exchanging(let carrier), .receiving(let carrier), .switched(let carrier), .finished(let carrier):
+            carrier.waitPoint
+        case .draining(let drain): drain.carrier.waitPoint
+        case .abandoned(let carrier): carrier?.waitPoint
+        case .deciding, .refused: nil
+        }
     }
 
     /// The head of the response, even of one that leads to another request.

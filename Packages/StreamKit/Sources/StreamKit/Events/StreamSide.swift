@@ -12,6 +12,16 @@ public struct StreamSide: Sendable {
 
     func open() throws(StreamError) { try connection.open(half) }
 
+    func close() { connection.close(half) }
+
+    var status: StreamStatus { connection.status(half) }
+
+    var error: StreamError? { status == .error ? connection.error(half) : nil }
+
+    var descriptor: Int32? { connection.isOpen(half) ? connection.nativeDescriptor : nil }
+
+    var waitPoint: WaitPoint { connection.pointForLayers(half) }
+
     /// The status, disregarding transfers in progress.
     var settledStatus: StreamStatus { connection.halves[half].status }
 
@@ -19,7 +29,7 @@ public struct StreamSide: Sendable {
 
     /// The client, if there is one.
     var client: StreamClient? {
-        guard connection.halves[half].hasClient else { return nil }
+        guard connection.halves.haveClient(half) else { return nil }
         return connection.withDetails { $0.clients?[half].client }
     }
 
