@@ -49,13 +49,17 @@ struct LegitimatePeerTests {
         #expect(client.nextWritable() == nil)
     }
 
-    /// Some implementations measure the network with a PING each round trip while data flows.
-    @Test func aPingEachMillisecond() throws {
+    /// Some implementations measure the network with a PING each round trip, while the peer sends data or receives it.
+    @Test(arguments: [false, true]) func aPingBesideEachData(isDownload: Bool) throws {
         var server = HTTP2ServerMachine(now: .zero)
-        try server.receive(Wire.clientPreface)
+        try server.receive(Wire.clientPreface + (isDownload ? Wire.get(1) : Wire.post(1)))
+        try server.respond(StreamID(1), with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
         let ping = Wire.frames { $0.appendPing(1, isAcknowledgment: false) }
-        for index in 0..<60_000 {
-            try server.receive(ping, now: .milliseconds(index))
+        let frames = ping + (isDownload ? Wire.windowUpdate(0, 5) + Wire.windowUpdate(1, 5) : Wire.data(1, "12345"))
+        let data = Array("12345".utf8)
+        for _ in 0..<5000 {
+            try server.receive(frames.span.bytes, now: .zero) { _, data in data.byteCount }
+            if isDownload { #expect(try server.send(data, on: StreamID(1), endsHere: false).isComplete) }
             server.didWrite(server.outputCount)
         }
     }

@@ -15,6 +15,7 @@ extension HTTP2Connection {
                 try floods.emptyFrame(now: now)
             } else {
                 try floods.data(start.contentLength, now: now)
+                floods.didCarryData()
             }
         }
         let id = header.stream

@@ -153,7 +153,6 @@ extension HTTP2Connection {
 
     /// Accounts a frame with END_STREAM.
     private mutating func didEnd(_ place: Int, _ event: StreamState.Event) {
-        streams[place].creditWait = nil
         order.remove(streams[place].id)
         if case .to(let state) = streams[place].state.transition(event, .send) { enter(state, place) }
     }
@@ -328,7 +327,6 @@ extension HTTP2Connection {
             didSend(count, place)
             sent += count
             if ends {
-                streams[place].unsent = .nothing
                 didEnd(place, .dataEnd)
                 return HTTP2SendOutcome(count: sent, isComplete: true)
             }
@@ -346,14 +344,10 @@ extension HTTP2Connection {
     }
 
     private mutating func didSend(_ count: Int, _ place: Int) {
-        streams[place].sendWindow.spend(count)
+        streams[place].didSend(count)
         sendWindow.spend(count)
-        streams[place].hold = .none
-        if let wait = streams[place].creditWait { streams[place].creditWait = wait.afterSending(count) }
         if let wait = creditWait { creditWait = wait.afterSending(count) }
-        if case .content(let remaining?) = streams[place].outgoing {
-            streams[place].outgoing = .content(remaining: remaining - Int64(count))
-        }
+        floods.didCarryData()
     }
 
     /// Enters a stream in the order of sending, and notes since when it lacks credit.

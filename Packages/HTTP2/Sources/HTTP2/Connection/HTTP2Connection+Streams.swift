@@ -49,7 +49,6 @@ extension HTTP2Connection {
         guard state == .closed else { return }
         openCount -= 1
         order.remove(streams[place].id)
-        streams[place].creditWait = nil
         reportRoom()
         reportDrained()
     }

@@ -40,6 +40,12 @@ struct FloodGuard: Sendable {
         if !pings.take(now: now) { throw Self.flood("pings", "PING") }
     }
 
+    /// Accounts DATA in either direction: a peer that measures round trips sends a PING for each, as long as data flows.
+    @inline(__always)
+    mutating func didCarryData() {
+        pings.putBack()
+    }
+
     /// Accounts a HEADERS, CONTINUATION or DATA frame that carries nothing.
     mutating func emptyFrame(now: Duration) throws(HTTP2Error) {
         if !emptyFrames.take(now: now) { throw Self.flood("emptyFrames", "empty frames") }

@@ -67,8 +67,9 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// The received SETTINGS frames: 100 at once, 10 a second by default.
     public var settingsFrames = HTTP2Rate(burst: 100, perSecond: 10)
 
-    /// The received PING frames: 10,000 at once, 1,000 a second by default. Some peers send one each round trip, to measure the network.
-    public var pings = HTTP2Rate(burst: 10_000, perSecond: 1_000)
+    /// The received PING frames: 1,000 at once, 100 a second by default. Each DATA frame, in either direction, allows one more: some peers
+    /// send one each round trip, to measure the network.
+    public var pings = HTTP2Rate(burst: 1_000, perSecond: 100)
 
     /// The received HEADERS, CONTINUATION and DATA frames that carry nothing and end nothing: 100 at once, 10 a second by default.
     public var emptyFrames = HTTP2Rate(burst: 100, perSecond: 10)

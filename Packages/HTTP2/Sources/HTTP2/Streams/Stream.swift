@@ -61,13 +61,21 @@ struct Stream: Sendable {
     }
 
     /// Moves the stream to a state that ``StreamState/transition(_:_:)`` has returned: ends the messages of the halves that it closes.
+    @inline(__always)
     mutating func enter(_ state: StreamState) {
-        switch state {
-        case .idle, .open: break
-        case .halfClosedLocal: outgoing = .ended
-        case .halfClosedRemote: incoming = .ended
-        case .closed: (incoming, outgoing) = (.ended, .ended)
+        if state == .halfClosedRemote || state == .closed { incoming = .ended }
+        if state == .halfClosedLocal || state == .closed {
+            (outgoing, unsent, creditWait) = (.ended, .nothing, nil)
         }
+    }
+
+    /// Accounts data that was sent.
+    @inline(__always)
+    mutating func didSend(_ count: Int) {
+        sendWindow.spend(count)
+        hold = .none
+        if let wait = creditWait { creditWait = wait.afterSending(count) }
+        if case .content(let remaining?) = outgoing { outgoing = .content(remaining: remaining - Int64(count)) }
     }
 
     /// Makes the place in the table free. Little memory of the body remains for the next stream.
