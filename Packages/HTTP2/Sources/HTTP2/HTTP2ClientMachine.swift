@@ -32,7 +32,7 @@ extension HTTP2Machine where Side == HTTP2ClientSide {
     public mutating func request(
         _ request: HTTP2Request, endsHere: Bool, now: Duration
     ) throws(HTTP2Error) -> StreamID? {
-        connection.now = max(connection.now, now)
+        connection.advance(to: now)
         return try connection.request(request, endsHere: endsHere)
     }
 

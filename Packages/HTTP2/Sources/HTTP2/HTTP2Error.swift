@@ -7,7 +7,7 @@
 /// do {
 ///     try machine.receive(bytes.span.bytes, now: .zero)
 /// } catch {
-///     print(error)  // FLOW_CONTROL_ERROR: the window exceeds 2^31 - 1 (RFC 9113 §6.9.1)
+///     print(error)  // PROTOCOL_ERROR: the first frame is not SETTINGS (RFC 9113 §3.4)
 /// }
 /// ```
 public struct HTTP2Error: Error, Hashable, Sendable {

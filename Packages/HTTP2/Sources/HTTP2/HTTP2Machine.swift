@@ -110,12 +110,13 @@ public struct HTTP2Machine<Side>: ~Copyable, @unchecked Sendable {
     }
 
     /// Changes the priority of the response on a stream (RFC 9218 §7.1 and §8). A client tells the server with PRIORITY_UPDATE; on a
-    /// server, the priority replaces the one that the client has asked for.
+    /// server, the priority replaces the one that the client has asked for. Has no effect on a stream that has ended.
     public mutating func setPriority(_ priority: HTTP2Priority, of stream: StreamID) {
         connection.updatePriority(priority, of: stream)
     }
 
-    /// Ends the program's interest in a stream. Each stream must be closed once; on a server, when its handler has returned.
+    /// Ends the program's interest in a stream. Each stream must be closed once; on a server, when its handler has returned. Has no effect
+    /// on a stream that the program has closed.
     ///
     /// If its messages are not complete, the peer is told with RST_STREAM. The default code is ``ErrorCode/noError`` on a server after a
     /// complete response, whose request is not needed (RFC 9113 §8.1), otherwise ``ErrorCode/cancel``. What the peer has sent
@@ -129,7 +130,7 @@ public struct HTTP2Machine<Side>: ~Copyable, @unchecked Sendable {
     /// A client sends no more requests. A server first tells the client to send no more requests, and still serves those on their way:
     /// a second GOAWAY, with the last of them, follows when the client has answered a PING, or ``HTTP2Limits/pingTimeout`` later.
     public mutating func shutDown(now: Duration) {
-        connection.now = max(connection.now, now)
+        connection.advance(to: now)
         connection.shutDown()
     }
 
@@ -145,7 +146,8 @@ public struct HTTP2Machine<Side>: ~Copyable, @unchecked Sendable {
 
     /// Returns the stream that should send next, or nil if none can. The program then calls ``send(_:on:endsHere:now:)``.
     ///
-    /// Only streams are returned that were given more data than they could send, the most urgent ones first (RFC 9218 §10).
+    /// Only streams are returned that were given more data than they could send, the most urgent ones first (RFC 9218 §10). A stream is
+    /// returned once: if the program does not send on it, it is not returned again.
     public mutating func nextWritable() -> StreamID? { connection.nextWritable() }
 
     /// Calls `body` with the bytes to write to the connection. The driver then calls ``didWrite(_:)``.

@@ -46,7 +46,7 @@ extension HTTP2Machine where Side == HTTP2ServerSide {
     public mutating func respond(
         _ stream: StreamID, with response: HTTPResponse, endsHere: Bool, now: Duration
     ) throws(HTTP2Error) {
-        connection.now = max(connection.now, now)
+        connection.advance(to: now)
         try connection.respond(stream, response, endsHere: endsHere)
     }
 }

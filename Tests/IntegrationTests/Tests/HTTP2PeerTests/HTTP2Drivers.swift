@@ -2,7 +2,92 @@ import HTTP2
 import Peers
 import StreamKit
 
-/// Carries the bytes of a client machine over a stream. It holds no rule of the protocol.
+/// Carries the bytes of a machine over a stream, for the application of either side. It contains no rule of the protocol.
+final class HTTP2Driver<Side> {
+    var machine: HTTP2Machine<Side>
+    private let pair: StreamPair
+    private let start: ContinuousClock.Instant
+    /// What was not sent of each body.
+    private var unsent: [StreamID: ArraySlice<UInt8>] = [:]
+
+    init(_ pair: StreamPair, _ machine: consuming HTTP2Machine<Side>, start: ContinuousClock.Instant) {
+        self.pair = pair
+        self.machine = machine
+        self.start = start
+    }
+
+    var now: Duration { start.duration(to: .now) }
+
+    /// Repeats until `isDone` says so or the connection has ended: writes all output, waits, and passes on what has happened.
+    ///
+    /// As all output is written before the driver reads, `isOutputFull` is never true when it does.
+    func run(until isDone: () throws -> Bool, _ act: (HTTP2Event) throws -> Void) async throws {
+        while true {
+            let isLast = try isDone()
+            while let stream = machine.nextWritable() { try send(unsent[stream] ?? [], on: stream) }
+            let output = machine.withOutput { $0.withUnsafeBytes { Array($0) } }
+            if !output.isEmpty { try await pair.output.writeAll(output) }
+            machine.didWrite(output.count)
+            // What has left makes room for more.
+            if !output.isEmpty { continue }
+            if isLast || machine.failure != nil { return }
+            try await receive()
+            while let event = machine.nextEvent() { try act(event) }
+        }
+    }
+
+    private func receive() async throws {
+        let input = try await read(until: machine.nextDeadline)
+        do throws(HTTP2Error) {
+            switch input {
+            case nil: try machine.tick(now: now)
+            case []: try machine.receiveEnd(now: now)
+            case let bytes?: try machine.receive(bytes.span.bytes, now: now)
+            }
+        } catch {}  // The events tell the end of each stream.
+    }
+
+    /// Returns bytes, none at the end, or nil at the deadline.
+    private func read(until deadline: Duration?) async throws -> [UInt8]? {
+        try pair.set(.readTimeout, to: deadline.map { max(.milliseconds(1), $0 - now) })
+        do throws(StreamError) {
+            return try await pair.input.read(upTo: 65_536)
+        } catch {
+            // A peer that closes with unread bytes resets the connection, which is an end as well.
+            return error == .timedOut ? nil : []
+        }
+    }
+
+    /// Sends a body, which ends the message: as much as can leave now, and the rest when its turn comes. Returns whether it is complete.
+    @discardableResult
+    func send(_ body: ArraySlice<UInt8>, on stream: StreamID) throws -> Bool {
+        let bytes = Array(body)
+        let outcome = try machine.send(bytes.span.bytes, on: stream, endsHere: true, now: now)
+        unsent[stream] = outcome.isComplete ? nil : body.dropFirst(outcome.count)
+        return outcome.isComplete
+    }
+
+    /// Whether a stream waits to send.
+    func isSending(_ stream: StreamID) -> Bool { unsent[stream] != nil }
+
+    func close(_ stream: StreamID) {
+        unsent[stream] = nil
+        machine.close(stream)
+    }
+
+    /// Returns what can be read of a stream.
+    func read(_ stream: StreamID) throws -> [UInt8] {
+        var (all, memory): ([UInt8], _) = ([], [UInt8](repeating: 0, count: 16_384))
+        while true {
+            var span = memory.mutableSpan
+            var target = span.mutableBytes
+            guard case .bytes(let count) = try machine.read(stream, into: &target, now: now) else { return all }
+            all += memory[..<count]
+        }
+    }
+}
+
+/// A client that loads lists of requests.
 final class HTTP2Client {
     struct Answer {
         var status = 0
@@ -14,12 +99,9 @@ final class HTTP2Client {
         fileprivate var isComplete = false
     }
 
-    private(set) var machine: HTTP2ClientMachine
+    private let driver: HTTP2Driver<HTTP2ClientSide>
     private let pair: StreamPair
-    private let start = ContinuousClock.now
     private var answers: [StreamID: Answer] = [:]
-    /// What was not sent of each request's body.
-    private var unsent: [StreamID: ArraySlice<UInt8>] = [:]
 
     init(port: Int, isSecure: Bool) throws {
         pair = StreamPair(host: "localhost", port: UInt16(port))
@@ -30,49 +112,29 @@ final class HTTP2Client {
             try pair.set(.tls, to: configuration)
         }
         try pair.open()
-        machine = HTTP2ClientMachine(now: .zero)
+        driver = HTTP2Driver(pair, HTTP2ClientMachine(now: .zero), start: .now)
     }
 
     deinit { pair.close() }
-
-    private var now: Duration { start.duration(to: .now) }
 
     /// Sends requests at once, as far as the server allows, and returns their answers when all are complete.
     func load(_ requests: [(request: HTTP2Request, body: [UInt8])]) async throws -> [Answer] {
         var rest = requests[...]
         var streams: [StreamID] = []
-        while true {
+        try await driver.run {
             while let next = rest.first,
-                let stream = try machine.request(next.request, endsHere: next.body.isEmpty, now: now)
+                let stream = try driver.machine.request(next.request, endsHere: next.body.isEmpty, now: driver.now)
             {
                 rest = rest.dropFirst()
                 streams.append(stream)
                 answers[stream] = Answer()
-                unsent[stream] = next.body.isEmpty ? nil : next.body[...]
-                try send(stream)
+                if !next.body.isEmpty { try driver.send(next.body[...], on: stream) }
             }
-            while let stream = machine.nextWritable() { try send(stream) }
-            let output = machine.withOutput { $0.withUnsafeBytes { Array($0) } }
-            machine.didWrite(output.count)
-            if !output.isEmpty { try await pair.output.writeAll(output) }
-            let areComplete = streams.allSatisfy { answers[$0]?.isComplete ?? true }
-            if areComplete, rest.isEmpty || machine.isDraining { break }
-            if output.isEmpty { try await receive() }
+            return streams.allSatisfy { answers[$0]?.isComplete ?? true } && (rest.isEmpty || driver.machine.isDraining)
+        } _: { event in
+            try act(on: event)
         }
         return streams.compactMap { answers[$0] }
-    }
-
-    private func receive() async throws {
-        // A server that closes with unread bytes resets the connection, which is an end as well.
-        let input = (try? await pair.input.read(upTo: 65_536)) ?? []
-        do throws(HTTP2Error) {
-            if input.isEmpty {
-                try machine.receiveEnd(now: now)
-            } else {
-                try machine.receive(input.span.bytes, now: now)
-            }
-        } catch {}  // The events tell the end of each stream.
-        while let event = machine.nextEvent() { try act(on: event) }
     }
 
     private func act(on event: HTTP2Event) throws {
@@ -81,85 +143,55 @@ final class HTTP2Client {
         case .response(let stream, let response):
             answers[stream]?.status = response.status.code
             answers[stream]?.fields = response.fields
-        case .readable(let stream): try read(stream)
+        case .readable(let stream): answers[stream]?.body += try driver.read(stream)
         case .trailers(let stream, let trailers): answers[stream]?.trailers = trailers
-        case .ended(let stream):
-            try read(stream)
-            complete(stream)
+        case .ended(let stream): try complete(stream)
         case .reset(let stream, let failure):
-            try read(stream)
             answers[stream]?.failure = failure
-            complete(stream)
+            try complete(stream)
         default: break
         }
     }
 
-    private func complete(_ stream: StreamID) {
+    private func complete(_ stream: StreamID) throws {
+        answers[stream]?.body += try driver.read(stream)
         answers[stream]?.isComplete = true
-        unsent[stream] = nil
-        machine.close(stream)
-    }
-
-    private func read(_ stream: StreamID) throws {
-        var memory = [UInt8](repeating: 0, count: 16_384)
-        while true {
-            var span = memory.mutableSpan
-            var target = span.mutableBytes
-            guard case .bytes(let count) = try machine.read(stream, into: &target, now: now) else { return }
-            answers[stream]?.body += memory[..<count]
-        }
-    }
-
-    private func send(_ stream: StreamID) throws {
-        guard let body = unsent[stream] else { return }
-        let bytes = Array(body)
-        let outcome = try machine.send(bytes.span.bytes, on: stream, endsHere: true, now: now)
-        unsent[stream] = outcome.isComplete ? nil : body.dropFirst(outcome.count)
+        driver.close(stream)
     }
 }
 
-/// Carries the bytes of a server machine over a stream, with a small application: `GET /bytes/N`, and an echo of each body.
+/// A server with a small application: `GET /bytes/N`, and an echo of each body.
 final class HTTP2Responder {
-    private var machine: HTTP2ServerMachine
-    private let pair: StreamPair
-    private let start = ContinuousClock.now
+    private let driver: HTTP2Driver<HTTP2ServerSide>
     private var requests: [StreamID: HTTP2Request] = [:]
     private var bodies: [StreamID: [UInt8]] = [:]
-    private var unsent: [StreamID: ArraySlice<UInt8>] = [:]
+    private var answered: [StreamID] = []
 
     init(_ pair: StreamPair) {
-        self.pair = pair
-        machine = HTTP2ServerMachine(now: .zero)
+        driver = HTTP2Driver(pair, HTTP2ServerMachine(now: .zero), start: .now)
     }
-
-    private var now: Duration { start.duration(to: .now) }
 
     /// Serves until the client has closed the connection.
     func run() async throws {
-        while true {
-            while let stream = machine.nextWritable() { try send(stream) }
-            let output = machine.withOutput { $0.withUnsafeBytes { Array($0) } }
-            machine.didWrite(output.count)
-            if !output.isEmpty { try await pair.output.writeAll(output) }
-            if !output.isEmpty { continue }
-            if machine.failure != nil { return }
-            let input = try await pair.input.read(upTo: 65_536)
-            if input.isEmpty { return }
-            do throws(HTTP2Error) { try machine.receive(input.span.bytes, now: now) } catch {}
-            while let event = machine.nextEvent() { try act(on: event) }
+        try await driver.run {
+            for stream in answered where !driver.isSending(stream) { driver.close(stream) }
+            answered.removeAll { !driver.isSending($0) }
+            return false
+        } _: { event in
+            try act(on: event)
         }
     }
 
     private func act(on event: HTTP2Event) throws {
         switch event {
         case .request(let stream, let request): requests[stream] = request
-        case .readable(let stream): try read(stream)
+        case .readable(let stream): bodies[stream, default: []] += try driver.read(stream)
         case .ended(let stream):
-            try read(stream)
+            bodies[stream, default: []] += try driver.read(stream)
             try answer(stream)
         case .reset(let stream, _):
-            unsent[stream] = nil
-            machine.close(stream)
+            answered.removeAll { $0 == stream }
+            driver.close(stream)
         default: break
         }
     }
@@ -170,30 +202,11 @@ final class HTTP2Responder {
         let path = request.head.target.path ?? ""
         let count = path.hasPrefix("/bytes/") ? Int(path.dropFirst(7)) ?? 0 : 0
         let body = received.isEmpty ? [UInt8](repeating: 0x78, count: count) : received
-        let isHead = request.head.method == .head
+        let isWhole = request.head.method == .head || body.isEmpty
         var response = try HTTPResponse(status: .ok, fields: ["Content-Type": "text/plain"])
         try response.fields.set("\(body.count)", for: .contentLength)
-        try machine.respond(stream, with: response, endsHere: isHead || body.isEmpty, now: now)
-        if isHead || body.isEmpty { return machine.close(stream) }
-        unsent[stream] = body[...]
-        try send(stream)
-    }
-
-    private func read(_ stream: StreamID) throws {
-        var memory = [UInt8](repeating: 0, count: 16_384)
-        while true {
-            var span = memory.mutableSpan
-            var target = span.mutableBytes
-            guard case .bytes(let count) = try machine.read(stream, into: &target, now: now) else { return }
-            bodies[stream, default: []] += memory[..<count]
-        }
-    }
-
-    private func send(_ stream: StreamID) throws {
-        guard let body = unsent[stream] else { return }
-        let bytes = Array(body)
-        let outcome = try machine.send(bytes.span.bytes, on: stream, endsHere: true, now: now)
-        unsent[stream] = outcome.isComplete ? nil : body.dropFirst(outcome.count)
-        if outcome.isComplete { machine.close(stream) }
+        try driver.machine.respond(stream, with: response, endsHere: isWhole, now: driver.now)
+        if !isWhole { try driver.send(body[...], on: stream) }
+        answered.append(stream)
     }
 }

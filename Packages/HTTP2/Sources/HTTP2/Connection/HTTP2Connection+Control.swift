@@ -15,10 +15,7 @@ extension HTTP2Connection {
         hasPeerSettings = true
         firstBytes = []
         events.replace(with: .settings)
-        if wantsRoom, room > 0 {
-            wantsRoom = false
-            events.append(.room)
-        }
+        reportRoom()
     }
 
     /// Applies a change of SETTINGS_INITIAL_WINDOW_SIZE to all streams (RFC 9113 §6.9.2). A window may become negative.

@@ -155,7 +155,8 @@ extension HTTP2Connection {
         writer.appendWindowUpdate(streams[place].id, increment: credit)
     }
 
-    /// Doubles the window of a stream whose sender uses half of it within two round trips: the window limits the transfer.
+    /// Doubles the window of a stream whose sender uses half of it within two round trips: the window limits the transfer (RFC 9113
+    /// §5.2.3).
     private mutating func growWindow(_ place: Int) {
         let window = streams[place].receiveWindow
         guard window.pending >= window.size / 2, let lastCredit = streams[place].lastCredit,

@@ -146,14 +146,10 @@ extension HTTP2Connection {
         streams.remove(place)
     }
 
-    /// Ends all streams with the connection.
+    /// Ends all streams with the connection. Those above the last one of a GOAWAY have ended with it.
     mutating func endAllStreams(_ error: HTTP2Error) {
         for place in streams.occupied where streams[place].state != .closed {
-            let isAbove = peerGoAway.map { role == .client && streams[place].id > $0.lastStream } ?? false
-            abandon(
-                place,
-                HTTP2StreamFailure(
-                    code: error.code, cause: .connection(error), processing: isAbove ? .notProcessed : .unknown))
+            abandon(place, HTTP2StreamFailure(code: error.code, cause: .connection(error), processing: .unknown))
         }
     }
 
@@ -169,7 +165,8 @@ extension HTTP2Connection {
         giveConnectionCredit()
     }
 
-    private mutating func reportRoom() {
+    /// Reports that a request can be sent, if one could not before.
+    mutating func reportRoom() {
         guard wantsRoom, room > 0 else { return }
         wantsRoom = false
         events.append(.room)
@@ -186,11 +183,11 @@ extension HTTP2Connection {
     /// The number of requests that a client can send now.
     @inline(__always)
     var room: Int {
-        if isDraining || failure != nil || nextStream > StreamID(StreamID.highest.rawValue - 2) { return 0 }
+        if isDraining || failure != nil { return 0 }
         return max(0, min(limits.maximumConcurrentStreams, peerSettings.maximumConcurrentStreams) - openCount)
     }
 
-    /// Whether a GOAWAY was sent or received.
+    /// Whether a GOAWAY was sent or received, or a client has used all identifiers.
     @inline(__always)
     var isDraining: Bool { shutdown != .none || peerGoAway != nil || nextStream == .highest }
 

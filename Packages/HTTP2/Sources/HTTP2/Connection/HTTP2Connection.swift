@@ -12,19 +12,20 @@ internal import HPACK
 ///
 /// | file | sections of RFC 9113 |
 /// |---|---|
-/// | this one | 3.4 preface, 4.1 frames, 5.4 errors |
-/// | `+Headers` | 4.3, 6.2, 6.10 header blocks; 8.1 messages |
-/// | `+Data` | 5.2, 6.1, 6.9 data and flow control |
-/// | `+Control` | 6.3 to 6.9 the other frames |
-/// | `+Sending` | 6.1, 6.2, 8.1 what this side sends |
-/// | `+Streams` | 5.1 streams from opening to closing |
+/// | the driver, see the page "First five minutes" | 3.2 and 3.3 ALPN, 9.2 TLS; 10.5.2 how many tunnels |
+/// | this one | 3.4 preface, 4.1 and 5.5 frames, 5.4 errors, 8.4 push, which is refused |
+/// | `+Headers` | 4.3, 6.2, 6.10 header blocks; 8.1 messages; 5.1.2 concurrency |
+/// | `+Data` | 5.2, 6.1, 6.9 data and flow control; 5.2.3 `growWindow` |
+/// | `+Control` | 6.3 to 6.9 the other frames; RFC 9218 §2.1, §7.1 |
+/// | `+Sending` | 6.1, 6.2, 8.1 what this side sends; 10.5.1 the peer's limit on lists; RFC 9218 §5 |
+/// | `+Streams` | 5.1 streams from opening to closing; 8.7 what may be repeated |
 /// | `+Time` | deadlines, and the end of the connection |
 /// | `Streams/StreamState` | 5.1 the table of states |
-/// | `Streams/FlowWindows` | 5.2 windows |
-/// | `Streams/SendOrder` | 5.3 priorities, as RFC 9218 |
+/// | `Streams/FlowWindows` | 5.2 windows; 5.2.2 what is given back when |
+/// | `Streams/SendOrder` | 5.3 priorities, as RFC 9218 §10 |
 /// | `Frames/` | 4.1, 4.2, 6 each frame by itself; 6.5.2 settings; 7 error codes |
-/// | `Headers/` | 8.2, 8.3, 8.5 fields and pseudo-header fields; RFC 9218 §4 priorities |
-/// | `Guard/` | 10.5 floods and limits |
+/// | `Headers/` | 8.2, 8.3, 8.5, 8.6 fields and pseudo-header fields; RFC 8441; RFC 9218 §4 priorities |
+/// | `Guard/` | 10.5, 10.5.1 floods and limits |
 /// | module HPACK | 4.3, RFC 7541 |
 struct HTTP2Connection: ~Copyable, Sendable {
     let role: HTTP2Role

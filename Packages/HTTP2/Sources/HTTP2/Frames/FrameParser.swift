@@ -263,9 +263,9 @@ struct FrameStart: Equatable, Sendable {
     var contentLength: Int
     /// The number of bytes of padding behind the content; nil if the frame is not padded.
     var padding: UInt8?
-    /// HEADERS: the deprecated priority of RFC 7540.
+    /// HEADERS: the deprecated priority of RFC 7540. The machines look at its stream alone.
     var dependency: StreamDependency?
-    /// PUSH_PROMISE: the promised stream.
+    /// PUSH_PROMISE: the promised stream. The machines refuse pushes: only tests of the parser look at it.
     var promised: StreamID?
 }
 

@@ -117,7 +117,6 @@ public final class HTTP2Server: Peer {
                 listen 127.0.0.1:\(port)\(isSecure ? " ssl" : "") http2;
                 http2_body_preread_size 1k; root \(folder)/files;
                 location /upload/ { dav_methods PUT; }
-                location = /last { keepalive_requests 1; }
             }
         }
 
