@@ -216,6 +216,10 @@ extension HTTPLoad {
         case .head(let refusesExpectation):
             state = .receiving(carrier)
             noteAnswer(carrier)
+            if let connection = crossedTimeout(carrier) {
+                try sendAgain(afterTimeoutOf: connection, carrier)
+                return nil
+            }
             if proxies != nil || refusesExpectation || settings.options.followsRedirects,
                 let next = try hop(after: carrier, refusesExpectation)
             {
@@ -228,6 +232,26 @@ extension HTTPLoad {
             try finishIfComplete(carrier)
         }
         return nil
+    }
+
+    /// The reused connection of a response 408 that has crossed the request: the server ended the idle connection with it, and has not seen
+    /// the request (RFC 9110 §15.5.9).
+    private mutating func crossedTimeout(_ carrier: any HTTPCarrier) -> HTTPConnection? {
+        guard carrier.response?.status == .requestTimeout, let connection = carrier.connection, connection.isReused,
+            fetch.method.isIdempotent, extras?.interim.isEmpty != false
+        else { return nil }
+        recordSpentBody(carrier)
+        return fetch.hasSpentBody ? nil : connection
+    }
+
+    private mutating func sendAgain(
+        afterTimeoutOf connection: HTTPConnection, _ carrier: any HTTPCarrier
+    ) throws(StreamError) {
+        if settings.session?.needsIdleConnection == true { throw .connectionGone }
+        log.keepRequest(fetch, answer: carrier.response)
+        log.emit(.sendsAgain(afterClose: true))
+        release(connection, carrier, isReusable: false)
+        state = .deciding(mayReuse: false)
     }
 
     private mutating func noteAnswer(_ carrier: any HTTPCarrier) {

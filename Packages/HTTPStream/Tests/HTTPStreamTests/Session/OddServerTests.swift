@@ -52,4 +52,31 @@ import Testing
             "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\nContent-Length: 5\r\n\r\nhello")
         #expect(result.body == "hello" && result.remaining == remaining)
     }
+
+    /// A server that ends an idle connection with 408 has not seen the request (RFC 9110 §15.5.9).
+    @Test(
+        "a 408 on a reused connection has crossed the request, which is sent again",
+        arguments: [
+            (HTTPMethod.get, true, [200, 200], 2), (.get, false, [408], 1), (.post, true, [200, 408], 1),
+        ])
+    func crossedTimeout(_ method: HTTPMethod, _ isReused: Bool, _ statuses: [Int], _ connections: Int) async throws {
+        let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+        let late = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 4\r\nConnection: close\r\n\r\nlate"
+        let server = try TurnServer(isReused ? [ok, late, ok] : [late, ok])
+        var configuration = HTTPSession.Configuration()
+        configuration.options.pool = HTTPConnectionPool()
+        configuration.proxies = .direct
+        let session = HTTPSession(configuration)
+        let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
+        var found: [Int] = []
+        for _ in statuses {
+            let stream = try await session.open(try HTTPRequest(method: method, url: url))
+            let body = try await stream.readAll(limit: 1000)
+            let status = stream[.httpResponse]?.status.code ?? 0
+            #expect(body == Array((status == 200 ? "ok" : "late").utf8))
+            found.append(status)
+            stream.close()
+        }
+        #expect(found == statuses && server.connections == connections)
+    }
 }

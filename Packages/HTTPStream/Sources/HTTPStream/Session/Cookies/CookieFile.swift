@@ -17,10 +17,12 @@ enum CookieFile {
         let text = file.starts(with: [0xef, 0xbb, 0xbf]) ? file[3...] : file[...]
         for (index, line) in text.split(separator: 0x0a, omittingEmptySubsequences: false).enumerated() {
             let line = line.last == 0x0d ? line.dropLast() : line
-            if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { continue }
-            if line.first == UInt8(ascii: "#") && !line.starts(with: mark) { continue }
+            if line.allSatisfy(isBlank) { continue }
+            // A tab in front of a cookie would be an empty domain.
+            let cookieLine = line.drop(while: isBlank)
+            if cookieLine.first == UInt8(ascii: "#") && !cookieLine.starts(with: mark) { continue }
             do throws(LineError) {
-                cookies.append(try cookie(line))
+                cookies.append(try cookie(cookieLine))
             } catch {
                 skipped.append(SkippedLine(line: index + 1, reason: error.rawValue))
             }
@@ -31,10 +33,11 @@ enum CookieFile {
     /// The reason why a line is not a cookie.
     private enum LineError: String, Error {
         case parts = "a cookie has seven parts between tabs"
-        case truth = "the second and the fourth part must be TRUE or FALSE"
         case expiry = "the fifth part must be a time in seconds"
         case text = "the domain, path, name or value cannot be sent"
     }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
     private static func cookie(_ line: ArraySlice<UInt8>) throws(LineError) -> HTTPCookie {
         let isHTTPOnly = line.starts(with: mark)
@@ -45,39 +48,48 @@ enum CookieFile {
         // An empty value may lack its tab.
         if parts.count == 6 { parts.append([]) }
         guard parts.count == 7 else { throw .parts }
-        guard let includesSubdomains = truth(parts[1]), let isSecure = truth(parts[3]) else { throw .truth }
+        let (includesSubdomains, isSecure) = (isTrue(parts[1]), isTrue(parts[3]))
         guard let seconds = seconds(parts[4]) else { throw .expiry }
         let domain = parts[0].first == UInt8(ascii: ".") ? parts[0].dropFirst() : parts[0]
+        let value = parts[6].suffix(from: parts[6].firstIndex { !isBlank($0) } ?? parts[6].endIndex)
+        let end = value.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? value.startIndex
+        let path = parts[2].isEmpty ? "/" : String(decoding: parts[2], as: UTF8.self)
         let cookie = HTTPCookie(
-            rawName: Array(parts[5]), rawValue: Array(parts[6]),
+            rawName: Array(parts[5]), rawValue: Array(value[..<end]),
             domain: String(decoding: domain, as: UTF8.self).lowercased(), isHostOnly: !includesSubdomains,
-            path: String(decoding: parts[2], as: UTF8.self),
+            path: path,
             expiry: seconds == 0 ? nil : HTTPDate(secondsSinceEpoch: seconds), isSecure: isSecure,
             isHTTPOnly: isHTTPOnly, sameSite: nil)
         guard cookie.isValid else { throw .text }
         return cookie
     }
 
-    /// A time in seconds since 1970, whose fraction is cut off; 0, as no time at all, for the end of the session. A negative time has
-    /// passed. Exporters of browsers write all of these.
+    /// A time in seconds since 1970, cut off after the first digits: exporters of browsers write fractions. 0, as no time at all, for the
+    /// end of the session. A negative time has passed. A time with an exponent is read with it.
     private static func seconds(_ text: ArraySlice<UInt8>) -> Int64? {
         let isNegative = text.first == UInt8(ascii: "-")
-        let parts = text.dropFirst(isNegative ? 1 : 0)
-            .split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
-        if parts.count == 1, parts[0].isEmpty, !isNegative { return 0 }
-        guard let whole = parts.first, !whole.isEmpty,
-            parts.joined().allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { return nil }
-        let number = Int64(String(decoding: whole, as: UTF8.self)) ?? .max
-        return isNegative ? min(-number, -1) : number
+        let number = text.dropFirst(isNegative ? 1 : 0)
+        if number.isEmpty, !isNegative { return 0 }
+        let digits = number.prefix(while: isDigit)
+        guard !digits.isEmpty else { return nil }
+        let rest = number.dropFirst(digits.count).drop { isDigit($0) || $0 == UInt8(ascii: ".") }
+        if let letter = rest.first, letter | 0x20 == UInt8(ascii: "e") { return exponential(text) }
+        let whole = Int64(String(decoding: digits, as: UTF8.self)) ?? .max
+        return isNegative ? min(-whole, -1) : whole
     }
 
-    private static func truth(_ text: ArraySlice<UInt8>) -> Bool? {
-        switch String(decoding: text, as: UTF8.self).uppercased() {
-        case "TRUE": true
-        case "FALSE": false
-        default: nil
-        }
+    /// A time with an exponent, such as `1.9e+09`.
+    private static func exponential(_ text: ArraySlice<UInt8>) -> Int64? {
+        guard let number = Double(String(decoding: text, as: UTF8.self)), number.isFinite else { return nil }
+        if number < 0 { return -1 }
+        return Int64(exactly: min(number, 1e15).rounded(.down))
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    /// Whether a part is TRUE, in any case; anything else means FALSE.
+    private static func isTrue(_ text: ArraySlice<UInt8>) -> Bool {
+        String(decoding: text, as: UTF8.self).uppercased() == "TRUE"
     }
 
     static func contents(_ cookies: [HTTPCookie]) -> [UInt8] {

@@ -82,10 +82,10 @@ import Testing
     @Test(
         "a line that is not a cookie is skipped, and the others are used",
         arguments: [
-            "h.com\tFALSE\t/\tFALSE\t0", "h.com\tMAYBE\t/\tFALSE\t0\ta\tb", "h.com\tFALSE\t/\tFALSE\tx\ta\tb",
-            "h.com\tFALSE\t/\tFALSE\t1e9\ta\tb", "h.com\tFALSE\t/\tFALSE\t1.5.5\ta\tb",
+            "h.com\tFALSE\t/\tFALSE\t0", "h.com\tFALSE\t/\tFALSE\tx\ta\tb",
+            "h.com\tFALSE\t/\tFALSE\t1e9x\ta\tb", "h.com\tFALSE\t/\tFALSE\t,5\ta\tb",
             "h.com\tFALSE\t/\tFALSE\t-\ta\tb",
-            "h.com\tFALSE\tx\tFALSE\t0\ta\tb", "\tFALSE\t/\tFALSE\t0\ta\tb", "h.com\tFALSE\t/\tFALSE\t0\ta\tb;c",
+            "h.com\tFALSE\tx\tFALSE\t0\ta\tb", ".\tFALSE\t/\tFALSE\t0\ta\tb", "h.com\tFALSE\t/\tFALSE\t0\ta\tb;c",
             "h.com\tFALSE\t/\tFALSE\t0\ta\tb\u{1}", "h.com FALSE / FALSE 0 a secret c", "secret",
         ])
     func badLines(_ line: String) throws {
@@ -105,11 +105,21 @@ import Testing
             ("h.com\tFALSE\t/\tFALSE\t4102444800.742\ta\tb", 4_102_444_800), ("h.com\tFALSE\t/\tFALSE\t\ta\tb", nil),
             ("h.com\tFALSE\t/\tFALSE\t99999999999999999999\ta\tb", 253_402_300_799),
             ("h.com FALSE / FALSE 4102444800 a b", 4_102_444_800), ("h.com   FALSE / FALSE  0 a b", nil),
-            ("#HttpOnly_h.com FALSE / FALSE 0 a b", nil), ("h.com\tFALSE\t/\tFALSE\t0.0\ta\tb", nil),
+            ("#HttpOnly_h.com FALSE / FALSE 0 a b", nil), ("  #HttpOnly_h.com FALSE / FALSE 0 a b", nil),
+            ("h.com\tFALSE\t/\tFALSE\t1.9e+09\ta\tb", 1_900_000_000),
+            ("h.com\tFALSE\t/\tFALSE\t4102444800,5\ta\tb", 4_102_444_800),
+            ("h.com\tFALSE\t/\tFALSE\t4102444800.5.5\ta\tb", 4_102_444_800),
+            ("h.com\tFALSE\t/\tFALSE\t4102444800Z\ta\tb", 4_102_444_800),
+            ("h.com\tFALSE\t\tFALSE\t0\ta\tb", nil), (" \th.com\tFALSE\t/\tFALSE\t0\ta\tb", nil),
+            ("h.com\tFALSE\t/\tFALSE\t0\ta\tb\t", nil), ("h.com\tFALSE\t/\tFALSE\t0\ta\t b \t ", nil),
+            ("h.com\t0\t/\t0\t0\ta\tb", nil), ("h.com\tMAYBE\t/\tno\t0\ta\tb", nil),
+            ("h.com\tFALSE\t/\tFALSE\t0.0\ta\tb", nil),
         ] as [(String, Int64?)])
     func tolerated(_ line: String, _ expiry: Int64?) throws {
         let cookies = try HTTPCookies(netscapeFile: Array(line.utf8)) { Issue.record("skipped \($0)") }
         #expect(cookies.all.map(\.name) == ["a"] && cookies.all.first?.expiry?.secondsSinceEpoch == expiry)
+        #expect(cookies.all.map(\.value) == ["b"] && cookies.all.map(\.path) == ["/"])
+        #expect(cookies.all.allSatisfy { $0.domain == "h.com" && !$0.isSecure && $0.isHostOnly })
     }
 
     @Test("a negative expiry has passed", arguments: ["-1", "-0.5", "-99999999999999999999"])
