@@ -67,7 +67,7 @@ public struct Certificate: Sendable, Hashable {
         self.init(handle)
     }
 
-    /// Reads all certificates in PEM text, in order, or one in DER.
+    /// Reads all certificates in PEM text, in order, or one in DER. A block that cannot be read is skipped (``unreadableBlocks(in:)``).
     ///
     /// - Throws: domain ``StreamErrorDomain/ssl``, code ``TLSFailure/badConfiguration``, also if there is no
     ///   certificate.
@@ -75,7 +75,7 @@ public struct Certificate: Sendable, Hashable {
         try all(in: bytes, source: "the given bytes")
     }
 
-    /// Reads all certificates in a file, on the calling thread: any number in PEM, or one in DER.
+    /// Reads all certificates in a file, on the calling thread: any number in PEM, or one in DER. A block that cannot be read is skipped.
     ///
     /// ``TLSTrust/files`` are read on another thread, when the first connection needs them.
     ///
@@ -88,12 +88,22 @@ public struct Certificate: Sendable, Hashable {
 
     package static func all(in bytes: [UInt8], source: String) throws(StreamError) -> [Certificate] {
         if bytes.first == 0x30, let handle = X509Handle(der: bytes) { return [Certificate(handle)] }
-        let found = PEMReader.certificates(in: bytes)
+        let blocks = PEMReader.certificates(in: bytes)
+        let found = blocks.compactMap(\.self)
         if found.isEmpty {
-            throw StreamError(
-                .badConfiguration, .certificateUnreadable(source, reason: "found neither PEM nor DER certificates"))
+            let reason =
+                blocks.isEmpty ? "found neither PEM nor DER certificates" : "each of its certificates is damaged"
+            throw StreamError(.badConfiguration, .certificateUnreadable(source, reason: reason))
         }
         return found
+    }
+
+    /// The certificates in PEM text that ``all(in:)`` skips because they cannot be read, by their numbers: the first certificate is number 1.
+    ///
+    /// For a warning: one that is damaged costs no other, wherever it is.
+    public static func unreadableBlocks(in bytes: [UInt8]) -> [Int] {
+        let blocks = PEMReader.certificates(in: bytes)
+        return blocks.indices.filter { blocks[$0] == nil }.map { $0 + 1 }
     }
 
     /// Wraps a certificate that OpenSSL has parsed.

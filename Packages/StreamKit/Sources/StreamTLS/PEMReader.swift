@@ -10,16 +10,33 @@ enum PEMReader {
         case unreadable(String)
     }
 
-    /// Returns all readable certificates, in order.
-    static func certificates(in bytes: [UInt8]) -> [Certificate] {
-        withMemory(bytes) { bio in
-            var found: [Certificate] = []
-            // The callback refuses, so that OpenSSL never asks for a password on the terminal.
-            while let certificate = PEM_read_bio_X509(bio, nil, { _, _, _, _ in -1 }, nil) {
-                found.append(Certificate(X509Handle(owning: certificate)))
+    /// Returns the certificate of each block that has one by its label, in order; nil for one that cannot be read.
+    static func certificates(in bytes: [UInt8]) -> [Certificate?] {
+        blocks(in: bytes) { $0 == "CERTIFICATE" || $0 == "X509 CERTIFICATE" }.map { block in
+            withMemory(block) { bio in
+                defer { ERR_clear_error() }
+                // The callback refuses, so that OpenSSL never asks for a password on the terminal.
+                return PEM_read_bio_X509(bio, nil, { _, _, _, _ in -1 }, nil).map {
+                    Certificate(X509Handle(owning: $0))
+                }
             }
-            ERR_clear_error()
-            return found
+        }
+    }
+
+    /// The blocks with certain labels (RFC 7468 §2), each with the text up to the next block. OpenSSL reads one at a time: it would
+    /// not go on behind one that it cannot read.
+    static func blocks(in bytes: [UInt8], labelled: (String) -> Bool) -> [ArraySlice<UInt8>] {
+        let mark = Array("-----BEGIN ".utf8)
+        var starts: [Int] = []
+        var line = 0
+        while line < bytes.count {
+            if bytes[line...].starts(with: mark) { starts.append(line) }
+            line = (bytes[line...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count - 1) + 1
+        }
+        return zip(starts, starts.dropFirst() + [bytes.count]).compactMap { start, end in
+            let block = bytes[start..<end]
+            let label = block.dropFirst(mark.count).prefix { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "\n") }
+            return labelled(String(decoding: label, as: UTF8.self)) ? block : nil
         }
     }
 
@@ -28,7 +45,8 @@ enum PEMReader {
     static func privateKey(in bytes: [UInt8], password: String?) throws(KeyFault) -> PrivateKey {
         OpenSSLSetup.perform()
         ERR_clear_error()
-        let key = withMemory(bytes) { bio -> OpaquePointer? in
+        let block = blocks(in: bytes) { $0.utf8.suffix(11).elementsEqual("PRIVATE KEY".utf8) }.first
+        let key = withMemory(block ?? bytes[...]) { bio -> OpaquePointer? in
             if bytes.first == 0x30 { return d2i_PrivateKey_bio(bio, nil) }
             guard var password else {
                 return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
@@ -72,10 +90,10 @@ enum PEMReader {
             || bytes.indices.contains { bytes[$0] == mark[0] && bytes[$0...].starts(with: mark) }
     }
 
-    private static func withMemory<Result>(_ bytes: [UInt8], _ body: (OpaquePointer?) -> Result) -> Result {
+    static func withMemory<Result>(_ bytes: ArraySlice<UInt8>, _ body: (OpaquePointer?) -> Result) -> Result {
         OpenSSLSetup.perform()
         return bytes.withUnsafeBytes { bytes in
-            let bio = BIO_new_mem_buf(bytes.baseAddress, CInt(bytes.count))
+            let bio = BIO_new_mem_buf(bytes.baseAddress, CInt(clamping: bytes.count))
             defer { BIO_free(bio) }
             return body(bio)
         }

@@ -20,7 +20,7 @@ public struct TLSTrust: Sendable, Hashable {
     /// Roots given as values.
     public var roots: [Certificate]
 
-    /// Paths of files with roots: any number in PEM, or one in DER.
+    /// Paths of files with roots: any number in PEM, or one in DER. Roots that cannot be read are skipped (``Certificate/unreadableBlocks(in:)``).
     public var files: [String]
 
     /// Paths of directories made by `openssl rehash`: one file per root, named after a hash of its subject.

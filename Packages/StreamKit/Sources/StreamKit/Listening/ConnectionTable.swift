@@ -26,10 +26,11 @@ struct ConnectionTable<Connection> {
     enum Room {
         /// Close this connection, which has waited longest for its client. The table has forgotten it.
         case close(Connection)
-        /// Try again at this moment: no connection has waited long enough. Returned once for each moment.
+        /// Try again at this moment: no connection has waited long enough, or those that end for the clients may not have ended by then.
+        /// Returned once for each moment.
         case wait(until: Moment)
-        /// Nothing is to be done: no client needs room, connections are ending for all of them, an earlier ``wait(until:)`` is not
-        /// over, or no connection waits, and the next one that would become idle ends.
+        /// Nothing is to be done: no client needs room, places are free for all of them, an earlier ``wait(until:)`` is not over, or no
+        /// connection waits, and the next one that would become idle ends.
         case none
     }
 
@@ -39,10 +40,14 @@ struct ConnectionTable<Connection> {
         case begun
         /// It has begun, and no connection waited before although a client needs room: room can be made now.
         case begunInCrowd
-        /// It must end instead: it is being closed, or must not become idle, because the listener is stopping or another client waits
-        /// for its place.
+        /// It must end instead, for a client that needs room. The time to make more room, if it does not end, can be asked for now.
+        case endsInCrowd
+        /// It must end instead: it is being closed, or must not become idle, because the listener is stopping.
         case ends
     }
+
+    /// The shortest time for which a connection that ends counts, so that not all are closed at once if the minimum wait is short.
+    private static var shortestEnd: Duration { .milliseconds(100) }
 
     private let maximumPerClient: Int?
     private let minimumWait: Duration
@@ -54,11 +59,11 @@ struct ConnectionTable<Connection> {
     private var lastWait: UInt64 = 0
     /// The clients that need room: at most one for each listening socket, and since when.
     private(set) var demands: [Int: Moment] = [:]
-    /// The connections that end for clients that need room.
-    private var ending: Set<Number> = []
+    /// The connections that end for clients that need room, and until when each counts for one of them: its handler may be slow to end.
+    private var ending: [Number: Moment] = [:]
     /// The places that have become free for clients that need room, and that none of them has taken.
     private var freePlaces = 0
-    /// The moment of the last ``Room/wait(until:)``. The longest wait can only become shorter, so nothing can be closed before.
+    /// The moment of the last ``Room/wait(until:)``.
     private var nextAttempt: Moment?
     private(set) var isStopping = false
 
@@ -75,13 +80,20 @@ struct ConnectionTable<Connection> {
     /// Whether a connection may become idle at present: not once a client has waited in vain for ``minimumWait``, or no connection waits.
     func mayBecomeIdle(now: Moment) -> Bool {
         if isStopping { return false }
-        guard let start = unmetDemand else { return true }
+        guard let start = unmetDemand(now) else { return true }
         return !waits.isEmpty && start + minimumWait > now
     }
 
     /// Since when the first client has needed room for which no connection ends and no place is free; nil without one.
-    private var unmetDemand: Moment? {
-        demands.isEmpty ? nil : demands.values.sorted().dropFirst(ending.count + freePlaces).first
+    private func unmetDemand(_ now: Moment) -> Moment? {
+        if demands.isEmpty { return nil }
+        let met = freePlaces + ending.values.count { $0 > now }
+        return demands.values.sorted().dropFirst(met).first
+    }
+
+    private mutating func end(_ number: Number, _ now: Moment) {
+        ending = ending.filter { $0.value > now }
+        ending[number] = now + max(minimumWait, Self.shortestEnd)
     }
 
     /// Adds a connection, which is idle. The client that has waited at its socket has found room.
@@ -106,7 +118,7 @@ struct ConnectionTable<Connection> {
     /// Removes a connection that has ended, which makes its place free.
     mutating func remove(_ number: Number) {
         forget(number)
-        ending.remove(number)
+        ending[number] = nil
         if !demands.isEmpty { freePlaces += 1 }
     }
 
@@ -122,8 +134,9 @@ struct ConnectionTable<Connection> {
         guard let row = rows[number] else { return .ends }
         if activity == .idle, !mayBecomeIdle(now: now) {
             // Its place makes room for one client.
-            if unmetDemand != nil { ending.insert(number) }
-            return .ends
+            guard unmetDemand(now) != nil else { return .ends }
+            end(number, now)
+            return .endsInCrowd
         }
         let isFirst = waits.isEmpty
         if let wait = row.wait { waits[wait] = nil }
@@ -131,10 +144,11 @@ struct ConnectionTable<Connection> {
         rows[number]?.wait = nil
         if activity == .busy { return .begun }
         beginWait(number, now)
-        return isFirst && unmetDemand != nil ? .begunInCrowd : .begun
+        return isFirst && unmetDemand(now) != nil ? .begunInCrowd : .begun
     }
 
-    /// Chooses the connection that has waited longest for its client, and forgets it: one for each client that needs room.
+    /// Chooses the connection that has waited longest for its client, and forgets it: one for each client that needs room, and another one
+    /// if that has not ended within the minimum wait.
     ///
     /// - Parameter socket: the listening socket at which a client waits, for which the places that are free are not enough; nil to try
     ///   again for those that wait already.
@@ -143,18 +157,24 @@ struct ConnectionTable<Connection> {
             if demands[socket] != nil { freePlaces = 0 }
             demands[socket] = demands[socket] ?? now
         }
-        guard unmetDemand != nil, let first = waits.keys.min(), let wait = waits[first],
-            let row = rows[wait.connection]
-        else { return .none }
-        let end = wait.start + minimumWait
-        if end > now {
-            if let nextAttempt, nextAttempt > now { return .none }
-            nextAttempt = end
-            return .wait(until: end)
+        if demands.isEmpty { return .none }
+        guard unmetDemand(now) != nil else {
+            return ending.values.filter { $0 > now }.min().map { wait(until: $0, now) } ?? .none
         }
+        guard let first = waits.keys.min(), let wait = waits[first], let row = rows[wait.connection] else {
+            return .none
+        }
+        let end = wait.start + minimumWait
+        if end > now { return self.wait(until: end, now) }
         forget(wait.connection)
-        ending.insert(wait.connection)
+        self.end(wait.connection, now)
         return .close(row.connection)
+    }
+
+    private mutating func wait(until moment: Moment, _ now: Moment) -> Room {
+        if let nextAttempt, nextAttempt > now, nextAttempt <= moment { return .none }
+        nextAttempt = moment
+        return .wait(until: moment)
     }
 
     /// Records that the client at a listening socket needs no room any more.

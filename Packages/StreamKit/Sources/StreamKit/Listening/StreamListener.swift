@@ -290,11 +290,12 @@ extension StreamListener {
                     if configuration.tls != nil { properties[.tls] = state.withLock { $0.tls } }
                     properties[.openTimeout] = configuration.handshakeTimeout
                     let pair = StreamPair(accepted, properties, loop: loop)
-                    guard let number = connections.add(pair, from: accepted.peer, at: index) else {
+                    let open = OpenConnection(pair)
+                    guard let number = connections.add(open, from: accepted.peer, at: index) else {
                         refuse(pair, accepted.peer)
                         continue
                     }
-                    let connection = ServedConnection(pair, number, of: connections)
+                    let connection = ServedConnection(open, number, of: connections)
                     group.addTask(executorPreference: loop) { await self.serve(connection, accepted.peer, handler) }
                     if DescriptorReserve.contains(accepted.descriptor) {
                         await waitForDescriptors(StreamError(posix: EMFILE, .descriptorsReserved), at: index)
@@ -349,13 +350,15 @@ extension StreamListener {
     ) async {
         let pair = connection.pair
         await withTaskCancellationHandler {
-            do {
-                try pair.open()
-                if configuration.tls != nil { try await pair.output.opened() }
-                try await handler(connection)
-            } catch let error as StreamError {
-                if error != .cancelled, error != .closed { configuration.onFailure?(error, peer) }
-            } catch {}  // an error of the program's own, which its handler can report itself
+            await connection.run {
+                do {
+                    try pair.open()
+                    if configuration.tls != nil { try await pair.output.opened() }
+                    try await handler(connection)
+                } catch let error as StreamError {
+                    if error != .cancelled, error != .closed { configuration.onFailure?(error, peer) }
+                } catch {}  // an error of the program's own, which its handler can report itself
+            }
         } onCancel: {
             pair.close()
         }
@@ -402,7 +405,7 @@ extension StreamListener {
         public var maximumConnectionsPerAddress: Int?
 
         /// The time for which a connection may wait for its client before it can be closed for another one, if
-        /// ``maximumConnections`` is reached. Default 1 s.
+        /// ``maximumConnections`` is reached, and then the time for its handler to return. Default 1 s.
         public var minimumWait: Duration = .seconds(1)
 
         /// The most clients that wait in the kernel's queue; further clients are refused or must retry. Default: that

@@ -60,22 +60,31 @@ final class FileTransport: StreamTransport {
             }
         // Non-blocking, so that opening a FIFO does not wait for its other end. Regular files are unaffected.
         let flags = access | O_CLOEXEC | O_NONBLOCK
-        do throws(WritableFile.Failure) {
-            return try open(path, flags)
-        } catch .system(ENOENT) where mode != .read {
-        }
-        do throws(WritableFile.Failure) {
-            return try WritableFile.create(path, flags: flags)
-        } catch .system(EEXIST) {
-            // Another program has created it meanwhile.
-            return try open(path, flags)
+        return try descriptor(creating: mode != .read) {
+            let opened = Glibc.open(path, flags)
+            return opened >= 0 ? .success(opened) : .failure(.system(errno))
+        } create: { () throws(WritableFile.Failure) in
+            try WritableFile.create(path, flags: flags)
         }
     }
 
-    private static func open(_ path: String, _ flags: CInt) throws(WritableFile.Failure) -> CInt {
-        let opened = Glibc.open(path, flags)
-        guard opened >= 0 else { throw .system(errno) }
-        return opened
+    /// Opens a file or, if there is none, creates it. Another program may create or remove it between the two calls, but not for ever.
+    static func descriptor(
+        creating: Bool, _ open: () -> Result<CInt, WritableFile.Failure>,
+        create: () throws(WritableFile.Failure) -> CInt
+    ) throws(WritableFile.Failure) -> CInt {
+        for _ in 0..<16 {
+            do throws(WritableFile.Failure) {
+                return try open().get()
+            } catch .system(ENOENT) where creating {
+            }
+            do throws(WritableFile.Failure) {
+                return try create()
+            } catch .system(EEXIST) {
+            }
+        }
+        // A link that leads nowhere exists, too.
+        return try open().get()
     }
 
     private init(_ descriptor: CInt, appends: Bool, point: WaitPoint) {

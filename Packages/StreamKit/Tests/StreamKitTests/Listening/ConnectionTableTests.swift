@@ -81,14 +81,48 @@ import Testing
         let numbers = add(["a", "b", "c"], to: &table)
         let now = start + .seconds(60)
         let rooms = (0..<3).map { _ in text(table.makeRoom(at: 0, now: now)) }
-        #expect(rooms == ["close a", "none", "none"])
+        #expect(rooms == ["close a", "wait 61.0 seconds", "none"])
         table.remove(numbers[0])
         let more = (0..<2).map { _ in text(table.makeRoom(at: 0, now: now)) }
-        #expect(more == ["close b", "none"])
+        #expect(more == ["close b", "none"], "the time of b ends at the moment of a")
         table.endDemand(at: 0)
         table.remove(numbers[1])
         let none = text(table.makeRoom(now: now))
         #expect(none == "none" && table.count == 1, "no client waits")
+    }
+
+    /// A connection whose handler does not end counts for the minimum wait. Then the next one is closed, and so on.
+    @Test func oneThatIsSlowToEndKeepsNoClientWaiting() {
+        var table = table()
+        let numbers = add(["a", "b", "c"], to: &table)
+        _ = table.makeRoom(at: 0, now: start + .seconds(60))
+        let rooms = [60, 60.5, 61, 61, 62, 62].map { text(table.makeRoom(now: start + .seconds($0))) }
+        #expect(rooms == ["wait 61.0 seconds", "none", "close b", "wait 62.0 seconds", "close c", "wait 63.0 seconds"])
+        #expect(table.demands == [0: start + .seconds(60)])
+        table.remove(numbers[0])
+        let late = text(table.makeRoom(now: start + .seconds(70)))
+        #expect(late == "none", "a place is free")
+    }
+
+    /// The same for one that must not become idle, and is slow to end by itself.
+    @Test func oneThatMustEndButDoesNotKeepsNoClientWaiting() {
+        var table = table()
+        let numbers = add(["a", "b"], to: &table)
+        for number in numbers { _ = table.change(number, to: .busy, now: start) }
+        _ = table.makeRoom(at: 0, now: start)
+        let ends = table.change(numbers[0], to: .idle, now: start + .seconds(5))
+        let idles = table.change(numbers[1], to: .idle, now: start + .seconds(5.5))
+        #expect(ends == .endsInCrowd && idles == .begun)
+        let rooms = [5.5, 6, 6.5].map { text(table.makeRoom(now: start + .seconds($0))) }
+        #expect(rooms == ["wait 6.0 seconds", "wait 6.5 seconds", "close b"])
+    }
+
+    /// Without a minimum wait, a connection still has a moment to end.
+    @Test func withoutAMinimumNotAllAreClosedAtOnce() {
+        var table = ConnectionTable<String>(maximumPerClient: nil, minimumWait: .zero)
+        _ = add(["a", "b"], to: &table)
+        let rooms = (0..<2).map { _ in text(table.makeRoom(at: 0, now: start + .seconds(60))) }
+        #expect(rooms == ["close a", "wait 60.1 seconds"])
     }
 
     /// Two connections end for the clients of two sockets. The client that comes first keeps its place.
@@ -121,7 +155,7 @@ import Testing
             _ = table.change(numbers[0], to: .receiving, now: start + .milliseconds(time))
             changes.append(table.change(number, to: .idle, now: start + .milliseconds(time)))
         }
-        #expect(changes == [.begun, .ends, .begun])
+        #expect(changes == [.begun, .endsInCrowd, .begun])
     }
 
     @Test func aConnectionThatIsBeingClosedCannotBegin() {
@@ -141,7 +175,7 @@ import Testing
         let room = text(table.makeRoom(at: 0, now: start))
         #expect(room == "none" && !table.mayBecomeIdle(now: start))
         let mayBecomeIdle = numbers.map { table.change($0, to: .idle, now: start) }
-        #expect(mayBecomeIdle == [.ends, .begun], "one of them makes enough room")
+        #expect(mayBecomeIdle == [.endsInCrowd, .begun], "one of them makes enough room")
     }
 
     /// No connection waited when the client came: the next one that does ends after the minimum wait, at which room is sought again.

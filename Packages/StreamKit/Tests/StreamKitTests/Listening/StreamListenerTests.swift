@@ -336,6 +336,41 @@ import Testing
         try await running.value
     }
 
+    /// The connection that is closed for another client is that of a handler which waits for something else. Its task is cancelled; if it goes on
+    /// all the same, the next connection is closed.
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+    func aHandlerThatIsSlowToEndKeepsNoClientWaiting(endsWithItsTask: Bool) async throws {
+        let (begun, mayEnd, hasEnded) = (OneShot<Void>(), OneShot<Void>(), OneShot<Bool>())
+        let listener = try listener { configuration in
+            configuration.maximumConnections = 2
+            configuration.minimumWait = .milliseconds(1)
+        }
+        let running = Task {
+            try await listener.serve { connection in
+                guard begun.provide(()) else { return await Self.echo(connection.pair) }
+                if endsWithItsTask {
+                    try? await mayEnd.value()
+                } else {
+                    await Task { try? await mayEnd.value() }.value
+                }
+                hasEnded.provide(Task.isCancelled)
+            }
+        }
+        let port = try #require(listener.port)
+        let slow = try open(port)
+        try await begun.value()
+        let second = try open(port)
+        #expect(try await exchange(second) == [1, 2, 3])
+        let third = try open(port)
+        #expect(try await exchange(third) == [1, 2, 3])
+        if endsWithItsTask { #expect(try await hasEnded.value()) }
+        mayEnd.provide(())
+        #expect(try await hasEnded.value())
+        for pair in [slow, second, third] { pair.close() }
+        listener.stop()
+        try await running.value
+    }
+
     /// A listener leaves the last descriptors of the process alone: its clients wait, and are served when others have gone.
     @Test func clientsWaitWhileDescriptorsAreScarce() async {
         await #expect(processExitsWith: .success) {

@@ -43,6 +43,37 @@ import Testing
         #expect(Set([certificate, certificate, authority.root.certificate]).count == 2)
     }
 
+    /// A block that is damaged costs no other one, before or after it, whatever the damage.
+    @Test(arguments: ["not base64 at all!", "AAAA", "MIIBAA==", ""], [true, false])
+    func aDamagedBlockIsSkipped(_ contents: String, hasEnd: Bool) throws {
+        let authority = TestAuthority()
+        let damaged = Array(
+            "-----BEGIN CERTIFICATE-----\n\(contents)\n\(hasEnd ? "-----END CERTIFICATE-----\n" : "")".utf8)
+        let (one, two) = (authority.root.pem, authority.issue().pem)
+        let expected = try Certificate.all(in: one + two)
+        #expect(expected.count == 2)
+        for (text, numbers) in [
+            (damaged + one + two, [1]), (one + damaged + two, [2]), (one + two + damaged, [3]),
+            (damaged + one + damaged + damaged + two, [1, 3, 4]), (one + two, []),
+        ] {
+            #expect(try Certificate.all(in: text) == expected)
+            #expect(Certificate.unreadableBlocks(in: text) == numbers)
+        }
+        #expect(
+            throws: StreamError(
+                .badConfiguration,
+                .certificateUnreadable("the given bytes", reason: "each of its certificates is damaged"))
+        ) { try Certificate.all(in: damaged) }
+    }
+
+    /// The key is behind the certificates, one of which is damaged.
+    @Test func aDamagedBlockDoesNotHideTheKey() throws {
+        let issued = TestAuthority().issue()
+        let damaged = Array("-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n".utf8)
+        let identity = try TLSIdentity(pem: damaged + issued.pem + issued.keyPEM())
+        #expect(identity.certificates == [issued.certificate])
+    }
+
     @Test func everyPrefixAndEveryTrailingByteIsRefused() {
         let der = TestAuthority().issue().certificate.der
         for count in 0..<der.count {

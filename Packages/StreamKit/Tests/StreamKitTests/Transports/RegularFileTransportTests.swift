@@ -8,6 +8,35 @@ import Testing
 
 /// Files on a disk that the test makes slow.
 @Suite(.timeLimit(.minutes(1))) struct RegularFileTransportTests {
+    /// Another program creates and removes the file between two calls, several times.
+    @Test func aFileThatComesAndGoesIsOpened() throws {
+        var calls: [String] = []
+        let descriptor = try FileTransport.descriptor(creating: true) {
+            calls.append("open")
+            return .failure(.system(ENOENT))
+        } create: { () throws(WritableFile.Failure) in
+            calls.append("create")
+            if calls.count < 6 { throw .system(EEXIST) }
+            return 42
+        }
+        #expect(descriptor == 42 && calls == ["open", "create", "open", "create", "open", "create"])
+        // A link that leads nowhere is neither there nor absent.
+        #expect(throws: WritableFile.Failure.system(ENOENT)) {
+            _ = try FileTransport.descriptor(creating: true) {
+                .failure(.system(ENOENT))
+            } create: { () throws(WritableFile.Failure) in
+                throw .system(EEXIST)
+            }
+        }
+        #expect(throws: WritableFile.Failure.system(ENOENT)) {
+            _ = try FileTransport.descriptor(creating: false) {
+                .failure(.system(ENOENT))
+            } create: {
+                42
+            }
+        }
+    }
+
     private static let pool = BlockingThreads(limit: 16)
 
     /// A file in memory. The disk is needed for all of it but `cached` bytes, and answers when the test lets it.
