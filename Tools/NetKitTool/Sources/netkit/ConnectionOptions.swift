@@ -247,7 +247,16 @@ struct ConnectionOptions: ParsableArguments {
             settings.bypass = ProxyBypassList(noProxy: noproxy)
             settings.bypassesLoopback = false
         }
+        Self.warn(of: settings)
         return settings
+    }
+
+    /// Names what exempts no host from the proxies although the user wrote it for that: the traffic goes to the proxy.
+    private static func warn(of settings: ProxySettings) {
+        let hasProxy = [settings.http, settings.https, settings.ftp, settings.others].contains { !$0.isEmpty }
+        for element in settings.bypass.unreadable where hasProxy {
+            Terminal.warn("'\(element)' is not a host, and exempts none from the proxy. Separate hosts by commas.")
+        }
     }
 
     /// The exemptions of the environment.

@@ -52,7 +52,7 @@ struct CookieJar: Sendable {
                 Terminal.warn("\(path), line \(skipped.line), is not a cookie: \(skipped.reason).")
             }
         } catch {
-            throw OutputFile.Failure(description: "\(path) is not a cookie file. \(error)")
+            return Terminal.warn("\(path) has no cookie that can be read. \(error)")
         }
         for cookie in file.all { cookies.set(cookie) }
     }

@@ -21,11 +21,6 @@ enum Resumption: Equatable {
         switch response.continuation(from: offset) {
         case .part(let range, let length): self = .part(begin: range.lowerBound, length: length)
         case .complete: self = .complete
-        case .unusable where response.status == .partialContent:
-            self = .refusal(
-                Sentence(
-                    "tool.range", "The server did not resume at byte %1; omit --resume to download the whole file.",
-                    String(offset)))
         case .unusable: self = .restart
         case .other:
             // A server that does not support ranges sends the whole file. Without its length, it could not be told whether the

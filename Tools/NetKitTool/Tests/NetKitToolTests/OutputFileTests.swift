@@ -35,18 +35,6 @@ import Testing
         }
     }
 
-    @Test(
-        "a 206 that does not begin at the requested offset is refused", arguments: ["bytes 0-2/6", "bytes 4-5/6", nil])
-    func refusesAnotherRange(_ range: String?) async throws {
-        let field = range.map { "Content-Range: \($0)\r\n" } ?? ""
-        let server = try Self.server("HTTP/1.1 206 Partial Content\r\n\(field)", "XYZ")
-        let folder = try TemporaryFolder()
-        let (file, partial) = (folder.file("file"), try folder.write("abc", to: "file.part"))
-        let run = try await Tool.run(["get", "--resume", "-o", file, "http://127.0.0.1:\(server.port)/"])
-        #expect(run.status == 33 && run.errors.contains("did not resume at byte 3"), "\(run.text)")
-        #expect(try String(contentsOfFile: partial, encoding: .utf8) == "abc")
-    }
-
     /// Another user may have made the file so that everybody can change it, or that it runs as its owner.
     @Test(
         "the mode of another user's file is not taken over",
