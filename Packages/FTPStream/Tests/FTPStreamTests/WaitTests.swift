@@ -21,7 +21,7 @@ import Testing
 
     /// A port of loopback that does not accept connections.
     private final class DeadPort: Sendable {
-        /// `unserved` opens connections, and nobody looks at them.
+        /// `unserved` opens connections, and no program serves them.
         enum Kind { case refused, silent, unserved }
 
         let port: UInt16
