@@ -31,7 +31,9 @@ let package = Package(
         .target(name: "CHostResolverTesting"),
         .target(
             name: "HostResolverTesting",
-            dependencies: ["CHostResolverTesting", "HostResolver", .product(name: "EventLoops", package: "EventLoops")],
+            dependencies: [
+                "CHostResolverTesting", "HostResolver", .product(name: "EventLoops", package: "EventLoops"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
