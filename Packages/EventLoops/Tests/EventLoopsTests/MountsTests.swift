@@ -48,7 +48,7 @@ extension EventLoopsTests {
             #expect(Mounts(text: "").device(at: "/etc") == .unknown)
         }
 
-        /// The list of a test, and who has read it.
+        /// The list of a test, and its readings.
         private final class Source: Sendable {
             private struct State {
                 var text = MountsTests.text
