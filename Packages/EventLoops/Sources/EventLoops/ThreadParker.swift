@@ -13,11 +13,12 @@ final class ThreadParker: Watcher, @unchecked Sendable {
 
     private let event: CInt
 
-    /// Takes a parker from the pool for one wait, or makes one. Nil if the process has no descriptors left.
-    static func take() -> ThreadParker? {
-        if let idle = pool.withLock({ $0.popLast() }) { return idle }
+    /// Takes a parker from the pool for one wait, or makes one. Without a free descriptor, there is none and an `errno`: EMFILE if the
+    /// process has used up its own, ENFILE the system.
+    static func take() -> (parker: ThreadParker?, error: CInt) {
+        if let idle = pool.withLock({ $0.popLast() }) { return (idle, 0) }
         let event = eventfd(0, CInt(EFD_NONBLOCK | EFD_CLOEXEC))
-        return event < 0 ? nil : ThreadParker(event: event)
+        return event < 0 ? (nil, errno) : (ThreadParker(event: event), 0)
     }
 
     /// Returns the parker to the pool. It must not be parked anywhere. If it is fired only now, its next wait ends at once, a

@@ -173,7 +173,8 @@ open class WaitPoint: Watcher, @unchecked Sendable {
     open func block(
         _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Readiness]
     ) -> BlockedWake {
-        guard let parker = ThreadParker.take() else { return .here(.failed(EMFILE)) }
+        let (free, error) = ThreadParker.take()
+        guard let parker = free else { return .here(.failed(error)) }
         defer { parker.returnToPool() }
         let (wake, index) = parker.block(for: [Readiness(self, half, for: interest)] + others, until: deadline)
         return index == 0 ? .here(wake) : .elsewhere(index - 1, wake)
