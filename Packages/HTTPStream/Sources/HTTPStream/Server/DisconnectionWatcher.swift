@@ -18,8 +18,15 @@ final class DisconnectionWatcher: Watcher, @unchecked Sendable {
         /// The task is being cancelled, outside the lock, since that calls the application's code.
         case cancelling
         case cancelled
-        /// The connection carries another protocol, whose user reads its end.
-        case switched(UnsafeCurrentTask)
+        /// The connection carries another protocol, whose user reads its end. It is observed only for tasks that wait for that.
+        case switched
+    }
+
+    /// What follows from the state of the connection.
+    private enum Next {
+        case nothing
+        case cancel(UnsafeCurrentTask)
+        case provide(OneShot<Void>?)
     }
 
     /// The longest time without a transfer to a client that has ended its output.
@@ -67,15 +74,15 @@ final class DisconnectionWatcher: Watcher, @unchecked Sendable {
         }
     }
 
-    /// Ends the observation before the handler: the connection carries another protocol, whose user reads its end. Tasks that
-    /// wait for the client then wait for the end of the handler.
+    /// Leaves the task to the handler: the connection carries another protocol, whose user reads its end.
     func leaveToHandler() {
         let timer = lock.withLock { () -> LoopTimer? in
-            if case .watching(let task) = state { state = .switched(task) }
+            if case .watching = state { state = .switched }
             point.unwatch(.reader, self)
             return self.timer.take()
         }
         timer?.cancel()
+        fire()  // for tasks that wait already
     }
 
     /// Records a transfer to the client.
@@ -83,20 +90,22 @@ final class DisconnectionWatcher: Watcher, @unchecked Sendable {
         transfers.store(transfers.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 
-    /// Waits until the client has disconnected, unless the connection has switched protocols, or the handler has ended, or the task is
-    /// cancelled.
+    /// Waits until the client has disconnected, or the handler has ended, or the task is cancelled.
+    ///
+    /// After a switch of protocols, the end of the client's output is enough, and so is a close of the connection by this side: the wait
+    /// must not need the end of the handler, which may wait for the calling task.
     func waitUntilClosed() async {
-        let closed = lock.withLock { () -> OneShot<Void>? in
+        let (closed, isSwitched) = lock.withLock { () -> (OneShot<Void>?, Bool) in
             switch state {
-            case .idle, .cancelling, .cancelled: return nil
-            // The handler must not wait for its own end.
-            case .switched(let task) where withUnsafeCurrentTask { $0 == task }: return nil
+            case .idle, .cancelling, .cancelled: return (nil, false)
             case .watching, .switched:
                 let closed = self.closed ?? OneShot()
                 self.closed = closed
-                return closed
+                if case .switched = state { return (closed, true) }
+                return (closed, false)
             }
         }
+        if isSwitched { fire() }
         try? await closed?.value()
     }
 
@@ -105,19 +114,40 @@ final class DisconnectionWatcher: Watcher, @unchecked Sendable {
 
     /// Checks the connection, and arranges the next check.
     override func fire() {
-        let task = lock.withLock { () -> UnsafeCurrentTask? in
-            guard case .watching(let task) = state else { return nil }
-            // Nil: the watcher fires at the next edge. Otherwise an edge was latched before, which the check below covers.
-            while case .ready? = point.watch(.reader, for: .readable, with: self) {}
-            guard point.isEnding else { return nil }
-            if isReset {
-                state = .cancelling
-                return task
+        let next = lock.withLock { () -> Next in
+            switch state {
+            case .idle, .cancelling, .cancelled: return .nothing
+            case .watching(let task):
+                _ = watch()
+                guard point.isEnding else { return .nothing }
+                if isReset {
+                    state = .cancelling
+                    return .cancel(task)
+                }
+                if timer == nil { setTimer() }
+                return .nothing
+            case .switched:
+                guard closed != nil else { return .nothing }
+                return !watch() || point.isEnding ? .provide(closed.take()) : .nothing
             }
-            if timer == nil { setTimer() }
-            return nil
         }
-        if let task { cancel(task) }
+        switch next {
+        case .nothing: break
+        case .cancel(let task): cancel(task)
+        case .provide(let closed): closed?.provide(())
+        }
+    }
+
+    /// Arranges the next check; false if there will be none. Call inside the lock.
+    private func watch() -> Bool {
+        while true {
+            switch point.watch(.reader, for: .readable, with: self) {
+            case nil: return true
+            case .ready?: continue  // an edge was latched before, which the caller's check covers
+            case .busy?: return point.isRegistered(.reader, self)
+            case .closed?, .failed?, .cancelled?, .timedOut?: return false
+            }
+        }
     }
 
     /// Whether the connection was reset, or both of its directions have ended and no received bytes are left. False if this side has

@@ -104,8 +104,8 @@ public final class HTTPServerExchange: @unchecked Sendable {
 
     /// Waits until the client has disconnected, the handler has ended, or the calling task is cancelled.
     ///
-    /// After ``switchProtocols(to:fields:)`` a client that disconnects does not end the wait, since the handler reads the end of the
-    /// connection; in the handler's own task, the call then returns at once.
+    /// After ``switchProtocols(to:fields:)`` the wait ends as soon as the client has ended its output, although the handler may have bytes
+    /// to read then, or the handler has closed the connection. Also in a task of the handler's own, which it awaits.
     ///
     /// For a task that the handler's end does not cancel, such as one that feeds a stream of events.
     public func closed() async { await watcher.waitUntilClosed() }

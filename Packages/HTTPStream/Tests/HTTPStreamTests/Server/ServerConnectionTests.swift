@@ -375,9 +375,57 @@ import Testing
         #expect(LongLivedLimit.usual(of: connections) == maximum)
     }
 
+    /// The end that a task waits for after a switch of protocols.
+    enum EndAfterSwitch: CaseIterable {
+        /// The client ends its output, or resets the connection; or the handler closes it.
+        case output, reset, closing
+    }
+
+    /// A handler awaits a task that waits for its client: the wait must not need the end of the handler.
+    @Test(.timeLimit(.minutes(2)), arguments: EndAfterSwitch.allCases, [false, true])
+    func afterASwitchATaskOfTheHandlerWaitsForTheClient(_ end: EndAfterSwitch, waitsBefore: Bool) async throws {
+        let (mayEnd, hasEnded) = (OneShot<Void>(), OneShot<Void>())
+        try await serving { _ in
+        } answering: { exchange in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                if waitsBefore {
+                    for _ in 0..<2 { group.addTask { await exchange.closed() } }
+                    while exchange.watcher.waiterCount < 2 { await Task.yield() }
+                }
+                let connection = try await exchange.switchProtocols(to: "echo")
+                if !waitsBefore { for _ in 0..<2 { group.addTask { await exchange.closed() } } }
+                while exchange.watcher.waiterCount < 2 { await Task.yield() }
+                if end == .closing {
+                    connection.pair.close()
+                } else {
+                    mayEnd.provide(())
+                    while let bytes = try? await connection.pair.input.read(upTo: 100), !bytes.isEmpty {}
+                }
+                try await group.waitForAll()
+            }
+            #expect(!Task.isCancelled)
+            hasEnded.provide(())
+        } during: { server in
+            let pair = try await open(server)
+            _ = try await firstAnswer(to: LongLife.otherProtocol.rawValue, on: pair)
+            if end != .closing { try await mayEnd.value() }
+            switch end {
+            case .output: try await pair.output.finish()
+            case .reset:
+                var now = linger(l_onoff: 1, l_linger: 0)
+                let size = socklen_t(MemoryLayout<linger>.size)
+                #expect(setsockopt(try #require(pair.output.descriptor), SOL_SOCKET, SO_LINGER, &now, size) == 0)
+                pair.close()
+            case .closing: break
+            }
+            try await hasEnded.value()
+            pair.close()
+        }
+    }
+
     /// The client is connected and the handler runs: nothing has ended.
-    @Test func afterASwitchTheEndOfTheHandlerIsAwaited() async throws {
-        let isClosed = OneShot<Void>()
+    @Test func afterASwitchTheEndOfTheClientIsAwaited() async throws {
+        let (isClosed, mayClose) = (OneShot<Void>(), OneShot<Void>())
         try await serving { _ in
         } answering: { exchange in
             let connection = try await exchange.switchProtocols(to: "echo")
@@ -388,10 +436,12 @@ import Testing
             // Ends when the task waits, or when it has returned too early.
             while exchange.watcher.waiterCount == 0, isClosed.value == nil { await Task.yield() }
             #expect(isClosed.value == nil)
+            mayClose.provide(())
             while try await !connection.pair.input.read(upTo: 100).isEmpty {}
         } during: { server in
             let pair = try await open(server)
             _ = try await firstAnswer(to: LongLife.otherProtocol.rawValue, on: pair)
+            try await mayClose.value()
             pair.close()
             try await isClosed.value()
         }
