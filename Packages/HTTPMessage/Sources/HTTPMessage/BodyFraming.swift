@@ -222,7 +222,6 @@ struct FramingFields {
         while let index = next {
             for element in storage.value(index).split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
                 let text = Array(HTTPGrammar.trimmed(element))
-                if text.isEmpty, leniency.contains(.repeatedContentLength) { continue }
                 guard let number = Self.longNumber(text) else {
                     throw error(.invalidContentLength, at: index, in: storage)
                 }

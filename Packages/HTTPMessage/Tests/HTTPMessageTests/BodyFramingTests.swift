@@ -123,14 +123,15 @@ import Testing
     }
 
     @Test(
-        "a client skips empty list elements, a server does not",
+        "a client skips empty transfer codings, a server does not",
         arguments: [
             (["Transfer-Encoding: chunked,"], .chunked), (["Transfer-Encoding: , chunked"], .chunked),
             (["Transfer-Encoding: gzip,\t,chunked , "], .chunked),
             (["Transfer-Encoding: ", "Transfer-Encoding: chunked"], .chunked),
             (["Transfer-Encoding: chunked", "Transfer-Encoding: ,"], .chunked),
-            (["Content-Length: 5,"], .length(5)), (["Content-Length: ,5 , 5"], .length(5)),
-            (["Content-Length: ", "Content-Length: 5"], .length(5)),
+            // Browsers refuse them in a length.
+            (["Content-Length: 5,"], nil), (["Content-Length: ,5 , 5"], nil),
+            (["Content-Length: ", "Content-Length: 5"], nil),
             (["Transfer-Encoding: "], nil), (["Transfer-Encoding: ,"], nil), (["Content-Length: ,"], nil),
             (["Content-Length: "], nil), (["Transfer-Encoding: chunked,,chunked"], nil),
             (["Transfer-Encoding: ;a=b, chunked"], nil), (["Content-Length: 5,,6"], nil),
