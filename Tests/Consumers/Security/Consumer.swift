@@ -42,16 +42,20 @@ struct Keychain {
     func remove(_ account: String) -> Bool { SecItemDelete(query(account) as CFDictionary) == errSecSuccess }
 }
 
-// A keychain of its own.
-let folder = FileManager.default.temporaryDirectory.appending(path: "consumer-\(UUID())")
-setenv("XDG_DATA_HOME", folder.path, 1)
-setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent", 1)
-defer { try? FileManager.default.removeItem(at: folder) }
+@main struct Program {
+    static func main() throws {
+        // A keychain of its own.
+        let folder = FileManager.default.temporaryDirectory.appending(path: "consumer-\(UUID())")
+        setenv("XDG_DATA_HOME", folder.path, 1)
+        setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent", 1)
+        defer { try? FileManager.default.removeItem(at: folder) }
 
-let keychain = Keychain(server: "example.org")
-try keychain.set("first", for: "joe")
-try keychain.set("second", for: "joe")
-print(try keychain.password(for: "joe") ?? "none", try keychain.password(for: "ann") ?? "none")
-print(keychain.remove("joe"), keychain.remove("joe"))
-print(SecCopyErrorMessageString(errSecItemNotFound, nil) as String? ?? "")
-print(SecCertificateCreateWithData(nil, Data([1, 2, 3]) as CFData) == nil)
+        let keychain = Keychain(server: "example.org")
+        try keychain.set("first", for: "joe")
+        try keychain.set("second", for: "joe")
+        print(try keychain.password(for: "joe") ?? "none", try keychain.password(for: "ann") ?? "none")
+        print(keychain.remove("joe"), keychain.remove("joe"))
+        print(SecCopyErrorMessageString(errSecItemNotFound, nil) as String? ?? "")
+        print(SecCertificateCreateWithData(nil, Data([1, 2, 3]) as CFData) == nil)
+    }
+}

@@ -36,6 +36,10 @@ struct Fetch: ~Copyable, Sendable {
     var hasBody: Bool { if case nil = body { false } else { true } }
     /// Whether a body that can be read only once has been used.
     var hasSpentBody = false
+    /// Whether such a body has been used, also for the request that this carrier sends.
+    func hasSpentBody(on carrier: any HTTPCarrier) -> Bool {
+        hasSpentBody || hasBody && body?.isRepeatable == false && carrier.hasBegunBody
+    }
     /// Nil until a response leads to another request.
     private var history: History?
 

@@ -179,3 +179,12 @@ struct CarrierFailure: Error {
         self.source = source
     }
 }
+
+extension HTTPCarrier {
+    /// The reused connection of a response 408 that has crossed the request: the server ended the idle connection with it, and has not
+    /// seen the request (RFC 9110 §15.5.9). Nil for another response.
+    var crossedConnection: HTTPConnection? {
+        guard let connection, connection.isReused, response?.status == .requestTimeout else { return nil }
+        return connection
+    }
+}

@@ -216,8 +216,11 @@ extension HTTPLoad {
         case .head(let refusesExpectation):
             state = .receiving(carrier)
             noteAnswer(carrier)
-            if let connection = crossedTimeout(carrier) {
-                try sendAgain(afterTimeoutOf: connection, carrier)
+            if let connection = carrier.crossedConnection, fetch.method.isIdempotent, extras?.interim.isEmpty != false,
+                !fetch.hasSpentBody(on: carrier)
+            {
+                log.keepRequest(fetch, answer: carrier.response)
+                try sendAgain(withoutReuseOf: connection, carrier)
                 return nil
             }
             if proxies != nil || refusesExpectation || settings.options.followsRedirects,
@@ -234,26 +237,6 @@ extension HTTPLoad {
         return nil
     }
 
-    /// The reused connection of a response 408 that has crossed the request: the server ended the idle connection with it, and has not seen
-    /// the request (RFC 9110 §15.5.9).
-    private mutating func crossedTimeout(_ carrier: any HTTPCarrier) -> HTTPConnection? {
-        guard carrier.response?.status == .requestTimeout, let connection = carrier.connection, connection.isReused,
-            fetch.method.isIdempotent, extras?.interim.isEmpty != false
-        else { return nil }
-        recordSpentBody(carrier)
-        return fetch.hasSpentBody ? nil : connection
-    }
-
-    private mutating func sendAgain(
-        afterTimeoutOf connection: HTTPConnection, _ carrier: any HTTPCarrier
-    ) throws(StreamError) {
-        if settings.session?.needsIdleConnection == true { throw .connectionGone }
-        log.keepRequest(fetch, answer: carrier.response)
-        log.emit(.sendsAgain(afterClose: true))
-        release(connection, carrier, isReusable: false)
-        state = .deciding(mayReuse: false)
-    }
-
     private mutating func noteAnswer(_ carrier: any HTTPCarrier) {
         clock.endWaitForHead()
         log.answered(carrier.response, fetch, at: carrier.lastRead)
@@ -266,7 +249,7 @@ extension HTTPLoad {
     ) throws(StreamError) -> Fetch.Hop? {
         guard var head = carrier.response else { return nil }
         head.setURL(of: fetch.request)
-        recordSpentBody(carrier)
+        fetch.hasSpentBody = fetch.hasSpentBody(on: carrier)
         if let proxies, let proxy = carrier.connection?.proxy,
             proxies.isLoginRequired(by: head, from: proxy, canRepeat: !fetch.hasSpentBody)
         {
@@ -405,7 +388,7 @@ extension HTTPLoad {
     ) throws(StreamError) {
         if answerForProxy(error, connection) { return }
         log.failed(error, fetch)
-        if let carrier { recordSpentBody(carrier) }
+        if let carrier { fetch.hasSpentBody = fetch.hasSpentBody(on: carrier) }
         let isUntouched = carrier.map { $0.bytesSent == 0 && !$0.hasReceived } ?? true
         if isUntouched, !connection.isReused, !fetch.hasSpentBody, proxies?.takeNextRoute(after: error) == true {
             log.emit(.triesNextProxy)
@@ -417,6 +400,13 @@ extension HTTPLoad {
             guard isUntouched, let proxy = connection.proxy else { throw error }
             throw error.with([.unreachableProxy: .text(proxy.hostAndPort)])
         }
+        try sendAgain(withoutReuseOf: connection, carrier)
+    }
+
+    /// Sends the same request on a new connection.
+    private mutating func sendAgain(
+        withoutReuseOf connection: HTTPConnection, _ carrier: (any HTTPCarrier)?
+    ) throws(StreamError) {
         if settings.session?.needsIdleConnection == true { throw .connectionGone }
         log.emit(.sendsAgain(afterClose: true))
         release(connection, carrier, isReusable: false)
@@ -462,10 +452,6 @@ extension HTTPLoad {
     private mutating func endPermit() {
         if let permit = settings.session?.permit { deferred.add(.endPermit(permit)) }
     }
-
-    private mutating func recordSpentBody(_ carrier: any HTTPCarrier) {
-        if fetch.hasBody, fetch.body?.isRepeatable == false, carrier.hasBegunBody { fetch.hasSpentBody = true }
-    }
 }
 
 // MARK: - Waiting
@@ -488,15 +474,7 @@ extension HTTPLoad {
 
     /// Where to wait for the end of a block; nowhere if a step only ended its turn.
     func places(of block: LoadClock.Block) -> (WaitPoint.Readiness?, WaitPoint.Readiness?) {
-        let points: (WaitPoint?, WaitPoint?) =
-            switch block.need {
-            case .decision: (proxies?.decision?.point, nil)
-            case .room, .input, .permission: (state.waitPoint, nil)
-            case .source: state.carrier?.sourcePoint.map { (state.waitPoint, $0) } ?? (nil, nil)
-            case .turn, .fetch: (nil, nil)
-            }
-        func place(_ point: WaitPoint) -> WaitPoint.Readiness { .init(point, .reader, for: block.need.interest) }
-        return (points.0.map(place), points.1.map(place))
+        state.places(for: block.need, decision: proxies?.decision?.point)
     }
 
     /// Whether a call opens or reads the stream of the request's body, without the load's lock.
@@ -508,9 +486,7 @@ extension HTTPLoad {
         clock.endFetch(responseTimeout: state.response == nil ? settings.responseTimeout : nil)
     }
 
-    /// Begins a step.
-    ///
-    /// - Throws: a time-out, if a time limit has passed.
+    /// Begins a step. Throws a time-out if a time limit has passed.
     mutating func beginStep() throws(StreamError) {
         defer { clock.endWait() }
         guard !state.isOver, let passed = clock.passedLimit(isHeadAwaited: state.response == nil, settings) else {

@@ -79,6 +79,19 @@ enum LoadState: Sendable {
         }
     }
 
+    /// Where to wait for what a load needs, with the point of a decision about its proxy; nowhere if a step only ended its turn.
+    func places(for need: Need, decision: WaitPoint?) -> (WaitPoint.Readiness?, WaitPoint.Readiness?) {
+        let points: (WaitPoint?, WaitPoint?) =
+            switch need {
+            case .decision: (decision, nil)
+            case .room, .input, .permission: (waitPoint, nil)
+            case .source: carrier?.sourcePoint.map { (waitPoint, $0) } ?? (nil, nil)
+            case .turn, .fetch: (nil, nil)
+            }
+        func place(_ point: WaitPoint) -> WaitPoint.Readiness { .init(point, .reader, for: need.interest) }
+        return (points.0.map(place), points.1.map(place))
+    }
+
     /// The head of the response, even of one that leads to another request.
     var response: HTTPResponse? { if case .refused(let response) = self { response } else { carrier?.response } }
 
