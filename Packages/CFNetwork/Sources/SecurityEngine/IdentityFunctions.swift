@@ -12,6 +12,7 @@ internal import StreamKit
 @_cdecl("SecIdentityGetTypeID") @implementation
 public func SecIdentityGetTypeID() -> CFTypeID { IdentityContent.typeID }
 
+/// Implements the function of `<Security/SecIdentity.h>`.
 @_cdecl("SecIdentityCopyCertificate") @implementation
 public func SecIdentityCopyCertificate(
     _ identityRef: SecIdentity?, _ certificateRef: UnsafeMutablePointer<SecCertificate?>?

@@ -19,6 +19,7 @@ private func attributes(
         authenticationType: try KeychainCodes.authenticationTypes.name(of: authenticationType.rawValue))
 }
 
+/// Implements the function of `<Security/SecKeychain.h>`.
 @_cdecl("SecKeychainAddInternetPassword") @implementation
 public func SecKeychainAddInternetPassword(
     _ keychain: SecKeychain?, _ serverNameLength: UInt32, _ serverName: UnsafePointer<CChar>?,
@@ -45,6 +46,7 @@ func add(_ attributes: PasswordAttributes, _ password: Secret) throws(Status) ->
     return try KeychainItem.make(store, entry)
 }
 
+/// Implements the function of `<Security/SecKeychain.h>`.
 @_cdecl("SecKeychainFindInternetPassword") @implementation
 public func SecKeychainFindInternetPassword(
     _ keychainOrArray: CFTypeRef?, _ serverNameLength: UInt32, _ serverName: UnsafePointer<CChar>?,
@@ -80,6 +82,7 @@ private func give(
 @_cdecl("SecKeychainItemGetTypeID") @implementation
 public func SecKeychainItemGetTypeID() -> CFTypeID { KeychainItem.typeID }
 
+/// Implements the function of `<Security/SecKeychainItem.h>`.
 @_cdecl("SecKeychainItemModifyContent") @implementation
 public func SecKeychainItemModifyContent(
     _ itemRef: SecKeychainItem?, _ attrList: UnsafePointer<SecKeychainAttributeList>?, _ length: UInt32,
@@ -95,6 +98,7 @@ public func SecKeychainItemModifyContent(
     }
 }
 
+/// Implements the function of `<Security/SecKeychainItem.h>`.
 @_cdecl("SecKeychainItemCopyContent") @implementation
 public func SecKeychainItemCopyContent(
     _ itemRef: SecKeychainItem?, _ itemClass: UnsafeMutablePointer<SecItemClass>?,
@@ -117,6 +121,7 @@ public func SecKeychainItemCopyContent(
     }
 }
 
+/// Implements the function of `<Security/SecKeychainItem.h>`.
 @_cdecl("SecKeychainItemFreeContent") @implementation
 public func SecKeychainItemFreeContent(
     _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ data: UnsafeMutableRawPointer?
@@ -132,6 +137,7 @@ public func SecKeychainItemFreeContent(
     return 0
 }
 
+/// Implements the function of `<Security/SecKeychainItem.h>`.
 @_cdecl("SecKeychainItemDelete") @implementation
 public func SecKeychainItemDelete(_ itemRef: SecKeychainItem?) -> OSStatus {
     status { () throws(Status) in try KeychainItem.of(itemRef).delete() }
@@ -141,6 +147,7 @@ public func SecKeychainItemDelete(_ itemRef: SecKeychainItem?) -> OSStatus {
 @_cdecl("SecKeychainSearchGetTypeID") @implementation
 public func SecKeychainSearchGetTypeID() -> CFTypeID { KeychainSearch.typeID }
 
+/// Implements the function of `<Security/SecKeychainSearch.h>`.
 @_cdecl("SecKeychainSearchCreateFromAttributes") @implementation
 public func SecKeychainSearchCreateFromAttributes(
     _ keychainOrArray: CFTypeRef?, _ itemClass: SecItemClass, _ attrList: UnsafePointer<SecKeychainAttributeList>?,
@@ -158,6 +165,7 @@ public func SecKeychainSearchCreateFromAttributes(
     }
 }
 
+/// Implements the function of `<Security/SecKeychainSearch.h>`.
 @_cdecl("SecKeychainSearchCopyNext") @implementation
 public func SecKeychainSearchCopyNext(
     _ searchRef: SecKeychainSearch?, _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?

@@ -29,6 +29,7 @@ private func content(of trust: SecTrust?) throws(Status) -> TrustContent {
 @_cdecl("SecTrustGetTypeID") @implementation
 public func SecTrustGetTypeID() -> CFTypeID { TrustContent.typeID }
 
+/// Implements the function of `<Security/SecTrust.h>`.
 @_cdecl("SecTrustCreateWithCertificates") @implementation
 public func SecTrustCreateWithCertificates(
     _ certificates: CFTypeRef?, _ policies: CFTypeRef?, _ trust: UnsafeMutablePointer<SecTrust?>?
@@ -57,6 +58,7 @@ public func __SecTrustSetAnchorCertificates(_ trust: SecTrust?, _ anchorCertific
     }
 }
 
+/// Implements the function of `<Security/SecTrust.h>`.
 @_cdecl("SecTrustSetAnchorCertificatesOnly") @implementation
 public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust?, _ anchorCertificatesOnly: Bool) -> OSStatus {
     status { () throws(Status) in
@@ -109,6 +111,7 @@ private func trustError(_ code: OSStatus, _ text: String) -> CFError {
     }
 }
 
+/// Implements the function of `<Security/SecTrust.h>`.
 @_cdecl("SecTrustGetTrustResult") @implementation
 public func SecTrustGetTrustResult(
     _ trust: SecTrust?, _ result: UnsafeMutablePointer<SecTrustResultType>?
