@@ -200,7 +200,12 @@ struct FTPMachineTests {
         let end = #expect(throws: FTPError.self) { try ended.receiveDuringTransfer(Self.reply(421)) }
         #expect(end?.code == .connectionLost && !ended.isUsable)
         var empty = try transferring()
-        #expect(try empty.receiveDuringTransfer(Self.reply(450)) == .ready && empty.isUsable)
+        let noFiles = FTPReply(code: 450, lines: [Array("No files found".utf8)])
+        #expect(try empty.receiveDuringTransfer(noFiles) == .ready && empty.isUsable)
+        // A mirror that took a busy directory for empty would delete.
+        var busy = try transferring()
+        let refusal = #expect(throws: FTPError.self) { try busy.receiveDuringTransfer(Self.reply(450)) }
+        #expect(refusal?.code == .refused && busy.isUsable)
         var alive = try transferring()
         _ = try alive.keepAlive()
         #expect(try alive.receiveDuringTransfer(Self.reply(200)) == nil && !alive.hasConfirmed)

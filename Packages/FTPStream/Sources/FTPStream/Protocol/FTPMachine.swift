@@ -405,11 +405,12 @@ struct FTPMachine: Sendable {
         return try advance()
     }
 
-    /// Some servers refuse to list an empty directory: with 450, or with 550 and a text that says so.
+    /// Some servers refuse to list an empty directory, with 450 or 550 and a text that says so. Without the text, the directory may be
+    /// busy: a mirror must not take it for empty, and delete.
     private mutating func refuseTransfer(_ what: String, _ reply: FTPReply) throws(FTPError) -> Action {
         if case .list = job {
             let text = reply.text.lowercased()
-            if reply.code == 450 || (reply.code == 550 && (text.contains("no files") || text.contains("empty"))) {
+            if [450, 550].contains(reply.code), text.contains("no files") || text.contains("empty") {
                 return finishJob()
             }
         }
