@@ -173,8 +173,8 @@ private struct FieldIndex: Sendable {
         while number >= oldest {
             if fields.hash(number) == hash.field {
                 let entry = table.entry(number)
-                if value.equals(table.allBytes.span.bytes.extracting(entry.value)),
-                    name.equals(table.allBytes.span.bytes.extracting(entry.name))
+                if value.isEqual(table.allBytes.span.bytes.extracting(entry.value)),
+                    name.isEqual(table.allBytes.span.bytes.extracting(entry.name))
                 {
                     return number
                 }
@@ -190,7 +190,7 @@ private struct FieldIndex: Sendable {
         var number = names.newest(hash.name)
         while number >= oldest {
             if names.hash(number) == hash.name,
-                name.equals(table.allBytes.span.bytes.extracting(table.entry(number).name))
+                name.isEqual(table.allBytes.span.bytes.extracting(table.entry(number).name))
             {
                 return number
             }

@@ -70,7 +70,7 @@ struct StaticTable: Sendable {
         var slot = Int(hash) & (Self.slotCount - 1)
         while true {
             let index = Int(slots[slot])
-            if index == 0 || name.equals(bytes.span.bytes.extracting(entries[index].name)) { return index }
+            if index == 0 || name.isEqual(bytes.span.bytes.extracting(entries[index].name)) { return index }
             slot = (slot + 1) & (Self.slotCount - 1)
         }
     }
@@ -79,7 +79,7 @@ struct StaticTable: Sendable {
     @inline(__always)
     func index(of value: RawSpan, firstIndex first: Int) -> Int {
         var index = first
-        while index != 0, !value.equals(bytes.span.bytes.extracting(entries[index].value)) {
+        while index != 0, !value.isEqual(bytes.span.bytes.extracting(entries[index].value)) {
             index = Int(next[index])
         }
         return index

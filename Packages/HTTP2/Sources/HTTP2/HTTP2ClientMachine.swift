@@ -8,7 +8,7 @@
 public typealias HTTP2ClientMachine = HTTP2Machine<HTTP2ClientSide>
 
 /// The side of an ``HTTP2ClientMachine``.
-public enum HTTP2ClientSide {}
+public enum HTTP2ClientSide: HTTP2Side {}
 
 extension HTTP2Machine where Side == HTTP2ClientSide {
     /// Creates the client's machine of a new connection. Its output contains the connection preface.

@@ -23,7 +23,7 @@ public import HTTPMessage
 ///
 /// After a member has thrown an error whose scope is the connection, the connection has ended. The driver writes the rest of the
 /// output, which tells the peer why, and closes the connection; ``nextEvent()`` reports the end of each stream.
-public struct HTTP2Machine<Side>: ~Copyable, @unchecked Sendable {
+public struct HTTP2Machine<Side: HTTP2Side>: ~Copyable, @unchecked Sendable {
     // @unchecked Sendable: `storage` is the only reference to the state, and a machine cannot be copied. The owner of the machine
     // therefore owns the state alone.
     private let storage: HTTP2Storage
@@ -188,6 +188,9 @@ public struct HTTP2Machine<Side>: ~Copyable, @unchecked Sendable {
     /// The error that has ended the connection.
     public var failure: HTTP2Error? { connection.failure }
 }
+
+/// The side of an ``HTTP2Machine``: ``HTTP2ClientSide`` or ``HTTP2ServerSide``.
+public protocol HTTP2Side {}
 
 /// The memory of a machine. The state has more than 2 KiB, which calls would copy if it were in the machine itself.
 private final class HTTP2Storage {

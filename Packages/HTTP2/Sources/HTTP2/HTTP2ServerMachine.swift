@@ -18,7 +18,7 @@ public import HTTPMessage
 public typealias HTTP2ServerMachine = HTTP2Machine<HTTP2ServerSide>
 
 /// The side of an ``HTTP2ServerMachine``.
-public enum HTTP2ServerSide {}
+public enum HTTP2ServerSide: HTTP2Side {}
 
 extension HTTP2Machine where Side == HTTP2ServerSide {
     /// Creates the server's machine of a new connection. Its output contains SETTINGS.

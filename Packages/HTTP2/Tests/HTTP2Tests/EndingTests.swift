@@ -170,7 +170,7 @@ private struct EndingModel: ~Copyable {
 extension HTTP2Connection {
     /// Checks what must hold between two calls.
     func checkInvariants(_ place: String) {
-        let all = streams.occupied.map { streams[$0] }
+        let all = streams.indices.map { streams[$0] }
         let isConsistent = { (window: ReceiveWindow) in
             window.available + window.unread + window.pending == window.size && window.unread >= 0
         }
@@ -202,14 +202,14 @@ extension HTTP2Machine {
 extension HTTP2Connection {
     /// The window of a stream that this side may use; nil if it cannot send on it.
     func sendWindow(of id: StreamID) -> Int64? {
-        guard let place = streams.place(of: id), streams[place].outgoing != .ended else { return nil }
-        return streams[place].sendWindow.available
+        guard let index = streams.index(of: id), streams[index].outgoing != .ended else { return nil }
+        return streams[index].sendWindow.available
     }
 
     /// The window of a stream that the peer may use; nil if it cannot send on it.
     func receiveWindow(of id: StreamID) -> Int64? {
-        guard let place = streams.place(of: id), streams[place].incoming != .ended else { return nil }
-        return streams[place].receiveWindow.available
+        guard let index = streams.index(of: id), streams[index].incoming != .ended else { return nil }
+        return streams[index].receiveWindow.available
     }
 }
 

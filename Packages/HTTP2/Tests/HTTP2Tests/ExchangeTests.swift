@@ -393,8 +393,8 @@ struct ExchangeTests {
         var found: [HTTP2Priority] = []
         for case .request(let stream, let request) in server.takeEvents() {
             found.append(request.priority)
-            let place = try #require(server.connection.streams.place(of: stream))
-            #expect(server.connection.streams[place].priority == request.priority)
+            let index = try #require(server.connection.streams.index(of: stream))
+            #expect(server.connection.streams[index].priority == request.priority)
         }
         // The last one is kept.
         let expected = [

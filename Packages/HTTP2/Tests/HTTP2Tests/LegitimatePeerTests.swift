@@ -33,7 +33,7 @@ struct LegitimatePeerTests {
         #expect(server.openStreams == 1, "the client owes no credit")
         #expect(server.nextWritable() == stream)
         #expect(try server.send([], on: stream, endsHere: true).isComplete)
-        #expect(server.connection.streams.place(of: stream).map { server.connection.streams[$0].state } == .closed)
+        #expect(server.connection.streams.index(of: stream).map { server.connection.streams[$0].state } == .closed)
     }
 
     @Test func anEndBehindAStreamWithoutAWindow() throws {
@@ -215,20 +215,20 @@ struct LegitimatePeerTests {
             var server = HTTP2ServerMachine(limits: limits, now: .zero)
             try server.receive(Wire.clientPreface, now: .seconds(20))
             // Windows are used up without bytes.
-            for index in 0..<20 as Range<UInt32> {
-                try server.receive(Wire.post(1 + 2 * index), now: .seconds(20))
-                let place = try #require(server.connection.streams.place(of: StreamID(1 + 2 * index)))
-                for _ in 0..<(index < 4 ? 20 : 0) {
-                    let half = Int(server.connection.streams[place].receiveWindow.size / 2)
+            for number in 0..<20 as Range<UInt32> {
+                try server.receive(Wire.post(1 + 2 * number), now: .seconds(20))
+                let index = try #require(server.connection.streams.index(of: StreamID(1 + 2 * number)))
+                for _ in 0..<(number < 4 ? 20 : 0) {
+                    let half = Int(server.connection.streams[index].receiveWindow.size / 2)
                     _ = server.connection.receiveWindow.receive(half)
-                    _ = server.connection.streams[place].receiveWindow.receive(half)
-                    server.connection.consume(Int64(half), of: place)
+                    _ = server.connection.streams[index].receiveWindow.receive(half)
+                    server.connection.consume(Int64(half), of: index)
                     server.connection.giveConnectionCredit()
                 }
                 server.didWrite(server.outputCount)
                 #expect(server.connection.receiveWindow.size <= maximum)
             }
-            let first = try #require(server.connection.streams.place(of: StreamID(1)))
+            let first = try #require(server.connection.streams.index(of: StreamID(1)))
             #expect(server.connection.streams[first].receiveWindow.size > initial)
         }
     }

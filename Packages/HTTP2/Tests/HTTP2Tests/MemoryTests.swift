@@ -139,8 +139,8 @@ private enum Memory {
     }
 
     private static func fillWindow(of stream: UInt32, _ server: inout HTTP2ServerMachine) throws {
-        while let place = server.connection.streams.place(of: StreamID(stream)) {
-            let rest = Int(server.connection.streams[place].receiveWindow.available)
+        while let index = server.connection.streams.index(of: StreamID(stream)) {
+            let rest = Int(server.connection.streams[index].receiveWindow.available)
             if rest == 0 { return }
             try server.receive(Wire.frame(.data, on: stream, Array(piece.prefix(rest))))
         }

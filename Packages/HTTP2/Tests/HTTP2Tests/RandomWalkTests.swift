@@ -19,14 +19,14 @@ struct RandomWalkTests {
 }
 
 private struct RandomWalk: ~Copyable {
-    private var random: SplitMix
+    private var random: SeededRandom
     private var pair: MachinePair
     private var now = Duration.zero
     private var clientStreams: [StreamID] = []
     private var serverStreams: [StreamID] = []
 
     init(seed: UInt64) {
-        random = SplitMix(state: seed)
+        random = SeededRandom(seed: seed)
         var limits = HTTP2Limits()
         limits.initialStreamWindow = [20_000, 65_535, 100_000][Int(seed % 3)]
         limits.maximumConcurrentStreams = 8
@@ -128,15 +128,6 @@ private struct RandomWalk: ~Copyable {
     }
 }
 
-/// A generator whose sequence depends only on its seed.
-private struct SplitMix {
-    var state: UInt64
-
-    mutating func below(_ limit: UInt64) -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return (z ^ (z >> 31)) % limit
-    }
+extension SeededRandom {
+    fileprivate mutating func below(_ limit: UInt64) -> UInt64 { UInt64.random(in: 0..<limit, using: &self) }
 }

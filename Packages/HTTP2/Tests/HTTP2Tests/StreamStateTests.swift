@@ -7,12 +7,12 @@ import Testing
 struct StreamStateTests {
     /// RFC 9113 §5.1 in words, written independently of the table: what an endpoint must do with a frame in a state.
     private func expectation(
-        _ state: StreamState, _ event: StreamState.Event, _ side: StreamState.Side
+        _ state: StreamState, _ event: StreamState.Event, _ direction: StreamState.Direction
     ) -> StreamState.Transition {
         let isHeaders = event == .headers || event == .headersEnd
         let isMessage = isHeaders || event == .data || event == .dataEnd
         let ends = event == .headersEnd || event == .dataEnd
-        switch (state, side) {
+        switch (state, direction) {
         case (.idle, .receive):
             guard isHeaders else { return .connectionError(.protocolError) }
             return .to(ends ? .halfClosedRemote : .open)
@@ -30,10 +30,10 @@ struct StreamStateTests {
         }
         if event == .resetStream { return .to(.closed) }
         if event == .windowUpdate { return .to(state) }
-        let hasEnded = side == .receive ? state == .halfClosedRemote : state == .halfClosedLocal
-        if hasEnded { return side == .receive ? .streamError(.streamClosed) : .forbidden }
+        let hasEnded = direction == .receive ? state == .halfClosedRemote : state == .halfClosedLocal
+        if hasEnded { return direction == .receive ? .streamError(.streamClosed) : .forbidden }
         guard ends else { return .to(state) }
-        if state == .open { return .to(side == .receive ? .halfClosedRemote : .halfClosedLocal) }
+        if state == .open { return .to(direction == .receive ? .halfClosedRemote : .halfClosedLocal) }
         return .to(.closed)
     }
 
@@ -41,9 +41,9 @@ struct StreamStateTests {
         var count = 0
         for state in StreamState.allCases {
             for event in StreamState.Event.allCases {
-                for side in StreamState.Side.allCases {
-                    let (found, expected) = (state.transition(event, side), expectation(state, event, side))
-                    #expect(found == expected, "\(state), \(event), \(side)")
+                for direction in StreamState.Direction.allCases {
+                    let (found, expected) = (state.transition(event, direction), expectation(state, event, direction))
+                    #expect(found == expected, "\(state), \(event), \(direction)")
                     count += 1
                 }
             }
@@ -63,9 +63,9 @@ struct StreamStateTests {
             if StreamState.allCases.contains(where: { text.hasPrefix("| \($0) |") }) { rows.append(text) }
         }
         var expected: [String] = []
-        for side in StreamState.Side.allCases {
+        for direction in StreamState.Direction.allCases {
             for state in StreamState.allCases {
-                let cells = StreamState.Event.allCases.map { Self.text(state.transition($0, side), from: state) }
+                let cells = StreamState.Event.allCases.map { Self.text(state.transition($0, direction), from: state) }
                 expected.append("| \(state) | \(cells.joined(separator: " | ")) |\n")
             }
         }
@@ -116,8 +116,8 @@ struct StreamStateOfMachineTests {
         }
         _ = server.takeEvents()
         _ = server.takeOutput()
-        let place = server.connection.streams.place(of: StreamID(1))
-        #expect(server.connection.state(of: StreamID(1), at: place) == state)
+        let index = server.connection.streams.index(of: StreamID(1))
+        #expect(server.connection.state(of: StreamID(1), at: index) == state)
         return server
     }
 
@@ -150,7 +150,7 @@ struct StreamStateOfMachineTests {
         case .to(let next):
             #expect(error == nil && reset == nil)
             #expect(
-                server.connection.state(of: StreamID(1), at: server.connection.streams.place(of: StreamID(1))) == next)
+                server.connection.state(of: StreamID(1), at: server.connection.streams.index(of: StreamID(1))) == next)
         case .forbidden: Issue.record("a received frame is never forbidden")
         }
     }
@@ -158,9 +158,9 @@ struct StreamStateOfMachineTests {
     @Test(arguments: [true, false]) func aRequestOpensItsStream(endsHere: Bool) throws {
         var client = HTTP2ClientMachine(now: .zero)
         let stream = try #require(try client.request(MachinePair.head(.put), endsHere: endsHere, now: .zero))
-        let place = try #require(client.connection.streams.place(of: stream))
+        let index = try #require(client.connection.streams.index(of: stream))
         let expected = StreamState.idle.transition(endsHere ? .headersEnd : .headers, .send)
-        #expect(.to(client.connection.streams[place].state) == expected)
+        #expect(.to(client.connection.streams[index].state) == expected)
     }
 
     /// WINDOW_UPDATE for a stream goes out as the table says, when the program has read more than half of its window.
@@ -178,8 +178,8 @@ struct StreamStateOfMachineTests {
             try server.respond(stream, with: HTTPResponse(status: .ok), endsHere: true, now: .zero)
         }
         _ = server.takeOutput()
-        let place = server.connection.streams.place(of: stream)
-        #expect(server.connection.state(of: stream, at: place) == state)
+        let index = server.connection.streams.index(of: stream)
+        #expect(server.connection.state(of: stream, at: index) == state)
         if state == .idle {
             #expect(throws: HTTP2Error.self) { try server.readAll(stream) }
         } else {
@@ -225,8 +225,8 @@ struct StreamStateOfMachineTests {
         case .to where state == .idle: #expect(error?.fault == .caller, "a server opens no streams")
         case .to(let next):
             #expect(error == nil)
-            if let place = server.connection.streams.place(of: stream) {
-                #expect(server.connection.streams[place].state == next)
+            if let index = server.connection.streams.index(of: stream) {
+                #expect(server.connection.streams[index].state == next)
             } else {
                 #expect(next == .closed)
             }

@@ -260,20 +260,20 @@ struct TimeTests {
         try client.receive(Wire.serverPreface + Wire.response(1), now: .milliseconds(20))
         var now = Duration.milliseconds(20)
         let frame = Wire.frame(.data, on: 1, [UInt8](repeating: 0, count: 16_384))
-        let place = try #require(client.connection.streams.place(of: stream))
+        let index = try #require(client.connection.streams.index(of: stream))
         for _ in 0..<3000 {
             now += .microseconds(100)
             try client.receive(frame, now: now)
             _ = try client.readAll(stream, now: now)
         }
-        #expect(client.connection.streams[place].receiveWindow.size > 1 << 20)
-        let grown = client.connection.streams[place].receiveWindow.size
+        #expect(client.connection.streams[index].receiveWindow.size > 1 << 20)
+        let grown = client.connection.streams[index].receiveWindow.size
         for _ in 0..<3000 {
             now += .milliseconds(10)
             try client.receive(frame, now: now)
             _ = try client.readAll(stream, now: now)
         }
-        #expect(client.connection.streams[place].receiveWindow.size == grown, "a slow transfer needs no larger window")
+        #expect(client.connection.streams[index].receiveWindow.size == grown, "a slow transfer needs no larger window")
         client.connection.checkInvariants("after growing")
         #expect(grown <= HTTP2Limits().maximumStreamWindow)
     }

@@ -3,7 +3,7 @@ import Peers
 import StreamKit
 
 /// Carries the bytes of a machine over a stream, for the application of either side. It contains no rule of the protocol.
-final class HTTP2Driver<Side> {
+final class HTTP2Driver<Side: HTTP2Side> {
     var machine: HTTP2Machine<Side>
     private let pair: StreamPair
     private let start: ContinuousClock.Instant

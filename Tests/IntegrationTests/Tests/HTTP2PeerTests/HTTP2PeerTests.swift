@@ -44,6 +44,26 @@ import Testing
         if implementation == .nghttpd { #expect(answers[0].trailers?["x-trailer"] == "tail") }
     }
 
+    /// nginx answers 1,000 requests on a connection and sends GOAWAY. Each request beyond them may be repeated, and none is lost.
+    @Test func nginxEndsTheConnectionAfterAThousandRequests() async throws {
+        let server = HTTP2Server(.nginx, isSecure: false)
+        try server.start()
+        defer { server.stop() }
+        try server.write("hello", Array("hello\n".utf8))
+        var counts: [Int] = []
+        while counts.reduce(0, +) < 1_500, counts.count < 5 {
+            let client = try HTTP2Client(port: server.port, isSecure: false)
+            let requests = try (counts.reduce(0, +)..<1_500).map { _ in try request(server, "/hello") }
+            let answers = try await client.load(requests)
+            let failures = answers.compactMap(\.failure)
+            #expect(failures.allSatisfy { $0.processing == .notProcessed }, "\(failures)")
+            let answered = answers.filter { $0.failure == nil }
+            #expect(answered.allSatisfy { $0.status == 200 && $0.body == Array("hello\n".utf8) })
+            counts.append(answered.count)
+        }
+        #expect(counts == [1_000, 500])
+    }
+
     /// Uploads. nginx with a small window refuses a request with a body that arrives before its settings are acknowledged: it is
     /// repeated at once, on the same connection.
     @Test(arguments: [HTTP2Server.Implementation.nghttpd, .nginx, .hypercorn], [false, true])

@@ -165,8 +165,8 @@ private struct HTTP2Conversation {
         precondition(window.available + window.unread + window.pending == window.size && window.unread >= 0)
         var sum = connection.limits.connectionWindowReserve
         var openCount = 0
-        for place in connection.streams.occupied {
-            let stream = connection.streams[place]
+        for index in connection.streams.indices {
+            let stream = connection.streams[index]
             let window = stream.receiveWindow
             precondition(window.available + window.unread + window.pending == window.size && window.unread >= 0)
             precondition(stream.body.capacity <= max(Int(window.size), BodyRing.keptCapacity))

@@ -2,14 +2,14 @@
 
 extension HTTP2Connection {
     mutating func receiveSettings(_ settings: [Setting]) throws(HTTP2Error) {
-        try floods.settingsFrame(now: now)
+        try floods.countSettings(now: now)
         let before = peerSettings
         for setting in settings {
             try peerSettings.apply(setting, from: role.peer)
             if setting.id == .headerTableSize { encoder.setPeerTableSize(peerSettings.headerTableSize) }
         }
         try adjustSendWindows(by: peerSettings.initialWindowSize - before.initialWindowSize)
-        try requireReadAnswers()
+        try requireRoomForAnswer()
         writer.appendSettingsAcknowledgment()
         if !hasPeerSettings { peerSettings.endFirstSettings() }
         hasPeerSettings = true
@@ -21,46 +21,45 @@ extension HTTP2Connection {
     /// Applies a change of SETTINGS_INITIAL_WINDOW_SIZE to all streams (RFC 9113 §6.9.2). A window may become negative.
     private mutating func adjustSendWindows(by difference: Int64) throws(HTTP2Error) {
         if difference == 0 { return }
-        for place in streams.occupied where !streams[place].outgoing.hasEnded {
-            guard streams[place].sendWindow.add(difference) else {
+        for index in streams.indices where !streams[index].outgoing.hasEnded {
+            guard streams[index].sendWindow.add(difference) else {
                 throw .connection(.flowControlError, "RFC 9113 §6.9.2", "the settings make a window exceed 2^31 - 1")
             }
-            if difference > 0 { didGetCredit(place) }
+            if difference > 0 { didGetCredit(index) }
         }
     }
 
     /// The peer has applied this side's settings (RFC 9113 §6.5.3).
     mutating func receiveSettingsAcknowledgment() throws(HTTP2Error) {
-        guard let sentAt = settingsSentAt else { return try floods.frameWithoutEffect(now: now) }
+        guard let sentAt = settingsSentAt else { return try floods.countFrameWithoutEffect(now: now) }
         settingsSentAt = nil
         liveness.measure(now - sentAt)
         let window = limits.initialStreamWindow
         guard window < SendWindow.initial else { return }
-        for place in streams.occupied {
-            receiveWindow.shrink(by: streams[place].receiveWindow.size - window)
-            streams[place].receiveWindow.adjust(to: window)
+        for index in streams.indices {
+            receiveWindow.shrink(by: streams[index].receiveWindow.size - window)
+            streams[index].receiveWindow.adjust(to: window)
             // What was read of the larger window can be more than half of this one.
-            consume(0, of: place)
+            consume(0, of: index)
         }
     }
 
     mutating func receivePing(_ opaque: UInt64, _ isAcknowledgment: Bool) throws(HTTP2Error) {
         guard isAcknowledgment else {
-            try floods.ping(now: now)
-            try requireReadAnswers()
+            try floods.countPing(now: now)
+            try requireRoomForAnswer()
             return writer.appendPing(opaque, isAcknowledgment: true)
         }
         if case .announced(ping: opaque, _) = shutdown {
             finishShutdown()
         } else if !liveness.receiveAnswer(opaque, now: now) {
-            try floods.frameWithoutEffect(now: now)
+            try floods.countFrameWithoutEffect(now: now)
         }
     }
 
     /// Checks that the peer reads what it makes this side answer: SETTINGS, PING, refused frames (CVE-2019-9512, CVE-2019-9515), and
     /// requests, whose heads of responses leave without credit.
-    @inline(__always)
-    func requireReadAnswers() throws(HTTP2Error) {
+    func requireRoomForAnswer() throws(HTTP2Error) {
         if writer.count > limits.maximumQueuedAnswers {
             throw .connection(.enhanceYourCalm, "maximumOutput", "the peer does not read the answers to its frames")
         }
@@ -82,26 +81,26 @@ extension HTTP2Connection {
             }
             return
         }
-        guard let place = try admit(.windowUpdate, on: id, at: streams.place(of: id)) else { return }
+        guard let index = try admit(.windowUpdate, on: id, at: streams.index(of: id)) else { return }
         // The peer may have forgotten the window of a message that has ended.
-        if streams[place].outgoing.hasEnded { return try floods.frameWithoutEffect(now: now) }
-        guard streams[place].sendWindow.add(increment) else {
-            return try endStream(
+        if streams[index].outgoing.hasEnded { return try floods.countFrameWithoutEffect(now: now) }
+        guard streams[index].sendWindow.add(increment) else {
+            return try resetForViolation(
                 id, .stream(id, .flowControlError, "RFC 9113 §6.9.1", "the window of the stream exceeds 2^31 - 1"))
         }
-        didGetCredit(place)
+        didGetCredit(index)
     }
 
-    private mutating func didGetCredit(_ place: Int) {
-        streams[place].hold = .none
-        if streams[place].creditWait != nil { noteCredit(place) }
+    private mutating func didGetCredit(_ index: Int) {
+        streams[index].hold = .none
+        if streams[index].creditWait != nil { noteCredit(index) }
     }
 
     mutating func receiveReset(_ id: StreamID, _ code: ErrorCode) throws(HTTP2Error) {
-        guard let place = try admit(.resetStream, on: id, at: streams.place(of: id)) else { return }
+        guard let index = try admit(.resetStream, on: id, at: streams.index(of: id)) else { return }
         let processing: HTTP2StreamFailure.Processing = code == .refusedStream ? .notProcessed : .unknown
-        abandon(place, HTTP2StreamFailure(code: code, cause: .peer, processing: processing))
-        if role == .server { try floods.reset(now: now) }
+        endEarly(index, HTTP2StreamFailure(code: code, cause: .peer, processing: processing))
+        if role == .server { try floods.countReset(now: now) }
     }
 
     /// A frame that its parser refused on behalf of its stream.
@@ -110,8 +109,8 @@ extension HTTP2Connection {
         if isIdle(id) {
             throw .connection(error.code, error.rule, error.reason)
         }
-        try floods.frameWithoutEffect(now: now)
-        if !recentStreams.wasResetHere(id) { try endStream(id, error) }
+        try floods.countFrameWithoutEffect(now: now)
+        if !recentStreams.wasResetHere(id) { try resetForViolation(id, error) }
     }
 }
 
@@ -129,7 +128,7 @@ struct EarlyPriority: Sendable, BitwiseCopyable {
 extension HTTP2Connection {
     /// PRIORITY is checked and forgotten: no tree is kept (RFC 9113 §5.3.2). It makes no stream, even if its stream is idle.
     mutating func receivePriority(_ id: StreamID, _ dependency: StreamDependency) throws(HTTP2Error) {
-        try floods.frameWithoutEffect(now: now)
+        try floods.countFrameWithoutEffect(now: now)
         guard dependency.stream == id else { return }
         let error = HTTP2Error.stream(id, .protocolError, "RFC 7540 §5.3.1", "stream \(id) depends on itself")
         try receiveStreamError(error)
@@ -139,12 +138,12 @@ extension HTTP2Connection {
     ///
     /// One that precedes its request waits for it, and takes the place of any before it. That of a closed stream is ignored.
     mutating func receivePriorityUpdate(_ id: StreamID, _ value: [UInt8]) throws(HTTP2Error) {
-        try floods.frameWithoutEffect(now: now)
+        try floods.countFrameWithoutEffect(now: now)
         guard role == .server, id != .connection, id.isClientInitiated else {
             throw .connection(.protocolError, "RFC 9218 §7.1", "a PRIORITY_UPDATE for stream \(id)")
         }
-        if let place = streams.place(of: id) {
-            setPriority(place, HTTP2Priority(value))
+        if let index = streams.index(of: id) {
+            setPriority(index, HTTP2Priority(value))
         } else if isIdle(id) {
             earlyPriority = EarlyPriority(stream: id, priority: HTTP2Priority(value))
         }
@@ -155,15 +154,15 @@ extension HTTP2Connection {
     /// RFC 9113 §4.2 makes the latter an error. It is ignored, as by all recipients without the extension, and as it says nothing; but
     /// only a client may send it.
     mutating func receiveUnknown(_ header: FrameHeader) throws(HTTP2Error) {
-        try floods.frameWithoutEffect(now: now)
+        try floods.countFrameWithoutEffect(now: now)
         if role == .client, header.kind == .priorityUpdate {
             throw .connection(.protocolError, "RFC 9218 §7.1", "a PRIORITY_UPDATE from a server")
         }
     }
 
-    mutating func setPriority(_ place: Int, _ priority: HTTP2Priority) {
-        streams[place].priority = priority
-        order.setPriority(streams[place].id, priority)
+    mutating func setPriority(_ index: Int, _ priority: HTTP2Priority) {
+        streams[index].priority = priority
+        order.setPriority(streams[index].id, priority)
     }
 }
 
@@ -172,7 +171,7 @@ extension HTTP2Connection {
 extension HTTP2Connection {
     /// Receives GOAWAY: requests above its last stream were not processed and end here, all others continue.
     mutating func receiveGoAway(_ goAway: HTTP2GoAway) throws(HTTP2Error) {
-        try floods.frameWithoutEffect(now: now)
+        try floods.countFrameWithoutEffect(now: now)
         if let earlier = peerGoAway, goAway.lastStream > earlier.lastStream {
             throw .connection(.protocolError, "RFC 9113 §6.8", "a second GOAWAY has a higher last stream")
         }
@@ -181,9 +180,10 @@ extension HTTP2Connection {
         peerGoAway = goAway
         if isChange { events.replace(with: .goAway(goAway)) }
         if role == .client {
-            for place in streams.occupied
-            where streams[place].id > goAway.lastStream && streams[place].state != .closed {
-                abandon(place, HTTP2StreamFailure(code: goAway.code, cause: .goAway(goAway), processing: .notProcessed))
+            for index in streams.indices
+            where streams[index].id > goAway.lastStream && streams[index].state != .closed {
+                endEarly(
+                    index, HTTP2StreamFailure(code: goAway.code, cause: .goAway(goAway), processing: .notProcessed))
             }
         }
         reportDrained()

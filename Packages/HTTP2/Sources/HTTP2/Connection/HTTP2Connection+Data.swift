@@ -12,39 +12,42 @@ extension HTTP2Connection {
         dataFrame = header
         if !header.endsStream {
             if start.contentLength == 0 {
-                try floods.emptyFrame(now: now)
+                try floods.countEmptyFrame(now: now)
             } else {
-                try floods.data(start.contentLength, now: now)
+                try floods.countData(start.contentLength, now: now)
                 floods.didCarryData()
             }
         }
         let id = header.stream
-        guard let place = streams.place(of: id), streams[place].state != .closed else {
+        guard let index = streams.index(of: id), streams[index].state != .closed else {
             receiveWindow.consume(Int64(header.length))
             return try receiveLateData(header)
         }
-        guard streams[place].receiveWindow.receive(header.length) else {
+        guard streams[index].receiveWindow.receive(header.length) else {
             receiveWindow.consume(Int64(header.length))
-            return try endStream(
+            return try resetForViolation(
                 id, .stream(id, .flowControlError, "RFC 9113 §6.9.1", "the peer exceeds the window of the stream"))
         }
         let padding = header.length - start.contentLength
-        if padding > 0 { consume(Int64(padding), of: place) }
-        try checkData(start, place)
+        if padding > 0 { consume(Int64(padding), of: index) }
+        try checkData(start, index)
     }
 
     /// Checks what DATA means for its stream (RFC 9113 §5.1 and §8.1).
-    private mutating func checkData(_ start: FrameStart, _ place: Int) throws(HTTP2Error) {
+    private mutating func checkData(_ start: FrameStart, _ index: Int) throws(HTTP2Error) {
         let id = start.header.stream
-        guard try admit(start.header.event, on: id, at: place) != nil else { return }
-        switch streams[place].incoming {
+        guard try admit(start.header.event, on: id, at: index) != nil else { return }
+        switch streams[index].incoming {
         case .head:
-            try endStream(id, .stream(id, .protocolError, "RFC 9113 §8.1", "DATA before the head of the response"))
+            try resetForViolation(
+                id, .stream(id, .protocolError, "RFC 9113 §8.1", "DATA before the head of the response"))
         case .content(let remaining?):
-            guard Int64(start.contentLength) <= remaining else { return try endStream(id, Self.contentLengthError(id)) }
-            streams[place].incoming = .content(remaining: remaining - Int64(start.contentLength))
+            guard Int64(start.contentLength) <= remaining else {
+                return try resetForViolation(id, Self.contentLengthError(id))
+            }
+            streams[index].incoming = .content(remaining: remaining - Int64(start.contentLength))
         case .noContent:
-            if start.contentLength > 0 { try endStream(id, Self.noContentError(id)) }
+            if start.contentLength > 0 { try resetForViolation(id, Self.noContentError(id)) }
         case .content(nil), .tunnel, .ended: break
         }
     }
@@ -54,7 +57,7 @@ extension HTTP2Connection {
         dataFrame = nil
         let id = header.stream
         if !isIdle(id) {
-            try floods.frameWithoutEffect(now: now)
+            try floods.countFrameWithoutEffect(now: now)
             if recentStreams.wasResetHere(id) || isIgnored(id) { return }
             if role == .client, !recentStreams.contains(id) { return }
         }
@@ -64,45 +67,44 @@ extension HTTP2Connection {
     /// Offers a piece of the DATA frame that has begun to the program, and keeps what it does not take. What arrives for a stream that
     /// has ended meanwhile is accounted already.
     mutating func receiveData(_ content: RawSpan, _ take: (StreamID, RawSpan) -> Int) {
-        guard let id = dataFrame?.stream, let place = streams.place(of: id), streams[place].state != .closed,
+        guard let id = dataFrame?.stream, let index = streams.index(of: id), streams[index].state != .closed,
             content.byteCount > 0
         else { return }
-        streams[place].lastArrival = now
-        guard streams[place].body.count == 0 else { return keep(content, place) }
+        streams[index].lastArrival = now
+        guard streams[index].body.count == 0 else { return keep(content, index) }
         let taken = take(id, content)
         precondition((0...content.byteCount).contains(taken), "more bytes were taken than were offered")
-        if taken > 0 { consume(Int64(taken), of: place) }
+        if taken > 0 { consume(Int64(taken), of: index) }
         if taken == content.byteCount { return }
         events.append(.readable(id))
-        keep(content.extracting(droppingFirst: taken), place)
+        keep(content.extracting(droppingFirst: taken), index)
     }
 
-    private mutating func keep(_ content: RawSpan, _ place: Int) {
-        streams[place].body.append(content, limit: Int(clamping: streams[place].receiveWindow.size))
+    private mutating func keep(_ content: RawSpan, _ index: Int) {
+        streams[index].body.append(content, limit: Int(clamping: streams[index].receiveWindow.size))
     }
 
     mutating func endData() throws(HTTP2Error) {
         guard let frame = dataFrame else { return }
         dataFrame = nil
-        guard frame.endsStream, let place = streams.place(of: frame.stream), streams[place].state != .closed else {
+        guard frame.endsStream, let index = streams.index(of: frame.stream), streams[index].state != .closed else {
             return
         }
-        try receiveEndStream(place, .dataEnd)
+        try receiveEndStream(index, .dataEnd)
     }
 
     /// Acts on END_STREAM, behind the last byte of the peer's message.
-    mutating func receiveEndStream(_ place: Int, _ event: StreamState.Event) throws(HTTP2Error) {
-        let id = streams[place].id
-        guard isContentComplete(place) else { return try endStream(id, Self.contentLengthError(id)) }
-        guard case .to(let state) = streams[place].state.transition(event, .receive) else { return }
+    mutating func receiveEndStream(_ index: Int, _ event: StreamState.Event) throws(HTTP2Error) {
+        let id = streams[index].id
+        guard isContentComplete(index) else { return try resetForViolation(id, Self.contentLengthError(id)) }
+        guard case .to(let state) = streams[index].state.transition(event, .receive) else { return }
         events.append(.ended(id))
-        enter(state, place)
+        enter(state, index)
     }
 
     /// Whether the message may end here, by its `content-length`.
-    @inline(__always)
-    func isContentComplete(_ place: Int) -> Bool {
-        if case .content(let remaining?) = streams[place].incoming { remaining == 0 } else { true }
+    func isContentComplete(_ index: Int) -> Bool {
+        if case .content(let remaining?) = streams[index].incoming { remaining == 0 } else { true }
     }
 
     static func contentLengthError(_ id: StreamID) -> HTTP2Error {
@@ -127,44 +129,44 @@ extension HTTP2Connection {
         _ id: StreamID, into target: inout MutableRawSpan, now: Duration
     ) throws(HTTP2Error) -> HTTP2ReadOutcome {
         advance(to: now)
-        guard let place = streams.place(of: id) else { throw Self.unknownStream(id) }
-        let count = streams[place].body.read(into: &target)
+        guard let index = streams.index(of: id) else { throw Self.unknownStream(id) }
+        let count = streams[index].body.read(into: &target)
         if count > 0 {
-            consume(Int64(count), of: place)
+            consume(Int64(count), of: index)
             giveConnectionCredit()
             return .bytes(count)
         }
-        if streams[place].body.count > 0 { return .bytes(0) }
-        if let failure = streams[place].failure { return .reset(failure) }
-        if streams[place].incoming.hasEnded { return .ended }
+        if streams[index].body.count > 0 { return .bytes(0) }
+        if let failure = streams[index].failure { return .reset(failure) }
+        if streams[index].incoming.hasEnded { return .ended }
         return .blocked
     }
 
     /// Accounts bytes of a stream that were read, or that carry nothing, in both windows.
     ///
     /// This function, ``discardUnread(_:)`` and the frames for streams that are not open are the only places that give credit.
-    mutating func consume(_ count: Int64, of place: Int) {
+    mutating func consume(_ count: Int64, of index: Int) {
         receiveWindow.consume(count)
-        streams[place].receiveWindow.consume(count)
-        guard case .to = streams[place].state.transition(.windowUpdate, .send) else { return }
-        growWindow(place)
-        let window = streams[place].receiveWindow
-        guard let credit = streams[place].receiveWindow.takeCredit(threshold: window.size / 2) else { return }
-        if window.available == 0 { streams[place].lastArrival = now }
-        streams[place].lastCredit = now
-        writer.appendWindowUpdate(streams[place].id, increment: credit)
+        streams[index].receiveWindow.consume(count)
+        guard case .to = streams[index].state.transition(.windowUpdate, .send) else { return }
+        growWindow(index)
+        let window = streams[index].receiveWindow
+        guard let credit = streams[index].receiveWindow.takeCredit(threshold: window.size / 2) else { return }
+        if window.available == 0 { streams[index].lastArrival = now }
+        streams[index].lastCredit = now
+        writer.appendWindowUpdate(streams[index].id, increment: credit)
     }
 
     /// Doubles the window of a stream whose sender uses half of it within two round trips: the window limits the transfer (RFC 9113
     /// §5.2.3).
-    private mutating func growWindow(_ place: Int) {
-        let window = streams[place].receiveWindow
-        guard window.pending >= window.size / 2, let lastCredit = streams[place].lastCredit,
+    private mutating func growWindow(_ index: Int) {
+        let window = streams[index].receiveWindow
+        guard window.pending >= window.size / 2, let lastCredit = streams[index].lastCredit,
             let roundTrip = liveness.roundTrip, now - lastCredit <= roundTrip * 2,
             window.size * 2 <= limits.maximumStreamWindow,
             receiveWindow.size + window.size + reservedForNewStreams <= limits.maximumConnectionWindow
         else { return }
-        streams[place].receiveWindow.grow(by: window.size)
+        streams[index].receiveWindow.grow(by: window.size)
         receiveWindow.grow(by: window.size)
     }
 

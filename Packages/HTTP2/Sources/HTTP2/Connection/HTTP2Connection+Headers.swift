@@ -63,7 +63,7 @@ extension HTTP2Connection {
             stream: header.stream, endsStream: header.endsStream, purpose: purpose, startedAt: now,
             endsHeaders: header.endsHeaders, remaining: start.contentLength)
         fields.removeAll()
-        if start.contentLength == 0, !header.endsHeaders { try floods.emptyFrame(now: now) }
+        if start.contentLength == 0, !header.endsHeaders { try floods.countEmptyFrame(now: now) }
     }
 
     mutating func beginContinuation(_ start: FrameStart) throws(HTTP2Error) {
@@ -75,7 +75,7 @@ extension HTTP2Connection {
                 .enhanceYourCalm, "head",
                 "a header block of more than \(limits.maximumContinuations) CONTINUATION frames")
         }
-        if start.contentLength == 0, !start.header.endsHeaders { try floods.emptyFrame(now: now) }
+        if start.contentLength == 0, !start.header.endsHeaders { try floods.countEmptyFrame(now: now) }
     }
 
     /// Decodes a piece of the block as it arrives. What exceeds a limit is dropped while it is decoded.
@@ -105,15 +105,15 @@ extension HTTP2Connection {
         switch block.purpose {
         case .nothing: break
         case .refusal(.tooManyHeldStreams): try refuseWithoutFault(block.stream)
-        case .refusal(let refusal): try endStream(block.stream, refusal.error(on: block.stream))
+        case .refusal(let refusal): try resetForViolation(block.stream, refusal.error(on: block.stream))
         case .request: try receiveRequest(block)
         case .response, .trailers:
             // The program may have closed the stream while the block arrived.
-            guard let place = streams.place(of: block.stream), streams[place].state != .closed else { return }
+            guard let index = streams.index(of: block.stream), streams[index].state != .closed else { return }
             if case .response = block.purpose {
-                try receiveResponse(block, place)
+                try receiveResponse(block, index)
             } else {
-                try receiveTrailers(block, place)
+                try receiveTrailers(block, index)
             }
         }
     }
@@ -122,17 +122,17 @@ extension HTTP2Connection {
     private mutating func purpose(of header: FrameHeader) throws(HTTP2Error) -> HeaderBlock.Purpose {
         let stream = header.stream
         let event: StreamState.Event = header.endsStream ? .headersEnd : .headers
-        let place = streams.place(of: stream)
-        let state = state(of: stream, at: place)
+        let index = streams.index(of: stream)
+        let state = state(of: stream, at: index)
         if state == .closed {
             if recentStreams.wasResetHere(stream) || isIgnored(stream) {
-                try floods.frameWithoutEffect(now: now)
+                try floods.countFrameWithoutEffect(now: now)
                 return .nothing
             }
-            if place == nil, !recentStreams.contains(stream) {
+            if index == nil, !recentStreams.contains(stream) {
                 // A client has forgotten when it reset the stream, and the server has not seen it (RFC 9113 §5.1).
                 if role == .client, stream.isClientInitiated {
-                    try floods.frameWithoutEffect(now: now)
+                    try floods.countFrameWithoutEffect(now: now)
                     return .nothing
                 }
                 throw .connection(
@@ -144,8 +144,8 @@ extension HTTP2Connection {
         case .streamError(let code): return .refusal(.messageHasEnded(code))
         case .to, .ignore, .forbidden: break
         }
-        guard let place else { return try purpose(ofNewStream: stream) }
-        if case .head = streams[place].incoming { return .response }
+        guard let index else { return try purpose(ofNewStream: stream) }
+        if case .head = streams[index].incoming { return .response }
         return .trailers
     }
 
@@ -156,7 +156,7 @@ extension HTTP2Connection {
         }
         highestPeerStream = stream
         if isIgnored(stream) {
-            try floods.frameWithoutEffect(now: now)
+            try floods.countFrameWithoutEffect(now: now)
             return .nothing
         }
         if streams.count < limits.maximumConcurrentStreams { return .request }
@@ -164,7 +164,6 @@ extension HTTP2Connection {
     }
 
     /// Whether a stream is above the last one of this side's GOAWAY, so that all its frames are ignored (RFC 9113 §6.8).
-    @inline(__always)
     func isIgnored(_ stream: StreamID) -> Bool {
         if case .final(let last) = shutdown { role == .server && stream > last } else { false }
     }
@@ -176,17 +175,17 @@ extension HTTP2Connection {
 extension HTTP2Connection {
     /// Receives a request, which opens its stream.
     private mutating func receiveRequest(_ block: HeaderBlock) throws(HTTP2Error) {
-        try requireReadAnswers()
+        try requireRoomForAnswer()
         let id = block.stream
         if fields.droppedCount > 0 { return try refuseLargeRequest(block) }
-        var facts = HeadReader.RequestFacts()
-        guard var request = try readRequest(id, &facts) else { return }
+        var traits = HeadReader.RequestTraits()
+        guard var request = try readRequest(id, &traits) else { return }
         if earlyPriority.stream == id { request.priority = earlyPriority.priority }
-        let place = open(
-            id, incoming: facts.isConnect ? .tunnel : .content(remaining: facts.contentLength), outgoing: .head)
-        streams[place].setRequest(isHead: facts.isHead, isConnect: facts.isConnect, priority: request.priority)
+        let index = open(
+            id, incoming: traits.isConnect ? .tunnel : .content(remaining: traits.contentLength), outgoing: .head)
+        streams[index].setRequest(isHead: traits.isHead, isConnect: traits.isConnect, priority: request.priority)
         events.append(.request(id, consume request))
-        if block.endsStream { try receiveEndStream(place, .headersEnd) }
+        if block.endsStream { try receiveEndStream(index, .headersEnd) }
     }
 
     /// Answers a request whose fields exceed the limits with 431 (RFC 6585 §5).
@@ -195,85 +194,86 @@ extension HTTP2Connection {
         encoder.beginBlock(into: &writer.bytes)
         encoder.encode(.status, Self.largeHeadStatus.span.bytes, into: &writer.bytes)
         writer.endHeaders(frame, on: block.stream)
-        if block.endsStream { return try floods.reset(now: now) }
-        try endStream(
+        if block.endsStream { return try floods.countReset(now: now) }
+        try resetForViolation(
             block.stream, .stream(block.stream, .noError, "head", "the fields of the request exceed the limits"))
     }
 
     private static let largeHeadStatus = Array("431".utf8)
 
     /// Receives the head of an interim or final response.
-    private mutating func receiveResponse(_ block: HeaderBlock, _ place: Int) throws(HTTP2Error) {
+    private mutating func receiveResponse(_ block: HeaderBlock, _ index: Int) throws(HTTP2Error) {
         let id = block.stream
         if fields.droppedCount > 0 {
-            return try endStream(
+            return try resetForViolation(
                 id, .stream(id, .enhanceYourCalm, "head", "the fields of the response exceed the limits"))
         }
         var contentLength: Int64?
         guard let response = try readResponse(id, &contentLength) else { return }
         let status = response.status.code
-        guard status >= 200 else { return try receiveInterim(response, block, place) }
-        if streams[place].isConnect, status < 300 {
-            streams[place].incoming = .tunnel
-            if !streams[place].outgoing.hasEnded { streams[place].outgoing = .tunnel }
-        } else if streams[place].isHead || status == 204 || status == 304 {
+        guard status >= 200 else { return try receiveInterim(response, block, index) }
+        if streams[index].isConnect, status < 300 {
+            streams[index].incoming = .tunnel
+            if !streams[index].outgoing.hasEnded { streams[index].outgoing = .tunnel }
+        } else if streams[index].isHead || status == 204 || status == 304 {
             // The length describes what GET would get (RFC 9110 §9.3.2).
-            streams[place].incoming = .noContent
+            streams[index].incoming = .noContent
         } else {
-            streams[place].incoming = .content(remaining: contentLength)
+            streams[index].incoming = .content(remaining: contentLength)
         }
         events.append(.response(id, consume response))
-        if block.endsStream { try receiveEndStream(place, .headersEnd) }
+        if block.endsStream { try receiveEndStream(index, .headersEnd) }
     }
 
     private mutating func receiveInterim(
-        _ response: HTTPResponse, _ block: HeaderBlock, _ place: Int
+        _ response: HTTPResponse, _ block: HeaderBlock, _ index: Int
     ) throws(HTTP2Error) {
         let id = block.stream
-        guard case .head(var interims) = streams[place].incoming, !block.endsStream else {
-            return try endStream(
+        guard case .head(var interims) = streams[index].incoming, !block.endsStream else {
+            return try resetForViolation(
                 id, .stream(id, .protocolError, "RFC 9113 §8.1", "an interim response ends the stream"))
         }
         guard interims.count < limits.maximumInterimResponses else {
-            return try endStream(
+            return try resetForViolation(
                 id, .stream(id, .enhanceYourCalm, "maximumInterimResponses", "too many interim responses"))
         }
         interims.count += 1
         interims.listSize += fields.listSize
         // The program may not have taken any of them: together, they are kept within the limit on one list.
         guard interims.listSize <= limits.head.listSize else {
-            return try endStream(
+            return try resetForViolation(
                 id, .stream(id, .enhanceYourCalm, "head", "the fields of the interim responses exceed the limits"))
         }
-        streams[place].incoming = .head(after: interims)
+        streams[index].incoming = .head(after: interims)
         events.append(.interim(id, response))
     }
 
     /// Receives trailers, which must end the stream.
-    private mutating func receiveTrailers(_ block: HeaderBlock, _ place: Int) throws(HTTP2Error) {
+    private mutating func receiveTrailers(_ block: HeaderBlock, _ index: Int) throws(HTTP2Error) {
         let id = block.stream
-        guard streams[place].incoming != .tunnel else {
-            return try endStream(id, .stream(id, .protocolError, "RFC 9113 §8.5", "HEADERS within a tunnel"))
+        guard streams[index].incoming != .tunnel else {
+            return try resetForViolation(id, .stream(id, .protocolError, "RFC 9113 §8.5", "HEADERS within a tunnel"))
         }
         guard block.endsStream else {
-            return try endStream(id, .stream(id, .protocolError, "RFC 9113 §8.1", "trailers do not end the stream"))
+            return try resetForViolation(
+                id, .stream(id, .protocolError, "RFC 9113 §8.1", "trailers do not end the stream"))
         }
         if fields.droppedCount > 0 {
-            return try endStream(id, .stream(id, .enhanceYourCalm, "head", "the trailers exceed the limits"))
+            return try resetForViolation(id, .stream(id, .enhanceYourCalm, "head", "the trailers exceed the limits"))
         }
         guard let trailers = try readTrailers(id) else { return }
-        if isContentComplete(place) { events.append(.trailers(id, trailers)) }
-        try receiveEndStream(place, .headersEnd)
+        if isContentComplete(index) { events.append(.trailers(id, trailers)) }
+        try receiveEndStream(index, .headersEnd)
     }
     // Each of these functions makes a message of the fields of the block. If it is malformed, they end the stream and return nil.
 
     private mutating func readRequest(
-        _ id: StreamID, _ facts: inout HeadReader.RequestFacts
+        _ id: StreamID, _ traits: inout HeadReader.RequestTraits
     ) throws(HTTP2Error) -> HTTP2Request? {
         do throws(FieldRule) {
-            return try HeadReader.request(fields, allowsConnectProtocol: allowsConnectProtocol, &facts)
+            return try HeadReader.request(fields, allowsConnectProtocol: allowsConnectProtocol, &traits)
         } catch {
-            try endStream(id, error.error(on: id))
+            try resetForViolation(id, error.error(on: id))
             return nil
         }
     }
@@ -284,7 +284,7 @@ extension HTTP2Connection {
         do throws(FieldRule) {
             return try HeadReader.response(fields, &contentLength)
         } catch {
-            try endStream(id, error.error(on: id))
+            try resetForViolation(id, error.error(on: id))
             return nil
         }
     }
@@ -293,7 +293,7 @@ extension HTTP2Connection {
         do throws(FieldRule) {
             return try HeadReader.trailers(fields)
         } catch {
-            try endStream(id, error.error(on: id))
+            try resetForViolation(id, error.error(on: id))
             return nil
         }
     }

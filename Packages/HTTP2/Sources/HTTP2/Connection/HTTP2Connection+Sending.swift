@@ -7,30 +7,30 @@ extension HTTP2Connection {
     /// Sends a request on a new stream. See ``HTTP2Machine/request(_:endsHere:now:)``.
     mutating func request(_ request: HTTP2Request, endsHere: Bool) throws(HTTP2Error) -> StreamID? {
         let fields = request.head.fields
-        let facts = try Self.checkFields(fields, hidesHost: true)
+        let traits = try Self.checkFields(fields, hidesHost: true)
         let allowsExtended = hasPeerSettings && peerSettings.isConnectProtocolEnabled
-        try Self.check(request, endsHere: endsHere, facts.contentLength, allowsExtended: allowsExtended)
+        try Self.check(request, endsHere: endsHere, traits.contentLength, allowsExtended: allowsExtended)
         return try request.withParts { method, authority, path throws(HTTP2Error) in
             let pseudoFields = try SentPseudoFields(request, method, authority, path)
             let priority = Self.priorityValue(of: request)
             let prioritySize = priority.map {
                 HPACKFields.size(name: Self.priorityName.count, value: $0.utf8.count)
             }
-            try requireAccepted(facts.listSize + pseudoFields.listSize + (prioritySize ?? 0), on: nil)
+            try requireAccepted(traits.listSize + pseudoFields.listSize + (prioritySize ?? 0), on: nil)
             let isConnect = pseudoFields.opensTunnel
-            guard let place = openRequest(isConnect ? .tunnel : .content(remaining: facts.contentLength)) else {
+            guard let index = openRequest(isConnect ? .tunnel : .content(remaining: traits.contentLength)) else {
                 return nil
             }
-            let id = streams[place].id
-            streams[place].setRequest(
+            let id = streams[index].id
+            streams[index].setRequest(
                 isHead: method.isEqual("HEAD"), isConnect: isConnect, priority: request.priority)
             if case .to(let state) = StreamState.idle.transition(endsHere ? .headersEnd : .headers, .send) {
-                enter(state, place)
+                enter(state, index)
             }
             let frame = writer.beginHeaders(on: id, ends: endsHere)
             encoder.beginBlock(into: &writer.bytes)
             pseudoFields.encode(request, method, authority, path, with: &encoder, into: &writer.bytes)
-            encode(fields, facts, hidesHost: true)
+            encode(fields, traits, hidesHost: true)
             if let priority {
                 encoder.encode(
                     name: Self.priorityName.span.bytes, value: priority.utf8.span.bytes, into: &writer.bytes)
@@ -80,30 +80,30 @@ extension HTTP2Connection {
 
     /// Sends the head of an interim or the final response. See ``HTTP2Machine/respond(_:with:endsHere:now:)``.
     mutating func respond(_ id: StreamID, _ response: HTTPResponse, endsHere: Bool) throws(HTTP2Error) {
-        let place = try placeToSend(endsHere ? .headersEnd : .headers, on: id)
+        let index = try indexToSend(endsHere ? .headersEnd : .headers, on: id)
         let status = response.status.code
-        guard case .head = streams[place].outgoing else {
+        guard case .head = streams[index].outgoing else {
             throw .caller(id, .protocolError, "RFC 9113 §8.1", "the final response has begun")
         }
         if status < 200 { try Self.requireInterim(status, endsHere: endsHere, on: id) }
         let fields = response.fields
-        let facts = try Self.checkFields(fields, hidesHost: false)
-        try requireAccepted(facts.listSize + HPACKFields.size(name: ":status".utf8.count, value: 3), on: id)
-        let opensTunnel = status < 300 && streams[place].isConnect
-        let isBodiless = status == 204 || status == 304 || streams[place].isHead
-        if let length = facts.contentLength, length > 0 {
+        let traits = try Self.checkFields(fields, hidesHost: false)
+        try requireAccepted(traits.listSize + HPACKFields.size(name: ":status".utf8.count, value: 3), on: id)
+        let opensTunnel = status < 300 && streams[index].isConnect
+        let isBodiless = status == 204 || status == 304 || streams[index].isHead
+        if let length = traits.contentLength, length > 0 {
             if status < 200 || status == 204 || opensTunnel { throw Self.lengthMistake(id) }
             if endsHere, !isBodiless { throw Self.contentLengthMistake(id) }
         }
         let frame = writer.beginHeaders(on: id, ends: endsHere)
         encoder.beginBlock(into: &writer.bytes)
         encode(response.status)
-        encode(fields, facts, hidesHost: false)
+        encode(fields, traits, hidesHost: false)
         writer.endHeaders(frame, on: id)
         if status < 200 { return }
-        streams[place].outgoing =
-            opensTunnel ? .tunnel : isBodiless ? .noContent : .content(remaining: facts.contentLength)
-        if endsHere { didEnd(place, .headersEnd) }
+        streams[index].outgoing =
+            opensTunnel ? .tunnel : isBodiless ? .noContent : .content(remaining: traits.contentLength)
+        if endsHere { didSendEndStream(index, .headersEnd) }
     }
 
     private static func requireInterim(_ status: Int, endsHere: Bool, on id: StreamID) throws(HTTP2Error) {
@@ -129,41 +129,41 @@ extension HTTP2Connection {
 
     /// Sends trailers, which end the message. See ``HTTP2Machine/sendTrailers(_:on:)``.
     mutating func sendTrailers(_ trailers: HTTPFields, on id: StreamID) throws(HTTP2Error) {
-        let place = try placeToSend(.headersEnd, on: id)
-        if streams[place].unsent != .nothing {
+        let index = try indexToSend(.headersEnd, on: id)
+        if streams[index].unsent != .nothing {
             throw .caller(id, .protocolError, "RFC 9113 §8.1", "the data before the trailers was not sent completely")
         }
-        switch streams[place].outgoing {
+        switch streams[index].outgoing {
         case .content(let remaining?): if remaining > 0 { throw Self.contentLengthMistake(id) }
         case .content(nil), .noContent: break
         case .head, .tunnel, .ended:
             throw .caller(id, .protocolError, "RFC 9113 §8.1", "trailers follow the content of a message")
         }
-        let facts = try Self.checkFields(trailers, hidesHost: false)
-        try requireAccepted(facts.listSize, on: id)
+        let traits = try Self.checkFields(trailers, hidesHost: false)
+        try requireAccepted(traits.listSize, on: id)
         for field in trailers where HTTPFieldName.neverSentInTrailers.contains(field.name) {
             throw .caller(id, .protocolError, "RFC 9110 §6.5.1", "\(field.name) is not allowed in trailers")
         }
         let frame = writer.beginHeaders(on: id, ends: true)
         encoder.beginBlock(into: &writer.bytes)
-        encode(trailers, facts, hidesHost: false)
+        encode(trailers, traits, hidesHost: false)
         writer.endHeaders(frame, on: id)
-        didEnd(place, .headersEnd)
+        didSendEndStream(index, .headersEnd)
     }
 
     /// Accounts a frame with END_STREAM.
-    private mutating func didEnd(_ place: Int, _ event: StreamState.Event) {
-        order.remove(streams[place].id)
-        if case .to(let state) = streams[place].state.transition(event, .send) { enter(state, place) }
+    private mutating func didSendEndStream(_ index: Int, _ event: StreamState.Event) {
+        order.remove(streams[index].id)
+        if case .to(let state) = streams[index].state.transition(event, .send) { enter(state, index) }
     }
 
-    /// Returns the place of a stream on which the table of states lets this side send a frame.
+    /// Returns the index of a stream on which the table of states lets this side send a frame.
     @inline(__always)
-    private func placeToSend(_ event: StreamState.Event, on id: StreamID) throws(HTTP2Error) -> Int {
-        guard let place = streams.place(of: id) else { throw Self.unknownStream(id) }
-        let state = streams[place].state
-        guard case .forbidden = state.transition(event, .send) else { return place }
-        if let failure = streams[place].failure { throw failure.error(on: id) }
+    private func indexToSend(_ event: StreamState.Event, on id: StreamID) throws(HTTP2Error) -> Int {
+        guard let index = streams.index(of: id) else { throw Self.unknownStream(id) }
+        let state = streams[index].state
+        guard case .forbidden = state.transition(event, .send) else { return index }
+        if let failure = streams[index].failure { throw failure.error(on: id) }
         let isStopped = state == .closed
         let reason = isStopped ? "the peer wants no more of the message" : "the message is complete"
         throw HTTP2Error(
@@ -193,7 +193,7 @@ extension HTTP2Connection {
 
 extension HTTP2Connection {
     /// What ``checkFields(_:hidesHost:)`` finds.
-    private struct FieldFacts: BitwiseCopyable {
+    private struct FieldTraits: BitwiseCopyable {
         var contentLength: Int64?
         /// The size of the list of those fields that are sent (RFC 9113 §6.5.2).
         var listSize = 0
@@ -206,14 +206,14 @@ extension HTTP2Connection {
     /// The fields of a connection of HTTP/1.1 are left out if they only ask for what HTTP/2 does anyway. All others are mistakes.
     private static func checkFields(
         _ fields: HTTPFields, hidesHost: Bool
-    ) throws(HTTP2Error) -> FieldFacts {
-        var facts = FieldFacts()
+    ) throws(HTTP2Error) -> FieldTraits {
+        var traits = FieldTraits()
         var mistake: HTTP2Error?
         fields.forEachRawField { name, value in
             let kind = SentField(name)
             let isSent = kind == .host ? !hidesHost : kind.isSent
-            if isSent { facts.listSize += HPACKFields.size(name: name.byteCount, value: value.byteCount) }
-            if !kind.isSent { facts.leavesOut = true }
+            if isSent { traits.listSize += HPACKFields.size(name: name.byteCount, value: value.byteCount) }
+            if !kind.isSent { traits.leavesOut = true }
             switch kind {
             case .ordinary, .host, .persistence: break
             case .te:
@@ -224,13 +224,13 @@ extension HTTP2Connection {
                 if let option { mistake = Self.noCounterpart("Connection: \(option)") }
             case .contentLength:
                 let number = FieldBytes.number(value)
-                if number == nil || facts.contentLength != nil {
+                if number == nil || traits.contentLength != nil {
                     mistake = .caller(
                         nil, .protocolError, "RFC 9110 §8.6",
                         number == nil
                             ? "'\(value.text)' is not a Content-Length" : "there is more than one Content-Length")
                 }
-                facts.contentLength = number
+                traits.contentLength = number
             case .transferEncoding:
                 if !value.isEqualIgnoringCase("chunked") {
                     mistake = Self.noCounterpart("Transfer-Encoding: \(value.text)")
@@ -238,17 +238,17 @@ extension HTTP2Connection {
             }
         }
         if let mistake { throw mistake }
-        return facts
+        return traits
     }
 
     private static func noCounterpart(_ field: String) -> HTTP2Error {
         .caller(nil, .protocolError, "RFC 9113 §8.2.2", "HTTP/2 has no counterpart of the field \(field)")
     }
 
-    private mutating func encode(_ fields: HTTPFields, _ facts: FieldFacts, hidesHost: Bool) {
+    private mutating func encode(_ fields: HTTPFields, _ traits: FieldTraits, hidesHost: Bool) {
         fields.forEachRawField { name, value in
             if hidesHost, SentField.isHost(name) { return }
-            if facts.leavesOut, !SentField(name).isSent { return }
+            if traits.leavesOut, !SentField(name).isSent { return }
             encoder.encode(name: name, value: value, into: &writer.bytes)
         }
     }
@@ -270,7 +270,7 @@ private enum SentField {
     /// Creates the meaning of a name, which is a token in any case of its letters.
     init(_ name: RawSpan) {
         // The length and the first letter exclude nearly all other names.
-        let first = UnicodeScalar(FieldBytes.lowercased(name.byte(0)))
+        let first = UnicodeScalar(ASCII.lowercased(name.byte(at: 0)))
         self =
             switch (name.byteCount, first) {
             case (2, "t") where name.isEqualIgnoringCase("te"): .te
@@ -305,8 +305,8 @@ extension HTTP2Connection {
     ) throws(HTTP2Error) -> HTTP2SendOutcome {
         advance(to: now)
         defer { if turn == id { turn = nil } }
-        let place = try placeToSend(endsHere ? .dataEnd : .data, on: id)
-        switch streams[place].outgoing {
+        let index = try indexToSend(endsHere ? .dataEnd : .data, on: id)
+        switch streams[index].outgoing {
         case .head: throw .caller(id, .protocolError, "RFC 9113 §8.1", "data before the head of the response")
         case .content(let remaining?):
             let count = Int64(bytes.byteCount)
@@ -315,53 +315,57 @@ extension HTTP2Connection {
         case .content(nil), .tunnel, .ended: break
         }
         var sent = 0
-        let priority = streams[place].priority
+        let priority = streams[index].priority
         while canSendNow(id, priority) {
             let rest = bytes.byteCount - sent
             if rest == 0, !endsHere { break }
-            let window = max(0, min(streams[place].sendWindow.available, sendWindow.available))
-            guard rest == 0 || window > 0, !holdsBack(place, rest: rest, window: window) else { break }
+            let window = max(0, min(streams[index].sendWindow.available, sendWindow.available))
+            guard rest == 0 || window > 0 else { break }
+            if isWorthWaiting(index, rest: rest, window: window) {
+                hold(index)
+                break
+            }
             let count = min(rest, Int(window), FrameParser.maximumFrameSize)
             let ends = endsHere && count == rest
             writer.appendData(bytes.extracting(sent..<sent + count), on: id, ends: ends)
-            didSend(count, place)
+            didSend(count, index)
             sent += count
             if ends {
-                didEnd(place, .dataEnd)
+                didSendEndStream(index, .dataEnd)
                 return HTTP2SendOutcome(count: sent, isComplete: true)
             }
             if priority.isIncremental, order.first(where: { $0 != id && canSend($0) }) != nil { break }
         }
         let isComplete = sent == bytes.byteCount && !endsHere
-        streams[place].unsent = isComplete ? .nothing : sent < bytes.byteCount ? .data : .end
+        streams[index].unsent = isComplete ? .nothing : sent < bytes.byteCount ? .data : .end
         if isComplete {
             order.remove(id)
-            streams[place].creditWait = nil
+            streams[index].creditWait = nil
         } else {
-            wait(place, goesOn: sent > 0)
+            enqueue(index, goesOn: sent > 0)
         }
         return HTTP2SendOutcome(count: sent, isComplete: isComplete)
     }
 
-    private mutating func didSend(_ count: Int, _ place: Int) {
-        streams[place].didSend(count)
+    private mutating func didSend(_ count: Int, _ index: Int) {
+        streams[index].didSend(count)
         sendWindow.spend(count)
         if let wait = creditWait { creditWait = wait.afterSending(count) }
         floods.didCarryData()
     }
 
     /// Enters a stream in the order of sending, and notes since when it lacks credit.
-    private mutating func wait(_ place: Int, goesOn: Bool) {
-        if goesOn { order.remove(streams[place].id) }
-        order.add(streams[place].id, streams[place].priority, goesOn: goesOn)
-        noteCredit(place)
+    private mutating func enqueue(_ index: Int, goesOn: Bool) {
+        if goesOn { order.remove(streams[index].id) }
+        order.add(streams[index].id, streams[index].priority, goesOn: goesOn)
+        noteCredit(index)
     }
 
     /// Notes since when a stream that wants to send lacks credit, its own or that of the connection.
-    mutating func noteCredit(_ place: Int) {
-        if streams[place].unsent == .end { return streams[place].creditWait = nil }
-        let window = streams[place].sendWindow
-        streams[place].creditWait = CreditWait.next(streams[place].creditWait, window, now: now)
+    mutating func noteCredit(_ index: Int) {
+        if streams[index].unsent == .end { return streams[index].creditWait = nil }
+        let window = streams[index].sendWindow
+        streams[index].creditWait = CreditWait.next(streams[index].creditWait, window, now: now)
         if window.available > 0 { creditWait = CreditWait.next(creditWait, sendWindow, now: now) }
     }
 
@@ -377,22 +381,24 @@ extension HTTP2Connection {
     /// Whether the windows allow a stream that waits to send.
     @inline(__always)
     func canSend(_ id: StreamID) -> Bool {
-        guard let place = streams.place(of: id) else { return false }
-        if streams[place].unsent == .end { return true }
-        let window = streams[place].sendWindow
+        guard let index = streams.index(of: id) else { return false }
+        if streams[index].unsent == .end { return true }
+        let window = streams[index].sendWindow
         // Credit of the connection ends the wait as well as that of the stream.
-        if streams[place].hold == .waiting, window.isNearlyExhausted || sendWindow.isNearlyExhausted { return false }
+        if streams[index].hold == .waiting, window.isNearlyExhausted || sendWindow.isNearlyExhausted { return false }
         return min(window.available, sendWindow.available) > 0
     }
 
     /// Whether the rest of a window is too small to be worth a frame, as credit is to be expected (RFC 9113 §6.9.1 leaves it open).
-    private mutating func holdsBack(_ place: Int, rest: Int, window: Int64) -> Bool {
-        guard Int64(rest) > window, streams[place].hold != .released,
-            streams[place].sendWindow.isNearlyExhausted || sendWindow.isNearlyExhausted
-        else { return false }
-        streams[place].hold = .waiting
+    private func isWorthWaiting(_ index: Int, rest: Int, window: Int64) -> Bool {
+        Int64(rest) > window && streams[index].hold != .released
+            && (streams[index].sendWindow.isNearlyExhausted || sendWindow.isNearlyExhausted)
+    }
+
+    /// Lets a stream wait for credit, at most ``HTTP2Limits/smallWindowDelay``.
+    private mutating func hold(_ index: Int) {
+        streams[index].hold = .waiting
         if timeouts.smallWindowsUntil == nil { timeouts.smallWindowsUntil = now + limits.smallWindowDelay }
-        return true
     }
 
     /// Returns the next stream that can send, in the order of RFC 9218. It is out of the order, and has its turn, until it sends.
@@ -409,8 +415,8 @@ extension HTTP2Connection {
 extension HTTP2Connection {
     /// Changes a stream's priority; a client tells the server.
     mutating func updatePriority(_ priority: HTTP2Priority, of id: StreamID) {
-        guard let place = streams.place(of: id), streams[place].state != .closed else { return }
-        setPriority(place, priority)
+        guard let index = streams.index(of: id), streams[index].state != .closed else { return }
+        setPriority(index, priority)
         if role == .client { writer.appendPriorityUpdate(id, priority.fieldValue) }
     }
 }

@@ -1,5 +1,21 @@
 // MARK: - Streams from opening to closing (RFC 9113 §5.1)
 
+/// How a stream ends, and which function ends it:
+///
+/// | what happens | function | the peer is sent | the program gets |
+/// |---|---|---|---|
+/// | the peer ends its message | ``receiveEndStream(_:_:)`` | | `.ended` |
+/// | the program ends its message | ``didSendEndStream(_:_:)`` | END_STREAM | |
+/// | the peer violates a rule on it | ``resetForViolation(_:_:)`` | RST_STREAM | `.reset` |
+/// | the peer resets it | ``receiveReset(_:_:)`` | | `.reset` |
+/// | GOAWAY excludes it | ``receiveGoAway(_:)`` | | `.reset`, and it may be repeated |
+/// | a request exceeds the limit of streams | ``refuseWithoutFault(_:)``, ``resetForViolation(_:_:)`` | RST_STREAM | |
+/// | the connection ends | ``endAllStreams(_:)`` | | `.reset` |
+/// | the program closes it | ``close(_:_:)`` | RST_STREAM, if it is not complete | |
+///
+/// All but the last keep the stream in the table, with what the program has not read, until the program closes it: only ``forget(_:)``
+/// removes it. Each end before both messages are complete goes through ``endEarly(_:_:)``, which decides what the program gets: a
+/// server's program that has not taken the request gets nothing, and a client's that has the whole response gets `.sendingStopped`.
 extension HTTP2Connection {
     /// Opens a stream with the windows that both sides have agreed on. The window of the connection grows by that of the stream.
     mutating func open(_ id: StreamID, incoming: IncomingMessage, outgoing: OutgoingMessage) -> Int {
@@ -7,7 +23,7 @@ extension HTTP2Connection {
         let window = limits.initialStreamWindow
         let size = settingsSentAt == nil ? window : max(window, SendWindow.initial)
         receiveWindow.grow(by: size)
-        if openCount == 0 { liveness.begin(now: now) }
+        if openCount == 0 { liveness.noteActivity(now: now) }
         openCount += 1
         if timeouts.nextStreamCheck == nil { timeouts.nextStreamCheck = now + streamCheckInterval }
         return streams.insert(
@@ -15,23 +31,23 @@ extension HTTP2Connection {
             outgoing: outgoing, now: now)
     }
 
-    /// The state of a stream with this place in the table, or of one that is not in the table.
+    /// The state of a stream at this index of the table, or of one that is not in the table.
     @inline(__always)
-    func state(of id: StreamID, at place: Int?) -> StreamState {
-        if let place { streams[place].state } else { isIdle(id) ? .idle : .closed }
+    func state(of id: StreamID, at index: Int?) -> StreamState {
+        if let index { streams[index].state } else { isIdle(id) ? .idle : .closed }
     }
 
-    /// Looks a received frame up in the table of states. Returns the place of its stream if the frame has an effect.
+    /// Looks a received frame up in the table of states. Returns the index of its stream if the frame has an effect.
     ///
     /// Throws errors of the connection. An error of the stream has ended it, and a frame to ignore is counted, when this returns nil.
-    mutating func admit(_ event: StreamState.Event, on id: StreamID, at place: Int?) throws(HTTP2Error) -> Int? {
-        let state = state(of: id, at: place)
+    mutating func admit(_ event: StreamState.Event, on id: StreamID, at index: Int?) throws(HTTP2Error) -> Int? {
+        let state = state(of: id, at: index)
         switch state.transition(event, .receive) {
-        case .to: return place
+        case .to: return index
         case .connectionError(let code): throw Self.stateError(code, event, id, state)
         case .streamError(let code):
-            try endStream(id, .stream(id, code, "RFC 9113 §5.1", "\(event.frame) after the end of the message"))
-        case .ignore, .forbidden: try floods.frameWithoutEffect(now: now)
+            try resetForViolation(id, .stream(id, code, "RFC 9113 §5.1", "\(event.frame) after the end of the message"))
+        case .ignore, .forbidden: try floods.countFrameWithoutEffect(now: now)
         }
         return nil
     }
@@ -43,12 +59,12 @@ extension HTTP2Connection {
     }
 
     /// Moves a stream to a state and, if both sides have ended it, reports what becomes possible.
-    mutating func enter(_ state: StreamState, _ place: Int) {
-        if streams[place].state == .closed { return }
-        streams[place].enter(state)
+    mutating func enter(_ state: StreamState, _ index: Int) {
+        if streams[index].state == .closed { return }
+        streams[index].enter(state)
         guard state == .closed else { return }
         openCount -= 1
-        order.remove(streams[place].id)
+        order.remove(streams[index].id)
         reportRoom()
         reportDrained()
     }
@@ -65,15 +81,15 @@ extension HTTP2Connection {
     /// Ends a stream because of the peer: RST_STREAM, and a report to the program if it knows the stream (RFC 9113 §5.4.2).
     ///
     /// On a server, such streams count as resets (``HTTP2Limits/resets``): the peer can cause any number of them.
-    mutating func endStream(_ id: StreamID, _ error: HTTP2Error) throws(HTTP2Error) {
-        try requireReadAnswers()
-        let place = streams.place(of: id)
-        sendReset(id, error.code, at: place)
-        if let place, streams[place].state != .closed {
-            if !hasWholeAnswer(place) { discardUnread(place) }
-            abandon(place, HTTP2StreamFailure(code: error.code, cause: .violation(error), processing: .unknown))
+    mutating func resetForViolation(_ id: StreamID, _ error: HTTP2Error) throws(HTTP2Error) {
+        try requireRoomForAnswer()
+        let index = streams.index(of: id)
+        sendReset(id, error.code, at: index)
+        if let index, streams[index].state != .closed {
+            if !hasWholeAnswer(index) { discardUnread(index) }
+            endEarly(index, HTTP2StreamFailure(code: error.code, cause: .violation(error), processing: .unknown))
         }
-        if role == .server { try floods.reset(now: now) }
+        if role == .server { try floods.countReset(now: now) }
     }
 
     /// Why a server that has as many streams as the limit refuses another one; nil if some of them do not count.
@@ -82,10 +98,10 @@ extension HTTP2Connection {
     /// ended does not (RFC 9113 §5.1.2), as long as there are not as many of them again, and its window is left.
     mutating func refusal() -> HeaderBlock.Refusal? {
         var failedCount = 0
-        for place in streams.occupied where streams[place].state == .closed {
-            if streams[place].failure != nil { failedCount += 1 }
-            receiveWindow.shrink(by: streams[place].receiveWindow.shrinkToUnread())
-            streams[place].body.trim()
+        for index in streams.indices where streams[index].state == .closed {
+            if streams[index].failure != nil { failedCount += 1 }
+            receiveWindow.shrink(by: streams[index].receiveWindow.shrinkToUnread())
+            streams[index].body.trim()
         }
         if openCount + failedCount >= limits.maximumConcurrentStreams { return .tooManyStreams }
         let fits =
@@ -96,14 +112,14 @@ extension HTTP2Connection {
 
     /// Refuses a request of a client that keeps its limit: this does not count as a reset.
     mutating func refuseWithoutFault(_ id: StreamID) throws(HTTP2Error) {
-        try requireReadAnswers()
+        try requireRoomForAnswer()
         sendReset(id, .refusedStream, at: nil)
-        try floods.frameWithoutEffect(now: now)
+        try floods.countFrameWithoutEffect(now: now)
     }
 
     /// Sends RST_STREAM, if the table of states allows it. The caller moves the stream to the state closed.
-    private mutating func sendReset(_ id: StreamID, _ code: ErrorCode, at place: Int?) {
-        if case .forbidden = state(of: id, at: place).transition(.resetStream, .send) { return }
+    private mutating func sendReset(_ id: StreamID, _ code: ErrorCode, at index: Int?) {
+        if case .forbidden = state(of: id, at: index).transition(.resetStream, .send) { return }
         writer.appendReset(id, code)
         recentStreams.insert(id, wasResetHere: true)
     }
@@ -111,57 +127,57 @@ extension HTTP2Connection {
     /// Closes a stream before both messages are complete, and tells the program.
     ///
     /// On a client, a response that is complete stays so: only the request stops (RFC 9113 §8.1).
-    mutating func abandon(_ place: Int, _ failure: HTTP2StreamFailure) {
-        let id = streams[place].id
-        let isWhole = hasWholeAnswer(place)
+    mutating func endEarly(_ index: Int, _ failure: HTTP2StreamFailure) {
+        let id = streams[index].id
+        let isWhole = hasWholeAnswer(index)
         var failure = failure
         // A server that has begun to respond has processed the request, whatever it says afterwards.
-        if streams[place].incoming != .head(after: .none) { failure.processing = .unknown }
-        if !isWhole { streams[place].failure = failure }
+        if streams[index].incoming != .head(after: .none) { failure.processing = .unknown }
+        if !isWhole { streams[index].failure = failure }
         let isUnknown = role == .server && events.removeRequest(on: id)
         if !isUnknown { events.append(isWhole ? .sendingStopped(id, failure.code) : .reset(id, failure)) }
         // The events of what becomes possible follow.
-        enter(.closed, place)
-        if isUnknown { forget(place) }
+        enter(.closed, index)
+        if isUnknown { forget(index) }
     }
 
     /// Whether a client has received the whole response.
     @inline(__always)
-    private func hasWholeAnswer(_ place: Int) -> Bool { role == .client && streams[place].incoming.hasEnded }
+    private func hasWholeAnswer(_ index: Int) -> Bool { role == .client && streams[index].incoming.hasEnded }
 
     /// Removes what a stream has received and will not be read, and gives the connection credit for it.
-    mutating func discardUnread(_ place: Int) {
-        let unread = streams[place].receiveWindow.unread
-        streams[place].body.removeAll()
-        streams[place].receiveWindow.consume(unread)
+    mutating func discardUnread(_ index: Int) {
+        let unread = streams[index].receiveWindow.unread
+        streams[index].body.removeAll()
+        streams[index].receiveWindow.consume(unread)
         receiveWindow.consume(unread)
     }
 
     /// Removes a stream from the table. Its part of the connection's window goes with it.
-    mutating func forget(_ place: Int) {
-        discardUnread(place)
-        receiveWindow.shrink(by: streams[place].receiveWindow.size)
-        order.remove(streams[place].id)
-        recentStreams.insert(streams[place].id, wasResetHere: false)
-        streams.remove(place)
+    mutating func forget(_ index: Int) {
+        discardUnread(index)
+        receiveWindow.shrink(by: streams[index].receiveWindow.size)
+        order.remove(streams[index].id)
+        recentStreams.insert(streams[index].id, wasResetHere: false)
+        streams.remove(index)
     }
 
     /// Ends all streams with the connection. Those above the last one of a GOAWAY have ended with it.
     mutating func endAllStreams(_ error: HTTP2Error) {
-        for place in streams.occupied where streams[place].state != .closed {
-            abandon(place, HTTP2StreamFailure(code: error.code, cause: .connection(error), processing: .unknown))
+        for index in streams.indices where streams[index].state != .closed {
+            endEarly(index, HTTP2StreamFailure(code: error.code, cause: .connection(error), processing: .unknown))
         }
     }
 
     /// Ends the program's interest in a stream. See ``HTTP2Machine/close(_:code:)``.
     mutating func close(_ id: StreamID, _ code: ErrorCode?) {
-        guard let place = streams.place(of: id) else { return }
-        if streams[place].state != .closed {
-            let isAnswered = role == .server && streams[place].outgoing.hasEnded
-            sendReset(id, code ?? (isAnswered ? .noError : .cancel), at: place)
-            enter(.closed, place)
+        guard let index = streams.index(of: id) else { return }
+        if streams[index].state != .closed {
+            let isAnswered = role == .server && streams[index].outgoing.hasEnded
+            sendReset(id, code ?? (isAnswered ? .noError : .cancel), at: index)
+            enter(.closed, index)
         }
-        forget(place)
+        forget(index)
         giveConnectionCredit()
     }
 

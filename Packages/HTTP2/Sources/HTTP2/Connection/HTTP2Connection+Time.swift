@@ -30,7 +30,7 @@ extension HTTP2Connection {
         }
         if let until = timeouts.smallWindowsUntil, until <= self.now {
             timeouts.smallWindowsUntil = nil
-            for place in streams.occupied where streams[place].hold == .waiting { streams[place].hold = .released }
+            for index in streams.indices where streams[index].hold == .waiting { streams[index].hold = .released }
         }
         giveConnectionCredit()
     }
@@ -46,8 +46,8 @@ extension HTTP2Connection {
         if case .announced(_, let until) = shutdown, until <= now { finishShutdown() }
         switch liveness.check(limits, hasStreams: openCount > 0, now: now) {
         case .nothing: break
-        case .ask(let ping): writer.appendPing(ping, isAcknowledgment: false)
-        case .dead: throw .connection(.noError, "pingTimeout", "the peer does not answer a PING")
+        case .silent(let ping): writer.appendPing(ping, isAcknowledgment: false)
+        case .unresponsive: throw .connection(.noError, "pingTimeout", "the peer does not answer a PING")
         }
     }
 
@@ -56,10 +56,10 @@ extension HTTP2Connection {
         try checkOutput()
         try checkCredit()
         var next: Duration?
-        for place in streams.occupied where streams[place].state != .closed {
-            guard let (deadline, wait) = streamDeadline(place) else { continue }
+        for index in streams.indices where streams[index].state != .closed {
+            guard let (deadline, wait) = streamDeadline(index) else { continue }
             if deadline <= now {
-                try endStream(streams[place].id, wait.error(on: streams[place].id))
+                try resetForViolation(streams[index].id, wait.error(on: streams[index].id))
             } else {
                 next = min(next ?? deadline, deadline)
             }
@@ -83,12 +83,12 @@ extension HTTP2Connection {
     private mutating func checkCredit() throws(HTTP2Error) {
         creditWait = creditWait.flatMap { CreditWait.next($0, sendWindow, now: now) }
         for id in order.streams {
-            if let place = streams.place(of: id) { noteCredit(place) }
+            if let index = streams.index(of: id) { noteCredit(index) }
         }
         if order.isEmpty { creditWait = nil }
         guard let creditWait, creditWait.since + limits.creditTimeout <= now else { return }
         let hasCredit = order.streams.contains {
-            streams.place(of: $0).map { streams[$0].sendWindow.available > 0 } ?? false
+            streams.index(of: $0).map { streams[$0].sendWindow.available > 0 } ?? false
         }
         if hasCredit, order.first(where: { canSend($0) }) == nil {
             throw .connection(.enhanceYourCalm, "creditTimeout", "the client gives no credit for the connection")
@@ -102,12 +102,11 @@ extension HTTP2Connection {
     }
 
     /// The time between two looks at all streams. A stream that lacks credit ends at most this much late.
-    @inline(__always)
     var streamCheckInterval: Duration { min(limits.creditTimeout, limits.bodyTimeout) / 4 }
 
     /// When the wait for a stream's client ends, and what for. Nil if the server waits for its own program.
-    private func streamDeadline(_ place: Int) -> (deadline: Duration, wait: StreamWait)? {
-        let stream = streams[place]
+    private func streamDeadline(_ index: Int) -> (deadline: Duration, wait: StreamWait)? {
+        let stream = streams[index]
         if let wait = stream.creditWait, stream.sendWindow.available <= 0 || stream.hold == .waiting {
             return (wait.since + limits.creditTimeout, .credit)
         }
@@ -169,26 +168,30 @@ struct Liveness: Sendable {
     private var lastArrival: Duration?
     /// The shortest round trip so far.
     private(set) var roundTrip: Duration?
-    private var question: Question?
+    private var unansweredPing: UnansweredPing?
     private var lastPing: UInt64 = 0
 
-    private struct Question {
-        var ping: UInt64
+    private struct UnansweredPing {
+        var opaque: UInt64
         /// The time of an answer counts from here, not from when the network took the bytes.
         var queuedAt: Duration
     }
 
+    /// What is to be done about a peer that sends nothing.
     enum Finding {
         case nothing
-        case ask(UInt64)
-        case dead
+        /// A PING with these opaque bytes is to be sent.
+        case silent(ping: UInt64)
+        /// The peer has not answered a PING in time.
+        case unresponsive
     }
 
-    /// Notes that bytes have arrived, or that the connection is in use from now on.
-    mutating func begin(now: Duration) {
+    /// Notes that bytes have arrived, or that the first stream was opened.
+    mutating func noteActivity(now: Duration) {
         lastArrival = now
     }
 
+    /// Returns the opaque bytes of the next PING.
     mutating func nextPing() -> UInt64 {
         lastPing += 1
         return lastPing
@@ -199,25 +202,25 @@ struct Liveness: Sendable {
         roundTrip = min(roundTrip ?? time, time)
     }
 
-    /// Accounts the answer to a PING. Returns false if there was no question.
+    /// Accounts the answer to a PING. Returns false if it answers none.
     mutating func receiveAnswer(_ ping: UInt64, now: Duration) -> Bool {
-        guard let question, question.ping == ping else { return false }
-        measure(now - question.queuedAt)
-        self.question = nil
+        guard let unansweredPing, unansweredPing.opaque == ping else { return false }
+        measure(now - unansweredPing.queuedAt)
+        self.unansweredPing = nil
         return true
     }
 
     func deadline(_ limits: HTTP2Limits, hasStreams: Bool) -> Duration? {
-        if let question { return question.queuedAt + limits.pingTimeout }
+        if let unansweredPing { return unansweredPing.queuedAt + limits.pingTimeout }
         guard let interval = limits.pingInterval, let lastArrival, hasStreams else { return nil }
         return lastArrival + interval
     }
 
     mutating func check(_ limits: HTTP2Limits, hasStreams: Bool, now: Duration) -> Finding {
         guard let deadline = deadline(limits, hasStreams: hasStreams), deadline <= now else { return .nothing }
-        if question != nil { return .dead }
+        if unansweredPing != nil { return .unresponsive }
         let ping = nextPing()
-        question = Question(ping: ping, queuedAt: now)
-        return .ask(ping)
+        unansweredPing = UnansweredPing(opaque: ping, queuedAt: now)
+        return .silent(ping: ping)
     }
 }

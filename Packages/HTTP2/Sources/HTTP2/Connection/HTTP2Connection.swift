@@ -7,7 +7,7 @@ internal import HPACK
 /// frames in ``writer``, ``events`` for the program, and the state of the streams. No member waits, reads a clock or
 /// performs I/O.
 ///
-/// Errors follow RFC 9113 §5.4. A rule that is violated on one stream ends that stream: ``endStream(_:_:)`` sends RST_STREAM and reports
+/// Errors follow RFC 9113 §5.4. A rule that is violated on one stream ends that stream: ``resetForViolation(_:_:)`` sends RST_STREAM and reports
 /// it. All other rules throw; ``receive(_:now:take:)`` then sends GOAWAY and ends all streams, once and for all.
 ///
 /// | file | sections of RFC 9113 |
@@ -27,6 +27,9 @@ internal import HPACK
 /// | `Headers/` | 8.2, 8.3, 8.5, 8.6 fields and pseudo-header fields; RFC 8441; RFC 9218 §4 priorities |
 /// | `Guard/` | 10.5, 10.5.1 floods and limits |
 /// | module HPACK | 4.3, RFC 7541 |
+///
+/// `@inline(__always)` in this module stands where `Scripts/bench 12h` shows it: without any, an exchange costs 32,500 instructions
+/// instead of 27,100.
 struct HTTP2Connection: ~Copyable, Sendable {
     let role: HTTP2Role
     let limits: HTTP2Limits
@@ -128,7 +131,7 @@ extension HTTP2Connection {
     ) throws(HTTP2Error) {
         if let failure { throw failure }
         advance(to: now)
-        liveness.begin(now: self.now)
+        liveness.noteActivity(now: self.now)
         do throws(HTTP2Error) {
             var offset = hasPeerSettings ? 0 : try receivePreface(bytes)
             while let part = try parser.next(in: bytes, at: &offset) { try act(on: part, bytes, take) }
@@ -171,7 +174,7 @@ extension HTTP2Connection {
         let expected = ConnectionPreface.bytes
         var offset = 0
         while offset < bytes.byteCount, firstBytes.count < Self.longestFirstLine {
-            firstBytes.append(bytes.byte(offset))
+            firstBytes.append(bytes.byte(at: offset))
             offset += 1
             if hasPreface { continue }
             guard firstBytes.last == expected[firstBytes.count - 1] else {

@@ -1,3 +1,5 @@
+internal import HPACK
+
 /// The header of a frame (RFC 9113 §4.1): nine bytes.
 ///
 ///     +-----------------------------------------------+
@@ -26,9 +28,9 @@ struct FrameHeader: Hashable, Sendable, BitwiseCopyable {
 
     /// Reads the header at the front of `bytes`, which contain at least ``size`` bytes.
     init(_ bytes: RawSpan) {
-        length = Int(bytes.byte(0)) << 16 | Int(bytes.byte(1)) << 8 | Int(bytes.byte(2))
-        kind = FrameKind(rawValue: bytes.byte(3))
-        flags = FrameFlags(rawValue: bytes.byte(4))
+        length = Int(bytes.byte(at: 0)) << 16 | Int(bytes.byte(at: 1)) << 8 | Int(bytes.byte(at: 2))
+        kind = FrameKind(rawValue: bytes.byte(at: 3))
+        flags = FrameFlags(rawValue: bytes.byte(at: 4))
         stream = StreamID(bytes.bigEndian32(at: 5))
     }
 
@@ -104,10 +106,6 @@ struct FrameFlags: OptionSet, Hashable, Sendable, BitwiseCopyable {
 }
 
 extension RawSpan {
-    /// The byte at an offset.
-    @inline(__always)
-    func byte(_ offset: Int) -> UInt8 { unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
-
     /// The number in the four bytes from an offset.
     @inline(__always)
     func bigEndian32(at offset: Int) -> UInt32 {

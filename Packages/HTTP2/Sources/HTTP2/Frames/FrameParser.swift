@@ -1,3 +1,5 @@
+internal import HPACK
+
 /// Reads frames from the bytes of a connection, in pieces of any size (RFC 9113 §4 and §6).
 ///
 /// The parser checks the rules that concern one frame alone: lengths, stream identifiers and padding. What a frame means for
@@ -210,7 +212,7 @@ extension FrameParser {
         var start = FrameStart(header: header, contentLength: header.length - prefix.byteCount)
         var rest = prefix
         if header.isPadded {
-            let padding = rest.byte(0)
+            let padding = rest.byte(at: 0)
             guard Int(padding) <= start.contentLength else {
                 throw .connection(
                     .protocolError, header.kind.section, "the padding of a \(header.kind) is as long as its payload")
@@ -281,7 +283,7 @@ struct StreamDependency: Hashable, Sendable, BitwiseCopyable {
         let first = bytes.bigEndian32(at: 0)
         isExclusive = first >> 31 == 1
         stream = StreamID(first)
-        weight = UInt16(bytes.byte(4)) + 1
+        weight = UInt16(bytes.byte(at: 4)) + 1
     }
 }
 

@@ -1,3 +1,5 @@
+internal import HPACK
+
 /// The settings of one endpoint (RFC 9113 §6.5.2), which apply to what its peer sends.
 ///
 /// ```swift
@@ -85,7 +87,7 @@ struct Setting: Hashable, Sendable, BitwiseCopyable {
     /// Reads the entry with this index from the payload of a frame.
     init(_ payload: RawSpan, at index: Int) {
         let offset = index * Self.size
-        id = SettingID(rawValue: UInt16(payload.byte(offset)) << 8 | UInt16(payload.byte(offset + 1)))
+        id = SettingID(rawValue: UInt16(payload.byte(at: offset)) << 8 | UInt16(payload.byte(at: offset + 1)))
         value = payload.bigEndian32(at: offset + 2)
     }
 }

@@ -27,38 +27,38 @@ struct FloodGuard: Sendable {
         framesWithoutEffect = TokenBucket(limits.framesWithoutEffect)
     }
 
-    /// Accounts a stream that the peer has reset, or that it made this side reset.
-    mutating func reset(now: Duration) throws(HTTP2Error) {
+    /// Counts a stream that the peer has reset, or that it made this side reset.
+    mutating func countReset(now: Duration) throws(HTTP2Error) {
         if !resets.take(now: now) { throw Self.flood("resets", "streams that end in RST_STREAM") }
     }
 
-    mutating func settingsFrame(now: Duration) throws(HTTP2Error) {
+    mutating func countSettings(now: Duration) throws(HTTP2Error) {
         if !settings.take(now: now) { throw Self.flood("settingsFrames", "SETTINGS") }
     }
 
-    mutating func ping(now: Duration) throws(HTTP2Error) {
+    mutating func countPing(now: Duration) throws(HTTP2Error) {
         if !pings.take(now: now) { throw Self.flood("pings", "PING") }
     }
 
-    /// Accounts DATA in either direction: a peer that measures round trips sends a PING for each, as long as data flows.
+    /// Counts DATA in either direction: a peer that measures round trips sends a PING for each, as long as data flows.
     @inline(__always)
     mutating func didCarryData() {
         pings.putBack()
     }
 
-    /// Accounts a HEADERS, CONTINUATION or DATA frame that carries nothing.
-    mutating func emptyFrame(now: Duration) throws(HTTP2Error) {
+    /// Counts a HEADERS, CONTINUATION or DATA frame that carries nothing.
+    mutating func countEmptyFrame(now: Duration) throws(HTTP2Error) {
         if !emptyFrames.take(now: now) { throw Self.flood("emptyFrames", "empty frames") }
     }
 
-    /// Accounts DATA with this many bytes of content. Large frames make up for small ones.
-    mutating func data(_ count: Int, now: Duration) throws(HTTP2Error) {
+    /// Counts DATA with this many bytes of content. Large frames make up for small ones.
+    mutating func countData(_ count: Int, now: Duration) throws(HTTP2Error) {
         if count >= Self.smallDataSize { return smallData.putBack() }
         if !smallData.take(now: now) { throw Self.flood("smallDataFrames", "DATA of few bytes") }
     }
 
-    /// Accounts a frame without effect: PRIORITY, an unknown type, a frame on a closed stream, an acknowledgment of nothing.
-    mutating func frameWithoutEffect(now: Duration) throws(HTTP2Error) {
+    /// Counts a frame without effect: PRIORITY, an unknown type, a frame on a closed stream, an acknowledgment of nothing.
+    mutating func countFrameWithoutEffect(now: Duration) throws(HTTP2Error) {
         if !framesWithoutEffect.take(now: now) { throw Self.flood("framesWithoutEffect", "frames without effect") }
     }
 

@@ -189,7 +189,7 @@ public struct HTTP2Limits: Hashable, Sendable {
         return Int(clamping: Int128(largestConnectionWindow) + heads + places + rest)
     }
 
-    /// The memory of a stream besides its body and its heads: its entries in the tables, its events, and what its place keeps.
+    /// The memory of a stream besides its body and its heads: its entries in the tables, its events, and what its element of the table keeps.
     private static let memoryPerStream = Int128(BodyRing.keptCapacity + 8 * 1024)
 
     /// The memory of the dynamic tables, and of all that is there once.

@@ -29,7 +29,7 @@ struct HeadReader: ~Copyable {
     }
 
     /// What the stream of a request needs to know of it.
-    struct RequestFacts: BitwiseCopyable {
+    struct RequestTraits: BitwiseCopyable {
         var contentLength: Int64?
         var isConnect = false
         var isHead = false
@@ -40,17 +40,17 @@ struct HeadReader: ~Copyable {
     /// - Parameters:
     ///   - list: The fields of the header block.
     ///   - allowsConnectProtocol: Whether the server has enabled extended CONNECT (RFC 8441).
-    ///   - facts: What the stream needs to know.
+    ///   - traits: What the stream needs to know.
     static func request(
-        _ list: borrowing HPACKFields, allowsConnectProtocol: Bool, _ facts: inout RequestFacts
+        _ list: borrowing HPACKFields, allowsConnectProtocol: Bool, _ traits: inout RequestTraits
     ) throws(FieldRule) -> HTTP2Request {
         var reader = HeadReader(.request, list)
         let bytes = list.bytes.span.bytes
         let fields = try reader.readPseudoFields(list, bytes)
         try reader.beginFields(bytes)
         try reader.readFields(list, from: fields, bytes)
-        facts = reader.facts(bytes)
-        return try reader.makeRequest(bytes, allowsConnectProtocol, isConnect: facts.isConnect)
+        traits = reader.traits(bytes)
+        return try reader.makeRequest(bytes, allowsConnectProtocol, isConnect: traits.isConnect)
     }
 
     /// Reads the head of a response (RFC 9113 §8.3.2), and the `content-length` of its content.
@@ -95,7 +95,7 @@ extension HeadReader {
         for index in 0..<list.count {
             let field = list[index]
             let name = bytes.extracting(field.name)
-            guard name.byteCount > 0, name.byte(0) == UInt8(ascii: ":") else { return index }
+            guard name.byteCount > 0, name.byte(at: 0) == UInt8(ascii: ":") else { return index }
             switch kind {
             case .request where name.isEqual(":method"): try Self.set(&pseudo.method, field.value)
             case .request where name.isEqual(":path"): try Self.set(&pseudo.path, field.value)
@@ -124,13 +124,13 @@ extension HeadReader {
 
     private static let hostName = Array("host".utf8)
 
-    private func facts(_ bytes: RawSpan) -> RequestFacts {
-        var facts = RequestFacts(contentLength: contentLength)
+    private func traits(_ bytes: RawSpan) -> RequestTraits {
+        var traits = RequestTraits(contentLength: contentLength)
         if let method = pseudo.method {
-            facts.isConnect = bytes.extracting(method).isEqual("CONNECT")
-            facts.isHead = bytes.extracting(method).isEqual("HEAD")
+            traits.isConnect = bytes.extracting(method).isEqual("CONNECT")
+            traits.isHead = bytes.extracting(method).isEqual("HEAD")
         }
-        return facts
+        return traits
     }
 
     private consuming func makeRequest(
@@ -193,7 +193,7 @@ extension HeadReader {
     /// Whether a `:path` has the origin form, or is `*` with OPTIONS. HTTPRequest checks its bytes, among which is no fragment.
     private static func isPath(_ path: RawSpan, _ method: RawSpan) -> Bool {
         guard path.byteCount > 0 else { return false }
-        return path.byte(0) == UInt8(ascii: "/") || path.isEqual("*") && method.isEqual("OPTIONS")
+        return path.byte(at: 0) == UInt8(ascii: "/") || path.isEqual("*") && method.isEqual("OPTIONS")
     }
 
     private consuming func makeResponse(_ bytes: RawSpan) throws(FieldRule) -> HTTPResponse {
@@ -274,7 +274,7 @@ extension HeadReader {
             guard let length = FieldBytes.number(value) else { throw .contentLength }
             contentLength = length
         default:
-            if name.byte(0) == UInt8(ascii: ":") { throw kind == .trailers ? .pseudoInTrailers : .pseudoFirst }
+            if name.byte(at: 0) == UInt8(ascii: ":") { throw kind == .trailers ? .pseudoInTrailers : .pseudoFirst }
         }
         return true
     }

@@ -77,7 +77,7 @@ extension HTTP2Request {
     ) throws(HTTP2Error) -> Result {
         try head.withRawStartLine { method, target throws(HTTP2Error) in
             let method = connectProtocol == nil ? method : Self.connectMethod.span.bytes
-            if target.byteCount > 0, target.byte(0) != UInt8(ascii: "/"), let authority = head.target.authority {
+            if target.byteCount > 0, target.byte(at: 0) != UInt8(ascii: "/"), let authority = head.target.authority {
                 let path = Self.path(of: head.target, method)
                 return try body(method, authority.utf8.span.bytes, path.span.bytes)
             }

@@ -8,7 +8,7 @@ struct RecentStreams: Sendable {
     /// In the order in which they were closed, from `oldest` on and around the end.
     private var closed: [Entry] = []
     private var oldest = 0
-    private var index = StreamIndex()
+    private var indexMap = StreamIndexMap()
     private let maximumCount: Int
 
     init(_ limits: HTTP2Limits) {
@@ -18,24 +18,26 @@ struct RecentStreams: Sendable {
     private static let smallestCount = 128
 
     /// Whether a stream was closed lately.
-    func contains(_ stream: StreamID) -> Bool { index.place(of: stream) != nil }
+    func contains(_ stream: StreamID) -> Bool { indexMap.index(of: stream) != nil }
 
     /// Whether this side has reset a stream lately. The peer may have sent frames on it before it knew (RFC 9113 §5.1).
-    func wasResetHere(_ stream: StreamID) -> Bool { index.place(of: stream).map { closed[$0].wasResetHere } ?? false }
+    func wasResetHere(_ stream: StreamID) -> Bool {
+        indexMap.index(of: stream).map { closed[$0].wasResetHere } ?? false
+    }
 
     /// Notes a closed stream. One that was reset is noted again when the program closes it, which changes nothing.
     mutating func insert(_ stream: StreamID, wasResetHere: Bool) {
-        if let place = index.place(of: stream) {
-            if wasResetHere { closed[place].wasResetHere = true }
+        if let index = indexMap.index(of: stream) {
+            if wasResetHere { closed[index].wasResetHere = true }
             return
         }
         let entry = Entry(stream: stream, wasResetHere: wasResetHere)
         if closed.count < maximumCount {
-            index.insert(stream, place: closed.count)
+            indexMap.insert(stream, index: closed.count)
             closed.append(entry)
         } else {
-            index.remove(closed[oldest].stream)
-            index.insert(stream, place: oldest)
+            indexMap.remove(closed[oldest].stream)
+            indexMap.insert(stream, index: oldest)
             closed[oldest] = entry
             oldest = oldest + 1 == maximumCount ? 0 : oldest + 1
         }

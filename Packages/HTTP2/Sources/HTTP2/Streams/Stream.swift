@@ -78,7 +78,7 @@ struct Stream: Sendable {
         if case .content(let remaining?) = outgoing { outgoing = .content(remaining: remaining - Int64(count)) }
     }
 
-    /// Makes the place in the table free. Little memory of the body remains for the next stream.
+    /// Makes the element of the table free. Little memory of the body remains for the next stream.
     mutating func clear() {
         id = .connection
         failure = nil

@@ -47,8 +47,8 @@ enum StreamState: Int, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The side that sends the frame.
-    enum Side: Int, CaseIterable {
+    /// Whether this side receives or sends the frame.
+    enum Direction: Int, CaseIterable {
         case receive
         case send
     }
@@ -69,8 +69,8 @@ enum StreamState: Int, Hashable, Sendable, CaseIterable {
 
     /// Returns the effect of an event on a stream in this state.
     @inline(__always)
-    func transition(_ event: Event, _ side: Side) -> Transition {
-        Self.table[(side.rawValue * Self.allCases.count + rawValue) * Event.allCases.count + event.rawValue]
+    func transition(_ event: Event, _ direction: Direction) -> Transition {
+        Self.table[(direction.rawValue * Self.allCases.count + rawValue) * Event.allCases.count + event.rawValue]
     }
 
     // The columns of a table:

@@ -1,56 +1,56 @@
 /// The streams of a connection that are open or that the program still holds, by identifier.
 ///
-/// Streams live in an array of structs with a list of free places. A stream that is removed is forgotten: an identifier
+/// Streams live in an array of structs with a list of free indices. A stream that is removed is forgotten: an identifier
 /// below the highest so far that is not in the table is that of a closed stream (RFC 9113 §5.1.1).
 struct StreamTable: Sendable {
-    /// The streams. A place that is free has the identifier 0.
-    private var places: [Stream] = []
-    private var freePlaces: [Int] = []
-    private var index = StreamIndex()
+    /// The streams. One that is free has the identifier 0.
+    private var streams: [Stream] = []
+    private var freeIndices: [Int] = []
+    private var indexMap = StreamIndexMap()
 
     /// The number of streams.
-    var count: Int { index.count }
+    var count: Int { indexMap.count }
 
-    /// The stream in a place.
-    subscript(place: Int) -> Stream {
-        @inline(__always) _read { yield places[place] }
-        @inline(__always) _modify { yield &places[place] }
+    /// The stream at an index.
+    subscript(index: Int) -> Stream {
+        @inline(__always) _read { yield streams[index] }
+        @inline(__always) _modify { yield &streams[index] }
     }
 
-    /// The places of all streams.
-    var occupied: [Int] { places.indices.filter { places[$0].id != .connection } }
+    /// The indices of all streams, in any order.
+    var indices: [Int] { streams.indices.filter { streams[$0].id != .connection } }
 
-    /// Returns the place of a stream, or nil if it is not in the table.
+    /// Returns the index of a stream, or nil if it is not in the table.
     @inline(__always)
-    func place(of id: StreamID) -> Int? { index.place(of: id) }
+    func index(of id: StreamID) -> Int? { indexMap.index(of: id) }
 
-    /// Adds a stream that both sides may send on, and returns its place.
+    /// Adds a stream that both sides may send on, and returns its index.
     mutating func insert(
         _ id: StreamID, _ receiveWindow: ReceiveWindow, _ sendWindow: SendWindow, incoming: IncomingMessage,
         outgoing: OutgoingMessage, now: Duration
     ) -> Int {
-        let place: Int
-        if let free = freePlaces.popLast() {
-            place = free
+        let index: Int
+        if let free = freeIndices.popLast() {
+            index = free
             // The memory of the stream before serves this one.
-            places[place] = Stream(
-                id: id, receiveWindow: receiveWindow, sendWindow: sendWindow, body: places[place].takeBody(),
+            streams[index] = Stream(
+                id: id, receiveWindow: receiveWindow, sendWindow: sendWindow, body: streams[index].takeBody(),
                 incoming: incoming, outgoing: outgoing, now: now)
         } else {
-            place = places.count
-            places.append(
+            index = streams.count
+            streams.append(
                 Stream(
                     id: id, receiveWindow: receiveWindow, sendWindow: sendWindow, incoming: incoming,
                     outgoing: outgoing, now: now))
         }
-        index.insert(id, place: place)
-        return place
+        indexMap.insert(id, index: index)
+        return index
     }
 
-    /// Removes the stream in a place.
-    mutating func remove(_ place: Int) {
-        index.remove(places[place].id)
-        places[place].clear()
-        freePlaces.append(place)
+    /// Removes the stream at an index.
+    mutating func remove(_ index: Int) {
+        indexMap.remove(streams[index].id)
+        streams[index].clear()
+        freeIndices.append(index)
     }
 }

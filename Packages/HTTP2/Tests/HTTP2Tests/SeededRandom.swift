@@ -1,0 +1,1 @@
+../HPACKTests/SeededRandom.swift
