@@ -1,6 +1,6 @@
 public import EventLoops
 
-/// The primitive below every stream: try to read, try to write, never wait.
+/// The primitive below every stream: try to read, try to write, never wait. Only `read` and `write`, for callers that block, may wait.
 ///
 /// Blocking, polling, scheduled and async use are all built on it, so a custom source or layer supports all four:
 ///

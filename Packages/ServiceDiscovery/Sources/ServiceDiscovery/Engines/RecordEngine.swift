@@ -59,7 +59,7 @@ extension RecordEngine {
 
 /// Receives the events of an engine's operations.
 protocol EventSink: AnyObject, Sendable {
-    /// Receives one event. The engine's lock is held: an implementation stores the event and returns.
+    /// Receives one event. The engine's lock is held: an implementation passes the event to its machine, and returns.
     func receive(_ event: DiscoveryEvent, of operation: Int)
 
     /// Called after one or more events, without a lock held.
