@@ -1,8 +1,13 @@
 #define _GNU_SOURCE
 #include "CServiceDaemon.h"
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #if __has_include(<dns_sd.h>)
@@ -54,11 +59,49 @@ static void *clear_memory(size_t size) { return calloc(1, size); }
 
 static const struct allocator clearing = {clear_memory, free, realloc, calloc};
 
+// The library of this package defines this name. It contains the engine itself, and does not reach a daemon.
+static const char name_of_embedded[] = "netkit_dns_sd";
+
+// Whether a file is another copy of that library, which must not be loaded: a process has its code at most once.
+static bool is_embedded(const char *path) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return false;
+    struct stat status;
+    void *bytes = MAP_FAILED;
+    if (fstat(descriptor, &status) == 0 && status.st_size > 0)
+        bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    close(descriptor);
+    if (bytes == MAP_FAILED) return false;
+    bool is_found = memmem(bytes, (size_t)status.st_size, name_of_embedded, sizeof name_of_embedded) != NULL;
+    munmap(bytes, (size_t)status.st_size);
+    return is_found;
+}
+
+// Loads the daemon's library from the folders where the dynamic linker looks for libraries, behind the embedded one, which has the same
+// name. The functions that it calls itself are its own, although the program's functions of that name come first.
+static void *load_hidden(void *embedded) {
+    Dl_serinfo size;
+    if (dlinfo(embedded, RTLD_DI_SERINFOSIZE, &size) != 0) return NULL;
+    Dl_serinfo *folders = malloc(size.dls_size);
+    if (!folders) return NULL;
+    *folders = size;
+    void *library = NULL;
+    if (dlinfo(embedded, RTLD_DI_SERINFO, folders) == 0)
+        for (unsigned index = 0; index < folders->dls_cnt && !library; index++) {
+            char path[PATH_MAX];
+            int length = snprintf(path, sizeof path, "%s/libdns_sd.so.1", folders->dls_serpath[index].dls_name);
+            if (length >= (int)sizeof path || access(path, R_OK) != 0 || is_embedded(path)) continue;
+            library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+        }
+    free(folders);
+    return library;
+}
+
 bool netkit_daemon_load(netkit_daemon *functions) {
     void *library = dlopen("libdns_sd.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) library = dlopen("libdns_sd.so", RTLD_NOW | RTLD_LOCAL);
-    // The library of this package has the engine itself: it is no way to a daemon.
-    if (!library || dlsym(library, "netkit_dns_sd")) return false;
+    if (library && dlsym(library, name_of_embedded)) library = load_hidden(library);
+    if (!library) return false;
 #define FIND(member, name) (*(void **)&functions->member = dlsym(library, name)) != NULL
     bool is_whole = FIND(begin_registration, "DNSServiceRegister") && FIND(update_record, "DNSServiceUpdateRecord") &&
                     FIND(query_record, "DNSServiceQueryRecord") && FIND(reconfirm, "DNSServiceReconfirmRecord") &&

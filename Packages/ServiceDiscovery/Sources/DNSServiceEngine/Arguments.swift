@@ -9,8 +9,11 @@ package import ServiceDiscovery
 
 /// The engines and the time limit of operations. Tests replace them.
 package struct ServiceEnvironment: Sendable {
-    /// The engine of all interfaces.
-    package var engine: DiscoveryEngine
+    /// The environment variable that chooses the engine of a program: `embedded`, `daemon` or `automatic`.
+    package static let variable = "NETKIT_DNS_SD"
+
+    /// The engine of all interfaces; nil if the variable has another value.
+    package var engine: DiscoveryEngine?
     /// The engine of kDNSServiceInterfaceIndexLocalOnly.
     package var ofThisMachine: DiscoveryEngine
     /// The time of kDNSServiceFlagsTimeout.
@@ -20,15 +23,26 @@ package struct ServiceEnvironment: Sendable {
 
     /// The environment of a program.
     package init(
-        engine: DiscoveryEngine = .embedded, ofThisMachine: DiscoveryEngine? = nil, timeout: Duration = .seconds(30)
+        engine: DiscoveryEngine?, ofThisMachine: DiscoveryEngine? = nil, timeout: Duration = .seconds(30)
     ) {
         self.engine = engine
         self.ofThisMachine = ofThisMachine ?? .embedded(Self.loopback)
         self.timeout = timeout
     }
 
-    /// The environment of the functions that are called now.
-    @TaskLocal package static var current = ServiceEnvironment()
+    /// The environment of a program in which the variable has a value; nil or empty for none.
+    package init(choice: String?) {
+        switch choice {
+        case nil, "", "embedded": self.init(engine: .embedded)
+        case "daemon": self.init(engine: .daemon)
+        case "automatic": self.init(engine: .automatic)
+        default: self.init(engine: nil)
+        }
+    }
+
+    /// The environment of the functions that are called now. The variable is read when the first operation begins.
+    @TaskLocal package static var current = ServiceEnvironment(
+        choice: getenv(variable).map { String(cString: $0) })
 }
 
 /// An error of dns_sd.h, which is not kDNSServiceErr_NoError.
@@ -167,14 +181,19 @@ struct Place: Sendable {
     /// - Throws: kDNSServiceErr_BadInterfaceIndex, or kDNSServiceErr_Unsupported for an index with another meaning.
     init(_ index: UInt32) throws(ServiceFailure) {
         let environment = ServiceEnvironment.current
+        isThisMachine = index == .max
         switch index {
-        case 0: (engine, interface, isThisMachine) = (environment.engine, nil, false)
-        case .max: (engine, interface, isThisMachine) = (environment.ofThisMachine, nil, true)
+        case 0: interface = nil
+        case .max:
+            (engine, interface) = (environment.ofThisMachine, nil)
+            return
         case (.max - 3)...: throw ServiceFailure(kDNSServiceErr_Unsupported)
         default:
             guard let name = InterfaceName.of(index) else { throw ServiceFailure(kDNSServiceErr_BadInterfaceIndex) }
-            (engine, interface, isThisMachine) = (environment.engine, name, false)
+            interface = name
         }
+        guard let engine = environment.engine else { throw ServiceFailure(kDNSServiceErr_Unsupported) }
+        self.engine = engine
     }
 
     /// The index of an interface in a reply.

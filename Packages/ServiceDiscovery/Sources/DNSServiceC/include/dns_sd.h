@@ -2,8 +2,9 @@
 /// The version of the interface, major * 10000 + minor * 100 + patch, as DNSServiceGetProperty returns it.
 #define _DNS_SD_H 7650000
 
-// DNS Service Discovery (RFC 6763) by multicast DNS (RFC 6762), as Apple documents dns_sd.h. The engine is part of the library; there is no
-// daemon. A reference may be used on any thread, but by one at a time.
+// DNS Service Discovery (RFC 6763) by multicast DNS (RFC 6762), as Apple documents dns_sd.h. The engine is part of the library; no
+// daemon is necessary. The environment variable NETKIT_DNS_SD chooses the system's daemon instead: "daemon", or "automatic" for a daemon if one
+// answers; "embedded" is the default. A reference may be used on any thread, but by one at a time.
 //
 // Functions return kDNSServiceErr_NoError or an error: kDNSServiceErr_BadParam for a missing or invalid argument,
 // kDNSServiceErr_BadReference for a reference that is released or of another kind, kDNSServiceErr_BadInterfaceIndex for an interface that

@@ -72,6 +72,15 @@ final class DaemonEngine: RecordEngine, Sendable {
         return id
     }
 
+    /// The daemon asks the link for names in `local`, and name servers for others.
+    func queryLink(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        guard key.name.isLocal else {
+            throw ServiceDiscoveryError(
+                .unsupported, name: key.name.description, detail: "the daemon asks the link for names in local only")
+        }
+        return try query(key, interface: interface, sink: sink)
+    }
+
     func publish(
         _ advertisement: ServiceAdvertisement, sink: any EventSink
     ) throws(ServiceDiscoveryError) -> Int {
@@ -110,13 +119,12 @@ final class DaemonEngine: RecordEngine, Sendable {
 
     func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {
         let library = try requireLibrary()
-        guard case .ptr(let target) = data else { return }
         guard library.reconfirms else {
             throw ServiceDiscoveryError(
                 .unsupported, name: key.name.description, detail: "Avahi's library cannot reconfirm a record")
         }
         // Only a hint to the daemon: a failure changes nothing.
-        Self.loop.execute { _ = library.reconfirm(key, target.wireForm) }
+        Self.loop.execute { _ = library.reconfirm(key, data.wireForm) }
     }
 
     func end(_ operation: Int) {

@@ -61,7 +61,7 @@ final class DaemonReference: Sendable {
         let pointer = try Self.begin(library, inbox) { pointer, context in
             library.functions.begin_registration(
                 pointer, flags, interface, name, advertisement.type.description, advertisement.domain?.description,
-                nil, advertisement.port.bigEndian, UInt16(text.count), text,
+                advertisement.host?.description, advertisement.port.bigEndian, UInt16(text.count), text,
                 { _, _, error, name, _, _, context in
                     Inbox.put(
                         error == 0

@@ -58,6 +58,17 @@ final class AutomaticEngine: RecordEngine, Sendable {
         try state.withLock { $0.operations[operation] }?.update(record)
     }
 
+    /// The daemon engine publishes services only.
+    func publish(_ record: RecordAdvertisement, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        try begin(sink, with: [embedded]) { engine, sink throws(ServiceDiscoveryError) in
+            try engine.publish(record, sink: sink)
+        }
+    }
+
+    func update(_ operation: Int, records: [OwnRecord]) throws(ServiceDiscoveryError) {
+        try state.withLock { $0.operations[operation] }?.update(records)
+    }
+
     func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {
         do throws(ServiceDiscoveryError) {
             try daemon.reconfirm(key, data)
@@ -239,6 +250,17 @@ final class FallbackOperation: Sendable {
             state.withLock { if $0.record == record { $0.record = old } }
             throw error
         }
+    }
+
+    /// Replaces the records beside the published ones.
+    ///
+    /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/unsupported`` if a daemon publishes, or may still do so; the former records
+    ///   stay in effect.
+    func update(_ records: [OwnRecord]) throws(ServiceDiscoveryError) {
+        guard let (engine, operation) = state.withLock({ $0.current }) else {
+            throw ServiceDiscoveryError(.unsupported, detail: "the daemon is asked first; it publishes no such records")
+        }
+        try engine.update(operation, records: records)
     }
 
     func end() {

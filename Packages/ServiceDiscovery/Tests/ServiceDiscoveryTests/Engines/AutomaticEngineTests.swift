@@ -166,6 +166,51 @@ import Testing
         #expect(embedded.calls == expected && embedded.running.isEmpty)
     }
 
+    /// Records of other names are published by the embedded engine. Those beside a service are too, if the daemon has refused that.
+    @Test func publishesRecords() throws {
+        let host = try #require(DNSName("desk.local"))
+        let record = OwnRecord(.a(IPv4Address(192, 0, 2, 7)))
+        let advertisement = RecordAdvertisement(name: host, record: record, isUnique: true)
+        let (daemon, embedded) = (ScriptedEngine(), ScriptedEngine())
+        let engine = AutomaticEngine(daemon, or: embedded)
+        let sink = RecordingSink()
+        let operation = try engine.publish(advertisement, sink: sink)
+        try engine.update(operation, records: [record])
+        let text = "A [192, 0, 2, 7] 120"
+        #expect(embedded.calls == ["publish unique desk.local. \(text)", #"records ["\#(text)"]"#])
+        #expect(daemon.calls.isEmpty)
+        engine.end(operation)
+
+        daemon.refuse(unavailable)
+        let service = ServiceAdvertisement(name: "Web", type: type, port: 80)
+        let fallen = try engine.publish(service, sink: sink)
+        try engine.update(fallen, records: [record])
+        #expect(embedded.calls.suffix(2) == ["publish Web", #"records ["\#(text)"]"#])
+        engine.end(fallen)
+    }
+
+    /// A daemon publishes no further records: that is an error, also while it has not answered yet.
+    @Test func theDaemonRefusesFurtherRecords() throws {
+        let (record, type) = (OwnRecord(.a(IPv4Address(192, 0, 2, 7))), type)
+        let current = Locked<FallbackOperation?>(nil)
+        let daemon = ScriptedEngine { daemon, _ in
+            let operation = current.withLock { $0 }
+            #expect { try operation?.update([record]) } throws: { ($0 as? ServiceDiscoveryError)?.code == .unsupported }
+            daemon.refuse(ServiceDiscoveryError(.unsupported))
+        }
+        let start: FallbackOperation.Start = { engine, sink throws(ServiceDiscoveryError) in
+            try engine.publish(ServiceAdvertisement(name: "Web", type: type, port: 80), sink: sink)
+        }
+        let sink = RecordingSink()
+        let operation = FallbackOperation(1, sink: sink, start: start, engines: [daemon, ScriptedEngine()])
+        current.withLock { $0 = operation }
+        try operation.begin()
+        #expect(throws: ServiceDiscoveryError(.unsupported)) { try operation.update([record]) }
+        #expect(daemon.calls.first == "publish Web")
+        operation.end()
+        current.withLock { $0 = nil }
+    }
+
     @Test func reconfirmsWithoutADaemon() throws {
         let (daemon, embedded) = (ScriptedEngine(refusing: unavailable), ScriptedEngine())
         let name = try #require(DNSName("_http._tcp.local"))

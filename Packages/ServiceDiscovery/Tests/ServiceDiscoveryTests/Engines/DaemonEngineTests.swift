@@ -2,6 +2,7 @@ import DNSWire
 import EventLoops
 import Foundation
 import Glibc
+import HostResolver
 import Testing
 
 @testable import ServiceDiscovery
@@ -69,6 +70,31 @@ import Testing
         engine.end(query)
         try await waitUntil { $0.references.values.allSatisfy(\.isEnded) }
         #expect(ScriptedDaemon.state.withLock { $0.threads } == ["netkit-dnssd\n"])
+    }
+
+    /// Another host of a service, and the data of a record that is no pointer, reach the daemon. It cannot be told to ask the link
+    /// for a name that is not in `local`.
+    @Test func theDaemonReceivesWhatIsAsked() async throws {
+        let (read, write) = Self.pipe()
+        defer { for end in [read, write] { close(end) } }
+        ScriptedDaemon.reset(descriptor: read)
+        let engine = DaemonEngine(ScriptedDaemon.library)
+        var advertisement = try advertisement()
+        let host = try #require(DNSName("desk.local"))
+        advertisement.host = host
+        let operation = try engine.publish(advertisement, sink: RecordingSink())
+        try engine.reconfirm(RecordKey(host, .a), .a(IPv4Address(192, 0, 2, 7)))
+        while ScriptedDaemon.state.withLock({ $0.reconfirmed.isEmpty }) {
+            try Task.checkCancellation()  // by the time limit
+            await Task.yield()
+        }
+        #expect(ScriptedDaemon.state.withLock { $0.references[1]?.host } == "desk.local.")
+        #expect(ScriptedDaemon.state.withLock { $0.reconfirmed } == ["desk.local. 1 [192, 0, 2, 7]"])
+        #expect(throws: ServiceDiscoveryError.self) {
+            try engine.queryLink(
+                RecordKey(try #require(DNSName("desk.example")), .a), interface: nil, sink: RecordingSink())
+        }
+        engine.end(operation)
     }
 
     /// The same with a record that the daemon rejects: the operation fails instead of keeping the old record silently.

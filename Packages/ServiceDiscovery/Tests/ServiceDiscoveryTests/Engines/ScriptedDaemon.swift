@@ -12,6 +12,8 @@ enum ScriptedDaemon {
         var register: netkit_daemon_register_reply?
         var record: netkit_daemon_record_reply?
         var context: UInt?
+        /// The host of the service.
+        var host: String?
         /// The TXT records set, in order.
         var texts: [[UInt8]] = []
         var isEnded = false
@@ -30,6 +32,8 @@ enum ScriptedDaemon {
         var threads: Set<String> = []
         /// The number of messages that are first read without a reply or an error.
         var quietResults = 0
+        /// The calls of `DNSServiceReconfirmRecord`: the name, the type and the data.
+        var reconfirmed: [String] = []
     }
 
     static let state = Locked(State())
@@ -41,12 +45,14 @@ enum ScriptedDaemon {
 
     static var library: DaemonLibrary {
         var functions = netkit_daemon()
-        functions.begin_registration = { reference, _, _, _, _, _, _, _, length, text, reply, context in
+        functions.begin_registration = { reference, _, _, _, _, _, host, _, length, text, reply, context in
             ScriptedDaemon.noteCall()
             ScriptedDaemon.state.withLock { $0.meanwhile }?()
             let bytes = Array(UnsafeRawBufferPointer(start: text, count: Int(length)))
             let number = ScriptedDaemon.add(
-                Reference(register: reply, context: UInt(bitPattern: context), texts: [bytes]))
+                Reference(
+                    register: reply, context: UInt(bitPattern: context), host: host.map { String(cString: $0) },
+                    texts: [bytes]))
             reference?.pointee = OpaquePointer(bitPattern: number)
             return 0
         }
@@ -75,8 +81,11 @@ enum ScriptedDaemon {
             }
         }
         functions.descriptor = { _ in ScriptedDaemon.state.withLock { $0.descriptor } }
-        functions.reconfirm = { _, _, _, _, _, _, _ in
+        functions.reconfirm = { _, _, name, type, _, length, data in
             ScriptedDaemon.noteCall()
+            let bytes = Array(UnsafeRawBufferPointer(start: data, count: Int(length)))
+            let line = "\(name.map { String(cString: $0) } ?? "") \(type) \(bytes)"
+            ScriptedDaemon.state.withLock { $0.reconfirmed.append(line) }
             return 0
         }
         functions.deallocate = { reference in
