@@ -115,7 +115,7 @@ func text(_ pointer: UnsafePointer<CChar>?) throws(ServiceFailure) -> String? {
 /// A type with its subtypes.
 func serviceType(_ pointer: UnsafePointer<CChar>?) throws(ServiceFailure) -> ServiceType {
     guard let text = try text(pointer) else { throw ServiceFailure(kDNSServiceErr_BadParam) }
-    return try translating { () throws(ServiceDiscoveryError) in try ServiceType(text) }
+    return try translating { () throws(ServiceDiscoveryError) in try ServiceType(ofProgram: text) }
 }
 
 /// A domain; nil for the default one.

@@ -36,6 +36,20 @@ public struct ServiceType: Sendable {
     ///
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidType`` with the broken rule.
     public init(_ text: String) throws(ServiceDiscoveryError) {
+        try self.init(text, rule: Self.brokenRule)
+    }
+
+    /// Parses the same, with any application label that begins with an underscore. Programs in C use labels that break the rules, such as
+    /// Barrier's `_barrierServerZeroconf`, and Apple's and Avahi's libraries accept them.
+    package init(ofProgram text: String) throws(ServiceDiscoveryError) {
+        try self.init(text) { label in
+            guard label.hasPrefix("_") else { return Self.underscoreRule }
+            return (2...63).contains(label.utf8.count) ? nil : "the part before the transport must have 2 to 63 bytes"
+        }
+    }
+
+    /// - Parameter rule: the rule that an application label breaks.
+    private init(_ text: String, rule: (String) -> String?) throws(ServiceDiscoveryError) {
         let separator = (comma: UInt8(ascii: ","), dot: UInt8(ascii: "."))
         var parts = text.utf8.split(separator: separator.comma, omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
@@ -48,7 +62,7 @@ public struct ServiceType: Sendable {
         guard let transport = Transport(rawValue: labels[1].lowercased()) else {
             throw Self.invalid(text, "it must end in _tcp or _udp")
         }
-        if let rule = Self.brokenRule(of: labels[0]) { throw Self.invalid(text, rule) }
+        if let rule = rule(labels[0]) { throw Self.invalid(text, rule) }
         guard parts.count <= Self.maximumSubtypes else { throw Self.invalid(text, "too many subtypes") }
         for subtype in parts where !(1...63).contains(subtype.utf8.count) {
             throw Self.invalid(text, "a subtype must have 1 to 63 bytes")
@@ -77,8 +91,10 @@ public struct ServiceType: Sendable {
     /// The two DNS labels.
     var labels: [[UInt8]] { [Array(application.utf8), Array(transport.rawValue.utf8)] }
 
+    private static let underscoreRule = "it must begin with an underscore, as in _http._tcp"
+
     private static func brokenRule(of label: String) -> String? {
-        guard label.hasPrefix("_") else { return "it must begin with an underscore, as in _http._tcp" }
+        guard label.hasPrefix("_") else { return underscoreRule }
         let letters = Array(label.utf8.dropFirst())
         guard (1...maximumApplicationLength).contains(letters.count) else {
             return "the part before the transport must have 1 to \(maximumApplicationLength) characters"

@@ -1,7 +1,8 @@
 import DNSWire
 import Foundation
-import ServiceDiscovery
 import Testing
+
+@testable import ServiceDiscovery
 
 @Suite struct ServiceNameTests {
     // Parity: SD-004
@@ -23,6 +24,24 @@ import Testing
     func refusesTypes(text: String) {
         let error = #expect(throws: ServiceDiscoveryError.self) { try ServiceType(text) }
         #expect(error?.code == .invalidType && error?.number == -72004)
+    }
+
+    /// Programs in C use labels that break the rules.
+    @Test(arguments: [
+        "_barrierServerZeroconf._tcp", "_nvstream_dbd._tcp", "_1._udp",
+        "_" + String(repeating: "a", count: 62) + "._tcp",
+    ])
+    func acceptsTypesOfPrograms(text: String) throws {
+        let type = try ServiceType(ofProgram: text)
+        #expect(type.description == text)
+        let service = try ServiceInstance(name: "a", type: type)
+        #expect(ServiceInstance(fullName: service.fullName) == service)
+    }
+
+    @Test(arguments: ["", "a._tcp", "_._tcp", "_a", "_a._sctp", "_" + String(repeating: "a", count: 63) + "._tcp"])
+    func refusesTypesOfPrograms(text: String) {
+        let error = #expect(throws: ServiceDiscoveryError.self) { try ServiceType(ofProgram: text) }
+        #expect(error?.code == .invalidType)
     }
 
     @Test func comparesTypesWithoutCase() throws {
