@@ -139,8 +139,8 @@ extension MutableRawSpan {
 
 extension [UInt8] {
     /// Appends the bytes of a span.
-    @inline(__always)
-    mutating func append(_ bytes: RawSpan) {
+    @inlinable @inline(__always)
+    package mutating func append(_ bytes: RawSpan) {
         bytes.withUnsafeBytes { append(contentsOf: $0.bindMemory(to: UInt8.self)) }
     }
 }

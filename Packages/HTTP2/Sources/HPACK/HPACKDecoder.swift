@@ -341,11 +341,15 @@ public struct HPACKLimits: Hashable, Sendable {
     /// Creates the default limits.
     public init() {}
 
-    /// Checks the values: positions in a list have 32 bits.
     func requireValid() {
+        if let violation { preconditionFailure(violation) }
+    }
+
+    /// What is wrong with the values, or nil: positions in a list have 32 bits.
+    package var violation: String? {
         let sizes = 0...1 << 30
-        precondition(
-            sizes.contains(listSize) && sizes.contains(droppedSize) && fieldCount >= 0,
-            "a limit on a list is negative or above 1 GiB")
+        if !sizes.contains(listSize) { return "listSize is from 0 to 1 GiB" }
+        if !sizes.contains(droppedSize) { return "droppedSize is from 0 to 1 GiB" }
+        return fieldCount < 0 ? "fieldCount is negative" : nil
     }
 }

@@ -11,7 +11,7 @@
 /// }
 /// ```
 public struct HTTP2Error: Error, Hashable, Sendable {
-    /// The code that the peer is told.
+    /// The code that the peer is told; of a mistake of the caller, the nearest one, which is not sent.
     public var code: ErrorCode
 
     /// What the error ends.
@@ -38,7 +38,8 @@ public struct HTTP2Error: Error, Hashable, Sendable {
 
     /// The origin of an error.
     public enum Fault: Hashable, Sendable {
-        /// The program called a member at the wrong time or with a value that HTTP/2 cannot carry. Nothing was sent.
+        /// The program called a member at the wrong time or with a value that HTTP/2 cannot carry, and nothing was sent; or it has
+        /// ended the connection with ``HTTP2Machine/abort(_:)``.
         case caller
         /// The peer violated the protocol, exceeded a limit, or ended the connection or the stream.
         case peer
@@ -59,9 +60,8 @@ extension HTTP2Error {
         HTTP2Error(code: code, scope: .stream(stream), fault: .peer, rule: rule, reason: reason)
     }
 
-    static func caller(_ stream: StreamID? = nil, _ code: ErrorCode, _ rule: String, _ reason: String) -> HTTP2Error {
-        HTTP2Error(
-            code: code, scope: stream.map { .stream($0) } ?? .call, fault: .caller, rule: rule, reason: reason)
+    static func caller(_ code: ErrorCode, _ rule: String, _ reason: String) -> HTTP2Error {
+        HTTP2Error(code: code, scope: .call, fault: .caller, rule: rule, reason: reason)
     }
 }
 

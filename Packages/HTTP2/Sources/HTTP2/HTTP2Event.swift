@@ -34,8 +34,9 @@ public enum HTTP2Event: Hashable, Sendable {
     /// The stream has ended before its messages did. What has arrived before can be read, unless the peer has violated a rule
     /// (``HTTP2StreamFailure/Cause/violation(_:)``): then it is discarded.
     case reset(StreamID, HTTP2StreamFailure)
-    /// Client: the response is complete, and the server wants no more of the request (RFC 9113 §8.1). This is not an error.
-    case sendingStopped(StreamID, ErrorCode)
+    /// Client: the response is complete, and the rest of the request cannot be sent. In general the server does not want it, which is not
+    /// an error (RFC 9113 §8.1); ``HTTP2StreamFailure/cause`` tells what has ended the stream.
+    case sendingStopped(StreamID, HTTP2StreamFailure)
     /// The peer's settings have arrived: the first ones, or new ones.
     case settings
     /// Client: a request can be sent, after ``HTTP2Machine/request(_:endsHere:now:)`` has returned nil.

@@ -42,7 +42,8 @@ public struct HTTP2Machine<Side: HTTP2Side>: ~Copyable, @unchecked Sendable {
 
     /// Acts on bytes from the peer, of any number. All of them are consumed.
     ///
-    /// Throws the error that ends the connection. Errors of streams are events (``HTTP2Event/reset(_:_:)``).
+    /// Throws the error that ends the connection; then ``failure`` is set, each stream ends with an event, and the output holds GOAWAY. Errors
+    /// of streams are events (``HTTP2Event/reset(_:_:)``).
     public mutating func receive(_ bytes: RawSpan, now: Duration) throws(HTTP2Error) {
         try connection.receive(bytes, now: now) { _, _ in 0 }
     }
@@ -63,12 +64,18 @@ public struct HTTP2Machine<Side: HTTP2Side>: ~Copyable, @unchecked Sendable {
         try connection.receive(bytes, now: now, take: take)
     }
 
-    /// Acts on the end of the peer's bytes. Throws an error if the end cuts a frame or a stream.
+    /// Acts on the end of the peer's bytes. The connection is over afterwards: ``failure`` is set, with NO_ERROR after a clean end, and each
+    /// stream that was open ends with an event.
+    ///
+    /// Throws ``failure`` if the end cuts a frame, a header block or a stream, or precedes the peer's SETTINGS.
     public mutating func receiveEnd(now: Duration) throws(HTTP2Error) {
         try connection.receiveEnd(now: now)
     }
 
-    /// Acts on deadlines that have passed. Call it at ``nextDeadline``, or at any other time. Throws the error that ends the connection.
+    /// Acts on deadlines that have passed. Call it at ``nextDeadline``, or at any other time.
+    ///
+    /// Throws the error that ends the connection, with the state afterwards of ``receive(_:now:)``. The streams that time out end with
+    /// events.
     public mutating func tick(now: Duration) throws(HTTP2Error) {
         try connection.tick(now: now)
     }
@@ -85,17 +92,17 @@ public struct HTTP2Machine<Side: HTTP2Side>: ~Copyable, @unchecked Sendable {
     ///   - stream: The stream of the request.
     ///   - endsHere: Whether the message ends behind the data. An empty span can end a message.
     ///   - now: The time, as for ``receive(_:now:)``.
-    /// - Throws: an error of the stream if it has ended, if the data does not match `Content-Length`, or if the response has no content,
-    ///   as one to HEAD. Nothing was sent then.
+    /// - Throws: an error of the stream if the peer has ended it; otherwise one whose scope is the call, if the message is complete, if the data does
+    ///   not match `Content-Length`, or if the response has no content, as one to HEAD. Nothing was sent then, and the stream continues.
     public mutating func send(
         _ bytes: RawSpan, on stream: StreamID, endsHere: Bool, now: Duration
     ) throws(HTTP2Error) -> HTTP2SendOutcome {
         try connection.send(bytes, on: stream, endsHere: endsHere, now: now)
     }
 
-    /// Sends trailers behind all data, which end the message.
+    /// Sends trailers behind all data, which end the message: nothing can be sent on the stream afterwards.
     ///
-    /// Throws an error of the stream as ``send(_:on:endsHere:now:)`` does, and if the last data was not taken completely.
+    /// Throws an error as ``send(_:on:endsHere:now:)`` does, and if the last data was not taken completely. Nothing was sent then.
     public mutating func sendTrailers(_ trailers: HTTPFields, on stream: StreamID) throws(HTTP2Error) {
         try connection.sendTrailers(trailers, on: stream)
     }
@@ -134,7 +141,8 @@ public struct HTTP2Machine<Side: HTTP2Side>: ~Copyable, @unchecked Sendable {
         connection.shutDown()
     }
 
-    /// Ends the connection and all streams at once: GOAWAY with this code.
+    /// Ends the connection and all streams at once. Afterwards ``failure`` is set, each stream ends with an event, and the output holds GOAWAY
+    /// with this code. Has no effect on a connection that has ended.
     public mutating func abort(_ code: ErrorCode) {
         connection.abort(code)
     }
@@ -147,7 +155,7 @@ public struct HTTP2Machine<Side: HTTP2Side>: ~Copyable, @unchecked Sendable {
     /// Returns the stream that should send next, or nil if none can. The program then calls ``send(_:on:endsHere:now:)``.
     ///
     /// Only streams are returned that were given more data than they could send, the most urgent ones first (RFC 9218 §10). A stream is
-    /// returned once: if the program does not send on it, it is not returned again.
+    /// returned once: send on it, or close it, before the next call.
     public mutating func nextWritable() -> StreamID? { connection.nextWritable() }
 
     /// Calls `body` with the bytes to write to the connection. The driver then calls ``didWrite(_:)``.
@@ -176,7 +184,8 @@ public struct HTTP2Machine<Side: HTTP2Side>: ~Copyable, @unchecked Sendable {
     /// The number of streams that are not closed by both sides.
     public var openStreams: Int { connection.openCount }
 
-    /// Whether the connection accepts no more requests: one side has sent GOAWAY, all identifiers were used, or the connection has ended.
+    /// Whether the connection is coming to its end: one side has sent GOAWAY, a client has no identifier left, or the connection has ended.
+    /// A client opens no more streams then. A server still serves requests on their way, and those of a client that has sent GOAWAY.
     public var isDraining: Bool { connection.isDraining || connection.failure != nil }
 
     /// The peer's settings; the initial ones until its first SETTINGS.
@@ -185,7 +194,7 @@ public struct HTTP2Machine<Side: HTTP2Side>: ~Copyable, @unchecked Sendable {
     /// The shortest time that the peer has taken to answer; nil before its first answer.
     public var roundTrip: Duration? { connection.liveness.roundTrip }
 
-    /// The error that has ended the connection.
+    /// The error that has ended the connection; with NO_ERROR after an end without one.
     public var failure: HTTP2Error? { connection.failure }
 }
 

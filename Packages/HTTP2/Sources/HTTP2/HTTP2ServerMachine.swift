@@ -42,7 +42,8 @@ extension HTTP2Machine where Side == HTTP2ServerSide {
     ///   - response: The head. Its body is not sent.
     ///   - endsHere: Whether the response has neither content nor trailers.
     ///   - now: The time, as for ``receive(_:now:)``.
-    /// - Throws: an error of the stream if it has ended, or if HTTP/2 cannot carry the response. Nothing was sent then.
+    /// - Throws: an error of the stream if the peer has ended it; otherwise one whose scope is the call, if HTTP/2 cannot carry the response or
+    ///   the final one was sent. Nothing was sent then, and the stream continues.
     public mutating func respond(
         _ stream: StreamID, with response: HTTPResponse, endsHere: Bool, now: Duration
     ) throws(HTTP2Error) {

@@ -19,6 +19,29 @@ struct ReceiveWindowTests {
         }
     }
 
+    /// SETTINGS can make a window negative. Only an empty frame fits until it is read (RFC 9113 §6.9.2).
+    @Test func aReducedWindow() {
+        var window = ReceiveWindow(size: 65_535)
+        #expect(window.receive(30_000) == true)
+        window.adjust(to: 1000)
+        #expect(window.size == 1000 && window.available == -29_000 && window.unread == 30_000)
+        #expect(window.receive(1) == false)
+        #expect(window.receive(0) == true)
+        window.consume(30_000)
+        #expect(window.takeCredit(threshold: 500) == 30_000)
+        #expect(window.available == 1000)
+    }
+
+    /// The window of a stream that has ended shrinks to what is unread; reading it gives nothing back.
+    @Test func aWindowShrinksToWhatIsUnread() {
+        var window = ReceiveWindow(size: 1000)
+        #expect(window.receive(300) == true)
+        #expect(window.shrinkToUnread() == 700)
+        #expect(window.size == 300)
+        window.consume(300)
+        #expect(window.takeCredit(threshold: 1) == nil)
+    }
+
     @Test func creditComesAtHalfAWindow() {
         var window = ReceiveWindow(size: 1000)
         #expect(window.receive(1000) == true)
@@ -65,5 +88,25 @@ struct SendWindowTests {
         #expect(window.isNearlyExhausted)
         #expect(window.add(600) == true)
         #expect(!window.isNearlyExhausted)
+    }
+}
+
+struct CreditWaitTests {
+    @Test func aLargeWindowEndsTheWait() {
+        let small = SendWindow(size: SendWindow.smallest - 1)
+        let wait = CreditWait.next(nil, small, now: .seconds(1))
+        #expect(wait?.since == .seconds(1))
+        #expect(CreditWait.next(wait, small, now: .seconds(2))?.since == .seconds(1), "the wait goes on")
+        #expect(CreditWait.next(wait, SendWindow(size: SendWindow.smallest), now: .seconds(2)) == nil)
+    }
+
+    /// A few bytes now and then do not end the wait, unless they are as many as a small window together.
+    @Test func bytesEndTheWaitTogether() {
+        var wait = CreditWait.next(nil, SendWindow(size: 0), now: .zero)
+        for _ in 0..<3 {
+            wait = wait?.afterSending(Int(SendWindow.smallest) / 4)
+            #expect(wait != nil)
+        }
+        #expect(wait?.afterSending(Int(SendWindow.smallest) / 4) == nil)
     }
 }

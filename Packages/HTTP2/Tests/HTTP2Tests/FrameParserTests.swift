@@ -43,8 +43,7 @@ struct FrameParserTests {
         Wire.frame(.priority, on: 5, [0, 0, 0, 3, 255]),
         Wire.frames { $0.appendPriorityUpdate(StreamID(3), "u=1") },
         Wire.frame(FrameKind(rawValue: 0xFA), on: 9, [1, 2, 3]),
-        Wire.frame(.priorityUpdate, on: 0, [0, 0, 0]),
-        Wire.frame(.priorityUpdate, on: 0),
+        Wire.frame(.priorityUpdate, on: 0, [UInt8](repeating: 0, count: 257)),
         Wire.windowUpdate(1, 0),
         Wire.frame(.priority, on: 5, [0, 0]),
     ]
@@ -105,6 +104,8 @@ struct FrameParserTests {
         (Wire.frame(.goAway, on: 0, [0]), .frameSizeError),
         (Wire.frame(.priorityUpdate, on: 1, [0, 0, 0, 1]), .protocolError),
         (Wire.frame(.priorityUpdate, on: 1, Array(repeating: 0, count: 1000)), .protocolError),
+        (Wire.frame(.priorityUpdate, on: 0, [0, 0, 0]), .frameSizeError),
+        (Wire.frame(.priorityUpdate, on: 0), .frameSizeError),
         (Wire.frame(.windowUpdate, on: 1, [0]), .frameSizeError),
         (Wire.frame(.settings, on: 0, Array(repeating: 0, count: 33 * 6)), .enhanceYourCalm),
         (Array(Wire.frame(.data, on: 1, Array(repeating: 0, count: 16_385)).prefix(9)), .frameSizeError),
@@ -120,7 +121,7 @@ struct FrameParserTests {
             Issue.record("no GOAWAY")
             return
         }
-        #expect(goAway.debugData.count == FrameParser.largestSmallFrame)
+        #expect(goAway.debugData.count == FrameParser.keptPayload)
         #expect(parsed.parts.last == .settingsAcknowledgment)
     }
 }

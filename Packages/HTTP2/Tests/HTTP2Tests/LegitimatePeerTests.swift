@@ -20,6 +20,62 @@ struct LegitimatePeerTests {
         #expect(server.receiveWindow(of: StreamID(1)) == window)
     }
 
+    /// The window is negative after SETTINGS have reduced it below what had been sent. An empty frame fits all the same (RFC 9113 §6.9.1).
+    @Test func anEndBehindANegativeWindow() throws {
+        var limits = HTTP2Limits()
+        limits.initialStreamWindow = 1000
+        var server = HTTP2ServerMachine(limits: limits, now: .zero)
+        let body = [UInt8](repeating: 1, count: 10_000)
+        try server.receive(ConnectionPreface.bytes + Wire.frames { $0.appendSettings([]) } + Wire.post(1))
+        try server.receive(Wire.frame(.data, on: 1, body) + Wire.settingsAcknowledgment + Wire.data(1, "", ends: true))
+        #expect(server.takeEvents().last == .ended(StreamID(1)))
+        #expect(try server.readAll(StreamID(1)) == (body, .ended))
+        server.connection.checkInvariants("after the end")
+    }
+
+    /// A client cannot know the limit of streams before it has the server's SETTINGS (RFC 9113 §5.1.2).
+    @Test func requestsBeforeTheLimitIsKnown() throws {
+        var limits = HTTP2Limits()
+        (limits.maximumConcurrentStreams, limits.resets) = (2, HTTP2Rate(burst: 10, perSecond: 1))
+        var server = HTTP2ServerMachine(limits: limits, now: .zero)
+        try server.receive(ConnectionPreface.bytes + Wire.frames { $0.appendSettings([]) })
+        for index in 0..<50 as Range<UInt32> { try server.receive(Wire.get(1 + 2 * index)) }
+        #expect(server.openStreams == 2)
+        try server.receive(Wire.settingsAcknowledgment)
+        let error = #expect(throws: HTTP2Error.self) {
+            for index in 50..<100 as Range<UInt32> { try server.receive(Wire.get(1 + 2 * index)) }
+        }
+        #expect(error?.rule == "resets")
+    }
+
+    /// SETTINGS that do not mention it state no limit of streams (RFC 9113 §6.5.2).
+    @Test func aServerWithoutALimitOfStreams() throws {
+        var limits = HTTP2Limits()
+        limits.maximumConcurrentStreams = 500
+        var client = HTTP2ClientMachine(limits: limits, now: .zero)
+        #expect(client.room == 100 && client.peerSettings.maximumConcurrentStreams == nil)
+        try client.receive(Wire.serverPreface)
+        #expect(client.room == 500 && client.peerSettings.maximumConcurrentStreams == nil)
+        try client.receive(Wire.frames { $0.appendSettings([Setting(.maximumConcurrentStreams, 3)]) })
+        #expect(client.room == 3 && client.peerSettings.maximumConcurrentStreams == 3)
+    }
+
+    /// What a server sends behind its END_STREAM ends the stream, and is given back to the connection.
+    @Test func dataBehindAWholeResponse() throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        let stream = try #require(try client.request(MachinePair.head(.put), endsHere: false, now: .zero))
+        try client.receive(Wire.serverPreface + Wire.response(1) + Wire.data(1, "whole", ends: true))
+        try client.receive(Wire.data(1, "late"))
+        client.connection.checkInvariants("late data")
+        guard case .sendingStopped(stream, let failure) = client.takeEvents().last, case .violation = failure.cause
+        else {
+            Issue.record("the violation was not reported")
+            return
+        }
+        #expect(failure.code == .streamClosed)
+        #expect(try client.readAll(stream) == (Array("whole".utf8), .ended))
+    }
+
     /// An empty DATA frame needs no credit (RFC 9113 §6.9.1): the end follows a body that has used up the window.
     @Test func anEndThatWaitsForTheOutput() throws {
         var server = HTTP2ServerMachine(now: .zero)
@@ -149,7 +205,7 @@ struct LegitimatePeerTests {
         for case .response(alive, let response) in client.takeEvents() { found.append(response.fields["x"]) }
         #expect(found == ["y"])
         // A stream that was never opened is an error still.
-        #expect(throws: HTTP2Error.self) { try client.receive(Wire.response(alive.rawValue + 2)) }
+        expectError("RFC 9113 §5.1.1") { try client.receive(Wire.response(alive.rawValue + 2)) }
     }
 
     /// A program that ends at `drained` has seen all that happened to its streams.
@@ -171,7 +227,8 @@ struct LegitimatePeerTests {
         client = HTTP2ClientMachine(now: .zero)
         _ = try client.request(MachinePair.head(.put), endsHere: false, now: .zero)
         try client.receive(Wire.serverPreface + Wire.goAway(1) + Wire.response(1, ends: true) + Wire.reset(1, .noError))
-        #expect(client.takeEvents().suffix(2) == [.sendingStopped(StreamID(1), .noError), .drained])
+        let failure = HTTP2StreamFailure(code: .noError, cause: .peer, processing: .unknown)
+        #expect(client.takeEvents().suffix(2) == [.sendingStopped(StreamID(1), failure), .drained])
     }
 
     /// Windows that a peer has enlarged as far as it goes are those of streams that it has forgotten.

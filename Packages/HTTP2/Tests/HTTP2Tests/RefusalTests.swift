@@ -227,18 +227,39 @@ struct RefusalTests {
         try expectReset(.enhanceYourCalm, after: trailers, limits: limits, inPiecesOf: size)
     }
 
-    @Test(arguments: [[0, 0, 0, 0], [0], [UInt8](repeating: 0, count: 300)])
-    func aServerSendsNoPriorityUpdate(_ payload: [UInt8]) throws {
+    @Test(arguments: [4, 300]) func aServerSendsNoPriorityUpdate(length: Int) throws {
         var client = HTTP2ClientMachine(now: .zero)
-        let error = #expect(throws: HTTP2Error.self) {
-            try client.receive(Wire.serverPreface + Wire.frame(.priorityUpdate, on: 0, payload))
-        }
+        let frame = Wire.frame(.priorityUpdate, on: 0, [UInt8](repeating: 0, count: length))
+        let error = #expect(throws: HTTP2Error.self) { try client.receive(Wire.serverPreface + frame) }
         #expect(error?.code == .protocolError && error?.rule == "RFC 9218 §7.1")
-        var server = HTTP2ServerMachine(now: .zero)
-        if payload.count != 4 {
-            try server.receive(Wire.clientPreface + Wire.frame(.priorityUpdate, on: 0, payload) + Wire.get(1))
-            #expect(server.openStreams == 1, "one of a length that it cannot have is ignored")
+    }
+
+    /// A value that is too long to be kept is ignored, but its stream is checked.
+    @Test func aLongPriorityUpdate() throws {
+        func frame(_ stream: UInt8) -> [UInt8] {
+            Wire.frame(
+                .priorityUpdate, on: 0,
+                [0, 0, 0, stream] + Array("u=0, x=\"".utf8) + [UInt8](repeating: 0x61, count: 300))
         }
+        var server = HTTP2ServerMachine(now: .zero)
+        try server.receive(Wire.clientPreface + Wire.get(1) + frame(1) + frame(3) + Wire.get(3))
+        for stream in [StreamID(1), StreamID(3)] {
+            let index = try #require(server.connection.streams.index(of: stream))
+            #expect(server.connection.streams[index].priority == HTTP2Priority())
+        }
+        let error = #expect(throws: HTTP2Error.self) { try server.receive(frame(2)) }
+        #expect(error?.code == .protocolError && error?.rule == "RFC 9218 §7.1")
+    }
+
+    /// A request on a stream that this side has reset is ignored, even one that depends on itself.
+    @Test func aLateRequestThatDependsOnItself() throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        try server.receive(Wire.clientPreface + Wire.post(1))
+        server.close(StreamID(1))
+        _ = server.takeOutput()
+        let flags: FrameFlags = [.endHeaders, .endStream, .priority]
+        try server.receive(Wire.frame(.headers, flags, on: 1, [0, 0, 0, 1, 15] + Wire.block([("x", "y")])))
+        #expect(server.outputCount == 0)
     }
 
     @Test(arguments: [Wire.response(2), Wire.response(3), Wire.data(3, "x"), Wire.reset(2), Wire.windowUpdate(3, 1)])

@@ -204,7 +204,7 @@ struct TimeTests {
         try closed.receive(Wire.clientPreface + Wire.get(1))
         try closed.respond(StreamID(1), with: HTTPResponse(status: .noContent), endsHere: true, now: .zero)
         closed.close(StreamID(1))
-        #expect(throws: HTTP2Error.self) { try Self.tick(&closed, until: .seconds(60), writes: false) }
+        expectError("creditTimeout") { try Self.tick(&closed, until: .seconds(60), writes: false) }
     }
 
     @Test func aSmallRestOfAWindowWaitsForMore() throws {

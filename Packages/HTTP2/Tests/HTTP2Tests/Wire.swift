@@ -1,3 +1,5 @@
+import Testing
+
 @testable import HTTP2
 
 /// Bytes on the wire, for tests.
@@ -193,4 +195,22 @@ struct MachinePair: ~Copyable {
     }
 
     struct NoRoom: Error {}
+}
+
+/// Checks that a call throws an error with this rule.
+@discardableResult
+func expectError<Result>(
+    _ rule: String, sourceLocation: SourceLocation = #_sourceLocation, _ call: () throws -> Result
+) -> HTTP2Error? {
+    let error = #expect(throws: HTTP2Error.self, sourceLocation: sourceLocation) { try call() }
+    #expect(error?.rule == rule, sourceLocation: sourceLocation)
+    return error
+}
+
+/// Checks that a call is refused as a mistake of the program with this rule, which ends nothing.
+func expectMistake<Result>(
+    _ rule: String, sourceLocation: SourceLocation = #_sourceLocation, _ call: () throws -> Result
+) {
+    let error = expectError(rule, sourceLocation: sourceLocation, call)
+    #expect(error?.fault == .caller && error?.scope == .call, sourceLocation: sourceLocation)
 }

@@ -12,8 +12,7 @@ extension HTTP2Connection {
         try requireRoomForAnswer()
         writer.appendSettingsAcknowledgment()
         if !hasPeerSettings { peerSettings.endFirstSettings() }
-        hasPeerSettings = true
-        firstBytes = []
+        opening = .done
         events.replace(with: .settings)
         reportRoom()
     }
@@ -52,7 +51,7 @@ extension HTTP2Connection {
         }
         if case .announced(ping: opaque, _) = shutdown {
             finishShutdown()
-        } else if !liveness.receiveAnswer(opaque, now: now) {
+        } else if !liveness.receivePingAcknowledgment(opaque, now: now) {
             try floods.countFrameWithoutEffect(now: now)
         }
     }
@@ -64,11 +63,6 @@ extension HTTP2Connection {
             throw .connection(.enhanceYourCalm, "maximumOutput", "the peer does not read the answers to its frames")
         }
     }
-}
-
-extension HTTP2Connection {
-    /// Whether so much output waits that the driver should write before it reads.
-    var isOutputFull: Bool { writer.count > limits.fullOutput }
 }
 
 // MARK: - WINDOW_UPDATE and RST_STREAM (RFC 9113 §6.9 and §6.4)
@@ -85,14 +79,15 @@ extension HTTP2Connection {
         // The peer may have forgotten the window of a message that has ended.
         if streams[index].outgoing.hasEnded { return try floods.countFrameWithoutEffect(now: now) }
         guard streams[index].sendWindow.add(increment) else {
-            return try resetForViolation(
-                id, .stream(id, .flowControlError, "RFC 9113 §6.9.1", "the window of the stream exceeds 2^31 - 1"))
+            return try resetStream(
+                id,
+                because: .stream(id, .flowControlError, "RFC 9113 §6.9.1", "the window of the stream exceeds 2^31 - 1"))
         }
         didGetCredit(index)
     }
 
     private mutating func didGetCredit(_ index: Int) {
-        streams[index].hold = .none
+        streams[index].hold = .free
         if streams[index].creditWait != nil { noteCredit(index) }
     }
 
@@ -110,7 +105,7 @@ extension HTTP2Connection {
             throw .connection(error.code, error.rule, error.reason)
         }
         try floods.countFrameWithoutEffect(now: now)
-        if !recentStreams.wasResetHere(id) { try resetForViolation(id, error) }
+        if !recentStreams.wasResetHere(id) { try resetStream(id, because: error) }
     }
 }
 
@@ -120,9 +115,6 @@ extension HTTP2Connection {
 struct EarlyPriority: Sendable, BitwiseCopyable {
     let stream: StreamID
     let priority: HTTP2Priority
-
-    /// That of no request.
-    static let none = EarlyPriority(stream: .connection, priority: HTTP2Priority())
 }
 
 extension HTTP2Connection {
@@ -136,27 +128,20 @@ extension HTTP2Connection {
 
     /// PRIORITY_UPDATE moves a stream in the order of sending (RFC 9218 §7.1).
     ///
-    /// One that precedes its request waits for it, and takes the place of any before it. That of a closed stream is ignored.
-    mutating func receivePriorityUpdate(_ id: StreamID, _ value: [UInt8]) throws(HTTP2Error) {
+    /// One that precedes its request waits for it, and takes the place of any before it. That of a closed stream is ignored, and so is
+    /// one that is too long to be kept.
+    mutating func receivePriorityUpdate(_ id: StreamID, _ value: [UInt8]?) throws(HTTP2Error) {
         try floods.countFrameWithoutEffect(now: now)
         guard role == .server, id != .connection, id.isClientInitiated else {
-            throw .connection(.protocolError, "RFC 9218 §7.1", "a PRIORITY_UPDATE for stream \(id)")
+            throw .connection(
+                .protocolError, "RFC 9218 §7.1",
+                role == .client ? "a PRIORITY_UPDATE from a server" : "a PRIORITY_UPDATE for stream \(id)")
         }
+        guard let value else { return }
         if let index = streams.index(of: id) {
             setPriority(index, HTTP2Priority(value))
         } else if isIdle(id) {
             earlyPriority = EarlyPriority(stream: id, priority: HTTP2Priority(value))
-        }
-    }
-
-    /// A frame without effect: of an unknown type, or a PRIORITY_UPDATE of a length that it cannot have.
-    ///
-    /// RFC 9113 §4.2 makes the latter an error. It is ignored, as by all recipients without the extension, and as it says nothing; but
-    /// only a client may send it.
-    mutating func receiveUnknown(_ header: FrameHeader) throws(HTTP2Error) {
-        try floods.countFrameWithoutEffect(now: now)
-        if role == .client, header.kind == .priorityUpdate {
-            throw .connection(.protocolError, "RFC 9218 §7.1", "a PRIORITY_UPDATE from a server")
         }
     }
 
@@ -194,7 +179,7 @@ extension HTTP2Connection {
     /// A server cannot know of requests on their way, so it first sends GOAWAY with the highest identifier and a PING. Once the PING is
     /// answered, or ``HTTP2Limits/pingTimeout`` has passed, the last stream is known (RFC 9113 §6.8).
     mutating func shutDown() {
-        guard shutdown == .none, failure == nil else { return }
+        guard shutdown == .notBegun, failure == nil else { return }
         guard role == .server else {
             writer.appendGoAway(HTTP2GoAway(lastStream: .connection, code: .noError, debugData: []))
             shutdown = .final(lastStream: .connection)

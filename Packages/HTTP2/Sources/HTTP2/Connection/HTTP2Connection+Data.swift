@@ -25,8 +25,9 @@ extension HTTP2Connection {
         }
         guard streams[index].receiveWindow.receive(header.length) else {
             receiveWindow.consume(Int64(header.length))
-            return try resetForViolation(
-                id, .stream(id, .flowControlError, "RFC 9113 §6.9.1", "the peer exceeds the window of the stream"))
+            return try resetStream(
+                id,
+                because: .stream(id, .flowControlError, "RFC 9113 §6.9.1", "the peer exceeds the window of the stream"))
         }
         let padding = header.length - start.contentLength
         if padding > 0 { consume(Int64(padding), of: index) }
@@ -39,15 +40,15 @@ extension HTTP2Connection {
         guard try admit(start.header.event, on: id, at: index) != nil else { return }
         switch streams[index].incoming {
         case .head:
-            try resetForViolation(
-                id, .stream(id, .protocolError, "RFC 9113 §8.1", "DATA before the head of the response"))
+            try resetStream(
+                id, because: .stream(id, .protocolError, "RFC 9113 §8.1", "DATA before the head of the response"))
         case .content(let remaining?):
             guard Int64(start.contentLength) <= remaining else {
-                return try resetForViolation(id, Self.contentLengthError(id))
+                return try resetStream(id, because: Self.contentLengthError(id))
             }
             streams[index].incoming = .content(remaining: remaining - Int64(start.contentLength))
         case .noContent:
-            if start.contentLength > 0 { try resetForViolation(id, Self.noContentError(id)) }
+            if start.contentLength > 0 { try resetStream(id, because: Self.noContentError(id)) }
         case .content(nil), .tunnel, .ended: break
         }
     }
@@ -96,7 +97,7 @@ extension HTTP2Connection {
     /// Acts on END_STREAM, behind the last byte of the peer's message.
     mutating func receiveEndStream(_ index: Int, _ event: StreamState.Event) throws(HTTP2Error) {
         let id = streams[index].id
-        guard isContentComplete(index) else { return try resetForViolation(id, Self.contentLengthError(id)) }
+        guard isContentComplete(index) else { return try resetStream(id, because: Self.contentLengthError(id)) }
         guard case .to(let state) = streams[index].state.transition(event, .receive) else { return }
         events.append(.ended(id))
         enter(state, index)
@@ -144,7 +145,7 @@ extension HTTP2Connection {
 
     /// Accounts bytes of a stream that were read, or that carry nothing, in both windows.
     ///
-    /// This function, ``discardUnread(_:)`` and the frames for streams that are not open are the only places that give credit.
+    /// Credit comes from here, from ``discardUnread(_:)``, and from ``beginData(_:)`` for frames that no stream receives.
     mutating func consume(_ count: Int64, of index: Int) {
         receiveWindow.consume(count)
         streams[index].receiveWindow.consume(count)

@@ -13,8 +13,6 @@ struct HeaderBlock: Sendable, BitwiseCopyable {
     var endsHeaders: Bool
     /// The bytes of the current frame's content that have not arrived.
     var remaining: Int
-    /// Whether the decoder knows that the block is complete.
-    var isDecoded = false
 
     /// What happens with the fields. They are decoded in any case: the blocks after them refer to the dynamic table.
     enum Purpose: Sendable, BitwiseCopyable {
@@ -22,9 +20,17 @@ struct HeaderBlock: Sendable, BitwiseCopyable {
         case response
         case trailers
         /// The stream is closed, and the peer did not know when it sent the frame.
-        case nothing
+        case discard
         /// The stream ends with an error.
         case refusal(Refusal)
+
+        /// Whether the fields are those of a message.
+        var isMessage: Bool {
+            switch self {
+            case .request, .response, .trailers: true
+            case .discard, .refusal: false
+            }
+        }
     }
 
     /// Why a stream ends whatever its fields are.
@@ -55,15 +61,15 @@ struct HeaderBlock: Sendable, BitwiseCopyable {
 extension HTTP2Connection {
     mutating func beginHeaders(_ start: FrameStart) throws(HTTP2Error) {
         let header = start.header
-        var purpose = try purpose(of: header)
-        if let dependency = start.dependency, dependency.stream == header.stream {
+        var purpose = try admitHeaders(header)
+        if let dependency = start.dependency, dependency.stream == header.stream, purpose.isMessage {
             purpose = .refusal(.dependsOnItself)
         }
         block = HeaderBlock(
             stream: header.stream, endsStream: header.endsStream, purpose: purpose, startedAt: now,
             endsHeaders: header.endsHeaders, remaining: start.contentLength)
         fields.removeAll()
-        if start.contentLength == 0, !header.endsHeaders { try floods.countEmptyFrame(now: now) }
+        if start.contentLength == 0 { try receiveEmptyFrame(endsHeaders: header.endsHeaders) }
     }
 
     mutating func beginContinuation(_ start: FrameStart) throws(HTTP2Error) {
@@ -75,7 +81,12 @@ extension HTTP2Connection {
                 .enhanceYourCalm, "head",
                 "a header block of more than \(limits.maximumContinuations) CONTINUATION frames")
         }
-        if start.contentLength == 0, !start.header.endsHeaders { try floods.countEmptyFrame(now: now) }
+        if start.contentLength == 0 { try receiveEmptyFrame(endsHeaders: start.header.endsHeaders) }
+    }
+
+    /// A frame of the block that has no content: it can only end the block.
+    private mutating func receiveEmptyFrame(endsHeaders: Bool) throws(HTTP2Error) {
+        if endsHeaders { try decode(RawSpan()) } else { try floods.countEmptyFrame(now: now) }
     }
 
     /// Decodes a piece of the block as it arrives. What exceeds a limit is dropped while it is decoded.
@@ -83,7 +94,6 @@ extension HTTP2Connection {
         guard let block else { return }
         let isLast = block.endsHeaders && piece.byteCount == block.remaining
         self.block?.remaining -= piece.byteCount
-        self.block?.isDecoded = isLast
         do throws(HPACKError) {
             try decoder.decode(piece, isLast: isLast, into: &fields)
         } catch {
@@ -100,12 +110,13 @@ extension HTTP2Connection {
 
     mutating func endHeadersFrame() throws(HTTP2Error) {
         guard let block, block.endsHeaders else { return }
-        if !block.isDecoded { try decode(RawSpan()) }
         self.block = nil
         switch block.purpose {
-        case .nothing: break
+        case .discard: break
         case .refusal(.tooManyHeldStreams): try refuseWithoutFault(block.stream)
-        case .refusal(let refusal): try resetForViolation(block.stream, refusal.error(on: block.stream))
+        // The client cannot know the limit yet (RFC 9113 §5.1.2).
+        case .refusal(.tooManyStreams) where settingsSentAt != nil: try refuseWithoutFault(block.stream)
+        case .refusal(let refusal): try resetStream(block.stream, because: refusal.error(on: block.stream))
         case .request: try receiveRequest(block)
         case .response, .trailers:
             // The program may have closed the stream while the block arrived.
@@ -119,7 +130,7 @@ extension HTTP2Connection {
     }
 
     /// Decides what a HEADERS frame means for its stream (RFC 9113 §5.1 and §5.1.1).
-    private mutating func purpose(of header: FrameHeader) throws(HTTP2Error) -> HeaderBlock.Purpose {
+    private mutating func admitHeaders(_ header: FrameHeader) throws(HTTP2Error) -> HeaderBlock.Purpose {
         let stream = header.stream
         let event: StreamState.Event = header.endsStream ? .headersEnd : .headers
         let index = streams.index(of: stream)
@@ -127,13 +138,13 @@ extension HTTP2Connection {
         if state == .closed {
             if recentStreams.wasResetHere(stream) || isIgnored(stream) {
                 try floods.countFrameWithoutEffect(now: now)
-                return .nothing
+                return .discard
             }
             if index == nil, !recentStreams.contains(stream) {
                 // A client has forgotten when it reset the stream, and the server has not seen it (RFC 9113 §5.1).
                 if role == .client, stream.isClientInitiated {
                     try floods.countFrameWithoutEffect(now: now)
-                    return .nothing
+                    return .discard
                 }
                 throw .connection(
                     .protocolError, "RFC 9113 §5.1.1", "stream \(stream) is below another one, and not open")
@@ -144,12 +155,12 @@ extension HTTP2Connection {
         case .streamError(let code): return .refusal(.messageHasEnded(code))
         case .to, .ignore, .forbidden: break
         }
-        guard let index else { return try purpose(ofNewStream: stream) }
+        guard let index else { return try acceptStream(stream) }
         if case .head = streams[index].incoming { return .response }
         return .trailers
     }
 
-    private mutating func purpose(ofNewStream stream: StreamID) throws(HTTP2Error) -> HeaderBlock.Purpose {
+    private mutating func acceptStream(_ stream: StreamID) throws(HTTP2Error) -> HeaderBlock.Purpose {
         guard role == .server, stream.isClientInitiated else {
             throw .connection(
                 .protocolError, "RFC 9113 §5.1.1", "HEADERS on stream \(stream), which the peer cannot open")
@@ -157,17 +168,17 @@ extension HTTP2Connection {
         highestPeerStream = stream
         if isIgnored(stream) {
             try floods.countFrameWithoutEffect(now: now)
-            return .nothing
+            return .discard
         }
         if streams.count < limits.maximumConcurrentStreams { return .request }
-        return refusal().map { .refusal($0) } ?? .request
+        releaseEndedStreams()
+        return refusal.map { .refusal($0) } ?? .request
     }
 
     /// Whether a stream is above the last one of this side's GOAWAY, so that all its frames are ignored (RFC 9113 §6.8).
     func isIgnored(_ stream: StreamID) -> Bool {
         if case .final(let last) = shutdown { role == .server && stream > last } else { false }
     }
-
 }
 
 // MARK: - Messages (RFC 9113 §8.1)
@@ -180,10 +191,11 @@ extension HTTP2Connection {
         if fields.droppedCount > 0 { return try refuseLargeRequest(block) }
         var traits = HeadReader.RequestTraits()
         guard var request = try readRequest(id, &traits) else { return }
-        if earlyPriority.stream == id { request.priority = earlyPriority.priority }
+        if let earlyPriority, earlyPriority.stream == id { request.priority = earlyPriority.priority }
         let index = open(
-            id, incoming: traits.isConnect ? .tunnel : .content(remaining: traits.contentLength), outgoing: .head)
-        streams[index].setRequest(isHead: traits.isHead, isConnect: traits.isConnect, priority: request.priority)
+            id, incoming: traits.kind == .connect ? .tunnel : .content(remaining: traits.contentLength), outgoing: .head
+        )
+        streams[index].setRequest(traits.kind, request.priority)
         events.append(.request(id, consume request))
         if block.endsStream { try receiveEndStream(index, .headersEnd) }
     }
@@ -195,8 +207,9 @@ extension HTTP2Connection {
         encoder.encode(.status, Self.largeHeadStatus.span.bytes, into: &writer.bytes)
         writer.endHeaders(frame, on: block.stream)
         if block.endsStream { return try floods.countReset(now: now) }
-        try resetForViolation(
-            block.stream, .stream(block.stream, .noError, "head", "the fields of the request exceed the limits"))
+        try resetStream(
+            block.stream,
+            because: .stream(block.stream, .noError, "head", "the fields of the request exceed the limits"))
     }
 
     private static let largeHeadStatus = Array("431".utf8)
@@ -205,17 +218,17 @@ extension HTTP2Connection {
     private mutating func receiveResponse(_ block: HeaderBlock, _ index: Int) throws(HTTP2Error) {
         let id = block.stream
         if fields.droppedCount > 0 {
-            return try resetForViolation(
-                id, .stream(id, .enhanceYourCalm, "head", "the fields of the response exceed the limits"))
+            return try resetStream(
+                id, because: .stream(id, .enhanceYourCalm, "head", "the fields of the response exceed the limits"))
         }
         var contentLength: Int64?
         guard let response = try readResponse(id, &contentLength) else { return }
         let status = response.status.code
         guard status >= 200 else { return try receiveInterim(response, block, index) }
-        if streams[index].isConnect, status < 300 {
+        if streams[index].requestKind == .connect, status < 300 {
             streams[index].incoming = .tunnel
             if !streams[index].outgoing.hasEnded { streams[index].outgoing = .tunnel }
-        } else if streams[index].isHead || status == 204 || status == 304 {
+        } else if streams[index].requestKind == .head || status == 204 || status == 304 {
             // The length describes what GET would get (RFC 9110 §9.3.2).
             streams[index].incoming = .noContent
         } else {
@@ -230,19 +243,20 @@ extension HTTP2Connection {
     ) throws(HTTP2Error) {
         let id = block.stream
         guard case .head(var interims) = streams[index].incoming, !block.endsStream else {
-            return try resetForViolation(
-                id, .stream(id, .protocolError, "RFC 9113 §8.1", "an interim response ends the stream"))
+            return try resetStream(
+                id, because: .stream(id, .protocolError, "RFC 9113 §8.1", "an interim response ends the stream"))
         }
         guard interims.count < limits.maximumInterimResponses else {
-            return try resetForViolation(
-                id, .stream(id, .enhanceYourCalm, "maximumInterimResponses", "too many interim responses"))
+            return try resetStream(
+                id, because: .stream(id, .enhanceYourCalm, "maximumInterimResponses", "too many interim responses"))
         }
         interims.count += 1
         interims.listSize += fields.listSize
         // The program may not have taken any of them: together, they are kept within the limit on one list.
         guard interims.listSize <= limits.head.listSize else {
-            return try resetForViolation(
-                id, .stream(id, .enhanceYourCalm, "head", "the fields of the interim responses exceed the limits"))
+            return try resetStream(
+                id,
+                because: .stream(id, .enhanceYourCalm, "head", "the fields of the interim responses exceed the limits"))
         }
         streams[index].incoming = .head(after: interims)
         events.append(.interim(id, response))
@@ -252,28 +266,32 @@ extension HTTP2Connection {
     private mutating func receiveTrailers(_ block: HeaderBlock, _ index: Int) throws(HTTP2Error) {
         let id = block.stream
         guard streams[index].incoming != .tunnel else {
-            return try resetForViolation(id, .stream(id, .protocolError, "RFC 9113 §8.5", "HEADERS within a tunnel"))
+            return try resetStream(id, because: .stream(id, .protocolError, "RFC 9113 §8.5", "HEADERS within a tunnel"))
         }
         guard block.endsStream else {
-            return try resetForViolation(
-                id, .stream(id, .protocolError, "RFC 9113 §8.1", "trailers do not end the stream"))
+            return try resetStream(
+                id, because: .stream(id, .protocolError, "RFC 9113 §8.1", "trailers do not end the stream"))
         }
         if fields.droppedCount > 0 {
-            return try resetForViolation(id, .stream(id, .enhanceYourCalm, "head", "the trailers exceed the limits"))
+            return try resetStream(id, because: .stream(id, .enhanceYourCalm, "head", "the trailers exceed the limits"))
         }
         guard let trailers = try readTrailers(id) else { return }
         if isContentComplete(index) { events.append(.trailers(id, trailers)) }
         try receiveEndStream(index, .headersEnd)
     }
-    // Each of these functions makes a message of the fields of the block. If it is malformed, they end the stream and return nil.
+}
 
+// MARK: - Malformed messages (RFC 9113 §8.1.1)
+
+// Each of these functions makes a message of the fields of the block. If it is malformed, they end the stream and return nil.
+extension HTTP2Connection {
     private mutating func readRequest(
         _ id: StreamID, _ traits: inout HeadReader.RequestTraits
     ) throws(HTTP2Error) -> HTTP2Request? {
         do throws(FieldRule) {
             return try HeadReader.request(fields, allowsConnectProtocol: allowsConnectProtocol, &traits)
         } catch {
-            try resetForViolation(id, error.error(on: id))
+            try resetStream(id, because: error.error(on: id))
             return nil
         }
     }
@@ -284,7 +302,7 @@ extension HTTP2Connection {
         do throws(FieldRule) {
             return try HeadReader.response(fields, &contentLength)
         } catch {
-            try resetForViolation(id, error.error(on: id))
+            try resetStream(id, because: error.error(on: id))
             return nil
         }
     }
@@ -293,7 +311,7 @@ extension HTTP2Connection {
         do throws(FieldRule) {
             return try HeadReader.trailers(fields)
         } catch {
-            try resetForViolation(id, error.error(on: id))
+            try resetStream(id, because: error.error(on: id))
             return nil
         }
     }

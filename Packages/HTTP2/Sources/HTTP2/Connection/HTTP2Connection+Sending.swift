@@ -23,7 +23,7 @@ extension HTTP2Connection {
             }
             let id = streams[index].id
             streams[index].setRequest(
-                isHead: method.isEqual("HEAD"), isConnect: isConnect, priority: request.priority)
+                isConnect ? .connect : method.isEqual("HEAD") ? .head : .ordinary, request.priority)
             if case .to(let state) = StreamState.idle.transition(endsHere ? .headersEnd : .headers, .send) {
                 enter(state, index)
             }
@@ -64,17 +64,17 @@ extension HTTP2Connection {
     ) throws(HTTP2Error) {
         if let name = request.connectProtocol {
             guard FieldBytes.isToken(name.utf8.span.bytes) else {
-                throw .caller(nil, .protocolError, "RFC 8441 §4", "the protocol of an extended CONNECT is not a token")
+                throw .caller(.protocolError, "RFC 8441 §4", "the protocol of an extended CONNECT is not a token")
             }
             guard allowsExtended, request.head.method == .get, !endsHere else {
                 throw .caller(
-                    nil, .protocolError, "RFC 8441 §4",
+                    .protocolError, "RFC 8441 §4",
                     "extended CONNECT needs a GET whose body is not ended, and a server that has allowed it")
             }
         }
-        if endsHere, let length, length > 0 { throw contentLengthMistake(nil) }
+        if endsHere, let length, length > 0 { throw lengthDiffers }
         if length != nil, request.head.method == .connect || request.connectProtocol != nil {
-            throw .caller(nil, .protocolError, "RFC 9110 §8.6", "a CONNECT has no content, and so no Content-Length")
+            throw .caller(.protocolError, "RFC 9110 §8.6", "a CONNECT has no content, and so no Content-Length")
         }
     }
 
@@ -83,17 +83,17 @@ extension HTTP2Connection {
         let index = try indexToSend(endsHere ? .headersEnd : .headers, on: id)
         let status = response.status.code
         guard case .head = streams[index].outgoing else {
-            throw .caller(id, .protocolError, "RFC 9113 §8.1", "the final response has begun")
+            throw .caller(.protocolError, "RFC 9113 §8.1", "the final response has begun")
         }
         if status < 200 { try Self.requireInterim(status, endsHere: endsHere, on: id) }
         let fields = response.fields
         let traits = try Self.checkFields(fields, hidesHost: false)
         try requireAccepted(traits.listSize + HPACKFields.size(name: ":status".utf8.count, value: 3), on: id)
-        let opensTunnel = status < 300 && streams[index].isConnect
-        let isBodiless = status == 204 || status == 304 || streams[index].isHead
+        let opensTunnel = status < 300 && streams[index].requestKind == .connect
+        let isBodiless = status == 204 || status == 304 || streams[index].requestKind == .head
         if let length = traits.contentLength, length > 0 {
-            if status < 200 || status == 204 || opensTunnel { throw Self.lengthMistake(id) }
-            if endsHere, !isBodiless { throw Self.contentLengthMistake(id) }
+            if status < 200 || status == 204 || opensTunnel { throw Self.lengthNotAllowed }
+            if endsHere, !isBodiless { throw Self.lengthDiffers }
         }
         let frame = writer.beginHeaders(on: id, ends: endsHere)
         encoder.beginBlock(into: &writer.bytes)
@@ -108,15 +108,15 @@ extension HTTP2Connection {
 
     private static func requireInterim(_ status: Int, endsHere: Bool, on id: StreamID) throws(HTTP2Error) {
         if status == 101 {
-            throw .caller(id, .protocolError, "RFC 9113 §8.6", "a response cannot switch protocols")
+            throw .caller(.protocolError, "RFC 9113 §8.6", "a response cannot switch protocols")
         }
         if endsHere {
-            throw .caller(id, .protocolError, "RFC 9113 §8.1", "an interim response cannot be the last")
+            throw .caller(.protocolError, "RFC 9113 §8.1", "an interim response cannot be the last")
         }
     }
 
-    private static func lengthMistake(_ id: StreamID) -> HTTP2Error {
-        .caller(id, .protocolError, "RFC 9110 §8.6", "a response that has no content, with a Content-Length")
+    private static var lengthNotAllowed: HTTP2Error {
+        .caller(.protocolError, "RFC 9110 §8.6", "a response that has no content, with a Content-Length")
     }
 
     private mutating func encode(_ status: HTTPStatus) {
@@ -131,18 +131,18 @@ extension HTTP2Connection {
     mutating func sendTrailers(_ trailers: HTTPFields, on id: StreamID) throws(HTTP2Error) {
         let index = try indexToSend(.headersEnd, on: id)
         if streams[index].unsent != .nothing {
-            throw .caller(id, .protocolError, "RFC 9113 §8.1", "the data before the trailers was not sent completely")
+            throw .caller(.protocolError, "RFC 9113 §8.1", "the data before the trailers was not sent completely")
         }
         switch streams[index].outgoing {
-        case .content(let remaining?): if remaining > 0 { throw Self.contentLengthMistake(id) }
+        case .content(let remaining?): if remaining > 0 { throw Self.lengthDiffers }
         case .content(nil), .noContent: break
         case .head, .tunnel, .ended:
-            throw .caller(id, .protocolError, "RFC 9113 §8.1", "trailers follow the content of a message")
+            throw .caller(.protocolError, "RFC 9113 §8.1", "trailers follow the content of a message")
         }
         let traits = try Self.checkFields(trailers, hidesHost: false)
         try requireAccepted(traits.listSize, on: id)
         for field in trailers where HTTPFieldName.neverSentInTrailers.contains(field.name) {
-            throw .caller(id, .protocolError, "RFC 9110 §6.5.1", "\(field.name) is not allowed in trailers")
+            throw .caller(.protocolError, "RFC 9110 §6.5.1", "\(field.name) is not allowed in trailers")
         }
         let frame = writer.beginHeaders(on: id, ends: true)
         encoder.beginBlock(into: &writer.bytes)
@@ -176,16 +176,16 @@ extension HTTP2Connection {
     private func requireAccepted(_ size: Int, on stream: StreamID?) throws(HTTP2Error) {
         guard let maximum = peerSettings.maximumHeaderListSize, size > maximum else { return }
         throw .caller(
-            stream, .protocolError, "RFC 9113 §10.5.1",
+            .protocolError, "RFC 9113 §10.5.1",
             "the peer accepts fields of \(maximum) bytes, and these have \(size)")
     }
 
-    static func contentLengthMistake(_ id: StreamID?) -> HTTP2Error {
-        .caller(id, .protocolError, "RFC 9113 §8.1.1", "the content is not as long as Content-Length says")
+    static var lengthDiffers: HTTP2Error {
+        .caller(.protocolError, "RFC 9113 §8.1.1", "the content is not as long as Content-Length says")
     }
 
-    private static func contentMistake(_ id: StreamID) -> HTTP2Error {
-        .caller(id, .protocolError, "RFC 9110 §6.4.1", "a response to HEAD, 204 or 304 has no content")
+    private static var contentNotAllowed: HTTP2Error {
+        .caller(.protocolError, "RFC 9110 §6.4.1", "a response to HEAD, 204 or 304 has no content")
     }
 }
 
@@ -226,7 +226,7 @@ extension HTTP2Connection {
                 let number = FieldBytes.number(value)
                 if number == nil || traits.contentLength != nil {
                     mistake = .caller(
-                        nil, .protocolError, "RFC 9110 §8.6",
+                        .protocolError, "RFC 9110 §8.6",
                         number == nil
                             ? "'\(value.text)' is not a Content-Length" : "there is more than one Content-Length")
                 }
@@ -242,7 +242,7 @@ extension HTTP2Connection {
     }
 
     private static func noCounterpart(_ field: String) -> HTTP2Error {
-        .caller(nil, .protocolError, "RFC 9113 §8.2.2", "HTTP/2 has no counterpart of the field \(field)")
+        .caller(.protocolError, "RFC 9113 §8.2.2", "HTTP/2 has no counterpart of the field \(field)")
     }
 
     private mutating func encode(_ fields: HTTPFields, _ traits: FieldTraits, hidesHost: Bool) {
@@ -307,11 +307,11 @@ extension HTTP2Connection {
         defer { if turn == id { turn = nil } }
         let index = try indexToSend(endsHere ? .dataEnd : .data, on: id)
         switch streams[index].outgoing {
-        case .head: throw .caller(id, .protocolError, "RFC 9113 §8.1", "data before the head of the response")
+        case .head: throw .caller(.protocolError, "RFC 9113 §8.1", "data before the head of the response")
         case .content(let remaining?):
             let count = Int64(bytes.byteCount)
-            if count > remaining || endsHere && count < remaining { throw Self.contentLengthMistake(id) }
-        case .noContent: if bytes.byteCount > 0 { throw Self.contentMistake(id) }
+            if count > remaining || endsHere && count < remaining { throw Self.lengthDiffers }
+        case .noContent: if bytes.byteCount > 0 { throw Self.contentNotAllowed }
         case .content(nil), .tunnel, .ended: break
         }
         var sent = 0

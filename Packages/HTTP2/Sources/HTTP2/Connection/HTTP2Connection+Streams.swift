@@ -6,16 +6,18 @@
 /// |---|---|---|---|
 /// | the peer ends its message | ``receiveEndStream(_:_:)`` | | `.ended` |
 /// | the program ends its message | ``didSendEndStream(_:_:)`` | END_STREAM | |
-/// | the peer violates a rule on it | ``resetForViolation(_:_:)`` | RST_STREAM | `.reset` |
+/// | the peer violates a rule on it, or lets it wait | ``resetStream(_:because:)`` | RST_STREAM | `.reset` |
 /// | the peer resets it | ``receiveReset(_:_:)`` | | `.reset` |
 /// | GOAWAY excludes it | ``receiveGoAway(_:)`` | | `.reset`, and it may be repeated |
-/// | a request exceeds the limit of streams | ``refuseWithoutFault(_:)``, ``resetForViolation(_:_:)`` | RST_STREAM | |
 /// | the connection ends | ``endAllStreams(_:)`` | | `.reset` |
 /// | the program closes it | ``close(_:_:)`` | RST_STREAM, if it is not complete | |
+/// | a request exceeds the limit of streams | ``refuseWithoutFault(_:)``, ``resetStream(_:because:)`` | RST_STREAM | |
+/// | a request exceeds the limits of fields | ``refuseLargeRequest(_:)`` | 431 | |
 ///
-/// All but the last keep the stream in the table, with what the program has not read, until the program closes it: only ``forget(_:)``
-/// removes it. Each end before both messages are complete goes through ``endEarly(_:_:)``, which decides what the program gets: a
-/// server's program that has not taken the request gets nothing, and a client's that has the whole response gets `.sendingStopped`.
+/// The last two never open a stream. All others but closing keep it in the table, with what the program has not read, until the program
+/// closes it: then ``forget(_:)`` removes it. Each end before both messages are complete goes through ``endEarly(_:_:)``, which
+/// decides what the program gets: a server's program that has not taken the request gets nothing, and the stream is forgotten at once; a
+/// client's that has the whole response gets `.sendingStopped`.
 extension HTTP2Connection {
     /// Opens a stream with the windows that both sides have agreed on. The window of the connection grows by that of the stream.
     mutating func open(_ id: StreamID, incoming: IncomingMessage, outgoing: OutgoingMessage) -> Int {
@@ -46,7 +48,8 @@ extension HTTP2Connection {
         case .to: return index
         case .connectionError(let code): throw Self.stateError(code, event, id, state)
         case .streamError(let code):
-            try resetForViolation(id, .stream(id, code, "RFC 9113 §5.1", "\(event.frame) after the end of the message"))
+            try resetStream(
+                id, because: .stream(id, code, "RFC 9113 §5.1", "\(event.frame) after the end of the message"))
         case .ignore, .forbidden: try floods.countFrameWithoutEffect(now: now)
         }
         return nil
@@ -81,28 +84,31 @@ extension HTTP2Connection {
     /// Ends a stream because of the peer: RST_STREAM, and a report to the program if it knows the stream (RFC 9113 §5.4.2).
     ///
     /// On a server, such streams count as resets (``HTTP2Limits/resets``): the peer can cause any number of them.
-    mutating func resetForViolation(_ id: StreamID, _ error: HTTP2Error) throws(HTTP2Error) {
+    mutating func resetStream(_ id: StreamID, because error: HTTP2Error) throws(HTTP2Error) {
         try requireRoomForAnswer()
         let index = streams.index(of: id)
         sendReset(id, error.code, at: index)
         if let index, streams[index].state != .closed {
-            if !hasWholeAnswer(index) { discardUnread(index) }
+            if hasWholeResponse(index) { discardAnnounced(index) } else { discardUnread(index) }
             endEarly(index, HTTP2StreamFailure(code: error.code, cause: .violation(error), processing: .unknown))
         }
         if role == .server { try floods.countReset(now: now) }
+    }
+
+    /// Gives up the windows and the memory that streams do not need any more that both sides have ended.
+    mutating func releaseEndedStreams() {
+        for index in streams.indices where streams[index].state == .closed {
+            receiveWindow.shrink(by: streams[index].receiveWindow.shrinkToUnread())
+            streams[index].body.trim()
+        }
     }
 
     /// Why a server that has as many streams as the limit refuses another one; nil if some of them do not count.
     ///
     /// Open streams count, and those that have failed until the program closes them: their handlers run. A stream that both sides have
     /// ended does not (RFC 9113 §5.1.2), as long as there are not as many of them again, and its window is left.
-    mutating func refusal() -> HeaderBlock.Refusal? {
-        var failedCount = 0
-        for index in streams.indices where streams[index].state == .closed {
-            if streams[index].failure != nil { failedCount += 1 }
-            receiveWindow.shrink(by: streams[index].receiveWindow.shrinkToUnread())
-            streams[index].body.trim()
-        }
+    var refusal: HeaderBlock.Refusal? {
+        let failedCount = streams.indices.count { streams[$0].failure != nil }
         if openCount + failedCount >= limits.maximumConcurrentStreams { return .tooManyStreams }
         let fits =
             streams.count < 2 * limits.maximumConcurrentStreams
@@ -129,13 +135,13 @@ extension HTTP2Connection {
     /// On a client, a response that is complete stays so: only the request stops (RFC 9113 §8.1).
     mutating func endEarly(_ index: Int, _ failure: HTTP2StreamFailure) {
         let id = streams[index].id
-        let isWhole = hasWholeAnswer(index)
+        let isWhole = hasWholeResponse(index)
         var failure = failure
         // A server that has begun to respond has processed the request, whatever it says afterwards.
         if streams[index].incoming != .head(after: .none) { failure.processing = .unknown }
         if !isWhole { streams[index].failure = failure }
         let isUnknown = role == .server && events.removeRequest(on: id)
-        if !isUnknown { events.append(isWhole ? .sendingStopped(id, failure.code) : .reset(id, failure)) }
+        if !isUnknown { events.append(isWhole ? .sendingStopped(id, failure) : .reset(id, failure)) }
         // The events of what becomes possible follow.
         enter(.closed, index)
         if isUnknown { forget(index) }
@@ -143,7 +149,12 @@ extension HTTP2Connection {
 
     /// Whether a client has received the whole response.
     @inline(__always)
-    private func hasWholeAnswer(_ index: Int) -> Bool { role == .client && streams[index].incoming.hasEnded }
+    private func hasWholeResponse(_ index: Int) -> Bool { role == .client && streams[index].incoming.hasEnded }
+
+    /// Gives the connection credit for the DATA frame that has begun: nothing of it is kept.
+    private mutating func discardAnnounced(_ index: Int) {
+        consume(streams[index].receiveWindow.unread - Int64(streams[index].body.count), of: index)
+    }
 
     /// Removes what a stream has received and will not be read, and gives the connection credit for it.
     mutating func discardUnread(_ index: Int) {
@@ -173,8 +184,8 @@ extension HTTP2Connection {
     mutating func close(_ id: StreamID, _ code: ErrorCode?) {
         guard let index = streams.index(of: id) else { return }
         if streams[index].state != .closed {
-            let isAnswered = role == .server && streams[index].outgoing.hasEnded
-            sendReset(id, code ?? (isAnswered ? .noError : .cancel), at: index)
+            let hasResponded = role == .server && streams[index].outgoing.hasEnded
+            sendReset(id, code ?? (hasResponded ? .noError : .cancel), at: index)
             enter(.closed, index)
         }
         forget(index)
@@ -200,14 +211,18 @@ extension HTTP2Connection {
     @inline(__always)
     var room: Int {
         if isDraining || failure != nil { return 0 }
-        return max(0, min(limits.maximumConcurrentStreams, peerSettings.maximumConcurrentStreams) - openCount)
+        let maximum = peerSettings.maximumConcurrentStreams ?? (hasPeerSettings ? .max : Self.earlyStreams)
+        return max(0, min(limits.maximumConcurrentStreams, maximum) - openCount)
     }
 
-    /// Whether a GOAWAY was sent or received, or a client has used all identifiers.
+    /// The number of streams that a client opens before it knows the server's limit: servers should not have a lower one (RFC 9113 §6.5.2).
+    private static var earlyStreams: Int { 100 }
+
+    /// Whether a GOAWAY was sent or received, or a client has no identifier left but the last, which it does not use.
     @inline(__always)
-    var isDraining: Bool { shutdown != .none || peerGoAway != nil || nextStream == .highest }
+    var isDraining: Bool { shutdown != .notBegun || peerGoAway != nil || nextStream == .highest }
 
     static func unknownStream(_ id: StreamID) -> HTTP2Error {
-        .caller(id, .streamClosed, "RFC 9113 §5.1", "stream \(id) was never opened, or the program has closed it")
+        .caller(.streamClosed, "RFC 9113 §5.1", "stream \(id) was never opened, or the program has closed it")
     }
 }

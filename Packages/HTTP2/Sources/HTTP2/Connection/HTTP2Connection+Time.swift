@@ -45,7 +45,7 @@ extension HTTP2Connection {
         }
         if case .announced(_, let until) = shutdown, until <= now { finishShutdown() }
         switch liveness.check(limits, hasStreams: openCount > 0, now: now) {
-        case .nothing: break
+        case .fine: break
         case .silent(let ping): writer.appendPing(ping, isAcknowledgment: false)
         case .unresponsive: throw .connection(.noError, "pingTimeout", "the peer does not answer a PING")
         }
@@ -59,7 +59,7 @@ extension HTTP2Connection {
         for index in streams.indices where streams[index].state != .closed {
             guard let (deadline, wait) = streamDeadline(index) else { continue }
             if deadline <= now {
-                try resetForViolation(streams[index].id, wait.error(on: streams[index].id))
+                try resetStream(streams[index].id, because: wait.error(on: streams[index].id))
             } else {
                 next = min(next ?? deadline, deadline)
             }
@@ -95,6 +95,9 @@ extension HTTP2Connection {
         }
     }
 
+    /// Whether so much output waits that the driver should write before it reads.
+    var isOutputFull: Bool { writer.count > limits.fullOutput }
+
     /// Accounts output that has left. See ``HTTP2Machine/didWrite(_:)``.
     mutating func didWrite(_ count: Int) {
         writer.didWrite(count)
@@ -118,7 +121,7 @@ extension HTTP2Connection {
     mutating func receiveEnd(now: Duration) throws(HTTP2Error) {
         if let failure { throw failure }
         advance(to: now)
-        let isClean = openCount == 0 && parser.isBetweenFrames && hasPeerSettings
+        let isClean = openCount == 0 && parser.isBetweenFrames && block == nil && hasPeerSettings
         let error = HTTP2Error.connection(
             peerGoAway?.code ?? .noError, "RFC 9113 §5.4",
             openCount == 0
@@ -179,7 +182,7 @@ struct Liveness: Sendable {
 
     /// What is to be done about a peer that sends nothing.
     enum Finding {
-        case nothing
+        case fine
         /// A PING with these opaque bytes is to be sent.
         case silent(ping: UInt64)
         /// The peer has not answered a PING in time.
@@ -203,7 +206,7 @@ struct Liveness: Sendable {
     }
 
     /// Accounts the answer to a PING. Returns false if it answers none.
-    mutating func receiveAnswer(_ ping: UInt64, now: Duration) -> Bool {
+    mutating func receivePingAcknowledgment(_ ping: UInt64, now: Duration) -> Bool {
         guard let unansweredPing, unansweredPing.opaque == ping else { return false }
         measure(now - unansweredPing.queuedAt)
         self.unansweredPing = nil
@@ -217,7 +220,7 @@ struct Liveness: Sendable {
     }
 
     mutating func check(_ limits: HTTP2Limits, hasStreams: Bool, now: Duration) -> Finding {
-        guard let deadline = deadline(limits, hasStreams: hasStreams), deadline <= now else { return .nothing }
+        guard let deadline = deadline(limits, hasStreams: hasStreams), deadline <= now else { return .fine }
         if unansweredPing != nil { return .unresponsive }
         let ping = nextPing()
         unansweredPing = UnansweredPing(opaque: ping, queuedAt: now)

@@ -7,18 +7,18 @@ internal import HPACK
 /// frames in ``writer``, ``events`` for the program, and the state of the streams. No member waits, reads a clock or
 /// performs I/O.
 ///
-/// Errors follow RFC 9113 §5.4. A rule that is violated on one stream ends that stream: ``resetForViolation(_:_:)`` sends RST_STREAM and reports
+/// Errors follow RFC 9113 §5.4. A rule that is violated on one stream ends that stream: ``resetStream(_:because:)`` sends RST_STREAM and reports
 /// it. All other rules throw; ``receive(_:now:take:)`` then sends GOAWAY and ends all streams, once and for all.
 ///
 /// | file | sections of RFC 9113 |
 /// |---|---|
 /// | the driver, see the page "First five minutes" | 3.2 and 3.3 ALPN, 9.2 TLS; 10.5.2 how many tunnels |
-/// | this one | 3.4 preface, 4.1 and 5.5 frames, 5.4 errors, 8.4 push, which is refused |
-/// | `+Headers` | 4.3, 6.2, 6.10 header blocks; 8.1 messages; 5.1.2 concurrency |
-/// | `+Data` | 5.2, 6.1, 6.9 data and flow control; 5.2.3 `growWindow` |
-/// | `+Control` | 6.3 to 6.9 the other frames; RFC 9218 §2.1, §7.1 |
-/// | `+Sending` | 6.1, 6.2, 8.1 what this side sends; 10.5.1 the peer's limit on lists; RFC 9218 §5 |
-/// | `+Streams` | 5.1 streams from opening to closing; 8.7 what may be repeated |
+/// | this one | 3.4 preface, 4.1 and 5.5 frames, 5.4.1 errors of the connection, 6.6 and 8.4 push, which is refused |
+/// | `+Headers` | 4.3, 6.2, 6.10 header blocks; 5.1.1 identifiers; 8.1 messages, 8.1.1 malformed ones |
+/// | `+Data` | 5.2, 6.1, 6.9 data and flow control; 5.2.3 `growWindow`; 8.1.1 `content-length` |
+/// | `+Control` | 6.3 to 6.5, 6.7 to 6.9 the other frames; RFC 9218 §2.1, §7.1 |
+/// | `+Sending` | 6.1, 6.2, 8.1 what this side sends, 8.2.2 `SentField`; 10.5.1 the peer's limit on lists; RFC 9218 §5 |
+/// | `+Streams` | 5.1 streams from opening to closing; 5.1.2 concurrency; 5.4.2 errors of streams; 8.7 what may be repeated |
 /// | `+Time` | deadlines, and the end of the connection |
 /// | `Streams/StreamState` | 5.1 the table of states |
 /// | `Streams/FlowWindows` | 5.2 windows; 5.2.2 what is given back when |
@@ -45,10 +45,7 @@ struct HTTP2Connection: ~Copyable, Sendable {
     var block: HeaderBlock?
     /// The DATA frame that has begun and not ended.
     var dataFrame: FrameHeader?
-    /// The bytes of the preface that have arrived, on a server; afterwards, and on a client, the first bytes of the peer, until its
-    /// SETTINGS. They tell a peer that speaks HTTP/1.1.
-    var firstBytes: [UInt8] = []
-    var hasPreface: Bool
+    var opening: Opening
 
     // What leaves.
     var writer = FrameWriter()
@@ -67,7 +64,7 @@ struct HTTP2Connection: ~Copyable, Sendable {
     /// Server: the highest identifier of a request so far.
     var highestPeerStream = StreamID.connection
     /// Server: the last PRIORITY_UPDATE that has preceded its request (RFC 9218 §7.1).
-    var earlyPriority = EarlyPriority.none
+    var earlyPriority: EarlyPriority?
     /// The streams that were closed last.
     var recentStreams: RecentStreams
     /// Client: whether the program was refused a stream for lack of room.
@@ -81,13 +78,12 @@ struct HTTP2Connection: ~Copyable, Sendable {
 
     // Agreements and ends.
     var peerSettings = HTTP2Settings()
-    var hasPeerSettings = false
     /// Since when this side waits for the acknowledgment of its SETTINGS; nil afterwards.
     var settingsSentAt: Duration?
     var liveness = Liveness()
     var timeouts = Timeouts()
     var floods: FloodGuard
-    var shutdown = Shutdown.none
+    var shutdown = Shutdown.notBegun
     /// The peer's GOAWAY with the lowest last stream.
     var peerGoAway: HTTP2GoAway?
     var isDrainedReported = false
@@ -102,7 +98,7 @@ struct HTTP2Connection: ~Copyable, Sendable {
         self.limits = limits
         self.allowsConnectProtocol = allowsConnectProtocol
         self.now = now
-        hasPreface = role == .client
+        opening = role == .client ? .settings([]) : .preface([])
         parser = FrameParser(maximumSettings: limits.maximumSettingsEntries)
         decoder = HPACKDecoder(limits: limits.head)
         floods = FloodGuard(limits)
@@ -111,9 +107,22 @@ struct HTTP2Connection: ~Copyable, Sendable {
         sendPreface()
     }
 
+    /// How far the peer's preface has arrived (RFC 9113 §3.4). The first bytes tell a peer that speaks HTTP/1.1.
+    enum Opening {
+        /// A server expects the client's fixed bytes, and has received these of them.
+        case preface([UInt8])
+        /// SETTINGS are expected. A client keeps the first bytes.
+        case settings([UInt8])
+        /// The peer's first SETTINGS have arrived.
+        case done
+    }
+
+    /// Whether the peer's first SETTINGS have arrived.
+    var hasPeerSettings: Bool { if case .done = opening { true } else { false } }
+
     /// How a connection ends on the wish of this side (RFC 9113 §6.8).
     enum Shutdown: Equatable {
-        case none
+        case notBegun
         /// A server has sent GOAWAY with the highest identifier, and this PING. Its answer shows that no earlier request is on its way.
         /// A client that does not answer until this time sends no request that would still be served.
         case announced(ping: UInt64, until: Duration)
@@ -133,7 +142,7 @@ extension HTTP2Connection {
         advance(to: now)
         liveness.noteActivity(now: self.now)
         do throws(HTTP2Error) {
-            var offset = hasPeerSettings ? 0 : try receivePreface(bytes)
+            var offset = try receivePreface(bytes)
             while let part = try parser.next(in: bytes, at: &offset) { try act(on: part, bytes, take) }
         } catch {
             let error = explained(error)
@@ -171,24 +180,28 @@ extension HTTP2Connection {
 
     /// Compares the first bytes of a client with the preface (RFC 9113 §3.4). Returns the offset of the first frame.
     private mutating func receivePreface(_ bytes: RawSpan) throws(HTTP2Error) -> Int {
-        let expected = ConnectionPreface.bytes
-        var offset = 0
-        while offset < bytes.byteCount, firstBytes.count < Self.longestFirstLine {
-            firstBytes.append(bytes.byte(at: offset))
-            offset += 1
-            if hasPreface { continue }
-            guard firstBytes.last == expected[firstBytes.count - 1] else {
-                firstBytes += bytes.extracting(offset...).withUnsafeBytes { $0.prefix(Self.longestFirstLine) }
+        switch opening {
+        case .done: return 0
+        case .settings(let first):
+            opening = .settings(Self.extend(first, bytes))
+            return 0
+        case .preface(let first):
+            let received = Self.extend(first, bytes)
+            let expected = ConnectionPreface.bytes
+            opening = .preface(received)
+            guard received.starts(with: expected.prefix(received.count)) else {
                 throw .connection(
                     .protocolError, "RFC 9113 §3.4", "the client does not begin with the preface of HTTP/2")
             }
-            if firstBytes.count == expected.count {
-                hasPreface = true
-                firstBytes = []
-                return offset
-            }
+            if received.count < expected.count { return bytes.byteCount }
+            opening = .settings([])
+            return expected.count - first.count
         }
-        return hasPreface ? 0 : offset
+    }
+
+    /// Appends to the peer's first bytes, as far as they are kept.
+    private static func extend(_ first: [UInt8], _ bytes: RawSpan) -> [UInt8] {
+        first + bytes.withUnsafeBytes { $0.prefix(longestFirstLine - first.count) }
     }
 
     /// The number of the peer's first bytes that are kept to tell a peer that speaks HTTP/1.1.
@@ -211,7 +224,7 @@ extension HTTP2Connection {
         case .resetStream(let stream, let code): try receiveReset(stream, code)
         case .priority(let stream, let dependency): try receivePriority(stream, dependency)
         case .priorityUpdate(let stream, let value): try receivePriorityUpdate(stream, value)
-        case .unknown(let header): try receiveUnknown(header)
+        case .unknown: try floods.countFrameWithoutEffect(now: now)
         case .streamError(let error): try receiveStreamError(error)
         }
     }
@@ -286,7 +299,11 @@ extension HTTP2Connection {
 
     /// Returns the error, with a better reason if the peer does not speak HTTP/2 at all.
     func explained(_ error: HTTP2Error) -> HTTP2Error {
-        if hasPeerSettings { return error }
+        let firstBytes: [UInt8]
+        switch opening {
+        case .done: return error
+        case .preface(let bytes), .settings(let bytes): firstBytes = bytes
+        }
         let words = ["HTTP/", "GET ", "HEAD ", "POST ", "PUT ", "OPTIONS ", "CONNECT "]
         guard words.contains(where: { firstBytes.starts(with: $0.utf8) }) else { return error }
         let line = firstBytes.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }

@@ -1,5 +1,5 @@
 /// The side of a connection.
-enum HTTP2Role: Hashable, Sendable, CaseIterable {
+enum HTTP2Role: Hashable, Sendable {
     /// The side that opens the connection and sends requests.
     case client
     /// The side that accepts the connection and answers requests.

@@ -7,8 +7,8 @@ internal import HPACK
 ///
 /// Theory of operation. The content of DATA, HEADERS, PUSH_PROMISE and CONTINUATION frames is handed on in the pieces in which it
 /// arrives, as ranges of the input; it is never collected. All other frames are small: the parser collects them in ``scratch``, as
-/// well as headers that the end of the input cuts. The scratch memory is thereby bounded by the largest of these frames,
-/// ``largestSmallFrame``, and by the limit on the entries of SETTINGS.
+/// well as headers that the end of the input cuts. The scratch memory is thereby bounded by ``keptPayload`` and by the limit on the
+/// entries of SETTINGS.
 struct FrameParser: Sendable {
     /// A part of the input that the connection acts on.
     enum Part: Equatable {
@@ -27,8 +27,8 @@ struct FrameParser: Sendable {
         case windowUpdate(StreamID, increment: UInt32)
         case resetStream(StreamID, ErrorCode)
         case priority(StreamID, StreamDependency)
-        /// PRIORITY_UPDATE: the value of a Priority field for a stream (RFC 9218 §7.1).
-        indirect case priorityUpdate(StreamID, value: [UInt8])
+        /// PRIORITY_UPDATE: the value of a Priority field for a stream (RFC 9218 §7.1); nil if it is too long to be kept.
+        indirect case priorityUpdate(StreamID, value: [UInt8]?)
         /// A frame of an unknown type, which is ignored (RFC 9113 §4.1).
         case unknown(FrameHeader)
         /// A frame that violates a rule whose penalty is the end of one stream.
@@ -38,8 +38,8 @@ struct FrameParser: Sendable {
     /// The length above which a frame is an error: SETTINGS_MAX_FRAME_SIZE, which stays at its initial value.
     static let maximumFrameSize = 16_384
 
-    /// The maximum number of bytes kept of the debug data of GOAWAY and of the value of PRIORITY_UPDATE.
-    static let largestSmallFrame = 256
+    /// The maximum number of bytes kept of the debug data of GOAWAY and of a PRIORITY_UPDATE.
+    static let keptPayload = 256
 
     private enum State: Sendable {
         /// Before or within the header of a frame.
@@ -104,7 +104,7 @@ struct FrameParser: Sendable {
                 state = .header
                 if endsFrame { return .end }
             case .small(let header):
-                let kept = min(header.length, Self.largestSmallFrame + maximumSettings * Setting.size)
+                let kept = min(header.length, Self.keptPayload + maximumSettings * Setting.size)
                 guard let payload = collect(kept, bytes, &offset) else { return nil }
                 state = .skipping(remaining: header.length - kept, endsFrame: false)
                 return try finish(header, payload)
@@ -129,7 +129,7 @@ extension FrameParser {
     /// Collects `size` bytes. Returns nil if the input ends before.
     private mutating func collect(_ size: Int, _ bytes: RawSpan, _ offset: inout Int) -> [UInt8]? {
         let count = min(size - scratch.count, bytes.byteCount - offset)
-        bytes.extracting(offset..<offset + count).withUnsafeBytes { scratch.append(contentsOf: $0) }
+        scratch.append(bytes.extracting(offset..<offset + count))
         offset += count
         guard scratch.count == size else { return nil }
         defer { scratch.removeAll(keepingCapacity: true) }
@@ -160,11 +160,7 @@ extension FrameParser {
         case .priority, .resetStream: try requireStream(header)
         case .settings, .ping, .goAway: try requireConnection(header)
         case .windowUpdate: break
-        case .priorityUpdate where (4...Self.largestSmallFrame).contains(header.length): try requireConnection(header)
-        case .priorityUpdate:
-            // Too short or too long for what it says: see ``HTTP2Connection/receiveUnknown(_:)``.
-            try requireConnection(header)
-            fallthrough
+        case .priorityUpdate: try requireConnection(header)
         default:
             state = .skipping(remaining: header.length, endsFrame: false)
             return .unknown(header)
@@ -181,7 +177,7 @@ extension FrameParser {
             return .streamError(
                 .stream(header.stream, .frameSizeError, "RFC 9113 §6.3", "a PRIORITY of \(header.length) bytes"))
         case .resetStream where header.length != 4, .windowUpdate where header.length != 4,
-            .ping where header.length != 8, .goAway where header.length < 8,
+            .ping where header.length != 8, .goAway where header.length < 8, .priorityUpdate where header.length < 4,
             .settings where header.flags.contains(.acknowledgment) && header.length != 0,
             .settings where header.length % Setting.size != 0:
             throw .badLength(header)
@@ -240,11 +236,12 @@ extension FrameParser {
             return .goAway(
                 HTTP2GoAway(
                     lastStream: StreamID(bytes.bigEndian32(at: 0)), code: ErrorCode(rawValue: bytes.bigEndian32(at: 4)),
-                    debugData: Array(payload.dropFirst(8).prefix(Self.largestSmallFrame))))
+                    debugData: Array(payload.dropFirst(8).prefix(Self.keptPayload))))
         case .resetStream: return .resetStream(header.stream, ErrorCode(rawValue: bytes.bigEndian32(at: 0)))
         case .priority: return .priority(header.stream, StreamDependency(bytes))
         case .priorityUpdate:
-            return .priorityUpdate(StreamID(bytes.bigEndian32(at: 0)), value: Array(payload.dropFirst(4)))
+            let value = header.length <= Self.keptPayload ? Array(payload.dropFirst(4)) : nil
+            return .priorityUpdate(StreamID(bytes.bigEndian32(at: 0)), value: value)
         default: return try windowUpdate(header.stream, increment: bytes.bigEndian32(at: 0) & 0x7FFF_FFFF)
         }
     }
@@ -265,13 +262,13 @@ struct FrameStart: Equatable, Sendable {
     var contentLength: Int
     /// The number of bytes of padding behind the content; nil if the frame is not padded.
     var padding: UInt8?
-    /// HEADERS: the deprecated priority of RFC 7540. The machines look at its stream alone.
+    /// HEADERS: the deprecated priority of RFC 7540.
     var dependency: StreamDependency?
-    /// PUSH_PROMISE: the promised stream. The machines refuse pushes: only tests of the parser look at it.
+    /// PUSH_PROMISE: the promised stream, for tests of the parser. The machines refuse pushes.
     var promised: StreamID?
 }
 
-/// The deprecated priority of RFC 7540 §5.3, which RFC 9113 §5.3.2 lets recipients ignore.
+/// The deprecated priority of RFC 7540 §5.3, which RFC 9113 §5.3.2 lets recipients ignore. The machines look at its stream alone.
 struct StreamDependency: Hashable, Sendable, BitwiseCopyable {
     var isExclusive: Bool
     var stream: StreamID

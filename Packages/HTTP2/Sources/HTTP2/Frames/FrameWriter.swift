@@ -1,3 +1,5 @@
+internal import HPACK
+
 /// The frames that wait to be written to the connection, and the functions that append them (RFC 9113 §4.1 and §6).
 struct FrameWriter: Sendable {
     /// The bytes that wait, behind those that were written. The HPACK encoder appends to them.
@@ -46,7 +48,7 @@ struct FrameWriter: Sendable {
 
     mutating func appendData(_ content: RawSpan, on stream: StreamID, ends: Bool) {
         append(FrameHeader(.data, flags: ends ? .endStream : [], on: stream, length: content.byteCount))
-        content.withUnsafeBytes { bytes.append(contentsOf: $0) }
+        bytes.append(content)
     }
 
     /// Appends the header of HEADERS, behind which the caller encodes the block. Returns the position for ``endHeaders(_:on:)``.

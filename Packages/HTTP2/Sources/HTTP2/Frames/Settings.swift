@@ -4,15 +4,16 @@ internal import HPACK
 ///
 /// ```swift
 /// let machine = HTTP2ClientMachine(now: .zero)
-/// machine.peerSettings.maximumConcurrentStreams  // 100, unless the server has said otherwise
+/// machine.peerSettings.maximumConcurrentStreams  // nil, until the server says otherwise
 /// ```
 public struct HTTP2Settings: Hashable, Sendable {
     /// SETTINGS_HEADER_TABLE_SIZE: the maximum size of the encoder's dynamic table. 4,096 initially.
     public internal(set) var headerTableSize = 4096
     /// SETTINGS_ENABLE_PUSH: whether a server may push. True initially; these machines always set it to false.
     public internal(set) var isPushEnabled = true
-    /// SETTINGS_MAX_CONCURRENT_STREAMS. Unlimited initially; a client assumes 100 until it knows.
-    public internal(set) var maximumConcurrentStreams = 100
+    /// SETTINGS_MAX_CONCURRENT_STREAMS: how many streams the endpoint accepts at once; nil if it has stated no limit. Until its first
+    /// SETTINGS, a client opens at most 100.
+    public internal(set) var maximumConcurrentStreams: Int?
     /// SETTINGS_INITIAL_WINDOW_SIZE: the window of new streams. 65,535 bytes initially.
     public internal(set) var initialWindowSize: Int64 = SendWindow.initial
     /// SETTINGS_MAX_FRAME_SIZE. 16,384 bytes initially. These machines never send larger frames.

@@ -18,7 +18,7 @@ public struct StreamID: Hashable, Comparable, Sendable, BitwiseCopyable {
     /// The connection as a whole, in frames that belong to no stream: 0.
     public static let connection = StreamID(0)
 
-    /// The highest identifier: 2^31 - 1. A connection that has used it opens no more streams.
+    /// The highest identifier: 2^31 - 1. No stream has it: it means all streams in a GOAWAY.
     public static let highest = StreamID(0x7FFF_FFFF)
 
     /// Whether a client opens the stream: the number is odd.

@@ -3,7 +3,7 @@ public import HPACK
 /// The limits of a connection: memory, floods and waits.
 ///
 /// A peer that exceeds a limit ends its stream or its connection; it cannot make this side grow. The memory of a connection is at
-/// most ``maximumMemory``.
+/// most ``maximumMemory``. No number is negative, and no wait is zero: creating a machine with other values traps and names the property.
 ///
 /// ```swift
 /// var limits = HTTP2Limits()
@@ -40,7 +40,7 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// 2^31 - 1.
     public var maximumConnectionWindow: Int64 = 64 * 1024 * 1024
 
-    /// The limits on a received list of fields: 256 KiB and 256 fields by default. The size is announced as
+    /// The limits on a received list of fields, of a head or of trailers: 256 KiB and 256 fields by default. The size is announced as
     /// SETTINGS_MAX_HEADER_LIST_SIZE.
     ///
     /// A server answers a larger request with 431, a client resets the stream. The connection remains usable.
@@ -49,7 +49,7 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// The maximum number of interim responses to a request (RFC 9110 §15.2). 16 by default. Together, they are within ``head`` as well.
     public var maximumInterimResponses = 16
 
-    /// The number of bytes of frames that may wait to be written before DATA waits. 64 KiB by default, and at most 1 GiB.
+    /// The number of bytes of frames that may wait to be written before DATA waits. 64 KiB by default, at least 1 byte and at most 1 GiB.
     ///
     /// Answers and heads do not wait. A driver that stops reading while ``HTTP2Machine/isOutputFull`` (this number and 32 KiB) makes
     /// a peer wait that sends more than it reads. A driver that goes on reading ends the connection of such a peer with
@@ -127,14 +127,11 @@ public struct HTTP2Limits: Hashable, Sendable {
         if !windows.contains(maximumStreamWindow) || !windows.contains(maximumConnectionWindow) {
             return "a window does not grow above 2^31 - 1 (RFC 9113 §6.9.1)"
         }
-        if maximumConcurrentStreams < 0 || maximumInterimResponses < 0 || !(1...1 << 30).contains(maximumOutput) {
-            return "a limit is negative or too large"
-        }
-        if !(0...1 << 30).contains(head.listSize) || head.fieldCount < 0 || !(0...1 << 30).contains(head.droppedSize)
-            || !(0...1 << 16).contains(maximumSettingsEntries)
-        {
-            return "a limit is negative or too large"
-        }
+        if maximumConcurrentStreams < 0 { return "maximumConcurrentStreams is negative" }
+        if maximumInterimResponses < 0 { return "maximumInterimResponses is negative" }
+        if !(1...1 << 30).contains(maximumOutput) { return "maximumOutput is from 1 to 1 GiB" }
+        if !(0...1 << 16).contains(maximumSettingsEntries) { return "maximumSettingsEntries is from 0 to 65,536" }
+        if let violation = head.violation { return "head: \(violation)" }
         let waits = [settingsTimeout, headTimeout, creditTimeout, bodyTimeout, pingTimeout, smallWindowDelay]
         if !waits.allSatisfy({ $0 > .zero }) || pingInterval ?? pingTimeout <= .zero { return "a wait is not positive" }
         let rest = SendWindow.maximum - connectionWindowReserve
@@ -180,13 +177,13 @@ public struct HTTP2Limits: Hashable, Sendable {
         let (streams, list) = (Int128(maximumConcurrentStreams), Int128(min(head.listSize, 1 << 40)))
         let output = Int128(maximumOutput)
         let heads: Int128 = 3 * streams * list
-        let places: Int128 = 2 * streams * Self.memoryPerStream
+        let entries: Int128 = 2 * streams * Self.memoryPerStream
         // Arrays that grow as they are filled have up to twice the memory that they need.
         let block: Int128 = 4 * list
         let answers: Int128 = 2 * (output + Int128(Self.outputHeadroom))
         let written: Int128 = 2 * (answers + Int128(FrameWriter.largestGap))
         let rest: Int128 = block + written + Self.memoryOfTables
-        return Int(clamping: Int128(largestConnectionWindow) + heads + places + rest)
+        return Int(clamping: Int128(largestConnectionWindow) + heads + entries + rest)
     }
 
     /// The memory of a stream besides its body and its heads: its entries in the tables, its events, and what its element of the table keeps.

@@ -78,11 +78,15 @@ private struct PriorityParser {
             guard let value = takes("=") ? (takes("(") ? innerList() : item()) : .boolean(true), parameters() else {
                 return nil
             }
-            // The last member of a name counts. One of another type or range leaves the default (RFC 9218 §4).
+            // The last member of a name counts (RFC 9651 §4.2). One of another type or range means the default (RFC 9218 §4).
             if key == "u" {
-                if case .integer(let urgency) = value, (0...7).contains(urgency) { members.urgency = urgency }
-            } else if key == "i", case .boolean(let flag) = value {
-                members.isIncremental = flag
+                if case .integer(let urgency) = value, (0...7).contains(urgency) {
+                    members.urgency = urgency
+                } else {
+                    members.urgency = nil
+                }
+            } else if key == "i" {
+                if case .boolean(let flag) = value { members.isIncremental = flag } else { members.isIncremental = nil }
             }
             skip(" \t")
             if position == text.count { return members }
@@ -116,6 +120,9 @@ private struct PriorityParser {
         guard let next else { return nil }
         switch next {
         case UInt8(ascii: "\""): return string()
+        case UInt8(ascii: "%"):
+            position += 1
+            return takes("\"") ? displayString() : nil
         case UInt8(ascii: ":"):
             position += 1
             skip("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
@@ -168,6 +175,33 @@ private struct PriorityParser {
             }
         }
         return nil
+    }
+
+    /// The rest of a display string: UTF-8, of which the bytes outside ASCII, the quote and the percent sign are written `%` and two digits.
+    private mutating func displayString() -> Value? {
+        var bytes: [UInt8] = []
+        while let byte = next {
+            position += 1
+            switch byte {
+            case UInt8(ascii: "\""): return String(validating: bytes, as: UTF8.self).map { _ in .other }
+            case UInt8(ascii: "%"):
+                guard let high = hexDigit(), let low = hexDigit() else { return nil }
+                bytes.append(high << 4 | low)
+            case 0x20...0x7E: bytes.append(byte)
+            default: return nil
+            }
+        }
+        return nil
+    }
+
+    private mutating func hexDigit() -> UInt8? {
+        guard let digit = next else { return nil }
+        position += 1
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): return digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): return digit - UInt8(ascii: "a") + 10
+        default: return nil
+        }
     }
 
     private mutating func key() -> String? {

@@ -31,8 +31,7 @@ struct HeadReader: ~Copyable {
     /// What the stream of a request needs to know of it.
     struct RequestTraits: BitwiseCopyable {
         var contentLength: Int64?
-        var isConnect = false
-        var isHead = false
+        var kind = RequestKind.ordinary
     }
 
     /// Reads the head of a request (RFC 9113 §8.3.1).
@@ -50,7 +49,7 @@ struct HeadReader: ~Copyable {
         try reader.beginFields(bytes)
         try reader.readFields(list, from: fields, bytes)
         traits = reader.traits(bytes)
-        return try reader.makeRequest(bytes, allowsConnectProtocol, isConnect: traits.isConnect)
+        return try reader.makeRequest(bytes, allowsConnectProtocol, isConnect: traits.kind == .connect)
     }
 
     /// Reads the head of a response (RFC 9113 §8.3.2), and the `content-length` of its content.
@@ -127,8 +126,8 @@ extension HeadReader {
     private func traits(_ bytes: RawSpan) -> RequestTraits {
         var traits = RequestTraits(contentLength: contentLength)
         if let method = pseudo.method {
-            traits.isConnect = bytes.extracting(method).isEqual("CONNECT")
-            traits.isHead = bytes.extracting(method).isEqual("HEAD")
+            let method = bytes.extracting(method)
+            traits.kind = method.isEqual("CONNECT") ? .connect : method.isEqual("HEAD") ? .head : .ordinary
         }
         return traits
     }
@@ -219,7 +218,7 @@ extension HeadReader {
             let (name, value) = (bytes.extracting(field.name), bytes.extracting(field.value))
             if kind == .request, name.isEqual("cookie") {
                 hasCookies = true
-            } else if try isWanted(name, value, at: field.value, bytes) {
+            } else if try inspect(name, value, at: field.value, bytes) {
                 try append(name, value)
             }
         }
@@ -247,9 +246,9 @@ extension HeadReader {
         do throws(HTTPMessageError) { try builder.extendLast(with: value, separator: "; ") } catch { throw .value }
     }
 
-    /// Checks the rules for a field with this name, which is in lower case if the field is valid. Returns false for a `Host` that repeats
-    /// `:authority`.
-    private mutating func isWanted(
+    /// Checks the rules for a field with this name, which is in lower case if the field is valid (RFC 9113 §8.2.2), and notes what the stream
+    /// needs. Returns whether the field is kept: a `Host` that repeats `:authority` is not.
+    private mutating func inspect(
         _ name: RawSpan, _ value: RawSpan, at position: Range<Int>, _ bytes: RawSpan
     ) throws(FieldRule) -> Bool {
         switch name.byteCount {

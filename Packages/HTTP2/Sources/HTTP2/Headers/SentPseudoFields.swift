@@ -50,7 +50,7 @@ struct SentPseudoFields: BitwiseCopyable {
     }
 
     private static func mistake(_ reason: String) -> HTTP2Error {
-        .caller(nil, .protocolError, "RFC 9113 §8.3.1", reason)
+        .caller(.protocolError, "RFC 9113 §8.3.1", reason)
     }
 
     /// Appends the fields of the request whose parts were checked.

@@ -23,9 +23,11 @@ struct ReceiveWindow: Sendable {
     }
 
     /// Accounts the whole payload of a DATA frame, which includes its padding. Returns false if it exceeds the window.
+    ///
+    /// An empty frame fits into every window, even a negative one (RFC 9113 §6.9.1).
     mutating func receive(_ count: Int) -> Bool {
         let count = Int64(count)
-        guard count <= available else { return false }
+        guard count == 0 || count <= available else { return false }
         available -= count
         unread += count
         return true

@@ -12,10 +12,7 @@ struct Stream: Sendable {
     var priority = HTTP2Priority()
     /// Why the stream ended before its messages did.
     var failure: HTTP2StreamFailure?
-    /// The method is HEAD, so that the response has no content whatever its fields say.
-    var isHead = false
-    /// The method is CONNECT. A successful response opens a tunnel.
-    var isConnect = false
+    var requestKind = RequestKind.ordinary
     /// What the last call of the program did not send.
     var unsent = Unsent.nothing
     /// When the last byte arrived that the peer owes, or the window was given that it needs.
@@ -23,7 +20,7 @@ struct Stream: Sendable {
     /// How long data waits for credit of this stream.
     var creditWait: CreditWait?
     /// Whether the stream waits for a larger window.
-    var hold = Hold.none
+    var hold = Hold.free
     /// When a half of the receive window was given back last.
     var lastCredit: Duration?
 
@@ -54,9 +51,8 @@ struct Stream: Sendable {
     }
 
     /// Notes what the request is.
-    mutating func setRequest(isHead: Bool, isConnect: Bool, priority: HTTP2Priority) {
-        self.isHead = isHead
-        self.isConnect = isConnect
+    mutating func setRequest(_ kind: RequestKind, _ priority: HTTP2Priority) {
+        requestKind = kind
         self.priority = priority
     }
 
@@ -73,7 +69,7 @@ struct Stream: Sendable {
     @inline(__always)
     mutating func didSend(_ count: Int) {
         sendWindow.spend(count)
-        hold = .none
+        hold = .free
         if let wait = creditWait { creditWait = wait.afterSending(count) }
         if case .content(let remaining?) = outgoing { outgoing = .content(remaining: remaining - Int64(count)) }
     }
@@ -89,6 +85,15 @@ struct Stream: Sendable {
     mutating func takeBody() -> BodyRing { exchange(&body, with: BodyRing()) }
 }
 
+/// What the method of a request means for its response.
+enum RequestKind: Sendable, BitwiseCopyable {
+    case ordinary
+    /// HEAD: the response has no content whatever its fields say.
+    case head
+    /// CONNECT: a successful response opens a tunnel.
+    case connect
+}
+
 /// What is left of the data, and the end, that the program gave to send.
 enum Unsent: Sendable {
     case nothing
@@ -100,7 +105,9 @@ enum Unsent: Sendable {
 
 /// Whether a stream whose window is nearly exhausted waits for credit instead of sending a small frame.
 enum Hold: Sendable {
-    case none
+    /// It does not wait.
+    case free
+    /// It waits for credit.
     case waiting
     /// No credit came in time: a small frame is better than none.
     case released

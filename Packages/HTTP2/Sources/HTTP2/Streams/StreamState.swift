@@ -57,7 +57,7 @@ enum StreamState: Int, Hashable, Sendable, CaseIterable {
     enum Transition: Hashable, Sendable {
         /// The stream has this state from here on.
         case to(StreamState)
-        /// The frame has no effect: it may have been sent before its sender knew that the stream was closed.
+        /// Received: the frame has no effect. It may have been sent before its sender knew that the stream was closed.
         case ignore
         /// Received: an error of the stream. The peer is sent RST_STREAM with this code.
         case streamError(ErrorCode)
@@ -95,7 +95,7 @@ enum StreamState: Int, Hashable, Sendable, CaseIterable {
             [ open,    local,  open,   local,  closed, open   ],  // open
             [ forbid,  forbid, forbid, forbid, closed, local  ],  // half-closed (local)
             [ remote,  closed, remote, closed, closed, forbid ],  // half-closed (remote): the peer sends no more
-            [ forbid,  forbid, forbid, forbid, ignore, forbid ],  // closed: RST_STREAM answers what came late
+            [ forbid,  forbid, forbid, forbid, closed, forbid ],  // closed: RST_STREAM answers what came late
         ].flatMap { $0 }
     }()
 }
