@@ -42,7 +42,11 @@ public func __SCDynamicStoreCreateWithOptions(
     _ allocator: CFAllocator?, _ name: CFString?, _ storeOptions: CFDictionary?, _ callout: SCDynamicStoreCallBack?,
     _ context: UnsafeMutablePointer<SCDynamicStoreContext>?
 ) -> Unmanaged<SCDynamicStore>? {
-    __SCDynamicStoreCreate(allocator, name, callout, context)
+    // No option has an effect: sessions have no keys of their own.
+    if let storeOptions, CFGetTypeID(storeOptions) != CFDictionaryGetTypeID() {
+        return reporting(nil) { () throws(Status) in throw .invalidArgument }
+    }
+    return __SCDynamicStoreCreate(allocator, name, callout, context)
 }
 
 @_cdecl("SCDynamicStoreCreateRunLoopSource") @implementation

@@ -2,6 +2,7 @@ import CFNetworkPrograms
 import CoreFoundation
 import Foundation
 import HostResolver
+import StreamKit
 import StreamKitTesting
 import Testing
 
@@ -25,6 +26,7 @@ struct ProgramsTests {
         case keychain, items, keychainMistakes, keychainThreads
         case certificates, trust, identity, trustThreads
         case storeKeys, store, storeChanges, reachability, reachabilityEvents
+        case mistakes
 
         /// Returns the condition that does not hold, or `nil`.
         func run() -> String? {
@@ -78,8 +80,14 @@ struct ProgramsTests {
                 case .storeChanges: CFNetworkStoreChangesProgram()
                 case .reachability: CFNetworkReachabilityProgram()
                 case .reachabilityEvents: CFNetworkReachabilityEventsProgram()
+                case .mistakes: runMistakes()
                 }
             return failure.map { String(cString: $0) }
+        }
+
+        private func runMistakes() -> UnsafePointer<CChar>? {
+            guard let der = try? TestIdentity.make().certificates[0].der else { return nil }
+            return CFNetworkMistakesProgram(der, der.count)
         }
 
         private func runThreads() -> UnsafePointer<CChar>? {
@@ -92,6 +100,26 @@ struct ProgramsTests {
             else { return nil }
             return CFNetworkThreadsProgram(host.takeRetainedValue(), service.takeRetainedValue())
         }
+    }
+
+    /// The program calls each function of Security and SystemConfiguration that takes an object.
+    @Test func mistakesAreComplete() throws {
+        let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources")
+        let declaration = try Regex(
+            #"CF_EXPORT [^;(]*?(\w+)\([^;]*?\b(?:Sec|SC|CF)(?!Allocator)\w+Ref _Nullable \w+[^;]*;"#,
+            as: (Substring, Substring).self)
+        var declared: Set<String> = []
+        for folder in ["SecurityC/include/Security", "SystemConfigurationC/include/SystemConfiguration"] {
+            let path = sources.appending(path: folder).path
+            for name in try FileManager.default.contentsOfDirectory(atPath: path) {
+                let text = try String(contentsOfFile: "\(path)/\(name)", encoding: .utf8)
+                declared.formUnion(text.matches(of: declaration).map { String($0.output.1) })
+            }
+        }
+        let called = (0...).lazy.map(CFNetworkMistakeFunction).prefix { $0 != nil }.compactMap {
+            $0.map(String.init(cString:))
+        }
+        #expect(Set(called) == declared)
     }
 
     // Parity: ND-005, ND-009

@@ -149,4 +149,10 @@ const char *_Nullable CFNetworkIdentityProgram(void);
 /// One trust object on several threads.
 const char *_Nullable CFNetworkTrustThreadsProgram(void);
 
+/// Objects of other types as arguments of Security and SystemConfiguration, among them a certificate with this DER.
+const char *_Nullable CFNetworkMistakesProgram(const UInt8 *_Nonnull bytes, CFIndex count);
+
+/// The functions that this program calls; NULL behind the last one.
+const char *_Nullable CFNetworkMistakeFunction(int index);
+
 #endif

@@ -32,7 +32,7 @@ CF_EXPORT CFTypeID SCDynamicStoreGetTypeID(void);
 /// be NULL for a session that only reads. Returns NULL, with kSCStatusInvalidArgument, unless the name is a string.
 CF_EXPORT SCDynamicStoreRef _Nullable SCDynamicStoreCreate(CFAllocatorRef _Nullable allocator, CFStringRef _Nullable name, SCDynamicStoreCallBack _Nullable callout, SCDynamicStoreContext *_Nullable context) CF_REFINED_FOR_SWIFT;
 
-/// Creates a session as SCDynamicStoreCreate does. The options (kSCDynamicStoreUseSessionKeys) have no effect.
+/// Creates a session as SCDynamicStoreCreate does. The options, a dictionary or NULL (kSCDynamicStoreUseSessionKeys), have no effect.
 CF_EXPORT SCDynamicStoreRef _Nullable SCDynamicStoreCreateWithOptions(CFAllocatorRef _Nullable allocator, CFStringRef _Nullable name, CFDictionaryRef _Nullable storeOptions, SCDynamicStoreCallBack _Nullable callout, SCDynamicStoreContext *_Nullable context) CF_REFINED_FOR_SWIFT;
 
 /// Creates the source that calls the session's callback on the run loops that it is added to. It keeps the session until it is
