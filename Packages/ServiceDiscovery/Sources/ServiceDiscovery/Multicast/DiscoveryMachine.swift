@@ -65,10 +65,13 @@ struct DiscoveryMachine {
     mutating func setLinks(_ new: [MulticastLink], now: DiscoveryTime) {
         let new = Dictionary(new.prefix(limits.interfaces).map { ($0.index, $0) }) { first, _ in first }
         for index in links.keys.sorted() where new[index] == nil { closeLink(index, now: now) }
+        let addresses = HostAddresses(new.values)
+        for index in links.keys { links[index]?.hostAddresses = addresses }
         for (index, link) in new.sorted(by: { $0.key < $1.key }) {
             if links[index]?.link == link { continue }
             if links[index] == nil {
                 links[index] = LinkMachine(link, limits: limits, seed: random.next())
+                links[index]?.hostAddresses = addresses
                 for (key, ids) in queriesByKey where ids.contains(where: { includes(queries[$0]?.interface, index) }) {
                     links[index]?.begin(key, now: now)
                 }

@@ -11,6 +11,8 @@ internal import DNSWire
 /// to its size: its questions and known answers are looked up by name and type, never compared in pairs.
 struct LinkMachine {
     var link: MulticastLink
+    /// With those of the host's other interfaces, which may be on the same link.
+    var hostAddresses = HostAddresses()
     private let limits: EngineLimits
     private var random: DelayRandom
     private(set) var counts = EngineStatistics()
@@ -41,16 +43,13 @@ struct LinkMachine {
     }
 
     var cachedRecords: Int { cache.count }
-
     /// When ``advance(_:)`` has work to do.
     var deadline: DiscoveryTime? {
         [publications.deadline, questions.deadline, pending.deadline, held.deadline, cache.deadline]
             .compactMap { $0 }.min()
     }
 
-    func isDue(_ now: DiscoveryTime) -> Bool {
-        deadline.map { $0 <= now } ?? false
-    }
+    func isDue(_ now: DiscoveryTime) -> Bool { deadline.map { $0 <= now } ?? false }
 
     /// Takes the packets to send and the events to report.
     mutating func take() -> (transmissions: [Transmission], events: [LinkEvent]) {
@@ -468,7 +467,7 @@ extension LinkMachine {
     private mutating func checkForConflict(_ record: DNSRecord, now: DiscoveryTime) {
         for id in publications.ids(of: record.name).sorted() {
             guard var publication = publications[id], record.timeToLive > 0, record.type != .nsec,
-                !publication.unique.contains(where: { $0.data == record.data })
+                !hostAddresses.contain(record), !publication.unique.contains(where: { $0.data == record.data })
             else { continue }
             if case .probing = publication.phase {
                 // Any other record of that name means that another host has the name.
@@ -486,7 +485,8 @@ extension LinkMachine {
 
     /// §8.2: two hosts probe for the same name at the same time; the one whose records come later in order wins.
     private mutating func breakTies(_ probe: DNSMessage, now: DiscoveryTime) {
-        let proposals = Dictionary(grouping: probe.authorities.filter(\.isInternet), by: \.name)
+        let others = probe.authorities.filter { $0.isInternet && !hostAddresses.contain($0) }
+        let proposals = Dictionary(grouping: others, by: \.name)
         let names = Set(probe.questions.map(\.name))
         for id in proposals.keys.flatMap({ publications.ids(of: $0) }).sorted() {
             guard var publication = publications[id], case .probing = publication.phase else { continue }

@@ -42,6 +42,19 @@ struct MulticastLink: Hashable, Sendable {
     }
 }
 
+/// The addresses of this host on all of its interfaces. A record with one of them is no conflict, whichever program of the host sent it.
+struct HostAddresses: Equatable {
+    // Without their zones.
+    private let octets: Set<[UInt8]>
+
+    init(_ links: some Sequence<MulticastLink> = []) {
+        octets = Set(links.flatMap { $0.addresses.map(\.address.octets) })
+    }
+
+    /// Whether the record is an address of this host.
+    func contain(_ record: DNSRecord) -> Bool { record.data.address.map { octets.contains($0.octets) } ?? false }
+}
+
 /// The interfaces of this machine, and the choice of those that discovery uses.
 struct InterfaceList {
     /// An interface as the kernel lists it.

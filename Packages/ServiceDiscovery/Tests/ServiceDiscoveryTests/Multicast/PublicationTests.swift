@@ -233,6 +233,24 @@ import Testing
         #expect(targets == [.srv(priority: 0, weight: 0, port: 80, target: DNSName("same-2.local")!)])
     }
 
+    /// Each of two interfaces on one link receives what the other sends: that is no conflict, neither of the host's name nor of a service.
+    /// Another host with the name still is one.
+    @Test func twoInterfacesOnOneLinkAreNoConflict() throws {
+        let network = SimulatedNetwork()
+        let host = network.addHostWithTwoInterfaces("same")
+        try network.publish(0, .http("Web"))
+        network.run(for: .seconds(20))
+        #expect(host.machine.hostName == DNSName("same.local") && host.published.map(\.name) == ["Web"])
+        _ = network.take()
+        network.run(for: .seconds(20))
+        #expect(network.take().isEmpty)
+        let other = network.addHost("same")
+        try network.publish(1, .http("Web", port: 81))
+        network.run(for: .seconds(20))
+        #expect(host.machine.hostName == DNSName("same.local") && host.published.count == 1)
+        #expect(other.machine.hostName == DNSName("same-2.local") && other.published.map(\.name) == ["Web (2)"])
+    }
+
     // Parity: SD-023
     @Test func followsInterfaceChanges() throws {
         let network = SimulatedNetwork(hosts: 2)

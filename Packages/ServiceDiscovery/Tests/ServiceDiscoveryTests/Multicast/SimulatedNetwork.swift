@@ -39,6 +39,18 @@ final class SimulatedNetwork {
         return host
     }
 
+    /// Adds a host with two interfaces on the link, as a laptop has with a cable and without.
+    @discardableResult
+    func addHostWithTwoInterfaces(_ label: String) -> SimulatedHost {
+        let host = SimulatedHost(number: hosts.count, label: label, limits: EngineLimits(), receivesUnicast: true)
+        host.second = MulticastLink(
+            index: 2, name: "wlan0",
+            addresses: [.init(address: .v4(IPv4Address(10, 0, 0, UInt8(host.number + 101))), prefixLength: 24)])
+        hosts.append(host)
+        host.machine.setLinks(host.links, now: now)
+        return host
+    }
+
     /// Advances the clock, and performs everything that becomes due.
     func run(for duration: Duration) {
         let end = now + duration
@@ -82,10 +94,13 @@ final class SimulatedNetwork {
             case .host(let address, _):
                 guard host.address == address, carries(from, host.number) else { continue }
             }
-            let datagram = Datagram(
-                bytes: transmission.bytes, source: hosts[from].address, sourcePort: 5353,
-                isMulticast: transmission.destination == .group, interface: 1)
-            wire.append((now + .milliseconds(1), host.number, datagram))
+            for link in host.links {
+                let source = hosts[from].links.first { $0.index == transmission.interface }?.addresses.first?.address
+                let datagram = Datagram(
+                    bytes: transmission.bytes, source: source ?? hosts[from].address, sourcePort: 5353,
+                    isMulticast: transmission.destination == .group, interface: link.index)
+                wire.append((now + .milliseconds(1), host.number, datagram))
+            }
         }
     }
 
@@ -132,6 +147,9 @@ final class SimulatedHost {
     let number: Int
     let address: IPAddress
     var link: MulticastLink
+    /// Another interface on the same link.
+    var second: MulticastLink?
+    var links: [MulticastLink] { [link] + (second.map { [$0] } ?? []) }
     var machine: DiscoveryMachine
     var events: [(id: Int, event: DiscoveryEvent)] = []
 
