@@ -227,11 +227,18 @@ struct RefusalTests {
         try expectReset(.enhanceYourCalm, after: trailers, limits: limits, inPiecesOf: size)
     }
 
-    @Test(arguments: [4, 300]) func aServerSendsNoPriorityUpdate(length: Int) throws {
+    @Test(arguments: [0, 3, 4, 300]) func aServerSendsNoPriorityUpdate(length: Int) throws {
         var client = HTTP2ClientMachine(now: .zero)
         let frame = Wire.frame(.priorityUpdate, on: 0, [UInt8](repeating: 0, count: length))
         let error = #expect(throws: HTTP2Error.self) { try client.receive(Wire.serverPreface + frame) }
         #expect(error?.code == .protocolError && error?.rule == "RFC 9218 §7.1")
+    }
+
+    @Test(arguments: [0, 3]) func aPriorityUpdateWithoutAStreamIsIgnored(length: Int) throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        let frame = Wire.frame(.priorityUpdate, on: 0, [UInt8](repeating: 0, count: length))
+        try server.receive(Wire.clientPreface + frame + Wire.get(1))
+        #expect(server.openStreams == 1)
     }
 
     /// A value that is too long to be kept is ignored, but its stream is checked.

@@ -145,6 +145,17 @@ extension HTTP2Connection {
         }
     }
 
+    /// A frame without effect: of an unknown type, or a PRIORITY_UPDATE that is too short to name a stream.
+    ///
+    /// RFC 9113 §4.2 makes the latter an error. It is ignored, as by all recipients without the extension, and as it says nothing; but
+    /// only a client may send it.
+    mutating func receiveUnknown(_ header: FrameHeader) throws(HTTP2Error) {
+        try floods.countFrameWithoutEffect(now: now)
+        if role == .client, header.kind == .priorityUpdate {
+            throw .connection(.protocolError, "RFC 9218 §7.1", "a PRIORITY_UPDATE from a server")
+        }
+    }
+
     mutating func setPriority(_ index: Int, _ priority: HTTP2Priority) {
         streams[index].priority = priority
         order.setPriority(streams[index].id, priority)

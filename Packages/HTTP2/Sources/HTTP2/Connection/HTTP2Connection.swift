@@ -224,7 +224,7 @@ extension HTTP2Connection {
         case .resetStream(let stream, let code): try receiveReset(stream, code)
         case .priority(let stream, let dependency): try receivePriority(stream, dependency)
         case .priorityUpdate(let stream, let value): try receivePriorityUpdate(stream, value)
-        case .unknown: try floods.countFrameWithoutEffect(now: now)
+        case .unknown(let header): try receiveUnknown(header)
         case .streamError(let error): try receiveStreamError(error)
         }
     }

@@ -160,7 +160,11 @@ extension FrameParser {
         case .priority, .resetStream: try requireStream(header)
         case .settings, .ping, .goAway: try requireConnection(header)
         case .windowUpdate: break
-        case .priorityUpdate: try requireConnection(header)
+        case .priorityUpdate where header.length >= 4: try requireConnection(header)
+        case .priorityUpdate:
+            // Too short to name a stream: see ``HTTP2Connection/receiveUnknown(_:)``.
+            try requireConnection(header)
+            fallthrough
         default:
             state = .skipping(remaining: header.length, endsFrame: false)
             return .unknown(header)
@@ -177,7 +181,7 @@ extension FrameParser {
             return .streamError(
                 .stream(header.stream, .frameSizeError, "RFC 9113 §6.3", "a PRIORITY of \(header.length) bytes"))
         case .resetStream where header.length != 4, .windowUpdate where header.length != 4,
-            .ping where header.length != 8, .goAway where header.length < 8, .priorityUpdate where header.length < 4,
+            .ping where header.length != 8, .goAway where header.length < 8,
             .settings where header.flags.contains(.acknowledgment) && header.length != 0,
             .settings where header.length % Setting.size != 0:
             throw .badLength(header)
