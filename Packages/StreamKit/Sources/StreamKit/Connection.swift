@@ -167,7 +167,7 @@ extension Connection {
         do throws(StreamError) {
             switch try begin(pending) {
             case .opened(let engine): finishOpening(.success(engine))
-            case .openedTransport: open(nil, as: .bareTransport)
+            case .openedTransport: install(nil, as: .bareTransport)
             case .continues(let work):
                 let opening = Opening(work, of: self)
                 let (hasClients, beginning) = withDetails { details in
@@ -201,9 +201,9 @@ extension Connection {
     /// Ends opening with its result.
     func finishOpening(_ result: Result<Engine, StreamError>) {
         switch result {
-        case .success(.layer(let layer)) where layer === transport: open(nil, as: .bareTransport)
+        case .success(.layer(let layer)) where layer === transport: install(nil, as: .bareTransport)
         case .success(let engine):
-            if case .socket = engine { open(engine, as: .socket) } else { open(engine, as: .other) }
+            if case .socket = engine { install(engine, as: .socket) } else { install(engine, as: .other) }
         case .failure(let error):
             let points = withDetails { details in
                 if details.error == nil { details.error = error }
@@ -217,7 +217,7 @@ extension Connection {
     /// Ends opening with an engine, which is closed instead if both halves have been closed meanwhile.
     ///
     /// - Parameter engine: nil for the bare transport.
-    private func open(_ engine: consuming Engine?, as kind: EngineKind) {
+    private func install(_ engine: consuming Engine?, as kind: EngineKind) {
         let (points, isUnwanted, isWatched) = withDetails { details in
             let isUnwanted = isClosed
             if !isUnwanted {

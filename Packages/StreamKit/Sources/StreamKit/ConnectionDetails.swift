@@ -56,9 +56,9 @@ extension Connection {
 
         /// The steps of opening so far, with those of a connection below that is being opened.
         var report: ConnectionReport {
-            guard let attempt = opening?.attempt else { return recorder.report }
+            guard let lower = opening?.lower else { return recorder.report }
             var recorder = recorder
-            recorder.join(attempt.connection.report.steps, begun: attempt.start)
+            recorder.join(lower.connection.report.steps, begun: lower.start)
             return recorder.report
         }
 

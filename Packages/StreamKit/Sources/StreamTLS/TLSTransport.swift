@@ -67,10 +67,6 @@ package final class TLSTransport: StreamTransport {
         try withEndpoint { (endpoint) throws(StreamError) in try endpoint.read(into: &buffer) }
     }
 
-    package func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        try tryRead(into: &buffer)
-    }
-
     package func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         try withEndpoint { (endpoint) throws(StreamError) in try endpoint.write(bytes) }
     }

@@ -152,7 +152,7 @@ struct FTPConversation: Sendable {
                 case .connecting(let pair):
                     if let interest = try connect(pair), !hasTimedOut { return .blocked(interest) }
                 case .transferring:
-                    if receivedCount > 0 { stopReplyTimer() }
+                    if receivedCount > 0 { stopTimers() }
                     return .transferring
                 case .failing(let error):
                     if hasTimedOut { throw error }
@@ -237,11 +237,11 @@ struct FTPConversation: Sendable {
     }
 
     /// Whether the server has said nothing that ``heedControl()`` must handle.
-    var isControlSilent: Bool { control.map { $0.machine.hasConfirmed || $0.isSilent } ?? true }
+    var hasNoReplyToRead: Bool { control.map { $0.machine.hasConfirmed || $0.isSilent } ?? true }
 
     /// Ends the conversation. A transfer that is running is aborted in the background, and its session is kept.
     mutating func close() {
-        stopReplyTimer()
+        stopTimers()
         stopKeepAlive()
         onKeepAlive = nil
         let wasTransferring: Bool = if case .transferring = phase { true } else { false }
@@ -287,6 +287,7 @@ struct FTPConversation: Sendable {
         startReplyTimer()
         let mayExpectTLS =
             location.isSecure && options.security == nil && key.login.control == .required && !isKnownToGreet
+        // After startReplyTimer, which stops all timers.
         if mayExpectTLS, control?.machine.awaitsPlainGreeting == true { startSilenceTimer() }
     }
 
@@ -339,7 +340,7 @@ struct FTPConversation: Sendable {
 
     /// Returns the session to the pool, or ends it.
     private mutating func release() {
-        stopReplyTimer()
+        stopTimers()
         stopKeepAlive()
         closeData()
         phase = .done
@@ -409,7 +410,7 @@ struct FTPConversation: Sendable {
                 if !control.machine.hasConfirmed { block.append(control.replyReadiness) }
                 return .blocked(interest)
             }
-            if !control.machine.hasConfirmed { stopReplyTimer() }
+            if !control.machine.hasConfirmed { stopTimers() }
             startKeepAlive()
             phase = .transferring
         case .ready:
@@ -458,7 +459,7 @@ struct FTPConversation: Sendable {
     private mutating func failToConnect(_ error: StreamError) throws(StreamError) {
         guard let control else { throw error }
         closeData()
-        stopReplyTimer()
+        stopTimers()
         let action = try StreamError.converting { () throws(FTPError) in try control.machine.didFailToConnect() }
         guard let action else { throw error }
         firstFailure = error
@@ -504,7 +505,7 @@ struct FTPConversation: Sendable {
         lastReply = reply
         try advanceMachine { (machine) throws(FTPError) in try machine.receive(reply) }
         if case .performing(.transfer) = phase {
-            if control.machine.hasConfirmed { stopReplyTimer() }
+            if control.machine.hasConfirmed { stopTimers() }
             limitConfirmedData()
         }
         return nil
@@ -567,7 +568,7 @@ struct FTPConversation: Sendable {
     ///
     /// - Parameter shorter: a limit that applies in addition.
     private mutating func startReplyTimer(_ shorter: Duration? = nil) {
-        stopReplyTimer()
+        stopTimers()
         let limits = [options.replyTimeout > .zero ? options.replyTimeout : nil, shorter].compactMap(\.self)
         guard let limit = limits.min() else { return }
         let instant = Moment.now + limit
@@ -581,7 +582,7 @@ struct FTPConversation: Sendable {
 
     private var hasTimedOut: Bool { deadline.map { Moment.now >= $0.instant } ?? false }
 
-    private mutating func stopReplyTimer() {
+    private mutating func stopTimers() {
         silenceEnd.take()?.timer.cancel()
         deadline.take()?.timer.cancel()
     }

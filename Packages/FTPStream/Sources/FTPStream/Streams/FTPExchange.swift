@@ -109,7 +109,7 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
     /// Whether the server has said nothing that must be handled. A registration that has not fired since the last wait shows it without
     /// a call of the system.
     private func isQuiet(_ conversation: borrowing FTPConversation) -> Bool {
-        conversation.control?.replyReadiness.point.isRegistered(.reader, self) == true || conversation.isControlSilent
+        conversation.control?.replyReadiness.point.isRegistered(.reader, self) == true || conversation.hasNoReplyToRead
     }
 
     /// Reads ahead: at the end of the data there is nothing to read before the server's final reply.

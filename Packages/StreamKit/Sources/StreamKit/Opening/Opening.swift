@@ -36,11 +36,11 @@ final class Opening: WaitPoint, @unchecked Sendable {
         /// The number of threads that wait here while the item is held elsewhere.
         var idleThreads = 0
         var isCancelled = false
-        var attempt: Attempt?
+        var lower: LowerOpening?
     }
 
     /// A connection that is opened below this one.
-    struct Attempt: Sendable {
+    struct LowerOpening: Sendable {
         let connection: Connection
         /// When it began to open.
         let start: Moment
@@ -95,9 +95,9 @@ final class Opening: WaitPoint, @unchecked Sendable {
     }
 
     /// The connection below that is being opened; its steps are part of the report.
-    var attempt: Attempt? {
-        get { state.withLock { $0.attempt } }
-        set { state.withLock { $0.attempt = newValue } }
+    var lower: LowerOpening? {
+        get { state.withLock { $0.lower } }
+        set { state.withLock { $0.lower = newValue } }
     }
 
     // MARK: The work item

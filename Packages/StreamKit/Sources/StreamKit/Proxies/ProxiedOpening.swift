@@ -130,7 +130,7 @@ struct ProxiedOpening: OpeningWork {
         own[.tls] = plan.route.hops.first?.tls
         let target = plan.route.hops.first.map { Endpoint.host($0.host, port: $0.port) } ?? endpoint
         let lower = Connection(to: target, own, toProxy: true, loop: connection.point.loop)
-        connection.setAttempt(lower, at: now)
+        connection.setLower(lower, at: now)
         route = Route(plan: plan, connection: lower, deadline: deadline, engine: .layer(lower))
         phase = .connecting
         // The next check of the connection sees an immediate failure.
@@ -146,7 +146,7 @@ struct ProxiedOpening: OpeningWork {
         switch StreamSide(lower, .reader).settledStatus {
         case .opening: return .wait(.init(points: [.init(point, .reader, for: [.readable, .writable])], deadline: nil))
         case .open:
-            connection.endAttempt()
+            connection.endLower()
             return try addLayer(for: 0, isSecured: true, connection)
         default:
             var error = lower.error(.reader) ?? .closed
@@ -200,7 +200,7 @@ struct ProxiedOpening: OpeningWork {
     private mutating func dropRoute(_ connection: Connection) {
         guard let route = route.take() else { return }
         route.connection.close()
-        connection.endAttempt()
+        connection.endLower()
     }
 
     // MARK: Layers
@@ -352,17 +352,17 @@ struct ProxiedOpening: OpeningWork {
 
 extension Connection {
     /// Adds the steps of a connection below, which begins to open, to the report.
-    fileprivate func setAttempt(_ lower: Connection, at start: Moment) {
-        withDetails { $0.opening?.attempt = .init(connection: lower, start: start) }
+    fileprivate func setLower(_ lower: Connection, at start: Moment) {
+        withDetails { $0.opening?.lower = .init(connection: lower, start: start) }
     }
 
     /// Keeps the steps of the connection below, which has been opened or has failed.
-    fileprivate func endAttempt() {
-        guard let attempt = withDetails({ $0.opening })?.attempt else { return }
-        let steps = attempt.connection.report.steps
+    fileprivate func endLower() {
+        guard let lower = withDetails({ $0.opening })?.lower else { return }
+        let steps = lower.connection.report.steps
         withDetails { details in
-            details.recorder.join(steps, begun: attempt.start)
-            details.opening?.attempt = nil
+            details.recorder.join(steps, begun: lower.start)
+            details.opening?.lower = nil
         }
     }
 
