@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// An epoll descriptor, with the eventfd and the timerfd that wake its loop. The only file that calls epoll.
 ///
-/// A set is closed until ``open()`` has found descriptors for all three. The process may have none left just then.
+/// A set is closed until ``open(making:)`` has found descriptors for all three. The process may have none left just then.
 ///
 /// Each registration owns its ``WaitPoint`` (a retain, balanced by ``release(_:)``), because the kernel returns a bare pointer.
 /// Both directions are registered once, edge-triggered, and remain registered until ``remove(_:)``.
@@ -26,6 +26,8 @@ struct EpollSet: ~Copyable, Sendable {
     private let epoll = Atomic<CInt>(-1)
     private let event = Atomic<CInt>(-1)
     private let timer = Atomic<CInt>(-1)
+    /// Why the set is closed: the `errno` of the latest ``open(making:)`` that has failed.
+    private let failure = Atomic<CInt>(EBADF)
     /// The number of watched descriptors; ``ended`` once no more may be added.
     private let registrations = Atomic<Int>(0)
     private static let ended = Int.min / 2
@@ -44,13 +46,15 @@ struct EpollSet: ~Copyable, Sendable {
     }
 
     /// Makes the descriptors. Returns nil, or the `errno` of the call that failed; the set is then still closed.
-    borrowing func open() -> CInt? {
+    ///
+    /// - Parameter makeEpoll: makes the epoll descriptor; a test replaces it.
+    borrowing func open(
+        making makeEpoll: @escaping () -> CInt = { epoll_create1(CInt(EPOLL_CLOEXEC)) }
+    ) -> CInt? {
         var made: [CInt] = []
-        for make in [
-            { epoll_create1(CInt(EPOLL_CLOEXEC)) }, { eventfd(0, CInt(EFD_NONBLOCK | EFD_CLOEXEC)) }, netkit_make_timer,
-        ] {
+        for make in [makeEpoll, { eventfd(0, CInt(EFD_NONBLOCK | EFD_CLOEXEC)) }, netkit_make_timer] {
             let descriptor = make()
-            if descriptor < 0 { return EpollSet.giveUp(made, errno) }
+            if descriptor < 0 { return giveUp(made, errno) }
             made.append(descriptor)
         }
         for (descriptor, mark) in [(made[1], EpollSet.eventMark), (made[2], EpollSet.timerMark)] {
@@ -58,7 +62,7 @@ struct EpollSet: ~Copyable, Sendable {
             // Edge-triggered, so that each write wakes the loop once and the counter need not be read.
             event.events = EPOLLIN.rawValue | EPOLLET.rawValue
             event.data.u64 = mark
-            if epoll_ctl(made[0], EPOLL_CTL_ADD, descriptor, &event) != 0 { return EpollSet.giveUp(made, errno) }
+            if epoll_ctl(made[0], EPOLL_CTL_ADD, descriptor, &event) != 0 { return giveUp(made, errno) }
         }
         event.store(made[1], ordering: .relaxed)
         timer.store(made[2], ordering: .relaxed)
@@ -66,8 +70,9 @@ struct EpollSet: ~Copyable, Sendable {
         return nil
     }
 
-    private static func giveUp(_ descriptors: [CInt], _ number: CInt) -> CInt {
+    private borrowing func giveUp(_ descriptors: [CInt], _ number: CInt) -> CInt {
         for descriptor in descriptors { close(descriptor) }
+        failure.store(number, ordering: .relaxed)
         return number
     }
 
@@ -111,10 +116,10 @@ struct EpollSet: ~Copyable, Sendable {
         registrations.wrappingSubtract(1, ordering: .releasing)
     }
 
-    /// Registers a descriptor. Returns nil, or an `errno`: EPERM for a descriptor that is always ready (a regular file), EMFILE while
-    /// the set is closed.
+    /// Registers a descriptor. Returns nil, or an `errno`: EPERM for a descriptor that is always ready (a regular file); while the set
+    /// is closed, that of ``open(making:)``: EMFILE if the process has used up its descriptors, ENFILE the system.
     borrowing func add(_ descriptor: CInt, for point: WaitPoint) -> CInt? {
-        guard isOpen else { return EMFILE }
+        guard isOpen else { return failure.load(ordering: .relaxed) }
         var event = epoll_event()
         event.events =
             EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLPRI.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue

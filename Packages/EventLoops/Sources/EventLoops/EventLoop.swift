@@ -60,8 +60,8 @@ public final class EventLoop: TaskExecutor, Sendable {
     /// Starts a private loop with its own thread. Call ``shutdown()`` when it is no longer needed.
     ///
     /// Traps if the system cannot create a thread. If the process has no descriptors left, of which a loop needs three, the loop runs
-    /// jobs and timers all the same, at most 10 ms late, and watches no descriptor (``Wake/failed(_:)`` with EMFILE). It takes its
-    /// descriptors as soon as there are some.
+    /// jobs and timers all the same, at most 10 ms late, and watches no descriptor (``Wake/failed(_:)`` with EMFILE, or ENFILE if the
+    /// system has none left). It takes its descriptors as soon as there are some.
     public convenience init(name: String) {
         self.init(name: name, isShared: false)
     }

@@ -126,6 +126,16 @@ extension EventLoopsTests {
             }
         }
 
+        /// A set that is closed fails with the reason why: the process or the system has no descriptors left.
+        @Test(arguments: [EMFILE, ENFILE, ENOMEM]) func aClosedSetSaysWhy(_ number: CInt) {
+            let epoll = EpollSet()
+            let failure = epoll.open {
+                errno = number
+                return -1
+            }
+            #expect(failure == number && !epoll.isOpen && epoll.add(0, for: WaitPoint()) == number)
+        }
+
         /// A thread is about to write to the eventfd when the timer wakes the loop: the eventfd must stay open.
         @Test func theTimerDoesNotCountAsTheEvent() {
             let epoll = EpollSet()
