@@ -160,17 +160,17 @@ final class NetServiceState: ObjectState, @unchecked Sendable {
         _ first: AnnouncedRecord.Step, by publisher: ServicePublisher, unlessRefused own: [UInt8]? = nil
     ) -> Bool {
         var (step, isRefused) = (first, false)
-        while case .update(let record) = step {
+        while case .update(let record, let registration) = step {
             do throws(ServiceDiscoveryError) {
                 try publisher.update(TXTRecord(wire: record ?? []))
-                step = state.withLock { $0.facts.record.updated(to: record) }
+                step = state.withLock { $0.facts.record.updated(registration, to: record) }
             } catch  where error.code == .invalidated {
                 // The registration has ended; the service keeps its record.
-                state.withLock { $0.facts.record.end() }
+                state.withLock { $0.facts.record.end(registration) }
                 return true
             } catch {
                 isRefused = isRefused || record == own
-                step = state.withLock { $0.facts.record.refused(record) }
+                step = state.withLock { $0.facts.record.refused(record, by: registration) }
             }
         }
         return !isRefused
@@ -181,17 +181,20 @@ final class NetServiceState: ObjectState, @unchecked Sendable {
     func register(renames: Bool) throws(ServiceFailure) {
         guard let operation else { return }
         try operation.run { () throws(ServiceDiscoveryError) in
-            let (facts, record) = state.withLock { ($0.facts, $0.facts.record.begin()) }
+            let (facts, registration, record) = state.withLock { state in
+                let (registration, record) = state.facts.record.begin()
+                return (state.facts, registration, record)
+            }
             let publisher: ServicePublisher
             do throws(ServiceDiscoveryError) {
                 publisher = try publish(facts, record, renames: renames)
             } catch {
-                state.withLock { $0.facts.record.end() }
+                state.withLock { $0.facts.record.end(registration) }
                 throw error
             }
             let step = state.withLock { state in
                 state.activity = .registering(publisher)
-                return state.facts.record.updated(to: record)
+                return state.facts.record.updated(registration, to: record)
             }
             announce(step, by: publisher)
             return ServiceFeed(publisher)
