@@ -44,14 +44,28 @@ extension WriteStream {
     /// offset.
     ///
     /// Replaces `OutputStream(toFileAtPath:append:)`.
-    public convenience init(path: String, append: Bool = false, loop: EventLoop = .shared) {
+    ///
+    /// - Parameters:
+    ///   - path: the path of the file.
+    ///   - append: whether to write behind what the file has, as ``StreamProperty/appendToFile``.
+    ///   - opensOnThread: whether one of those threads opens the file, so that `open()` does not wait for the disk. `opened()` and the
+    ///     first write then report a file that cannot be opened, and `ETIMEDOUT` if the disk has not answered within 60 s. A call of the
+    ///     thread that has begun goes on after `close()`, and may still create or truncate the file.
+    ///   - loop: the event loop of the stream.
+    public convenience init(
+        path: String, append: Bool = false, opensOnThread: Bool = false, loop: EventLoop = .shared
+    ) {
         let point = WaitPoint(loop: loop)
         self.init(
             Connection(.writtenFile, point: point, only: .writer) { (connection) throws(StreamError) in
                 let appends = connection.withDetails { $0.properties[.appendToFile] } ?? false
                 let offset = connection.takeFileOffset()
                 let mode: FileTransport.Mode = appends ? .append : offset == nil ? .truncate : .overwrite
-                return .opened(.layer(try FileTransport.open(path: path, mode: mode, from: offset, point: point)))
+                let open = { @Sendable () throws(StreamError) -> any StreamTransport in
+                    try FileTransport.open(path: path, mode: mode, from: offset, point: point)
+                }
+                if opensOnThread { return .continues(FileOpening(path: path, loop: loop, open)) }
+                return .opened(.layer(try open()))
             })
         if append { connection.withDetails { $0.properties[.appendToFile] = true } }
     }

@@ -324,6 +324,49 @@ import Testing
         blocking.close()
     }
 
+    /// The same for writing, in each mode.
+    @Test(arguments: [("", nil, "xy"), ("append", nil, "0123xy"), ("", 1, "0xy3")] as [(String, UInt64?, String)])
+    func opensOnAThreadForWriting(_ mode: String, _ offset: UInt64?, _ contents: String) async throws {
+        let path = "/tmp/netkit-opening-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        try Data("0123".utf8).write(to: URL(fileURLWithPath: path))
+        defer { unlink(path) }
+        let stream = WriteStream(path: path, append: mode == "append", opensOnThread: true)
+        if let offset { try stream.set(.fileOffset, to: offset) }
+        try stream.open()
+        try await stream.writeAll(Array("xy".utf8))
+        try await stream.finish()
+        stream.close()
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == contents)
+        let missing = WriteStream(path: path + "x/y", opensOnThread: true)
+        try missing.open()
+        #expect(try await error { _ = try await missing.write([1]) }.isPOSIX(ENOENT))
+        let blocking = WriteStream(path: path, opensOnThread: true)
+        try blocking.open()
+        #expect(try await onThread { try blocking.write([0x7A]) } == 1)
+        blocking.close()
+    }
+
+    /// A disk that does not answer: `open()` returns, and the stream waits without the thread of its loop.
+    @Test func openingForWritingDoesNotWaitForTheDisk() async throws {
+        let (gate, begun, point) = (OneShot<Bool>(), OneShot<Bool>(), WaitPoint())
+        let stream = WriteStream(
+            Connection(.writtenFile, point: point, only: .writer) { _ in
+                .continues(
+                    FileOpening(path: "/", loop: .shared, threads: Self.pool, fileTimeout: .seconds(3600)) {
+                        begun.provide(true)
+                        _ = try? gate.value()
+                        return RegularFileTransport(SlowDisk(""), point: point, threads: Self.pool)
+                    })
+            })
+        try stream.open()
+        #expect(try await begun.value() && stream.status == .opening)
+        let writing = Task { () async throws -> Int in try await stream.write([1]) }
+        gate.provide(true)
+        #expect(try await writing.value == 1)
+        try await stream.finish()
+        stream.close()
+    }
+
     /// A stream of a file whose opening waits for `gate` once it has begun.
     private static func opening(
         _ gate: OneShot<Bool>, within timeout: Duration, _ begun: OneShot<Bool> = OneShot(),
