@@ -49,10 +49,9 @@ import Testing
         var options = FTPOptions()
         options.pool = FTPSessionPool()
         options.password = "secret"
+        options.turningPoints.silence = .milliseconds(10)
         let location = try FTPLocation(try #require(URL(string: "ftps://ann@127.0.0.1:\(server.port)/")))
-        var conversation = try FTPConversation(
-            location, .raw(FTPCommand("STAT")), options, loop: .shared, silence: .milliseconds(10)
-        ) {}
+        var conversation = try FTPConversation(location, .raw(FTPCommand("STAT")), options, loop: .shared) {}
         defer { conversation.close() }
         do throws(StreamError) {
             while !conversation.isDone {

@@ -69,7 +69,7 @@ import Testing
         let dead = try DeadPort(kind)
         let server = try CommandServer(hasPassive: true) { $0 == "EPSV" ? "229 (|||\(dead.port)|)" : nil }
         let client = try client(server)
-        try client.set(.ftp(\.replyTimeout), to: .seconds(2))  // a quarter of it for the silent port
+        if kind == .silent { client.options.withLock { $0.turningPoints.extendedPassive = .milliseconds(20) } }
         for _ in 0..<2 { #expect(try await content(client) == Array("hello".utf8)) }
         #expect(
             server.commands.filter { ["EPSV", "PASV", "RETR"].contains($0.prefix(4)) } == [
@@ -195,8 +195,7 @@ import Testing
             }
         }
         let client = try client(server)
-        // The limit of data after its confirmation is a quarter; that of a reply would exceed the time of the test.
-        try client.set(.ftp(\.replyTimeout), to: .seconds(2))
+        client.options.withLock { $0.turningPoints.confirmedData = .milliseconds(20) }
         try client.set(.ftp(\.usesPassiveMode), to: isPassive)
         let listed = await #expect(throws: StreamError.self) { try await client.list() }
         #expect(listed?.sentence.key == "ftp.unserved", "\(String(describing: listed))")

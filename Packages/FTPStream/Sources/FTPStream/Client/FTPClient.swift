@@ -17,7 +17,7 @@ public import StreamKit
 /// command, the call throws an error whose `StreamError.underlying` is an ``FTPError`` with the reply.
 public final class FTPClient: Sendable {
     private let location: FTPLocation
-    private let options: Locked<FTPOptions>
+    let options: Locked<FTPOptions>
     private let loop: EventLoop
 
     /// Creates a client for the server of a URL, with its scheme, host, port, user name and password.

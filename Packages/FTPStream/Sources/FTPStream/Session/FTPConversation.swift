@@ -50,7 +50,6 @@ struct FTPConversation: Sendable {
     private let job: FTPJob
     private let options: FTPOptions
     private let loop: EventLoop
-    private let silence: Duration
     private let key: FTPSessionKey
     private var phase = Phase.idle
     private var needsNewSession = false
@@ -96,12 +95,11 @@ struct FTPConversation: Sendable {
     let log: DeferredLog?
 
     /// - Parameters:
-    ///   - silence: the silence that means that the server expects TLS from the first byte.
     ///   - wake: called when a time limit has passed, without a lock.
     ///   - onKeepAlive: called when ``sendKeepAlive()`` is due; released by ``close()``.
     init(
         _ location: FTPLocation, _ job: FTPJob, _ options: FTPOptions, loop: EventLoop,
-        silence: Duration = FTPTimeLimits.silence, wake: @escaping @Sendable () -> Void = {},
+        wake: @escaping @Sendable () -> Void = {},
         onKeepAlive: @escaping @Sendable () -> Void
     ) throws(StreamError) {
         self.location = location
@@ -111,7 +109,6 @@ struct FTPConversation: Sendable {
         log?.install(in: &options.connection)
         self.options = options
         self.loop = loop
-        self.silence = silence
         self.wake = wake
         self.onKeepAlive = onKeepAlive
         key = try StreamError.converting { () throws(FTPError) in try FTPSessionKey(options, at: location, loop: loop) }
@@ -466,8 +463,8 @@ struct FTPConversation: Sendable {
         phase = .performing(action)
     }
 
-    private var extendedPassiveLimit: Duration { limited(FTPTimeLimits.extendedPassive) }
-    private var confirmedDataLimit: Duration { limited(FTPTimeLimits.confirmedData) }
+    private var extendedPassiveLimit: Duration { limited(options.turningPoints.extendedPassive) }
+    private var confirmedDataLimit: Duration { limited(options.turningPoints.confirmedData) }
 
     /// A time limit within that of a command.
     private func limited(_ limit: Duration) -> Duration {
@@ -576,7 +573,7 @@ struct FTPConversation: Sendable {
     }
 
     private mutating func startSilenceTimer() {
-        let instant = Moment.now + silence
+        let instant = Moment.now + options.turningPoints.silence
         silenceEnd = (instant, loop.schedule(at: instant, wake))
     }
 

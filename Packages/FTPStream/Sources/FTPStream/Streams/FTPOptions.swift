@@ -102,6 +102,9 @@ public struct FTPOptions: Sendable {
     /// The command that lists a directory. Default ``FTPListingCommand/automatic``.
     public var listingCommand = FTPListingCommand.automatic
 
+    /// The time limits after which another way is taken; a test replaces them.
+    var turningPoints = FTPTurningPoints()
+
     /// The properties of both connections, such as `StreamProperty.tls`. Set with the stream's or the client's own `set(_:to:)`.
     var connection = StreamProperties()
 

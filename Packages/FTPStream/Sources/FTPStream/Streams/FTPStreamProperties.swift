@@ -108,6 +108,13 @@ public enum FTPTimeLimits {
     public static let recovery = Duration.seconds(15)
 }
 
+/// The limits of ``FTPTimeLimits`` after which a session takes another way, or gives up what the server has confirmed.
+struct FTPTurningPoints: Sendable {
+    var silence = FTPTimeLimits.silence
+    var extendedPassive = FTPTimeLimits.extendedPassive
+    var confirmedData = FTPTimeLimits.confirmedData
+}
+
 // MARK: - Kinds of streams
 
 extension StreamPropertyTable {
