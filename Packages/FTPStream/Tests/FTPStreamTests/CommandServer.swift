@@ -73,7 +73,9 @@ final class CommandServer: Sendable {
                     seen.commands.withLock { $0.append(line) }
                     let own = await answer(line)
                     reply = own ?? Self.reply(to: line, dataPort, hasPassive: hasPassive)
-                    if reply.hasPrefix("150") { begun.yield(line) }
+                    // A refused REST leaves a data connection without a command.
+                    let isUnused = line.hasPrefix("REST") && !reply.hasPrefix("350")
+                    if reply.hasPrefix("150") || isUnused { begun.yield(line) }
                     if reply.hasSuffix(Self.hangUp) {
                         try? await client.output.writeAll(Array((reply.dropLast() + "\r\n").utf8))
                         return

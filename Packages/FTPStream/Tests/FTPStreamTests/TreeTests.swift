@@ -197,6 +197,50 @@ import Testing
         #expect(folder.text("a") == "ohhello" && report.files == 1 && server.commands.contains("REST 2"))
     }
 
+    /// The server refuses REST: the whole file is transferred in the same session, beside the old one until it is complete.
+    @Test(arguments: [false, true], [5, 9])
+    func aRefusedOffsetTransfersTheWholeFile(_ isPartial: Bool, _ size: Int) async throws {
+        let line = Self.line("a", size: size)
+        let folder = try Folder()
+        let (name, partial) = ("a", "a" + LocalFolder.partialSuffix)
+        try folder.write(isPartial ? partial : name, "oh")
+        let server = try CommandServer { line in
+            line.hasPrefix("REST") ? "502 No." : nil
+        } contents: { command in
+            Array((command.hasPrefix("LIST") ? line : "hello").utf8)
+        }
+        let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
+        let report = try await client.download("d", to: folder.path, options { $0.resumes = true })
+        #expect(
+            server.commands.filter { ["REST", "RETR", "USER"].contains($0.prefix(4)) }.map { $0.prefix(4) } == [
+                "USER", "REST", "RETR",
+            ])
+        if size == 5 {
+            #expect(
+                report.files == 1 && report.skipped.isEmpty && folder.names == [name] && folder.text(name) == "hello")
+        } else {
+            // The transfer was cut off: what was here in the place of the file remains.
+            #expect(
+                report.files == 0 && folder.text(partial) == "hello" && folder.text(name) == (isPartial ? nil : "oh"))
+        }
+    }
+
+    /// The server refuses REST: the whole file replaces the part.
+    @Test func aRefusedOffsetSendsTheWholeFile() async throws {
+        let server = try CommandServer { line in
+            line.hasPrefix("REST") ? "502 No." : nil
+        } contents: { _ in
+            Array(Self.line("a", size: 2).utf8)
+        }
+        let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
+        let folder = try Folder()
+        try folder.write("a", "hello")
+        let report = try await client.upload(folder.path, to: "d", options { $0.resumes = true })
+        #expect(report.files == 1 && report.bytes == 5 && report.skipped.isEmpty)
+        #expect(
+            server.commands.filter { ["REST", "STOR"].contains($0.prefix(4)) }.map { $0.prefix(4) } == ["REST", "STOR"])
+    }
+
     /// Two lines of a listing may have the same name.
     @Test(arguments: [LocalTarget.Progress.existing(2), .partial(2), nil])
     func aFileIsWrittenByOneTransferAtATime(_ progress: LocalTarget.Progress?) throws {

@@ -39,12 +39,17 @@ public struct FTPError: Error, Sendable, CustomStringConvertible {
     /// The server's reply; nil if there was none.
     public let reply: FTPReply?
 
+    /// Whether the server refused to start in the middle of the file (REST, RFC 3659 §5): the whole file can be transferred instead. The
+    /// ``code`` is then ``Code/refused``.
+    public let refusesOffset: Bool
+
     /// The message, which can be localized.
     public let sentence: Sentence
 
-    init(_ code: Code, reply: FTPReply? = nil, _ sentence: Sentence) {
+    init(_ code: Code, reply: FTPReply? = nil, refusesOffset: Bool = false, _ sentence: Sentence) {
         self.code = code
         self.reply = reply
+        self.refusesOffset = refusesOffset
         self.sentence = sentence
     }
 
@@ -180,7 +185,7 @@ extension FTPError {
 
     static func cannotResume(_ reply: FTPReply) -> FTPError {
         FTPError(
-            .refused, reply: reply,
+            .refused, reply: reply, refusesOffset: true,
             Sentence(
                 "ftp.cannotResume", "The server cannot start in the middle of the file: %1 Transfer the whole file.",
                 reply.description))

@@ -59,7 +59,8 @@ public struct FTPTreeOptions: Sendable {
     /// Whether to resume an earlier transfer: files of the same size are skipped, and shorter ones are continued. Default false.
     ///
     /// A shorter file is assumed to be the beginning of the other. Longer files are replaced. A download that fails leaves what it has
-    /// received beside the place of the file, with the suffix `.netkit.part`, and is continued there.
+    /// received beside the place of the file, with the suffix `.netkit.part`, and is continued there. If the server cannot start in the middle of a
+    /// file (REST), the whole file is transferred; a shorter local file stays until it is complete.
     public var resumes = false
 
     /// Whether to transfer only files that are newer than the existing ones, or have another size. Default false.

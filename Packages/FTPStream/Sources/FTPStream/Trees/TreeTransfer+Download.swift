@@ -73,7 +73,7 @@ extension TreeTransfer {
     private func fetch(_ entry: ListingEntry, _ remote: FTPPath, to folder: LocalFolder) async throws(StreamError) {
         let (size, name) = (entry.isSizeExact ? entry.size : nil, Array(entry.name.utf8))
         let options = options
-        let (existing, progress) = try await self.onDisk { () throws(StreamError) in
+        let (existing, available) = try await self.onDisk { () throws(StreamError) in
             (
                 options.resumes || options.onlyNewer ? folder.file(name) : nil,
                 options.resumes ? size.flatMap { folder.progress(of: name, size: $0) } : nil
@@ -85,15 +85,17 @@ extension TreeTransfer {
         if options.onlyNewer, let date, let existing, existing.size == size, existing.date >= date {
             return update { $0.unchanged += 1 }
         }
-        let stream = client.limited(client.reader(remote, offset: progress?.count ?? 0))
+        // If the server refuses the file, no local file is created.
+        let (stream, offset) = try await opened(at: available?.count ?? 0) {
+            self.client.limited(self.client.reader(remote, offset: $0))
+        }
         defer { stream.close() }
-        try stream.open()
-        try await stream.opened()  // if the server refuses the file, no local file is created
+        let progress = offset == 0 ? nil : available
         let target = try await self.onDisk { () throws(StreamError) in
             try folder.target(entry.name, continuing: progress)
         }
         do throws(StreamError) {
-            try await receive(stream, remote, from: progress?.count ?? 0, size, into: target)
+            try await receive(stream, remote, from: offset, size, into: target)
             let hasDate = try await self.onDisk { [date] () throws(StreamError) in
                 try target.finish(date: options.keepsDates ? date : nil)
             }

@@ -97,26 +97,29 @@ extension TreeTransfer {
     ) async throws(StreamError) {
         let status = try await self.onDisk { () throws(StreamError) in folder.file(name) }
         let oldSize = old?.isSizeExact == true ? old?.size : nil
-        var offset: UInt64 = 0
+        var start: UInt64 = 0
         if options.resumes, let oldSize, let status, oldSize <= status.size {
             if oldSize == status.size { return update { $0.unchanged += 1 } }
-            offset = oldSize
+            start = oldSize
         }
         if options.onlyNewer, let old, let oldSize, let status, oldSize == status.size,
             let date = try await date(of: remote, listed: old.date), date >= status.date
         {
             return update { $0.unchanged += 1 }
         }
-        let source = try await self.onDisk { [offset] () throws(StreamError) in
-            try folder.source(name, from: offset)
+        // A file that cannot be read replaces nothing on the server.
+        var source = try await self.onDisk { [start] () throws(StreamError) in try folder.source(name, from: start) }
+        let (stream, offset) = try await opened(at: start) {
+            self.client.limited(self.client.writer(remote, offset: $0))
         }
-        let stream = client.limited(client.writer(remote, offset: offset))
         defer { stream.close() }
-        try stream.open()
+        if offset != start {
+            source = try await self.onDisk { () throws(StreamError) in try folder.source(name, from: offset) }
+        }
         var total = offset
         reportProgress(remote, total, status?.size)
         while true {
-            let bytes = try await self.onDisk { () throws(StreamError) in
+            let bytes = try await self.onDisk { [source] () throws(StreamError) in
                 try source.read(upTo: TreeTransfer.readSize)
             }
             if bytes.isEmpty { break }

@@ -90,6 +90,26 @@ final class TreeTransfer: Sendable {
         }
     }
 
+    // MARK: Offsets
+
+    /// Opens the transfer of a file from an offset; that of the whole file, if the server cannot start in the middle.
+    ///
+    /// - Returns: the stream, and the offset at which it begins.
+    nonisolated(nonsending) func opened<Stream: StreamHalf>(
+        at offset: UInt64, _ make: (UInt64) -> Stream
+    ) async throws(StreamError) -> (Stream, UInt64) {
+        let stream = make(offset)
+        do throws(StreamError) {
+            try stream.open()
+            try await stream.opened()
+            return (stream, offset)
+        } catch {
+            stream.close()
+            guard offset > 0, (error.underlying as? FTPError)?.refusesOffset == true else { throw error }
+            return try await opened(at: 0, make)
+        }
+    }
+
     // MARK: Dates
 
     /// The date of a file on the server in seconds since 1970: that of its listing if it is exact, otherwise by MDTM. Nil if the
