@@ -40,7 +40,19 @@ struct ListingScorer: Scorer {
         }
         guard let entry = found.first, found.count == 1 else { return .stricter(rule: "notAnEntry") }
         guard let values = row.json["entry"] as? [String: Any] else { return .agreed }
+        if let decision = decision(entry, values, row) { return .notComparable(reason: decision) }
         return difference(entry, values, row).map { .wrongFields(detail: $0) } ?? .agreed
+    }
+
+    /// Returns the decision of the documentation (“What the parser reads”) from which another result follows, if any.
+    private func decision(_ entry: ListingEntry, _ values: [String: Any], _ row: CaseRow) -> String? {
+        if row.text("format") == "NT", entry.format == .unix {
+            return "each line has its own format: a Unix line in a listing of Windows has the columns of Unix"
+        }
+        if entry.format == .vms, entry.kind == .directory, values["name"] as? String == entry.name + ".DIR" {
+            return "the name of a VMS directory is the one that CWD takes, without .DIR"
+        }
+        return nil
     }
 
     /// Returns the first difference, if any.
