@@ -147,7 +147,7 @@ struct ExchangeTests {
         #expect(request.head.fields == ["host": "example.org", "te": "trailers", "x-kept": "1"])
         let refused: [HTTPFields] = [
             ["Upgrade": "websocket"], ["Connection": "upgrade"], ["Transfer-Encoding": "gzip"], ["TE": "gzip"],
-            ["Content-Length": "x"],
+            ["Content-Length": "x"], ["Transfer-Encoding": "chunked", "Content-Length": "1"],
         ]
         for fields in refused {
             let request = try MachinePair.head(.get, "/", fields)
@@ -157,6 +157,36 @@ struct ExchangeTests {
             #expect(error?.fault == .caller)
         }
         #expect(pair.client.outputCount == 0 && pair.client.openStreams == 1)
+    }
+
+    /// What a lenient parser of HTTP/1 has accepted is corrected or refused, so that the peer need not reject it as malformed.
+    @Test(arguments: ["/\u{e9}", "/a#b", "/abcdefgh#bcdefgh", "a/b", "*"])
+    func toleratedTargetsAreRefused(_ target: String) throws {
+        let head = Array("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+        var parser = HeadParser(.request, leniency: [.anyTargetForm, .nonASCIITarget])
+        _ = try parser.parse(head.span.bytes)
+        let request = try parser.makeRequest(from: head.span.bytes)
+        var pair = MachinePair()
+        let error = #expect(throws: HTTP2Error.self) {
+            try pair.client.request(HTTP2Request(request, scheme: "https"), endsHere: true, now: .zero)
+        }
+        #expect(error?.fault == .caller && error?.rule == "RFC 9113 §8.3.1")
+        #expect(pair.client.openStreams == 0)
+    }
+
+    @Test func toleratedControlCharactersAreSpaces() throws {
+        let head = Array("HTTP/1.1 200 OK\r\nA: \u{1}b\u{7}c\r\nB: d\r\n e\r\n\r\n".utf8)
+        var parser = HeadParser(.response, leniency: [.controlCharactersInValues, .foldedLines])
+        _ = try parser.parse(head.span.bytes)
+        let response = try parser.makeResponse(from: head.span.bytes)
+        var pair = MachinePair()
+        let stream = try pair.request(MachinePair.head(.get))
+        try pair.server.respond(stream, with: response, endsHere: true, now: .zero)
+        try pair.exchange()
+        let events = pair.client.takeEvents()
+        guard case .response(_, let received)? = events.last(where: { if case .response = $0 { true } else { false } })
+        else { throw MachinePair.NoRoom() }
+        #expect(received.fields == ["a": "b c", "b": "d e"])
     }
 
     @Test func trailersDoNotFollowDataThatWasNotSent() throws {

@@ -228,7 +228,10 @@ extension UnsafeMutablePointer<UInt8> {
 }
 
 extension HTTPFields {
-    /// Calls `body` with the bytes of the name and of the value of each field, in order, without creating strings or arrays.
+    /// Calls `body` with the bytes of the name and of the value of each field, in order, without creating strings or arrays: the bytes of
+    /// the serialized message, in which each fold and each control character that a parser has tolerated is a space.
+    ///
+    /// For formats other than HTTP/1, such as HTTP/2, in which such a value would be malformed.
     ///
     /// ```swift
     /// var size = 0
@@ -239,8 +242,8 @@ extension HTTPFields {
         for index in 0..<storage.layout.fieldCount {
             let slot = storage.slots[index]
             let name = UnsafeRawBufferPointer(storage.slice(slot.name)).bytes
-            if storage.layout.hasFolds {
-                body(name, storage.value(index).span.bytes)
+            if !storage.layout.isStrict {
+                body(name, storage.strictValue(index).span.bytes)
             } else {
                 body(name, UnsafeRawBufferPointer(storage.slice(slot.value)).bytes)
             }

@@ -23,6 +23,9 @@
 /// The other direction is the same with `.response`, and with the two ``PendingRequests`` exchanged: the end of a response depends on
 /// the method of its request.
 ///
+/// A head that a parser accepted with leniency is written in strict syntax, or rejected: its receiver may read it in another way than the
+/// parser did (request smuggling). Contradictory fields and targets that are none therefore need the same flags here.
+///
 /// After an error, nothing more can be written: the receiver could not determine the end of the message.
 public struct MessageWriter: Sendable {
     private enum State {
@@ -42,7 +45,7 @@ public struct MessageWriter: Sendable {
     /// Makes a writer.
     ///
     /// - Parameters:
-    ///   - leniency: The deviations of framing fields that are accepted, as for ``MessageParser``.
+    ///   - leniency: The deviations of framing fields, targets and versions that are written as they are: the flags of ``MessageParser``.
     ///   - pending: The requests of the connection, shared with the ``MessageParser`` of the other direction: a writer of requests
     ///     records their methods, and a writer of responses takes them.
     public init(leniency: HTTPLeniency = .strict, pending: PendingRequests? = nil) {
@@ -72,7 +75,8 @@ public struct MessageWriter: Sendable {
     ///
     /// - Throws: ``HTTPMessageError/Code/outOfOrder`` for an event that cannot follow the last one, such as a body without a head or
     ///   bytes beyond `Content-Length`; ``HTTPMessageError/Code/truncated`` for the end of a body that is shorter than its
-    ///   `Content-Length`; ``HTTPMessageError/Code/tooManyPendingRequests`` beyond ``PendingRequests/limit``; the errors of ``BodyFraming/of(_:leniency:)`` for contradictory fields, and those of
+    ///   `Content-Length`; ``HTTPMessageError/Code/tooManyPendingRequests`` beyond ``PendingRequests/limit``; ``HTTPMessageError/Code/invalidTarget`` and
+    ///   ``HTTPMessageError/Code/unsupportedVersion`` for a head that only a lenient parser accepts; the errors of ``BodyFraming/of(_:leniency:)`` for contradictory fields, and those of
     ///   ``ChunkedEncoder/writeEnd(trailers:into:)`` for trailers. `output` is then unchanged.
     public mutating func write(_ event: MessageParser.Event, into output: inout [UInt8]) throws(HTTPMessageError) {
         let before = state
@@ -85,6 +89,7 @@ public struct MessageWriter: Sendable {
     ) throws(HTTPMessageError) -> State {
         switch (before, event) {
         case (.head, .request(let request)):
+            try check(request)
             let framing =
                 request.hasMethod("CONNECT") ? BodyFraming.tunnel : try .of(request, leniency: leniency)
             try pending?.append(request, fault: .caller)
@@ -95,6 +100,10 @@ public struct MessageWriter: Sendable {
             response.serializeHead(into: &output)
             return .head
         case (.head, .response(let response)):
+            // HTTP/0.9 has no head: the receiver would look for one in the body.
+            if response.version == .http09, !leniency.contains(.headerlessResponse) {
+                throw HTTPMessageError(.unsupportedVersion, fault: .caller)
+            }
             let method = expected.first ?? pending?.first ?? .get
             let framing = try BodyFraming.of(response, to: method, leniency: leniency)
             if expected.isEmpty { pending?.removeFirst() } else { expected.removeFirst() }
@@ -115,6 +124,16 @@ public struct MessageWriter: Sendable {
         default: break
         }
         throw HTTPMessageError(.outOfOrder, fault: .caller)
+    }
+
+    /// Checks what a lenient parser may have let pass, and the serialization does not correct.
+    private func check(_ request: HTTPRequest) throws(HTTPMessageError) {
+        let deviations = request.withRawStartLine { method, target in
+            method.withUnsafeBytes { method in
+                target.withUnsafeBytes { RequestTarget.deviations(of: $0, method: method) }
+            }
+        }
+        guard leniency.isSuperset(of: deviations) else { throw HTTPMessageError(.invalidTarget, fault: .caller) }
     }
 
     private mutating func begin(_ framing: BodyFraming, isPersistent: Bool) -> State {

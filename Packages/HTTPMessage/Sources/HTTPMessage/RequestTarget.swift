@@ -142,6 +142,15 @@ extension RequestTarget {
         return isAbsolute(bytes) ? .absolute : nil
     }
 
+    /// Returns the leniencies with which alone a parser accepts a target; none for one that is valid with this method.
+    static func deviations(of target: UnsafeRawBufferPointer, method: UnsafeRawBufferPointer) -> HTTPLeniency {
+        var deviations = HTTPLeniency.strict
+        if target.contains(where: { $0 > 0x7F }) { deviations.insert(.nonASCIITarget) }
+        let isAllowed = form(of: target).map { isForm($0, allowedFor: method) } ?? false
+        if !isAllowed || hasUser(target) || target.contains(HTTPGrammar.hash) { deviations.insert(.anyTargetForm) }
+        return deviations
+    }
+
     /// Returns whether the target is absolute and has a user. No target has one (RFC 9110 §4.2.4): programs disagree on where the
     /// host of such a target begins.
     static func hasUser(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {

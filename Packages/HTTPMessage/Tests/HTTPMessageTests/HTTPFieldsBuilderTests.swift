@@ -171,6 +171,18 @@ import Testing
         #expect(lines == ["A=b", "C=d e", "F="])
     }
 
+    /// Another format must not carry control characters, nor blanks at the ends of values.
+    @Test func rawFieldsHaveNoToleratedControls() throws {
+        let head = Array("HTTP/1.1 200 OK\r\nA: \u{1}b\u{7}c\u{1}\r\nB: \u{1}\r\n\r\n".utf8)
+        var parser = HeadParser(.response, leniency: .controlCharactersInValues)
+        _ = try parser.parse(head.span.bytes)
+        let response = try parser.makeResponse(from: head.span.bytes)
+        var lines: [String] = []
+        response.fields.forEachRawField { name, value in lines.append("\(text(name))=\(text(value))") }
+        #expect(lines == ["A=b c", "B="])
+        #expect(response.fields["A"] == "\u{1}b\u{7}c\u{1}", "the value is as received")
+    }
+
     @Test func rawPartsAreThoseOfTheMessage() throws {
         let head = Array("PUT /a?b HTTP/1.1\r\nHost: a\r\nX: c\r\n d\r\nx: e\r\n\r\n".utf8)
         var parser = HeadParser(.request, leniency: .foldedLines)

@@ -51,6 +51,53 @@ import Testing
         #expect(try relay(kind, text, to: methods) == text)
     }
 
+    /// An intermediary that tolerates deviations passes none on: it corrects or rejects the head.
+    @Test(
+        arguments: [
+            (.request, "GET /\u{e9} HTTP/1.1\r\nHost: a\r\n\r\n", .nonASCIITarget, .invalidTarget),
+            (.request, "GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n", .anyTargetForm, .invalidTarget),
+            (.request, "GET a/b HTTP/1.1\r\nHost: a\r\n\r\n", .anyTargetForm, .invalidTarget),
+            (.request, "GET * HTTP/1.1\r\nHost: a\r\n\r\n", .anyTargetForm, .invalidTarget),
+            (.request, "GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n", .anyTargetForm, .invalidTarget),
+            (.response, "hello", .headerlessResponse, .unsupportedVersion),
+            (
+                .response, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+                .transferEncodingOverridesLength, .conflictingFraming
+            ),
+        ] as [(MessageParser.Kind, String, HTTPLeniency, HTTPMessageError.Code)])
+    func toleratedHeadsAreNotPassedOn(
+        _ kind: MessageParser.Kind, _ text: String, _ flag: HTTPLeniency, _ code: HTTPMessageError.Code
+    ) throws {
+        var parser = MessageParser(kind, leniency: flag)
+        try parser.append(Array(text.utf8))
+        var event = try parser.next()
+        // A further field moves the start line to its own bytes.
+        for isChanged in [false, true] {
+            if isChanged, case .request(var request) = event {
+                try request.fields.set("1.1 proxy", for: "Via")
+                event = .request(request)
+            }
+            let head = try #require(event)
+            var (strict, output) = (MessageWriter(), [] as [UInt8])
+            let error = #expect(throws: HTTPMessageError.self) { try strict.write(head, into: &output) }
+            #expect(error?.code == code && output.isEmpty)
+            var lenient = MessageWriter(leniency: flag)
+            try lenient.write(head, into: &output)
+        }
+    }
+
+    @Test func toleratedSyntaxIsCorrected() throws {
+        let text = "HTTP/1.1 200 O\u{1}K\nA : \u{1}b\u{7}c\u{1}\nC: d\n e\nContent-Length: 0\n\n"
+        var parser = MessageParser(
+            .response,
+            leniency: [.bareLineFeed, .foldedLines, .whitespaceBeforeColon, .controlCharactersInValues])
+        try parser.append(Array(text.utf8))
+        var (writer, output) = (MessageWriter(), [] as [UInt8])
+        try writer.write(try #require(try parser.next()), into: &output)
+        let strict = "HTTP/1.1 200 O K\r\nA: b c\r\nC: d e\r\nContent-Length: 0\r\n\r\n"
+        #expect(String(decoding: output, as: UTF8.self) == strict)
+    }
+
     @Test func aBodyUntilTheCloseEndsTheWriter() throws {
         let text = "HTTP/1.1 200 OK\r\n\r\nall the rest"
         #expect(try relay(.response, text, to: [.get], ends: true) == text)

@@ -35,6 +35,12 @@ enum FieldBytes {
         return bytes.byteCount > 0
     }
 
+    /// Whether a `:path` has the origin form, or is `*` with OPTIONS. The bytes are not checked.
+    static func isPath(_ path: RawSpan, _ method: RawSpan) -> Bool {
+        guard path.byteCount > 0 else { return false }
+        return path.byte(at: 0) == UInt8(ascii: "/") || path.isEqual("*") && method.isEqual("OPTIONS")
+    }
+
     /// Returns the number that the bytes are in decimal, or nil. At most 18 digits.
     static func number(_ bytes: RawSpan) -> Int64? {
         guard (1...18).contains(bytes.byteCount) else { return nil }
@@ -59,6 +65,26 @@ extension RawSpan {
     @inline(__always)
     func isEqualIgnoringCase(_ literal: StaticString) -> Bool {
         isEqualIgnoringCase(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount).bytes)
+    }
+
+    /// Whether the bytes contain a `#`, which begins a fragment, or one above 0x7F. No path contains either.
+    var hasNumberSignOrHighByte: Bool {
+        var found: UInt64 = 0
+        var offset = 0
+        while offset &+ 8 <= byteCount {
+            let word = unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            // A byte of the first sum is 0 where there is a number sign; borrows reach only the bytes above it.
+            let signs = word ^ 0x2323_2323_2323_2323
+            found |= word | (signs &- 0x0101_0101_0101_0101) & ~signs
+            offset &+= 8
+        }
+        if found & 0x8080_8080_8080_8080 != 0 { return true }
+        while offset < byteCount {
+            let byte = byte(at: offset)
+            if byte == UInt8(ascii: "#") || byte > 0x7F { return true }
+            offset &+= 1
+        }
+        return false
     }
 
     /// Whether the bytes contain a letter from `A` to `Z`.

@@ -154,7 +154,7 @@ extension HeadReader {
         } else {
             guard let text = Self.text(ofScheme: pseudo.scheme, bytes) else { throw .scheme }
             scheme = text
-            guard let path = pseudo.path, Self.isPath(bytes.extracting(path), method) else { throw .path }
+            guard let path = pseudo.path, FieldBytes.isPath(bytes.extracting(path), method) else { throw .path }
             guard pseudo.authority != nil || host != nil else { throw .authorityPresent }
         }
         guard let target else { throw .path }
@@ -187,12 +187,6 @@ extension HeadReader {
         if scheme.isEqual("https") { return "https" }
         if scheme.isEqual("http") { return "http" }
         return FieldBytes.isScheme(scheme) ? scheme.text : nil
-    }
-
-    /// Whether a `:path` has the origin form, or is `*` with OPTIONS. HTTPRequest checks its bytes, among which is no fragment.
-    private static func isPath(_ path: RawSpan, _ method: RawSpan) -> Bool {
-        guard path.byteCount > 0 else { return false }
-        return path.byte(at: 0) == UInt8(ascii: "/") || path.isEqual("*") && method.isEqual("OPTIONS")
     }
 
     private consuming func makeResponse(_ bytes: RawSpan) throws(FieldRule) -> HTTPResponse {

@@ -35,6 +35,10 @@ struct SentPseudoFields: BitwiseCopyable {
             listSize = size
             return
         }
+        // A lenient parser of HTTP/1 accepts other targets, too.
+        guard FieldBytes.isPath(path, method), !path.hasNumberSignOrHighByte else {
+            throw Self.mistake("'\(path.text)' is neither a path nor '*' with OPTIONS")
+        }
         guard FieldBytes.isScheme(request.scheme.utf8.span.bytes) else {
             throw Self.mistake("the request has no valid scheme")
         }

@@ -149,10 +149,15 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
             output.append(contentsOf: slice(slots[index].name))
             output.append(HTTPGrammar.colon)
             output.append(HTTPGrammar.space)
-            output.append(contentsOf: HTTPGrammar.replacingControls(value(index)))
+            output.append(contentsOf: strictValue(index))
             output.append(HTTPGrammar.cr)
             output.append(HTTPGrammar.lf)
         }
+    }
+
+    /// Returns the value of field `index` in strict syntax: each fold and each control character is a space, and none is at an end.
+    func strictValue(_ index: Int) -> [UInt8] {
+        Array(HTTPGrammar.trimmed(HTTPGrammar.replacingControls(value(index))))
     }
 
     /// Moves the fields away from the front, to make room for a start line. The capacity must be sufficient.
