@@ -91,6 +91,11 @@ public final class TestServer: Sendable {
     public init(_ handler: HTTPServer.Handler? = nil) {
         var server = HTTPServer.Configuration()
         server.limits.bodyLength = .max
+        // The client is the subject of the test, however slow the machine or the debugger makes it.
+        let limits: [WritableKeyPath<HTTPServer.Configuration, Duration>] = [
+            \.headTimeout, \.idleTimeout, \.bodyTimeout, \.writeTimeout, \.halfClosedTimeout,
+        ]
+        for limit in limits { server[keyPath: limit] = .seconds(24 * 3600) }
         self.server = server
         fallback = handler
     }

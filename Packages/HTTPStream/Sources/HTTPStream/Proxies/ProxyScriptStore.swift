@@ -32,9 +32,17 @@ public final class ProxyScriptStore: Sendable {
 
     private let kept = Locked<[Key: (script: ProxyScript, until: Moment)]>([:])
 
+    private let limit: Duration
+
     /// An empty store.
-    public init(lifetime: Duration = .seconds(600)) {
+    public convenience init(lifetime: Duration = .seconds(600)) {
+        self.init(lifetime: lifetime, limit: ProxyScriptStore.loadLimit)
+    }
+
+    /// A store with another time limit for loading one script.
+    init(lifetime: Duration = .seconds(600), limit: Duration) {
         self.lifetime = lifetime
+        self.limit = limit
     }
 
     /// Removes all scripts, for example after a change of the network.
@@ -78,7 +86,7 @@ public final class ProxyScriptStore: Sendable {
             defer { stream.close() }
             try stream.set(.tls, to: tls)
             try stream.set(.http(\.followsRedirects), to: true)
-            try stream.set(.http(\.totalTimeout), to: ProxyScriptStore.loadLimit)
+            try stream.set(.http(\.totalTimeout), to: limit)
             try stream.open()
             status = try await stream.response().status.code
             bytes = status == 200 ? try await stream.readAll(limit: ProxyScript.maximumScriptSize) : []

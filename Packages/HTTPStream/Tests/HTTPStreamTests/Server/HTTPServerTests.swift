@@ -13,7 +13,7 @@ import Testing
     private func server(
         _ change: (inout HTTPServer.Configuration) -> Void = { _ in }
     ) throws -> HTTPServer {
-        var configuration = HTTPServer.Configuration()
+        var configuration = HTTPServer.Configuration.patient
         configuration.hosts = .any
         change(&configuration)
         return try HTTPServer(port: 0, isLocal: true, configuration: configuration)

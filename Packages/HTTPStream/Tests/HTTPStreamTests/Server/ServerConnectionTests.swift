@@ -19,7 +19,7 @@ import Testing
         answering handler: @escaping HTTPServer.Handler = { try await $0.respond(.ok) },
         during body: (HTTPServer) async throws -> Result
     ) async throws -> Result {
-        var configuration = HTTPServer.Configuration()
+        var configuration = HTTPServer.Configuration.patient
         configuration.connections.loops = [loop]
         change(&configuration)
         let server = try HTTPServer(port: 0, isLocal: true, configuration: configuration)

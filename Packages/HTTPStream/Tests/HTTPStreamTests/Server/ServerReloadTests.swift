@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ServerReloadTests {
     @Test func aReloadedConfigurationOffersHTTP() async throws {
-        var configuration = HTTPServer.Configuration()
+        var configuration = HTTPServer.Configuration.patient
         configuration.connections.tls = try TestIdentity.server()
         let server = try HTTPServer(port: 0, isLocal: true, configuration: configuration)
         let port = try #require(server.port)

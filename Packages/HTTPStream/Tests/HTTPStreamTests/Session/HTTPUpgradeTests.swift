@@ -12,7 +12,7 @@ import Testing
     private func serving<Result: Sendable>(
         _ handler: @escaping HTTPServer.Handler, _ body: (URL) async throws -> Result
     ) async throws -> Result {
-        let server = try HTTPServer(port: 0, isLocal: true)
+        let server = try HTTPServer(port: 0, isLocal: true, configuration: .patient)
         let port = try #require(server.port)
         let running = Task { try await server.run(handler) }
         let result: Result

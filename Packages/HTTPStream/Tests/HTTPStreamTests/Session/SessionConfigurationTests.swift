@@ -279,7 +279,10 @@ import Testing
         Row(
             // The rest of the unneeded body never arrives: the login continues over another connection.
             field: "discardTimeout", load: holding(asks + "n|o", ok), usual: "200 ok 1", changed: "200 ok 2",
-            both: login,
+            both: {
+                login(&$0)
+                $0.options.discardTimeout = .seconds(3600)
+            },
             change: { $0.options.discardTimeout = .milliseconds(50) }),
         Row(
             field: "readTimeout", load: holding("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok|!"),

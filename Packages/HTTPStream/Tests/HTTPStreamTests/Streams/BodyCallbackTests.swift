@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct BodyCallbackTests {
     /// Runs `body` with the URL of a server that answers with the body of the request.
     private func withEchoServer(_ body: (URL) async throws -> Void) async throws {
-        let server = try HTTPServer(port: 0, isLocal: true)
+        let server = try HTTPServer(port: 0, isLocal: true, configuration: .patient)
         let port = try #require(server.port)
         let running = Task {
             try await server.run { exchange in

@@ -98,7 +98,7 @@ import Testing
         let server = try HTTPServer(
             port: 0, isLocal: true,
             configuration: {
-                var configuration = HTTPServer.Configuration()
+                var configuration = HTTPServer.Configuration.patient
                 configuration.limits.bodyLength = .max
                 return configuration
             }())

@@ -93,7 +93,7 @@ import Testing
     @Test func oneStepSendsABoundedPartOfABody() async throws {
         // A step may begin with the rest of a piece.
         let (total, limit) = (Int64(64 << 20), Int64((HTTP1Exchange.piecesPerTurn + 1) * ReadStream.chunkSize))
-        var configuration = HTTPServer.Configuration()
+        var configuration = HTTPServer.Configuration.patient
         configuration.limits.bodyLength = total
         let server = try HTTPServer(port: 0, isLocal: true, configuration: configuration)
         let port = try #require(server.port)

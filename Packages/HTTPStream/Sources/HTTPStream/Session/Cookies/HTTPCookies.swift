@@ -125,7 +125,8 @@ public final class HTTPCookies: Sendable {
     ///   - file: The contents of the file. Cookies that have expired are left out.
     ///   - limits: The maximum numbers of cookies and bytes.
     ///   - skipped: Called for each line that is not a cookie. The others are used.
-    /// - Throws: `EINVAL` with the number of a line if no line is a cookie, although there are lines: the file is another one.
+    /// - Throws: `EINVAL` with the number of the first line that is not a cookie, if no line is one: the file is another one. A file
+    ///   with comments and blank lines only, such as a jar whose cookies have all been removed, has no cookies and is no error.
     public convenience init(
         netscapeFile file: [UInt8], limits: Limits = Limits(), skipped: (SkippedLine) -> Void = { _ in }
     ) throws(StreamError) {

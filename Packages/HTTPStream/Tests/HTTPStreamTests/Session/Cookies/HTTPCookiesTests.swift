@@ -77,6 +77,15 @@ import Testing
         #expect(cookies.all.map(\.name) == ["a"] && cookies.all.map(\.value) == [""])
     }
 
+    @Test(
+        "a file without lines is an empty jar",
+        arguments: ["", "\n \r\n", "# Netscape HTTP Cookie File\n\n", "\u{feff}#x"])
+    func empty(_ text: String) throws {
+        let cookies = try HTTPCookies(netscapeFile: Array(text.utf8)) { Issue.record("skipped \($0)") }
+        #expect(cookies.all.isEmpty)
+        #expect(try HTTPCookies(netscapeFile: cookies.netscapeFile).all.isEmpty)
+    }
+
     private static let good = "h.com\tFALSE\t/\tFALSE\t0\tgood\tx"
 
     @Test(

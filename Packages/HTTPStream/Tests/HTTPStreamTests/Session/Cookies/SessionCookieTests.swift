@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test("a login that sets its cookie on a redirect works") func login() async throws {
-        let server = try HTTPServer(port: 0, isLocal: true)
+        let server = try HTTPServer(port: 0, isLocal: true, configuration: .patient)
         let run = Task {
             try await server.run { exchange in
                 switch (exchange.request.method, exchange.request.target.path) {
