@@ -200,24 +200,32 @@ struct ConnectionOptions: ParsableArguments {
     private func trustingTLS() throws -> TLSConfiguration {
         var tls = TLSConfiguration()
         if let cacert {
-            if let failure = OutputFile.Failure(reading: cacert) ?? Self.failure(ofRoots: cacert) { throw failure }
+            if let failure = OutputFile.Failure(reading: cacert) { throw failure }
+            try Self.checkRoots(cacert)
             tls.trust = .only(file: cacert)
         }
         return tls
     }
 
-    /// The reason why a file has no certificates; nil if it has some, or is a pipe, which can be read only once.
-    private static func failure(ofRoots path: String) -> OutputFile.Failure? {
+    /// Checks a file of roots, and warns of those that cannot be read. A pipe can be read only once, and is not checked.
+    ///
+    /// - Throws: the reason why the file has no certificates.
+    private static func checkRoots(_ path: String) throws(OutputFile.Failure) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            return status.st_mode & S_IFMT == S_IFDIR ? OutputFile.Failure(description: "\(path) is a folder.") : nil
+            if status.st_mode & S_IFMT == S_IFDIR { throw OutputFile.Failure(description: "\(path) is a folder.") }
+            return
         }
-        guard let file = FileHandle(forReadingAtPath: path) else { return nil }
+        guard let file = FileHandle(forReadingAtPath: path) else { return }
         defer { try? file.close() }
         let text = (try? file.read(upToCount: 16 << 20)) ?? Data()
         let labels = ["", "TRUSTED ", "X509 "].map { Data("-----BEGIN \($0)CERTIFICATE-----".utf8) }
-        if labels.contains(where: { text.range(of: $0) != nil }) { return nil }
-        return OutputFile.Failure(description: "\(path) contains no certificate (PEM).")
+        guard labels.contains(where: { text.range(of: $0) != nil }) else {
+            throw OutputFile.Failure(description: "\(path) contains no certificate (PEM).")
+        }
+        for number in Certificate.unreadableBlocks(in: Array(text)) {
+            Terminal.warn("\(path): certificate \(number) cannot be read, and is not trusted.")
+        }
     }
 
     /// The proxies of `--proxy`, else of `--pac`, else of the system, with the exemptions of `--noproxy`. They apply anew to

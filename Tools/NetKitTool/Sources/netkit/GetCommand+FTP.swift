@@ -36,14 +36,24 @@ extension GetCommand {
         try client.set(.ftp(\.fetchesResourceInfo), to: true)
         let isDirectory = isDirectory || path.bytes.isEmpty
         // A listing has no parts.
-        let offset = resume && !isDirectory ? output.map(OutputFile.partialSize(of:)) ?? 0 : 0
-        let stream = isDirectory ? client.lister(path) : client.reader(path, offset: UInt64(offset))
-        defer {
+        var offset = resume && !isDirectory ? output.map(OutputFile.partialSize(of:)) ?? 0 : 0
+        var stream = isDirectory ? client.lister(path) : client.reader(path, offset: UInt64(offset))
+        func end(_ stream: ReadStream) {
             if self.output.report { Terminal.say(ShownText(lines: stream.report.description)) }
             stream.close()
         }
-        try stream.open()
-        try await stream.opened()
+        defer { end(stream) }
+        do throws(StreamError) {
+            try stream.open()
+            try await stream.opened()
+        } catch {
+            guard offset > 0, (error.underlying as? FTPError)?.refusesOffset == true else { throw error }
+            // As for a server of HTTP without ranges, the whole replaces the part.
+            end(stream)
+            (stream, offset) = (client.reader(path), 0)
+            try stream.open()
+            try await stream.opened()
+        }
         let limit = try limits.maximumSize() ?? .max
         if let size = stream[.ftpResourceSize], size > limit { throw OutputFile.Failure.tooLarge(limit) }
         if let output { try destination.makeFolders(of: output) }

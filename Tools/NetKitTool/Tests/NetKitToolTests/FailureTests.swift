@@ -105,6 +105,17 @@ import Testing
         #expect(run.status == status && run.errors.hasPrefix("netkit: "), "\(run.text)")
     }
 
+    @Test func warnsOfADamagedRoot() async throws {
+        let folder = try TemporaryFolder()
+        let damaged = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+        let file = try folder.write(damaged + damaged, to: "roots.pem")
+        let run = try await Tool.run(["get", "--cacert", file, "https://127.0.0.1:1/"])
+        for number in 1...2 {
+            let warning = "netkit: warning: \(file): certificate \(number) cannot be read, and is not trusted.\n"
+            #expect(run.errors.ranges(of: warning).count == 1, "\(run.text)")
+        }
+    }
+
     @Test func reportsAMalformedProxyVariable() async throws {
         let run = try await Tool.run(["get", "http://h.invalid/"], environment: ["http_proxy": "::::"])
         #expect(

@@ -106,6 +106,37 @@ import Testing
         #expect(try String(contentsOfFile: file, encoding: .utf8) == "a\r\nb\r\n")
     }
 
+    /// The server cannot start in the middle of the file: the whole replaces the part, as over HTTP.
+    @Test func aServerWithoutOffsetsSendsTheWholeFile() async throws {
+        let data = try ScriptedServer { connection throws(PeerError) in try connection.send("hello") }
+        let control = try ScriptedServer { connection throws(PeerError) in
+            try connection.send("220 Hello.\r\n")
+            while true {
+                let line = try connection.read(until: "\r\n")
+                let reply =
+                    switch line.prefix(4) {
+                    case "USER": "331 Password?"
+                    case "PASS": "230 Welcome."
+                    case "TYPE": "200 OK."
+                    case "EPSV": "229 (|||\(data.port)|)"
+                    case "SIZE": "213 5"
+                    case "RETR": "150 Here it comes.\r\n226 Done."
+                    case "QUIT": "221 Bye."
+                    default: "502 Unknown."
+                    }
+                try connection.send(reply + "\r\n")
+            }
+        }
+        defer { control.stop() }
+        let folder = try TemporaryFolder()
+        let file = try folder.write("oh", to: "file")
+        let run = try await Tool.run([
+            "get", "--resume", "-o", file, "ftp://ann:pw@127.0.0.1:\(control.port)/x",
+        ])
+        #expect(run.status == 0, "\(run.text)")
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "hello")
+    }
+
     @Test("The body of an error is written, but not with -f", arguments: [("-s", "nope\n"), ("-f", "")])
     func bodiesOfErrors(_ option: String, _ body: String) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
