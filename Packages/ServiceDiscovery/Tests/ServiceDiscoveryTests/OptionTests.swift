@@ -137,7 +137,8 @@ import Testing
         let start = DiscoveryTime.now
         let links = (1...2).map { Self.link($0) }
         machine.setLinks(links, now: start)
-        let id = try machine.query(RecordKey(.http, .ptr), interface: "eth2", now: start)
+        let id = OperationNumber.next()
+        try machine.query(RecordKey(.http, .ptr), interface: "eth2", as: id, now: start)
         let record = DNSRecord(.http, timeToLive: 4500, .ptr(DNSName("Web._http._tcp.local")!))
         var (sent, reported): (Set<UInt32>, [DiscoveryEvent]) = ([], [])
         for interface: UInt32 in [1, 2] {
@@ -304,7 +305,7 @@ import Testing
             var machine = DiscoveryMachine(hostLabel: "h", limits: $0, seed: 1)
             var time = DiscoveryTime.now
             machine.setLinks((1...3).map(link), now: time)
-            _ = try machine.query(RecordKey(.http, .ptr), interface: nil, now: time)
+            try machine.query(RecordKey(.http, .ptr), interface: nil, as: 1, now: time)
             var sent: Set<UInt32> = []
             for _ in 0..<100 {
                 switch machine.next(now: time) {

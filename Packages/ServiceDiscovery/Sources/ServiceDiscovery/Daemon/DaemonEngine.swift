@@ -29,7 +29,6 @@ final class DaemonEngine: RecordEngine, Sendable {
     }
 
     private struct State {
-        var lastID = 0
         var operations: [Int: Operation] = [:]
         var queries: [DaemonQuery.Subject: DaemonQuery] = [:]
         /// The sinks to notify when the gathering time ends.
@@ -46,44 +45,45 @@ final class DaemonEngine: RecordEngine, Sendable {
         self.library = library
     }
 
-    func query(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+    func query(
+        _ key: RecordKey, interface: String?, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError) {
         let library = try requireLibrary()
         guard !library.isAvahi || key.name.isLocal else {
             throw ServiceDiscoveryError(
                 .unsupported, name: key.name.description, detail: "Avahi's library browses only in local.")
         }
         let subject = DaemonQuery.Subject(key: key, interface: try Self.index(of: interface))
-        let (id, known, isNew) = state.withLock { state -> (Int, [DiscoveryEvent], Bool) in
-            state.lastID += 1
-            let id = state.lastID
-            state.operations[id] = Operation(sink: sink, subject: subject)
+        let (known, isNew) = state.withLock { state -> ([DiscoveryEvent], Bool) in
+            state.operations[operation] = Operation(sink: sink, subject: subject)
             let isNew = state.queries[subject] == nil
-            let new = DaemonQuery(number: id, records: DaemonRecords(of: key.name))
-            state.queries[subject, default: new].operations.insert(id)
+            let new = DaemonQuery(number: operation, records: DaemonRecords(of: key.name))
+            state.queries[subject, default: new].operations.insert(operation)
             let known = state.queries[subject]?.records.known ?? []
-            for event in known { sink.receive(event, of: id) }
-            return (id, known, isNew)
+            for event in known { sink.receive(event, of: operation) }
+            return (known, isNew)
         }
         if isNew {
-            Self.loop.execute { self.begin(subject, number: id, library) }
+            Self.loop.execute { self.begin(subject, number: operation, library) }
         } else if !known.isEmpty {
             Self.loop.execute { sink.notify() }
         }
-        return id
     }
 
     /// The daemon asks the link for names in `local`, and name servers for others.
-    func queryLink(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+    func queryLink(
+        _ key: RecordKey, interface: String?, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError) {
         guard key.name.isLocal else {
             throw ServiceDiscoveryError(
                 .unsupported, name: key.name.description, detail: "the daemon asks the link for names in local only")
         }
-        return try query(key, interface: interface, sink: sink)
+        try query(key, interface: interface, as: operation, sink: sink)
     }
 
     func publish(
-        _ advertisement: ServiceAdvertisement, sink: any EventSink
-    ) throws(ServiceDiscoveryError) -> Int {
+        _ advertisement: ServiceAdvertisement, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError) {
         let library = try requireLibrary()
         if library.isAvahi, !advertisement.renamesOnConflict {
             throw ServiceDiscoveryError(
@@ -97,13 +97,8 @@ final class DaemonEngine: RecordEngine, Sendable {
         _ = try ServiceInstance(
             name: advertisement.name, type: advertisement.type, domain: advertisement.domain ?? .local)
         let interface = try Self.index(of: advertisement.interface)
-        let id = state.withLock { state in
-            state.lastID += 1
-            state.operations[state.lastID] = Operation(sink: sink, advertisement: advertisement)
-            return state.lastID
-        }
-        Self.loop.execute { self.begin(id, interface, library) }
-        return id
+        state.withLock { $0.operations[operation] = Operation(sink: sink, advertisement: advertisement) }
+        Self.loop.execute { self.begin(operation, interface, library) }
     }
 
     // A record that the daemon refuses fails the operation, because its answer comes later.

@@ -11,7 +11,6 @@ final class AutomaticEngine: RecordEngine, Sendable {
     static let shared = AutomaticEngine(DaemonEngine.shared, or: EmbeddedEngine.shared)
 
     private struct State {
-        var lastID = 0
         var operations: [Int: FallbackOperation] = [:]
         /// The records that the embedded engine is verifying for the daemon.
         var verifying: Set<RecordIdentity> = []
@@ -33,24 +32,28 @@ final class AutomaticEngine: RecordEngine, Sendable {
         self.verificationTime = verificationTime
     }
 
-    func query(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
-        try begin(sink) { engine, sink throws(ServiceDiscoveryError) in
-            try engine.query(key, interface: interface, sink: sink)
+    func query(
+        _ key: RecordKey, interface: String?, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError) {
+        try begin(operation, sink) { engine, sink throws(ServiceDiscoveryError) in
+            try engine.query(key, interface: interface, as: operation, sink: sink)
         }
     }
 
     /// A daemon would ask name servers for a name that is not in `local`.
-    func queryLink(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
-        try begin(sink, with: [embedded]) { engine, sink throws(ServiceDiscoveryError) in
-            try engine.query(key, interface: interface, sink: sink)
+    func queryLink(
+        _ key: RecordKey, interface: String?, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError) {
+        try begin(operation, sink, with: [embedded]) { engine, sink throws(ServiceDiscoveryError) in
+            try engine.query(key, interface: interface, as: operation, sink: sink)
         }
     }
 
     func publish(
-        _ advertisement: ServiceAdvertisement, sink: any EventSink
-    ) throws(ServiceDiscoveryError) -> Int {
-        try begin(sink) { engine, sink throws(ServiceDiscoveryError) in
-            try engine.publish(advertisement, sink: sink)
+        _ advertisement: ServiceAdvertisement, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError) {
+        try begin(operation, sink) { engine, sink throws(ServiceDiscoveryError) in
+            try engine.publish(advertisement, as: operation, sink: sink)
         }
     }
 
@@ -59,9 +62,9 @@ final class AutomaticEngine: RecordEngine, Sendable {
     }
 
     /// The daemon engine publishes services only.
-    func publish(_ record: RecordAdvertisement, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
-        try begin(sink, with: [embedded]) { engine, sink throws(ServiceDiscoveryError) in
-            try engine.publish(record, sink: sink)
+    func publish(_ record: RecordAdvertisement, as operation: Int, sink: any EventSink) throws(ServiceDiscoveryError) {
+        try begin(operation, sink, with: [embedded]) { engine, sink throws(ServiceDiscoveryError) in
+            try engine.publish(record, as: operation, sink: sink)
         }
     }
 
@@ -85,8 +88,9 @@ final class AutomaticEngine: RecordEngine, Sendable {
         let record = DNSRecord(key.name, timeToLive: 0, data)
         guard state.withLock({ $0.verifying.insert(record.identity).inserted }) else { return }
         let presence = RecordPresence(data)
+        let query = OperationNumber.next()
         do throws(ServiceDiscoveryError) {
-            let query = try embedded.query(key, interface: nil, sink: presence)
+            try embedded.query(key, interface: nil, as: query, sink: presence)
             EventLoop.shared.schedule(at: .now + verificationTime) { [embedded, weak self] in
                 embedded.end(query)
                 if !presence.isKnown { embedded.sendLocalGoodbye(for: record) }
@@ -106,21 +110,17 @@ final class AutomaticEngine: RecordEngine, Sendable {
     }
 
     private func begin(
-        _ sink: any EventSink, with engines: [any RecordEngine]? = nil, _ start: @escaping FallbackOperation.Start
-    ) throws(ServiceDiscoveryError) -> Int {
-        let id = state.withLock { state in
-            state.lastID += 1
-            return state.lastID
-        }
-        let operation = FallbackOperation(id, sink: sink, start: start, engines: engines ?? [daemon, embedded])
-        state.withLock { $0.operations[id] = operation }
+        _ number: Int, _ sink: any EventSink, with engines: [any RecordEngine]? = nil,
+        _ start: @escaping FallbackOperation.Start
+    ) throws(ServiceDiscoveryError) {
+        let operation = FallbackOperation(number, sink: sink, start: start, engines: engines ?? [daemon, embedded])
+        state.withLock { $0.operations[number] = operation }
         do throws(ServiceDiscoveryError) {
             try operation.begin()
         } catch {
-            end(id)
+            end(number)
             throw error
         }
-        return id
     }
 }
 
@@ -128,10 +128,11 @@ final class AutomaticEngine: RecordEngine, Sendable {
 ///
 /// Theory of operation. The engines are tried in order, each with an ``Attempt`` as its sink. Only the newest attempt
 /// counts. An engine may fail while the call that begins its operation has not returned yet; the next attempt then
-/// starts at once, perhaps on another thread, and the operation that the slow call returns is ended. An operation that
-/// begins after ``end()`` is ended as well. Events of an attempt that no longer counts are dropped.
+/// starts at once, perhaps on another thread, and the operation of the slow call is ended when it returns. An operation that
+/// begins after ``end()`` is ended as well. Events of an attempt that no longer counts are dropped. The operation has the same
+/// number at each engine.
 final class FallbackOperation: Sendable {
-    typealias Start = @Sendable (any RecordEngine, any EventSink) throws(ServiceDiscoveryError) -> Int
+    typealias Start = @Sendable (any RecordEngine, any EventSink) throws(ServiceDiscoveryError) -> Void
 
     /// The sink of one engine.
     private final class Attempt: EventSink {
@@ -162,8 +163,8 @@ final class FallbackOperation: Sendable {
         /// The attempt that counts. Retained here because engines do not retain their sinks.
         var attempt: Attempt?
         var attempts = 0
-        /// The operation of the attempt that counts, once its number is known and it has the newest record.
-        var current: (engine: any RecordEngine, operation: Int)?
+        /// The engine of the attempt that counts, once it has begun and has the newest record.
+        var current: (any RecordEngine)?
         /// The TXT record of the last update; nil for that of the advertisement.
         var record: TXTRecord?
         /// Whether an engine has begun, so that its failures are those of the operation.
@@ -188,18 +189,17 @@ final class FallbackOperation: Sendable {
     /// Begins the operation with the next engine that accepts it.
     func begin() throws(ServiceDiscoveryError) {
         while let (attempt, engine) = nextAttempt() {
-            let operation: Int
             do throws(ServiceDiscoveryError) {
-                operation = try start(engine, attempt)
+                try start(engine, attempt)
             } catch {
                 if state.withLock({ $0.attempt !== attempt }) { return }
                 if state.withLock({ $0.engines.isEmpty }) { throw error }
                 continue
             }
             do throws(ServiceDiscoveryError) {
-                if try !adopt(operation, of: engine, in: attempt) { engine.end(operation) }
+                if try !adopt(engine, in: attempt) { engine.end(id) }
             } catch {
-                engine.end(operation)
+                engine.end(id)
                 throw error
             }
             return
@@ -216,21 +216,18 @@ final class FallbackOperation: Sendable {
         }
     }
 
-    /// Stores the operation of an attempt after it was updated to the newest record; false if the attempt no longer
-    /// counts.
-    private func adopt(
-        _ operation: Int, of engine: any RecordEngine, in attempt: Attempt
-    ) throws(ServiceDiscoveryError) -> Bool {
+    /// Stores the engine of an attempt after it was updated to the newest record; false if the attempt no longer counts.
+    private func adopt(_ engine: any RecordEngine, in attempt: Attempt) throws(ServiceDiscoveryError) -> Bool {
         var announced: TXTRecord?
         while true {
             let (counts, newer) = state.withLock { state -> (Bool, TXTRecord?) in
                 guard !state.isOver, state.attempt === attempt else { return (false, nil) }
                 if let record = state.record, record != announced { return (true, record) }
-                state.current = (engine, operation)
+                state.current = engine
                 return (true, nil)
             }
             guard counts, let newer else { return counts }
-            try engine.update(operation, record: newer)
+            try engine.update(id, record: newer)
             announced = newer
         }
     }
@@ -243,9 +240,9 @@ final class FallbackOperation: Sendable {
             defer { state.record = record }
             return (state.current, state.record)
         }
-        guard let (engine, operation) = current else { return }
+        guard let current else { return }
         do throws(ServiceDiscoveryError) {
-            try engine.update(operation, record: record)
+            try current.update(id, record: record)
         } catch {
             state.withLock { if $0.record == record { $0.record = old } }
             throw error
@@ -257,10 +254,10 @@ final class FallbackOperation: Sendable {
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/unsupported`` if a daemon publishes, or may still do so; the former records
     ///   stay in effect.
     func update(_ records: [OwnRecord]) throws(ServiceDiscoveryError) {
-        guard let (engine, operation) = state.withLock({ $0.current }) else {
+        guard let current = state.withLock({ $0.current }) else {
             throw ServiceDiscoveryError(.unsupported, detail: "the daemon is asked first; it publishes no such records")
         }
-        try engine.update(operation, records: records)
+        try current.update(id, records: records)
     }
 
     func end() {
@@ -268,7 +265,7 @@ final class FallbackOperation: Sendable {
             state.isOver = true
             return (state.current.take(), state.attempt.take())
         }
-        if let (engine, operation) = current { engine.end(operation) }
+        current?.end(id)
         withExtendedLifetime(attempt) {}  // released without the lock
     }
 

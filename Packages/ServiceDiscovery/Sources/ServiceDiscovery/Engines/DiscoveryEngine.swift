@@ -83,36 +83,39 @@ public struct DiscoveryEngine: Sendable {
 
 /// Routes each operation to an engine: operations in `local` to that of the link, those in other domains to that of
 /// name servers.
-///
-/// Operations of the former have positive numbers, those of the latter negative ones.
 struct DomainRouter: RecordEngine {
     let local: any RecordEngine
     let wideArea: WideAreaEngine
 
-    func query(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
-        try engine(of: key.name).query(key, interface: interface, sink: sink)
+    func query(
+        _ key: RecordKey, interface: String?, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError) {
+        try engine(of: key.name).query(key, interface: interface, as: operation, sink: sink)
     }
 
-    func queryLink(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
-        try local.queryLink(key, interface: interface, sink: sink)
+    func queryLink(
+        _ key: RecordKey, interface: String?, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError) {
+        try local.queryLink(key, interface: interface, as: operation, sink: sink)
     }
 
     func publish(
-        _ advertisement: ServiceAdvertisement, sink: any EventSink
-    ) throws(ServiceDiscoveryError) -> Int {
-        try engine(of: (advertisement.domain ?? .local).name).publish(advertisement, sink: sink)
+        _ advertisement: ServiceAdvertisement, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError) {
+        try engine(of: (advertisement.domain ?? .local).name).publish(advertisement, as: operation, sink: sink)
     }
 
-    func publish(_ record: RecordAdvertisement, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
-        try engine(of: record.name).publish(record, sink: sink)
+    func publish(_ record: RecordAdvertisement, as operation: Int, sink: any EventSink) throws(ServiceDiscoveryError) {
+        try engine(of: record.name).publish(record, as: operation, sink: sink)
     }
 
+    // Only the engine of the link publishes.
     func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError) {
-        try engine(of: operation).update(operation, record: record)
+        try local.update(operation, record: record)
     }
 
     func update(_ operation: Int, records: [OwnRecord]) throws(ServiceDiscoveryError) {
-        try engine(of: operation).update(operation, records: records)
+        try local.update(operation, records: records)
     }
 
     func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {
@@ -122,9 +125,10 @@ struct DomainRouter: RecordEngine {
     var waitingChanges: Int { local.waitingChanges }
 
     func end(_ operation: Int) {
-        engine(of: operation).end(operation)
+        // The engine that does not perform the operation ignores its number.
+        local.end(operation)
+        wideArea.end(operation)
     }
 
     private func engine(of name: DNSName) -> any RecordEngine { name.isLocal ? local : wideArea }
-    private func engine(of operation: Int) -> any RecordEngine { operation > 0 ? local : wideArea }
 }

@@ -127,25 +127,27 @@ public final class EmbeddedEngine: Sendable {
 // MARK: - Operations
 
 extension EmbeddedEngine: RecordEngine {
-    func query(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
-        try begin(sink, on: interface) { machine throws(ServiceDiscoveryError) in
-            try machine.query(key, interface: interface, now: .now)
+    func query(
+        _ key: RecordKey, interface: String?, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError) {
+        try begin(operation, sink, on: interface) { machine throws(ServiceDiscoveryError) in
+            try machine.query(key, interface: interface, as: operation, now: .now)
         }
     }
 
     func publish(
-        _ advertisement: ServiceAdvertisement, sink: any EventSink
-    ) throws(ServiceDiscoveryError) -> Int {
+        _ advertisement: ServiceAdvertisement, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError) {
         GoodbyeAtExit.add(self)
-        return try begin(sink, on: advertisement.interface) { machine throws(ServiceDiscoveryError) in
-            try machine.publish(advertisement, now: .now)
+        try begin(operation, sink, on: advertisement.interface) { machine throws(ServiceDiscoveryError) in
+            try machine.publish(advertisement, as: operation, now: .now)
         }
     }
 
-    func publish(_ record: RecordAdvertisement, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+    func publish(_ record: RecordAdvertisement, as operation: Int, sink: any EventSink) throws(ServiceDiscoveryError) {
         GoodbyeAtExit.add(self)
-        return try begin(sink, on: record.interface) { machine throws(ServiceDiscoveryError) in
-            try machine.publish(record, now: .now)
+        try begin(operation, sink, on: record.interface) { machine throws(ServiceDiscoveryError) in
+            try machine.publish(record, as: operation, now: .now)
         }
     }
 
@@ -198,21 +200,17 @@ extension EmbeddedEngine: RecordEngine {
     }
 
     private func begin(
-        _ sink: any EventSink, on interface: String?,
-        _ body: (inout DiscoveryMachine) throws(ServiceDiscoveryError) -> Int
-    ) throws(ServiceDiscoveryError) -> Int {
+        _ operation: Int, _ sink: any EventSink, on interface: String?,
+        _ body: (inout DiscoveryMachine) throws(ServiceDiscoveryError) -> Void
+    ) throws(ServiceDiscoveryError) {
         try InterfaceList.check(interface, engine: names)
-        let result = perform { state -> Result<Int, ServiceDiscoveryError> in
-            do throws(ServiceDiscoveryError) {
+        try perform { state in
+            Result { () throws(ServiceDiscoveryError) in
                 try self.open(&state)
-                let id = try body(&state.machine)
-                state.sinks[id] = WeakSink(sink: sink)
-                return .success(id)
-            } catch {
-                return .failure(error)
+                try body(&state.machine)
+                state.sinks[operation] = WeakSink(sink: sink)
             }
-        }
-        return try result.get()
+        }.get()
     }
 
     /// Passes an input to the machine and performs its actions.

@@ -1,29 +1,35 @@
 internal import DNSWire
+internal import Synchronization
 
 /// The operations that every engine performs: queries for records, and publications. Everything else is built on these.
 ///
-/// An operation has a number. Its events go to an ``EventSink``, which the engine does not retain.
+/// An operation has a number, which its caller takes from ``OperationNumber`` before it begins. Its events go to an ``EventSink``, which
+/// the engine does not retain.
 protocol RecordEngine: Sendable {
     /// Begins a query, which reports records until ``end(_:)``. Known records may be reported before this returns.
-    func query(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int
+    func query(
+        _ key: RecordKey, interface: String?, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError)
 
-    /// As ``query(_:interface:sink:)``, but by multicast, whatever domain the name is in.
-    func queryLink(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int
+    /// As ``query(_:interface:as:sink:)``, but by multicast, whatever domain the name is in.
+    func queryLink(
+        _ key: RecordKey, interface: String?, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError)
 
     /// Begins to publish a service.
     func publish(
-        _ advertisement: ServiceAdvertisement, sink: any EventSink
-    ) throws(ServiceDiscoveryError) -> Int
+        _ advertisement: ServiceAdvertisement, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError)
 
-    /// Replaces the TXT record of a published service. Works at any time after ``publish(_:sink:)``.
+    /// Replaces the TXT record of a published service. Works at any time after ``publish(_:as:sink:)``.
     ///
     /// - Throws: ``ServiceDiscoveryError`` if the record cannot be announced; the old record stays in effect.
     func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError)
 
     /// Begins to publish a record of any name in `local`. The event of its establishment is `announced`.
-    func publish(_ record: RecordAdvertisement, sink: any EventSink) throws(ServiceDiscoveryError) -> Int
+    func publish(_ record: RecordAdvertisement, as operation: Int, sink: any EventSink) throws(ServiceDiscoveryError)
 
-    /// Replaces the further records of a published service, or the only record of ``publish(_:sink:)``.
+    /// Replaces the further records of a published service, or the only record of ``publish(_:as:sink:)``.
     func update(_ operation: Int, records: [OwnRecord]) throws(ServiceDiscoveryError)
 
     /// Reports that a record may be stale, so that the engine verifies it (RFC 6762 §10.4).
@@ -41,11 +47,13 @@ protocol RecordEngine: Sendable {
 }
 
 extension RecordEngine {
-    func queryLink(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
-        try query(key, interface: interface, sink: sink)
+    func queryLink(
+        _ key: RecordKey, interface: String?, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError) {
+        try query(key, interface: interface, as: operation, sink: sink)
     }
 
-    func publish(_ record: RecordAdvertisement, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+    func publish(_ record: RecordAdvertisement, as operation: Int, sink: any EventSink) throws(ServiceDiscoveryError) {
         throw ServiceDiscoveryError(.unsupported, name: record.name.description, detail: "publishing records")
     }
 
@@ -55,6 +63,14 @@ extension RecordEngine {
 
     func sendLocalGoodbye(for record: DNSRecord) {}
     var waitingChanges: Int { EngineLimits().waitingChanges }
+}
+
+/// The numbers of operations. No two operations of the process have the same one, whatever their engines.
+enum OperationNumber {
+    private static let last = Atomic(0)
+
+    /// Returns a positive number, larger than all earlier ones.
+    static func next() -> Int { last.add(1, ordering: .relaxed).newValue }
 }
 
 /// Receives the events of an engine's operations.

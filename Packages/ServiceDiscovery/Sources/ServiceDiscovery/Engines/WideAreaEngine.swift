@@ -48,19 +48,20 @@ final class WideAreaEngine: Sendable {
 
 extension WideAreaEngine: RecordEngine {
     /// Begins a query. `interface` has no effect, because name servers are the same on every interface.
-    func query(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+    func query(
+        _ key: RecordKey, interface: String?, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError) {
         try perform { state in
             Result { () throws(ServiceDiscoveryError) in
-                let operation = try state.machine.query(key, now: .now)
+                try state.machine.query(key, as: operation, now: .now)
                 state.sinks[operation] = WeakSink(sink: sink)
-                return operation
             }
         }.get()
     }
 
     func publish(
-        _ advertisement: ServiceAdvertisement, sink: any EventSink
-    ) throws(ServiceDiscoveryError) -> Int {
+        _ advertisement: ServiceAdvertisement, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError) {
         throw ServiceDiscoveryError(
             .unsupported, name: advertisement.domain?.description,
             detail: "services can be published only in local.; other domains list theirs in DNS zones")

@@ -34,7 +34,6 @@ struct WideAreaMachine: Sendable {
     private var lookups: [Int: RecordKey] = [:]
     /// Questions that are due, in order; some may have ended.
     private var ready: [RecordKey] = []
-    private var lastOperation = 0
     private var lastLookup = 0
     private var actions: [Action] = []
     private var taken = 0
@@ -45,20 +44,16 @@ struct WideAreaMachine: Sendable {
     }
 
     /// Begins a query. Known records are reported first.
-    ///
-    /// - Returns: a negative number, unlike the numbers of an engine for `local`.
-    mutating func query(_ key: RecordKey, now: DiscoveryTime) throws(ServiceDiscoveryError) -> Int {
+    mutating func query(_ key: RecordKey, as operation: Int, now: DiscoveryTime) throws(ServiceDiscoveryError) {
         guard questions[key] != nil || questions.count < limit else {
             throw ServiceDiscoveryError(.limitReached, detail: "\(limit) questions")
         }
-        lastOperation -= 1
-        operations[lastOperation] = key
+        operations[operation] = key
         if questions[key] == nil { ready.append(key) }
-        questions[key, default: Question(due: now)].operations.insert(lastOperation)
+        questions[key, default: Question(due: now)].operations.insert(operation)
         if let known = questions[key], known.isAnswered {
-            report(known.records.isEmpty ? [.absent(interface: 0)] : known.records.map(Self.added), to: [lastOperation])
+            report(known.records.isEmpty ? [.absent(interface: 0)] : known.records.map(Self.added), to: [operation])
         }
-        return lastOperation
     }
 
     /// Ends an operation. Unknown numbers are ignored.
@@ -145,7 +140,7 @@ struct WideAreaMachine: Sendable {
 extension WideAreaMachine {
     private mutating func report(_ events: [DiscoveryEvent], to operations: Set<Int>) {
         for event in events {
-            for operation in operations.sorted(by: >) { actions.append(.report(operation, event)) }
+            for operation in operations.sorted() { actions.append(.report(operation, event)) }
         }
     }
 

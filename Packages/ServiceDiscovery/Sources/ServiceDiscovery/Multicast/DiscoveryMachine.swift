@@ -15,7 +15,7 @@ struct DiscoveryMachine {
         case wait(DiscoveryTime?)
     }
 
-    /// The publication of the host itself; the numbers of operations begin with 1.
+    /// The publication of the host itself; the numbers of operations are positive.
     private static let hostID = 0
 
     let limits: EngineLimits
@@ -27,7 +27,6 @@ struct DiscoveryMachine {
     private var records: [Int: RecordRegistration] = [:]
     private var queries: [Int: (key: RecordKey, interface: String?)] = [:]
     private var queriesByKey: [RecordKey: Set<Int>] = [:]
-    private var lastID = 0
     private var transmissions: [Transmission] = []
     private var sendingFrom = 0
     private var reports: [(Int, DiscoveryEvent)] = []
@@ -92,24 +91,24 @@ struct DiscoveryMachine {
     }
 
     /// Begins to query records, until ``end(_:now:)``. Known records are reported first.
-    mutating func query(_ key: RecordKey, interface: String?, now: DiscoveryTime) throws(ServiceDiscoveryError) -> Int {
+    mutating func query(
+        _ key: RecordKey, interface: String?, as id: Int, now: DiscoveryTime
+    ) throws(ServiceDiscoveryError) {
         guard queries.count < limits.questions else {
             throw ServiceDiscoveryError(.limitReached, detail: "\(limits.questions) questions")
         }
-        lastID += 1
-        queries[lastID] = (key, interface)
-        queriesByKey[key, default: []].insert(lastID)
+        queries[id] = (key, interface)
+        queriesByKey[key, default: []].insert(id)
         for index in links.keys.sorted() where includes(interface, index) {
-            for record in links[index]?.known(key) ?? [] { reports.append((lastID, .added(record, interface: index))) }
+            for record in links[index]?.known(key) ?? [] { reports.append((id, .added(record, interface: index))) }
             links[index]?.begin(key, now: now)
         }
-        return lastID
     }
 
     /// Begins to publish a service, until ``end(_:now:)``.
-    mutating func publish(_ advertisement: ServiceAdvertisement, now: DiscoveryTime) throws(ServiceDiscoveryError)
-        -> Int
-    {
+    mutating func publish(
+        _ advertisement: ServiceAdvertisement, as id: Int, now: DiscoveryTime
+    ) throws(ServiceDiscoveryError) {
         try checkRegistrations()
         guard advertisement.domain?.isLocal ?? true else {
             throw ServiceDiscoveryError(
@@ -122,22 +121,20 @@ struct DiscoveryMachine {
             }
             instance = successor(of: instance, for: nil)
         }
-        lastID += 1
-        registrations[lastID] = Registration(advertisement: advertisement, instance: instance)
+        registrations[id] = Registration(advertisement: advertisement, instance: instance)
         for index in links.keys.sorted() {
             if registrations.count == 1 { publishHost(on: index, pause: .zero, now: now) }
-            publish(lastID, on: index, pause: .zero, now: now)
+            publish(id, on: index, pause: .zero, now: now)
         }
-        return lastID
     }
 
     /// Begins to publish a record, until ``end(_:now:)``.
-    mutating func publish(_ record: RecordAdvertisement, now: DiscoveryTime) throws(ServiceDiscoveryError) -> Int {
+    mutating func publish(
+        _ record: RecordAdvertisement, as id: Int, now: DiscoveryTime
+    ) throws(ServiceDiscoveryError) {
         try checkRegistrations()
-        lastID += 1
-        records[lastID] = RecordRegistration(advertisement: record)
-        for index in links.keys.sorted() { publishRecord(lastID, on: index, now: now) }
-        return lastID
+        records[id] = RecordRegistration(advertisement: record)
+        for index in links.keys.sorted() { publishRecord(id, on: index, now: now) }
     }
 
     /// Announces a new TXT record of a published service.

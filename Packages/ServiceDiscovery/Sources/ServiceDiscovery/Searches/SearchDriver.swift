@@ -5,21 +5,13 @@ internal import HostResolver
 final class SearchDriver<Machine: SearchMachine>: FeedDriver {
     private struct State {
         var machine: Machine
-        var queries: [SearchQuestion: SearchQuery] = [:]
-        /// The query that is being begun. Its number is unknown while the engine already reports known records.
-        var beginning: SearchQuestion?
-        var keysByOperation: [Int: RecordKey] = [:]
-        /// Events received before the number of their operation was known.
-        var early: [(Int, DiscoveryEvent)] = []
+        /// The queries that run or are being begun, by the number of their operation.
+        var running: [Int: SearchQuestion] = [:]
+        /// The queries that the engine has refused to begin. The search continues without them.
+        var refused: Set<SearchQuestion> = []
         var error: ServiceDiscoveryError?
         var isOver = false
         var isAdapting = false
-
-        /// Processes an event of the query for `key`.
-        mutating func receive(_ event: DiscoveryEvent, of key: RecordKey) {
-            guard case .failed(let failure) = event else { return machine.receive(event, of: key) }
-            if !machine.ignores(failure, of: key) { (error, isOver) = (failure, true) }
-        }
     }
 
     let condition = Condition()
@@ -47,10 +39,10 @@ final class SearchDriver<Machine: SearchMachine>: FeedDriver {
     }
 
     func stop() {
-        let operations = state.withLock { state -> [Int] in
+        let operations = state.withLock { state in
             state.isOver = true
-            defer { (state.queries, state.keysByOperation) = ([:], [:]) }
-            return state.queries.values.compactMap(\.operation)
+            defer { state.running = [:] }
+            return Array(state.running.keys)
         }
         for operation in operations { engine.end(operation) }
         condition.notify()
@@ -58,11 +50,9 @@ final class SearchDriver<Machine: SearchMachine>: FeedDriver {
 
     func receive(_ event: DiscoveryEvent, of operation: Int) {
         state.withLock { state in
-            if let key = state.keysByOperation[operation] {
-                state.receive(event, of: key)
-            } else if state.beginning != nil {
-                state.early.append((operation, event))
-            }
+            guard let key = state.running[operation]?.key else { return }
+            guard case .failed(let failure) = event else { return state.machine.receive(event, of: key) }
+            if !state.machine.ignores(failure, of: key) { (state.error, state.isOver) = (failure, true) }
         }
     }
 
@@ -88,29 +78,32 @@ final class SearchDriver<Machine: SearchMachine>: FeedDriver {
         while let step = nextStep() {
             switch step {
             case .end(let operation): engine.end(operation)
-            case .begin(let question):
+            case .begin(let operation, let question):
                 do throws(ServiceDiscoveryError) {
-                    let operation = try begin(question)
-                    if !began(question, operation) { engine.end(operation) }
+                    try begin(operation, question)
                 } catch {
-                    if refused(question, error) { continue }
+                    if refused(operation, question, error) { continue }
                     throw error
                 }
+                // The search may have ended meanwhile, before the engine knew the operation.
+                if state.withLock({ $0.running[operation] == nil }) { engine.end(operation) }
             }
         }
     }
 
-    private func begin(_ question: SearchQuestion) throws(ServiceDiscoveryError) -> Int {
-        question.isOnLink
-            ? try engine.queryLink(question.key, interface: interface, sink: self)
-            : try engine.query(question.key, interface: interface, sink: self)
+    private func begin(_ operation: Int, _ question: SearchQuestion) throws(ServiceDiscoveryError) {
+        if question.isOnLink {
+            try engine.queryLink(question.key, interface: interface, as: operation, sink: self)
+        } else {
+            try engine.query(question.key, interface: interface, as: operation, sink: self)
+        }
     }
 
     /// Whether the search continues although the engine has refused a query.
-    private func refused(_ question: SearchQuestion, _ error: ServiceDiscoveryError) -> Bool {
+    private func refused(_ operation: Int, _ question: SearchQuestion, _ error: ServiceDiscoveryError) -> Bool {
         state.withLock { state in
-            (state.beginning, state.early) = (nil, [])
-            state.queries[question] = .refused
+            state.running[operation] = nil
+            state.refused.insert(question)
             if state.machine.ignores(error, of: question.key) { return true }
             state.isAdapting = false
             return false
@@ -118,38 +111,25 @@ final class SearchDriver<Machine: SearchMachine>: FeedDriver {
     }
 
     private enum Step {
-        case begin(SearchQuestion)
+        case begin(Int, SearchQuestion)
         case end(Int)
     }
 
     private func nextStep() -> Step? {
         state.withLock { state in
             let wanted = state.isOver ? [] : SearchQuestion.all(of: state.machine)
-            while let (question, query) = state.queries.first(where: { !wanted.contains($0.key) }) {
-                state.queries[question] = nil
-                guard let operation = query.operation else { continue }
-                state.keysByOperation[operation] = nil
+            if let operation = state.running.first(where: { !wanted.contains($0.value) })?.key {
+                state.running[operation] = nil
                 return .end(operation)
             }
-            if let question = wanted.first(where: { state.queries[$0] == nil }) {
-                state.beginning = question
-                return .begin(question)
+            state.refused.formIntersection(wanted)
+            if let question = wanted.subtracting(state.running.values).subtracting(state.refused).first {
+                let operation = OperationNumber.next()
+                state.running[operation] = question
+                return .begin(operation, question)
             }
             state.isAdapting = false
             return nil
-        }
-    }
-
-    /// Stores the number of a new query; false if it is no longer wanted.
-    private func began(_ question: SearchQuestion, _ operation: Int) -> Bool {
-        state.withLock { state in
-            state.beginning = nil
-            defer { state.early = [] }
-            if state.isOver { return false }
-            state.queries[question] = .running(operation)
-            state.keysByOperation[operation] = question.key
-            for (early, event) in state.early where early == operation { state.receive(event, of: question.key) }
-            return true
         }
     }
 }
@@ -165,15 +145,6 @@ private struct SearchQuestion: Hashable {
         for key in machine.linkQuestions { all.insert(SearchQuestion(key: key, isOnLink: true)) }
         return all
     }
-}
-
-/// The state of a query of a search.
-private enum SearchQuery {
-    case running(Int)
-    /// The engine has refused to begin it, and the search continues without it.
-    case refused
-
-    var operation: Int? { if case .running(let operation) = self { operation } else { nil } }
 }
 
 /// Turns the events of queries into the elements of a feed. A machine: no I/O, no clock.

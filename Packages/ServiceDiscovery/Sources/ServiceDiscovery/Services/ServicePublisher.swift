@@ -123,7 +123,6 @@ package final class RecordPublisher: Sendable {
 /// Drives one publication of an engine, and returns the names under which it becomes visible.
 final class PublicationDriver<Name: Sendable>: FeedDriver {
     private struct State {
-        var operation: Int?
         /// The newest name that was not read yet; it replaces an older unread one.
         var name: Name?
         var current: Name?
@@ -133,6 +132,7 @@ final class PublicationDriver<Name: Sendable>: FeedDriver {
 
     let condition = Condition()
     private let engine: any RecordEngine
+    private let operation = OperationNumber.next()
     /// The name that an event makes visible, if it does.
     private let name: @Sendable (DiscoveryEvent) -> Name?
     private let state = Locked(State())
@@ -154,29 +154,24 @@ final class PublicationDriver<Name: Sendable>: FeedDriver {
     }
 
     func update(_ record: TXTRecord) throws(ServiceDiscoveryError) {
-        guard let operation = state.withLock({ $0.isOver ? nil : $0.operation }) else {
-            throw ServiceDiscoveryError(.invalidated)
-        }
+        if state.withLock({ $0.isOver }) { throw ServiceDiscoveryError(.invalidated) }
         try record.checkPublishedSize()
         try engine.update(operation, record: record)
     }
 
     /// Replaces records, which with `size` further bytes must fit into a packet.
     func update(_ records: [OwnRecord], with size: Int = 0) throws(ServiceDiscoveryError) {
-        guard let operation = state.withLock({ $0.isOver ? nil : $0.operation }) else {
-            throw ServiceDiscoveryError(.invalidated)
-        }
+        if state.withLock({ $0.isOver }) { throw ServiceDiscoveryError(.invalidated) }
         try records.checkPublishedSize(with: size)
         try engine.update(operation, records: records)
     }
 
     func stop() {
-        let operation = state.withLock { state -> Int? in
+        state.withLock { state in
             state.isOver = true
             state.current = nil
-            return state.operation.take()
         }
-        if let operation { engine.end(operation) }
+        engine.end(operation)
         notify()
     }
 
@@ -206,8 +201,7 @@ extension PublicationDriver where Name == ServiceInstance {
         // Checked here for all engines: no engine can send a larger record, and a daemon's library may truncate its
         // length.
         try advertisement.furtherRecords.checkPublishedSize(with: advertisement.record.size)
-        let operation = try engine.publish(advertisement, sink: self)
-        state.withLock { $0.operation = operation }
+        try engine.publish(advertisement, as: operation, sink: self)
     }
 }
 
@@ -216,7 +210,6 @@ extension PublicationDriver where Name == DNSName {
         let name = record.name
         self.init(engine: engine) { if case .announced = $0 { name } else { nil } }
         try [record.record].checkPublishedSize()
-        let operation = try engine.publish(record, sink: self)
-        state.withLock { $0.operation = operation }
+        try engine.publish(record, as: operation, sink: self)
     }
 }

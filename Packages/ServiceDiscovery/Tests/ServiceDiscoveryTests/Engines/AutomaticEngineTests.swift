@@ -92,7 +92,7 @@ import Testing
     /// The daemon fails, and the next engine begins, before the daemon's call has returned its operation.
     @Test func aFailureWhileBeginningLeavesNothingPublished() throws {
         let (unavailable, instance) = (unavailable, try instance("Web"))
-        let daemon = ScriptedEngine { daemon, _ in
+        let daemon = ScriptedEngine { daemon, _, _ in
             daemon.report(.failed(unavailable))
             // A late event of the daemon has no effect.
             daemon.report(.published(instance))
@@ -113,7 +113,7 @@ import Testing
     @Test func anOperationStoppedWhileBeginningIsEnded() throws {
         let stopper = Locked<PublicationDriver<ServiceInstance>?>(nil)
         let daemon = ScriptedEngine()
-        let embedded = ScriptedEngine { _, _ in stopper.withLock { $0 }?.stop() }
+        let embedded = ScriptedEngine { _, _, _ in stopper.withLock { $0 }?.stop() }
         let publication = try publish(AutomaticEngine(daemon, or: embedded))
         stopper.withLock { $0 = publication }
         daemon.report(.failed(unavailable))
@@ -126,7 +126,7 @@ import Testing
         let current = Locked<FallbackOperation?>(nil)
         let (advertisement, unavailable) = (ServiceAdvertisement(name: "Web", type: type, port: 80), unavailable)
         let record = try TXTRecord(["k": "v"])
-        let daemon = ScriptedEngine { daemon, _ in
+        let daemon = ScriptedEngine { daemon, _, _ in
             #expect(throws: Never.self) { try current.withLock { $0 }?.update(record) }
         }
         let embedded = ScriptedEngine()
@@ -136,7 +136,7 @@ import Testing
         }
         let sink = Sink()
         let start: FallbackOperation.Start = { engine, sink throws(ServiceDiscoveryError) in
-            try engine.publish(advertisement, sink: sink)
+            try engine.publish(advertisement, as: 1, sink: sink)
         }
         let operation = FallbackOperation(1, sink: sink, start: start, engines: [daemon, embedded])
         current.withLock { $0 = operation }
@@ -193,13 +193,13 @@ import Testing
     @Test func theDaemonRefusesFurtherRecords() throws {
         let (record, type) = (OwnRecord(.a(IPv4Address(192, 0, 2, 7))), type)
         let current = Locked<FallbackOperation?>(nil)
-        let daemon = ScriptedEngine { daemon, _ in
+        let daemon = ScriptedEngine { daemon, _, _ in
             let operation = current.withLock { $0 }
             #expect { try operation?.update([record]) } throws: { ($0 as? ServiceDiscoveryError)?.code == .unsupported }
             daemon.refuse(ServiceDiscoveryError(.unsupported))
         }
         let start: FallbackOperation.Start = { engine, sink throws(ServiceDiscoveryError) in
-            try engine.publish(ServiceAdvertisement(name: "Web", type: type, port: 80), sink: sink)
+            try engine.publish(ServiceAdvertisement(name: "Web", type: type, port: 80), as: 1, sink: sink)
         }
         let sink = RecordingSink()
         let operation = FallbackOperation(1, sink: sink, start: start, engines: [daemon, ScriptedEngine()])

@@ -48,14 +48,16 @@ import Testing
     private struct LinkEngine: RecordEngine {
         let base: ScriptedEngine
 
-        func query(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        func query(
+            _ key: RecordKey, interface: String?, as operation: Int, sink: any EventSink
+        ) throws(ServiceDiscoveryError) {
             guard key.name.isLocal else { throw ServiceDiscoveryError(.unsupported) }
-            return try base.query(key, interface: interface, sink: sink)
+            try base.query(key, interface: interface, as: operation, sink: sink)
         }
 
         func publish(
-            _ advertisement: ServiceAdvertisement, sink: any EventSink
-        ) throws(ServiceDiscoveryError) -> Int { try base.publish(advertisement, sink: sink) }
+            _ advertisement: ServiceAdvertisement, as operation: Int, sink: any EventSink
+        ) throws(ServiceDiscoveryError) { try base.publish(advertisement, as: operation, sink: sink) }
         func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError) {}
         func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {}
         func end(_ operation: Int) { base.end(operation) }

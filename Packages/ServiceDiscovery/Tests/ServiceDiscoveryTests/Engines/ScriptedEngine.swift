@@ -8,20 +8,16 @@ import HostResolver
 final class ScriptedEngine: RecordEngine {
     private struct State {
         var refusal: ServiceDiscoveryError?
-        var lastID = ScriptedEngine.firstID - 1
         var sinks: [Int: any EventSink] = [:]
         var keys: [Int: RecordKey] = [:]
         /// The records that exist, for every query.
         var records: [DNSRecord] = []
         var calls: [String] = []
-        /// Called with the sink of each operation before its number is returned.
-        var meanwhile: (@Sendable (ScriptedEngine, any EventSink) -> Void)?
+        /// Called with each operation and its sink while it begins.
+        var meanwhile: (@Sendable (ScriptedEngine, Int, any EventSink) -> Void)?
         var questions: [String] = []
         var advertisements: [ServiceAdvertisement] = []
     }
-
-    /// The number of the first operation; later ones follow it.
-    static let firstID = 101
 
     private let state = Locked(State())
     let waitingChanges: Int
@@ -32,7 +28,7 @@ final class ScriptedEngine: RecordEngine {
     ///   - meanwhile: called while an operation begins.
     init(
         refusing refusal: ServiceDiscoveryError? = nil, waitingChanges: Int = EngineLimits().waitingChanges,
-        meanwhile: (@Sendable (ScriptedEngine, any EventSink) -> Void)? = nil
+        meanwhile: (@Sendable (ScriptedEngine, Int, any EventSink) -> Void)? = nil
     ) {
         self.waitingChanges = waitingChanges
         state.withLock { ($0.refusal, $0.meanwhile) = (refusal, meanwhile) }
@@ -73,27 +69,28 @@ final class ScriptedEngine: RecordEngine {
         }
     }
 
-    func query(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
-        let id = try begin("query \(key.type)", sink)
+    func query(
+        _ key: RecordKey, interface: String?, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError) {
+        try begin(operation, "query \(key.type)", sink)
         let known = state.withLock { state in
-            state.keys[id] = key
+            state.keys[operation] = key
             state.questions.append("\(key.name) \(key.type) \(interface ?? "all")")
             return state.records.filter { $0.key == key }
         }
-        for record in known { sink.receive(.added(record, interface: 1), of: id) }
-        return id
+        for record in known { sink.receive(.added(record, interface: 1), of: operation) }
     }
 
     func publish(
-        _ advertisement: ServiceAdvertisement, sink: any EventSink
-    ) throws(ServiceDiscoveryError) -> Int {
+        _ advertisement: ServiceAdvertisement, as operation: Int, sink: any EventSink
+    ) throws(ServiceDiscoveryError) {
         state.withLock { $0.advertisements.append(advertisement) }
-        return try begin("publish \(advertisement.name)", sink)
+        try begin(operation, "publish \(advertisement.name)", sink)
     }
 
-    func publish(_ record: RecordAdvertisement, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+    func publish(_ record: RecordAdvertisement, as operation: Int, sink: any EventSink) throws(ServiceDiscoveryError) {
         let owners = record.isUnique ? "unique" : "shared"
-        return try begin("publish \(owners) \(record.name) \(Self.text(record.record))", sink)
+        try begin(operation, "publish \(owners) \(record.name) \(Self.text(record.record))", sink)
     }
 
     func update(_ operation: Int, records: [OwnRecord]) throws(ServiceDiscoveryError) {
@@ -125,16 +122,44 @@ final class ScriptedEngine: RecordEngine {
         }
     }
 
-    private func begin(_ call: String, _ sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
-        let (id, refusal, meanwhile) = state.withLock { state in
+    private func begin(_ operation: Int, _ call: String, _ sink: any EventSink) throws(ServiceDiscoveryError) {
+        let (refusal, meanwhile) = state.withLock { state in
             state.calls.append(call)
-            state.lastID += 1
-            if state.refusal == nil { state.sinks[state.lastID] = sink }
-            return (state.lastID, state.refusal, state.meanwhile)
+            if state.refusal == nil { state.sinks[operation] = sink }
+            return (state.refusal, state.meanwhile)
         }
-        meanwhile?(self, sink)
+        meanwhile?(self, operation, sink)
         if let refusal { throw refusal }
-        return id
+    }
+}
+
+extension RecordEngine {
+    /// Begins a query, and returns the number of its operation.
+    func query(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        let operation = OperationNumber.next()
+        try query(key, interface: interface, as: operation, sink: sink)
+        return operation
+    }
+
+    /// Begins a query of the link, and returns the number of its operation.
+    func queryLink(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        let operation = OperationNumber.next()
+        try queryLink(key, interface: interface, as: operation, sink: sink)
+        return operation
+    }
+
+    /// Begins to publish a record, and returns the number of the operation.
+    func publish(_ record: RecordAdvertisement, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        let operation = OperationNumber.next()
+        try publish(record, as: operation, sink: sink)
+        return operation
+    }
+
+    /// Begins to publish a service, and returns the number of the operation.
+    func publish(_ advertisement: ServiceAdvertisement, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        let operation = OperationNumber.next()
+        try publish(advertisement, as: operation, sink: sink)
+        return operation
     }
 }
 

@@ -51,50 +51,49 @@ import Testing
     }
 
     @Test mutating func reportsChanges() throws {
-        let id = try machine.query(key, now: now)
-        #expect(id == -1)
+        try machine.query(key, as: 1, now: now)
         var output = run()
         #expect(output.lookups == [1] && output.events.isEmpty && output.wait == nil)
         machine.receive(answer("A", "B"), of: 1, now: now)
         output = run()
-        #expect(output.events == ["-1 + A", "-1 + B"] && output.wait == .seconds(300))
+        #expect(output.events == ["1 + A", "1 + B"] && output.wait == .seconds(300))
         now += .seconds(299)
         #expect(run().lookups.isEmpty)
         now += .seconds(1)
         #expect(run().lookups == [2])
         machine.receive(answer("B", "C"), of: 2, now: now)
-        #expect(run().events == ["-1 + C", "-1 - A"])
+        #expect(run().events == ["1 + C", "1 - A"])
         now += .seconds(300)
         #expect(run().lookups == [3])
         machine.receive(.failure(ResolverError(.noData)), of: 3, now: now)
         output = run()
-        #expect(output.events == ["-1 absent", "-1 - B", "-1 - C"] && output.wait == WideAreaRules.absenceInterval)
+        #expect(output.events == ["1 absent", "1 - B", "1 - C"] && output.wait == WideAreaRules.absenceInterval)
     }
 
     @Test(arguments: [(UInt32(0), 10), (3, 10), (60, 60), (86_400, 3600), (.max, 3600)]) mutating func repeatsLookups(
         _ lifetime: UInt32, _ seconds: Int
     ) throws {
-        _ = try machine.query(key, now: now)
+        try machine.query(key, as: 1, now: now)
         _ = run()
         machine.receive(answer("A", lifetime: lifetime), of: 1, now: now)
         #expect(run().wait == .seconds(seconds))
     }
 
     @Test mutating func sharesLookups() throws {
-        _ = try machine.query(key, now: now)
-        _ = try machine.query(key, now: now)
+        try machine.query(key, as: 1, now: now)
+        try machine.query(key, as: 2, now: now)
         #expect(run().lookups == [1])
         machine.receive(answer("A"), of: 1, now: now)
-        #expect(run().events == ["-1 + A", "-2 + A"])
+        #expect(run().events == ["1 + A", "2 + A"])
         // A later query gets the known records at once.
-        _ = try machine.query(key, now: now)
+        try machine.query(key, as: 3, now: now)
         var output = run()
-        #expect(output.events == ["-3 + A"] && output.lookups.isEmpty)
-        machine.end(-1)
-        machine.end(-2)
+        #expect(output.events == ["3 + A"] && output.lookups.isEmpty)
+        machine.end(1)
+        machine.end(2)
         now += .seconds(300)
         #expect(run().lookups == [2])
-        machine.end(-3)
+        machine.end(3)
         output = run()
         #expect(output.cancelled == [2] && output.wait == nil && !machine.awaits(2))
         // The answer to a cancelled lookup is ignored.
@@ -103,24 +102,24 @@ import Testing
     }
 
     @Test mutating func failsIfTheFirstLookupFails() throws {
-        _ = try machine.query(key, now: now)
+        try machine.query(key, as: 1, now: now)
         _ = run()
         machine.receive(.failure(ResolverError(.serverFailed)), of: 1, now: now)
         let output = run()
-        #expect(output.events == ["-1 lookupFailed"] && output.wait == nil)
-        machine.end(-1)
+        #expect(output.events == ["1 lookupFailed"] && output.wait == nil)
+        machine.end(1)
     }
 
     @Test mutating func reportsUnknownServices() throws {
         let name = DNSName("Web._http._tcp.example.org")!
-        _ = try machine.query(RecordKey(name, .srv), now: now)
+        try machine.query(RecordKey(name, .srv), as: 1, now: now)
         _ = run()
         machine.receive(.failure(ResolverError(.hostNotFound)), of: 1, now: now)
-        #expect(run().events == ["-1 notFound"])
+        #expect(run().events == ["1 notFound"])
     }
 
     @Test mutating func keepsRecordsWhileLookupsFail() throws {
-        _ = try machine.query(key, now: now)
+        try machine.query(key, as: 1, now: now)
         _ = run()
         machine.receive(answer("A"), of: 1, now: now)
         var wait = try #require(run().wait)
@@ -135,13 +134,13 @@ import Testing
         now += wait
         _ = run()
         machine.receive(answer("B"), of: 9, now: now)
-        #expect(run().events == ["-1 + B", "-1 - A"])
+        #expect(run().events == ["1 + B", "1 - A"])
     }
 
     @Test mutating func verifiesAtOnce() throws {
         machine.reconfirm(key, now: now)
         #expect(run().lookups.isEmpty)
-        _ = try machine.query(key, now: now)
+        try machine.query(key, as: 1, now: now)
         _ = run()
         machine.receive(answer("A"), of: 1, now: now)
         _ = run()
@@ -149,12 +148,12 @@ import Testing
         machine.reconfirm(key, now: now)
         #expect(run().lookups == [2])
         machine.receive(.failure(ResolverError(.hostNotFound)), of: 2, now: now)
-        #expect(run().events == ["-1 absent", "-1 - A"])
+        #expect(run().events == ["1 absent", "1 - A"])
     }
 
     @Test mutating func limitsConcurrentLookups() throws {
-        for number in 0..<100 {
-            _ = try machine.query(RecordKey(try #require(DNSName("h\(number).example.org")), .a), now: now)
+        for number in 1...100 {
+            try machine.query(RecordKey(try #require(DNSName("h\(number).example.org")), .a), as: number, now: now)
         }
         var output = run()
         #expect(output.lookups == Array(1...WideAreaRules.maximumLookups) && output.wait == nil)
@@ -168,11 +167,11 @@ import Testing
 
     @Test func limitsQuestions() throws {
         var machine = WideAreaMachine(limit: 1)
-        _ = try machine.query(key, now: now)
-        _ = try machine.query(key, now: now)
+        try machine.query(key, as: 1, now: now)
+        try machine.query(key, as: 2, now: now)
         let other = RecordKey(DNSName.root, .ptr)
         #expect(throws: ServiceDiscoveryError(.limitReached, detail: "1 questions")) {
-            _ = try machine.query(other, now: now)
+            try machine.query(other, as: 3, now: now)
         }
     }
 }

@@ -81,7 +81,7 @@ import Testing
             NetService.data(fromTXTRecord: ["n": Data("1".utf8)]), NetService.data(fromTXTRecord: ["n": Data("2".utf8)])
         )
         let setter = Locked<(@Sendable () -> Void)?>(nil)
-        let engine = ScriptedEngine { _, _ in setter.withLock { $0.take() }?() }
+        let engine = ScriptedEngine { _, _, _ in setter.withLock { $0.take() }?() }
         let service = NetService(
             domain: "local.", type: "_http._tcp", name: "Web", port: 80, engine: DiscoveryEngine(engine))
         #expect(service.setTXTRecord(first))
@@ -94,7 +94,7 @@ import Testing
     /// A service that is stopped while it begins is not published, and a new publication in its place is not ended.
     @Test func stoppingWhileBeginningEndsOnlyThatActivity() {
         let restart = Locked<(@Sendable () -> Void)?>(nil)
-        let engine = ScriptedEngine { _, _ in restart.withLock { $0.take() }?() }
+        let engine = ScriptedEngine { _, _, _ in restart.withLock { $0.take() }?() }
         let service = NetService(
             domain: "local.", type: "_http._tcp", name: "Web", port: 80, engine: DiscoveryEngine(engine))
         service.delegate = delegate
@@ -148,10 +148,10 @@ import Testing
     /// The same with a record that was known before the daemon was restarted.
     @Test func aFailureAfterAKnownRecordEndsMonitoring() {
         let known = text("n=1")
-        let engine = ScriptedEngine { engine, sink in
+        let engine = ScriptedEngine { engine, operation, sink in
             guard engine.calls.count(where: { $0 == "query TXT" }) == 2 else { return }
             for event in [DiscoveryEvent.added(known, interface: 1), .failed(ServiceDiscoveryError(.unsupported))] {
-                sink.receive(event, of: ScriptedEngine.firstID + 1)
+                sink.receive(event, of: operation)
             }
         }
         let service = NetService(

@@ -181,7 +181,7 @@ import Testing
     @Test func limitsInterfaces() throws {
         var machine = machine { $0.interfaces = 2 }
         machine.setLinks([link(1), link(2), link(3)], now: now)
-        _ = try machine.query(RecordKey(try #require(DNSName("a.local")), .a), interface: nil, now: now)
+        try machine.query(RecordKey(try #require(DNSName("a.local")), .a), interface: nil, as: 1, now: now)
         var sent: Set<UInt32> = []
         var time = now
         for _ in 0..<200 {

@@ -17,7 +17,9 @@ struct RecordPublicationTests {
     }
 
     private func publish(_ network: SimulatedNetwork, _ host: Int, _ record: RecordAdvertisement) throws -> Int {
-        try network.hosts[host].machine.publish(record, now: network.now)
+        let id = OperationNumber.next()
+        try network.hosts[host].machine.publish(record, as: id, now: network.now)
+        return id
     }
 
     private func announcements(_ network: SimulatedNetwork) -> [DNSRecord] {

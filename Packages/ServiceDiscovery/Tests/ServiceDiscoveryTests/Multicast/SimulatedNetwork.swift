@@ -124,11 +124,15 @@ final class SimulatedNetwork {
 
     @discardableResult
     func publish(_ host: Int, _ advertisement: ServiceAdvertisement) throws -> Int {
-        try hosts[host].machine.publish(advertisement, now: now)
+        let id = OperationNumber.next()
+        try hosts[host].machine.publish(advertisement, as: id, now: now)
+        return id
     }
 
     func query(_ host: Int, _ name: DNSName, _ type: DNSRecordType) throws -> Int {
-        try hosts[host].machine.query(RecordKey(name, type), interface: nil, now: now)
+        let id = OperationNumber.next()
+        try hosts[host].machine.query(RecordKey(name, type), interface: nil, as: id, now: now)
+        return id
     }
 
     func end(_ host: Int, _ id: Int) {

@@ -65,6 +65,30 @@ import Testing
         #expect(throws: failure) { try publisher.names.next() }
     }
 
+    /// The engine reports the known records while a query begins.
+    @Test func aSearchTakesTheEventsOfAQueryThatBegins() throws {
+        let web = try ServiceInstance(name: "Web", type: ServiceType("_http._tcp"))
+        let engine = ScriptedEngine { _, operation, sink in
+            let pointer = DNSRecord(.http, timeToLive: 9, .ptr(web.fullName))
+            sink.receive(.added(pointer, interface: 1), of: operation + 1)  // of another search
+            sink.receive(.added(pointer, interface: 1), of: operation)
+        }
+        let feed = try ServiceBrowser(web.type, engine: DiscoveryEngine(engine)).start()
+        #expect(try feed.tryNext()?.value == web)
+        #expect(try feed.tryNext() == nil)
+    }
+
+    /// The failure of a query ends the search while the engine still begins the query.
+    @Test func aSearchThatEndsWhileAQueryBeginsEndsTheQuery() throws {
+        let failure = ServiceDiscoveryError(.daemonUnavailable)
+        let engine = ScriptedEngine { _, operation, sink in sink.receive(.failed(failure), of: operation) }
+        let type = try ServiceType("_http._tcp")
+        let feed = try ServiceBrowser(type, domain: .local, engine: DiscoveryEngine(engine)).start()
+        #expect(throws: failure) { try feed.next() }
+        feed.stop()
+        #expect(engine.calls == ["query PTR", "end"] && engine.running.isEmpty)
+    }
+
     /// A search that has failed can be started again.
     @Test func aMonitorRestartsAfterADaemonFailure() throws {
         let (engine, failure) = (ScriptedEngine(), ServiceDiscoveryError(.daemonUnavailable))
