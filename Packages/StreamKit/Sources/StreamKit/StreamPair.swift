@@ -107,6 +107,11 @@ public struct StreamPair: Sendable {
         input.connection.isUsable(.reader) && output.connection.isUsable(.writer)
     }
 
+    /// Whether both halves are open, and the peer has sent nothing that is still to be read, not even the end. Never waits.
+    ///
+    /// A connection that is not idle between two requests cannot carry another one.
+    public var isIdle: Bool { output.connection.isUsable(.writer) && input.side.isIdle }
+
     /// Closes both halves.
     public func close() {
         output.close()

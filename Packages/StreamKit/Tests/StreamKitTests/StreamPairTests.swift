@@ -49,6 +49,23 @@ import Testing
         }
     }
 
+    /// Bytes, the end and the close of either half end idleness.
+    @Test func aPairIsIdleWhileItsPeerSendsNothing() throws {
+        for closesInput in [true, false] {
+            let pair = StreamPair.bound()
+            #expect(!pair.isIdle)
+            try pair.open()
+            #expect(pair.isIdle)
+            try pair.output.writeAll([1])
+            #expect(!pair.isIdle)
+            #expect(try pair.input.read(upTo: 1) == [1])
+            #expect(pair.isIdle)
+            if closesInput { pair.input.close() } else { pair.output.close() }
+            #expect(!pair.isIdle)
+            pair.close()
+        }
+    }
+
     @Test func refusedIsAnErrorWithTheAddress() async throws {
         let listener = listen()
         Glibc.close(listener.descriptor)

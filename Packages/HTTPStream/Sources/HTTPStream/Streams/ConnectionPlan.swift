@@ -13,32 +13,29 @@ struct ConnectionPlan {
 extension LoadSettings {
     /// The login of a request that may belong to its connection.
     func ownLogin(of request: HTTPRequest) -> Secret? {
-        options.pool.isOfOneLogin ? nil : request.connectionLogin
+        pool.isOfOneLogin ? nil : request.connectionLogin
     }
 
     /// Takes an idle connection without making a key, for a request without a route or a login of its own: the common case.
     func takeUsualIdle(
-        for fetch: borrowing Fetch, at url: URL, _ loop: EventLoop, _ now: Moment, _ deferred: inout DeferredActions
+        at url: URL, _ loop: EventLoop, _ now: Moment, trusting trust: Duration, _ deferred: inout DeferredActions
     ) -> HTTPConnection? {
-        guard isDirect, !offersSwitch, fetch.isBare || ownLogin(of: fetch.request) == nil else { return nil }
-        return options.pool.takeUsual(
-            for: url, loop: ObjectIdentifier(loop), at: now, trusting: trust(in: fetch)
-        ) { deferred.add(.close($0.pair)) }
+        pool.takeUsual(for: url, loop: ObjectIdentifier(loop), at: now, trusting: trust) {
+            deferred.add(.close($0.pair))
+        }
     }
 
     /// Takes an idle connection with this key.
     func takeIdle(
-        _ key: HTTPConnectionKey, for fetch: borrowing Fetch, _ now: Moment, _ deferred: inout DeferredActions
+        _ key: HTTPConnectionKey, _ now: Moment, trusting trust: Duration, _ deferred: inout DeferredActions
     ) -> HTTPConnection? {
-        options.pool.take(key, at: now, trusting: trust(in: fetch)) { deferred.add(.close($0.pair)) }
+        pool.take(key, at: now, trusting: trust) { deferred.add(.close($0.pair)) }
     }
 
     /// The time for which an idle connection is not checked. A request that may be sent twice can use a connection that has just
     /// ended, because the load sends it again then.
-    private func trust(in fetch: borrowing Fetch) -> Duration {
-        let mayRepeat =
-            fetch.method.isIdempotent && fetch.body?.isRepeatable != false && session?.needsIdleConnection != true
-        return mayRepeat ? HTTPConnectionPool.trust : .zero
+    func trust(mayRepeat: Bool) -> Duration {
+        mayRepeat && session?.needsIdleConnection != true ? HTTPConnectionPool.trust : .zero
     }
 
     /// Makes the streams of a connection for requests with this key.
@@ -49,7 +46,7 @@ extension LoadSettings {
     func makePair(
         for key: HTTPConnectionKey, _ plan: ConnectionPlan?, log: DeferredLog?, _ loop: EventLoop
     ) -> StreamPair {
-        if let connect = options.pool.connect { return connect(key.origin, loop) }
+        if let connect = pool.connect { return connect(key.origin, loop) }
         var properties = plan?.properties ?? StreamProperties()
         let route = plan?.route ?? HTTPRoute()
         properties[.proxies] = route.routes

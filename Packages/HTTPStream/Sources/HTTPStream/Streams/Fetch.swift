@@ -40,6 +40,8 @@ struct Fetch: ~Copyable, Sendable {
     func hasSpentBody(on carrier: any HTTPCarrier) -> Bool {
         hasSpentBody || hasBody && body?.isRepeatable == false && carrier.hasBegunBody
     }
+    /// Whether the request may be sent twice (RFC 9110 §9.2.2), and can be.
+    var mayRepeat: Bool { method.isIdempotent && body?.isRepeatable != false }
     /// Nil until a response leads to another request.
     private var history: History?
 
@@ -73,7 +75,7 @@ struct Fetch: ~Copyable, Sendable {
         return made
     }
 
-    /// Returns the current request in the form for its recipient.
+    /// Returns the current request in the form for its recipient; nil if it has that form already, as most requests do.
     ///
     /// - Parameters:
     ///   - proxy: the proxy that receives it; nil for the origin.
@@ -81,8 +83,8 @@ struct Fetch: ~Copyable, Sendable {
     func form(
         through proxy: @autoclosure () -> HTTPProxy?, _ proxies: ProxyProgress?,
         _ logins: @autoclosure () -> ProxyLogins?
-    ) throws(StreamError) -> HTTPRequest {
-        if isBare, proxies == nil { return request }
+    ) throws(StreamError) -> HTTPRequest? {
+        if isBare, proxies == nil { return nil }
         guard let url else { throw .badURL("the request has none.") }
         guard let proxies else { return try HTTPRoute.form(request, of: url, for: nil) }
         return try proxies.form(of: request, at: url, for: proxy(), hasBody: hasBody, logins())

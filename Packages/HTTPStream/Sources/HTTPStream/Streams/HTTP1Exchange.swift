@@ -25,8 +25,9 @@ final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
     /// The most pieces of a body that one step sends before other work of the loop runs: 1 MiB.
     static let piecesPerTurn = 16
 
-    /// The exchange uses only the ``HTTPConnection/link`` of its connection.
+    /// The connection, of which the exchange uses only the ``link``; nil once another request may use it.
     @exclusivity(unchecked) private(set) var connection: HTTPConnection?
+    private let link: HTTP1Link
     @exclusivity(unchecked) private(set) var response: HTTPResponse?
     @exclusivity(unchecked) private var turn: Turn
     /// The number of body pieces sent since the last wait.
@@ -60,6 +61,7 @@ final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
         }
         sender = RequestSender(head, body, loop: connection.pair.input.waitPoint.loop)
         self.connection = connection
+        link = connection.link
     }
 }
 
@@ -67,9 +69,9 @@ final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
 
 extension HTTP1Exchange {
     func advance(_ deferred: inout DeferredActions) throws(CarrierFailure) -> HeadStep {
-        guard let link = connection?.link else { throw CarrierFailure(.closed, of: .connection) }
-        guard case .sending(let hasWaited) = turn else { return try receiveHead(link, &deferred) }
-        switch try sendMore(link, &deferred) {
+        if isOver { throw CarrierFailure(.closed, of: .connection) }
+        guard case .sending(let hasWaited) = turn else { return try receiveHead(&deferred) }
+        switch try sendMore(&deferred) {
         case .blocked(let need):
             if need == .room { turn = .sending(hasWaited: true) }
             return .needs(need)
@@ -95,7 +97,7 @@ extension HTTP1Exchange {
     }
 
     private func sendMore(
-        _ link: HTTP1Link, _ deferred: inout DeferredActions
+        _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> Sending {
         while true {
             let progress: RequestSender.Progress
@@ -134,12 +136,12 @@ extension HTTP1Exchange {
     }
 
     private func receiveHead(
-        _ link: HTTP1Link, _ deferred: inout DeferredActions
+        _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> HeadStep {
         while true {
-            if !link.buffer.isEmpty, let head = try takeHead(link) { return try receive(head, link, &deferred) }
-            switch try fill(link) {
-            case nil: if let need = try needForInput(link, &deferred) { return .needs(need) }
+            if !link.buffer.isEmpty, let head = try takeHead() { return try receive(head, &deferred) }
+            switch try fill() {
+            case nil: if let need = try needForInput(&deferred) { return .needs(need) }
             case 0?:
                 throw CarrierFailure(
                     hasReceived ? .headCutShort : .connectionLost("without a response"), of: .connection)
@@ -149,10 +151,10 @@ extension HTTP1Exchange {
     }
 
     /// Continues to send when no bytes can be read. Returns nil if another read may succeed.
-    private func needForInput(_ link: HTTP1Link, _ deferred: inout DeferredActions) throws(CarrierFailure) -> Need? {
+    private func needForInput(_ deferred: inout DeferredActions) throws(CarrierFailure) -> Need? {
         if sender.isHeld { return .permission }
         if sender.isDone { return .input }
-        switch try sendMore(link, &deferred) {
+        switch try sendMore(&deferred) {
         case .done: return .input
         case .held: return .permission
         case .blocked(let need): return need
@@ -164,9 +166,10 @@ extension HTTP1Exchange {
     }
 
     private func receive(
-        _ head: consuming HTTPResponse, _ link: HTTP1Link, _ deferred: inout DeferredActions
+        _ head: consuming HTTPResponse, _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> HeadStep {
-        let refusesExpectation = machine.isExpectationRefused(by: head.status)
+        let status = head.status
+        let refusesExpectation = machine.isExpectationRefused(by: status)
         switch try begin(head) {
         case .interim: return .interim(head)
         case .continueRequest:
@@ -181,11 +184,11 @@ extension HTTP1Exchange {
                 throw CarrierFailure(.transferCoded(coding), of: .server)
             }
             body = ResponseBody(framing, limits: link.limits)
-            machine.endPersistence(ifRefused: head.status, after: bodyBytesSent)
+            machine.endPersistence(ifRefused: status, after: bodyBytesSent)
             // A refusal also ends a request whose head is still being sent, and has no effect on a complete one.
-            if stopsRequest || head.status.code >= 300 { stop(&deferred) }
+            if stopsRequest || status.code >= 300 { stop(&deferred) }
             response = head
-            return .head(refusesExpectation: refusesExpectation)
+            return .head(status, refusesExpectation: refusesExpectation)
         }
     }
 
@@ -223,7 +226,7 @@ extension HTTP1Exchange {
     }
 
     func takeSwitched(_ deferred: inout DeferredActions) -> [UInt8] {
-        guard let link = connection.take()?.link else { return [] }
+        guard case .some = connection.take() else { return [] }
         stop(&deferred)
         return link.buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } }
     }
@@ -239,51 +242,51 @@ extension HTTP1Exchange {
     func read(
         into target: inout MutableRawSpan, _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> BodyStep {
-        guard let link = connection?.link else { throw CarrierFailure(.closed, of: .connection) }
-        if !body.isCoded { return try readPayload(link, into: &target, &deferred) }
-        let step = try prepareDecoded(link, &deferred)
+        if isOver { throw CarrierFailure(.closed, of: .connection) }
+        if !body.isCoded { return try readPayload(into: &target, &deferred) }
+        let step = try prepareDecoded(&deferred)
         guard case .payload = step else { return step }
         return .payload(body.readDecoded(into: &target))
     }
 
     func peek(_ deferred: inout DeferredActions) throws(CarrierFailure) -> BodyStep {
-        guard let link = connection?.link else { throw CarrierFailure(.closed, of: .connection) }
-        if body.isCoded { return try prepareDecoded(link, &deferred) }
+        if isOver { throw CarrierFailure(.closed, of: .connection) }
+        if body.isCoded { return try prepareDecoded(&deferred) }
         while true {
             if body.isComplete { return try end() }
-            switch try nextEvent(link, upTo: 0) {
+            switch try nextEvent(upTo: 0) {
             case .end, .payload: return try end()
             case .needMore:
                 let ahead = Int(min(body.expectedPayloadCount, Int64(link.buffer.count)))
                 if ahead > 0 { return .payload(ahead) }
-                if let need = try fillBody(link, &deferred) { return .needs(need) }
+                if let need = try fillBody(&deferred) { return .needs(need) }
             }
         }
     }
 
     private func readPayload(
-        _ link: HTTP1Link, into target: inout MutableRawSpan, _ deferred: inout DeferredActions
+        into target: inout MutableRawSpan, _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> BodyStep {
         while true {
             if body.isComplete { return try end() }
             if link.buffer.isEmpty, body.expectedPayloadCount > 0, target.byteCount >= 1024 {
-                if let step = try receivePayload(link, into: &target, &deferred) { return step }
+                if let step = try receivePayload(into: &target, &deferred) { return step }
                 continue
             }
-            switch try nextEvent(link, upTo: target.byteCount) {
+            switch try nextEvent(upTo: target.byteCount) {
             case .payload(let range):
                 link.buffer.copy(range, into: &target)
                 link.buffer.remove(range.upperBound)
                 return .payload(range.count)
             case .end: return try end()
-            case .needMore: if let need = try fillBody(link, &deferred) { return .needs(need) }
+            case .needMore: if let need = try fillBody(&deferred) { return .needs(need) }
             }
         }
     }
 
     /// Reads payload directly into the caller's memory. Returns nil to try again.
     private func receivePayload(
-        _ link: HTTP1Link, into target: inout MutableRawSpan, _ deferred: inout DeferredActions
+        into target: inout MutableRawSpan, _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> BodyStep? {
         let limit = Int(min(body.expectedPayloadCount, Int64(target.byteCount)))
         let count: Int?
@@ -292,7 +295,7 @@ extension HTTP1Exchange {
         } catch {
             throw CarrierFailure(error, of: .connection)
         }
-        guard let count else { return try needForInput(link, &deferred).map { .needs($0) } }
+        guard let count else { return try needForInput(&deferred).map { .needs($0) } }
         try changeBody { (body) throws(StreamError) in
             if count == 0 { try body.receiveEnd() } else { try body.advance(count) }
         }
@@ -300,8 +303,8 @@ extension HTTP1Exchange {
     }
 
     /// Reads into the buffer. Returns nil to try again.
-    private func fillBody(_ link: HTTP1Link, _ deferred: inout DeferredActions) throws(CarrierFailure) -> Need? {
-        guard let count = try fill(link) else { return try needForInput(link, &deferred) }
+    private func fillBody(_ deferred: inout DeferredActions) throws(CarrierFailure) -> Need? {
+        guard let count = try fill() else { return try needForInput(&deferred) }
         if count == 0 { try changeBody { (body) throws(StreamError) in try body.receiveEnd() } }
         return nil
     }
@@ -309,7 +312,7 @@ extension HTTP1Exchange {
     /// Decodes until there are bytes to read, or the turn's budget is used up: a server can send any amount of data that
     /// decodes to nothing.
     private func prepareDecoded(
-        _ link: HTTP1Link, _ deferred: inout DeferredActions
+        _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> BodyStep {
         var budget = HTTP1Exchange.turnBudget
         while true {
@@ -323,12 +326,12 @@ extension HTTP1Exchange {
                 continue
             }
             // The framing's own bytes first, then all buffered payload at once.
-            _ = try nextEvent(link, upTo: 0)
+            _ = try nextEvent(upTo: 0)
             let ahead = Int(min(body.expectedPayloadCount, Int64(link.buffer.count)))
             if ahead > 0 {
                 if budget <= 0 { return .needs(.turn) }
                 try changeBody { (body) throws(StreamError) in budget -= try body.decode(ahead, from: &link.buffer) }
-            } else if !body.isComplete, let need = try fillBody(link, &deferred) {
+            } else if !body.isComplete, let need = try fillBody(&deferred) {
                 return .needs(need)
             }
         }
@@ -342,13 +345,13 @@ extension HTTP1Exchange {
     private func end() throws(CarrierFailure) -> BodyStep {
         try conclude { (machine) throws(HTTPMessageError) in try machine.endResponse() }
         guard let connection = connection.take() else { throw CarrierFailure(.closed, of: .connection) }
-        let isReusable = machine.outcome == .reusable && connection.link.buffer.isEmpty
+        let isReusable = machine.outcome == .reusable && link.buffer.isEmpty
         return .ended(connection, isReusable: isReusable)
     }
 
     // MARK: Failures
 
-    private func fill(_ link: HTTP1Link) throws(CarrierFailure) -> Int? {
+    private func fill() throws(CarrierFailure) -> Int? {
         do throws(StreamError) {
             return try link.fill()
         } catch {
@@ -356,7 +359,7 @@ extension HTTP1Exchange {
         }
     }
 
-    private func takeHead(_ link: HTTP1Link) throws(CarrierFailure) -> HTTPResponse? {
+    private func takeHead() throws(CarrierFailure) -> HTTPResponse? {
         do throws(HTTPMessageError) {
             return try link.takeHead()
         } catch {
@@ -364,7 +367,7 @@ extension HTTP1Exchange {
         }
     }
 
-    private func nextEvent(_ link: HTTP1Link, upTo limit: Int) throws(CarrierFailure) -> BodyDecoder.Event {
+    private func nextEvent(upTo limit: Int) throws(CarrierFailure) -> BodyDecoder.Event {
         do throws(StreamError) {
             return try body.next(in: &link.buffer, upTo: limit)
         } catch {
@@ -394,10 +397,13 @@ extension HTTP1Exchange {
 // MARK: - Waiting and facts
 
 extension HTTP1Exchange {
-    var waitPoint: WaitPoint? { connection?.pair.input.waitPoint }
+    /// Whether another request may use the connection.
+    private var isOver: Bool { if case .some = connection { false } else { true } }
+
+    var waitPoint: WaitPoint? { isOver ? nil : link.pair.input.waitPoint }
     var sourcePoint: WaitPoint? { sender.sourcePoint }
     var isFetching: Bool { sender.isFetching }
-    var input: (any CarrierInput)? { connection?.link }
+    var input: (any CarrierInput)? { isOver ? nil : link }
 
     /// Payload is read directly into the caller's memory, not into the buffer.
     var fillsBuffer: Bool { machine.response != .body || body.isCoded || body.expectedPayloadCount == 0 }
@@ -407,10 +413,10 @@ extension HTTP1Exchange {
     var bodyBytesSent: Int64 { sender.bodyBytesSent }
     var hasBegunBody: Bool { !sender.isHeld }
     var mayRepeat: Bool { !hasReceived && machine.mayRepeatRequest(isSent: sender.taken > 0) }
-    var lastRead: Moment { connection?.link.lastRead ?? .now }
+    var lastRead: Moment { link.lastRead }
 
     var hasReceived: Bool {
-        machine.response != .expected || machine.interimCount > 0 || connection?.link.buffer.isEmpty == false
+        machine.response != .expected || machine.interimCount > 0 || !isOver && !link.buffer.isEmpty
     }
 
     var endsByItself: Bool { body.endsByItself }

@@ -81,8 +81,7 @@ final class HTTP1Link: CarrierInput, @unchecked Sendable {
     /// request. The socket is therefore checked, which costs a system call, unless a read has emptied it within the time `trust`
     /// before `now`.
     func isIdle(_ now: Moment, trusting trust: Duration) -> Bool {
-        guard buffer.isEmpty, pair.isOpen else { return false }
-        if isDrained, lastRead.duration(to: now) < trust { return true }
-        return !pair.input.hasBytesAvailable
+        guard buffer.isEmpty else { return false }
+        return isDrained && lastRead.duration(to: now) < trust ? pair.isOpen : pair.isIdle
     }
 }

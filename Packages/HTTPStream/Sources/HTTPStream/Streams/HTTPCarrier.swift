@@ -122,7 +122,7 @@ enum HeadStep {
     case interim(HTTPResponse)
     /// The head of the final response (``HTTPCarrier/response``). With `refusesExpectation`, the request is to be sent again without
     /// `Expect`.
-    case head(refusesExpectation: Bool)
+    case head(HTTPStatus, refusesExpectation: Bool)
     /// A 101: the connection carries the protocol that the request has offered.
     case switched
 }
@@ -177,14 +177,5 @@ struct CarrierFailure: Error {
     init(_ error: StreamError, of source: Source) {
         self.error = error
         self.source = source
-    }
-}
-
-extension HTTPCarrier {
-    /// The reused connection of a response 408 that has crossed the request: the server ended the idle connection with it, and has not
-    /// seen the request (RFC 9110 §15.5.9). Nil for another response.
-    var crossedConnection: HTTPConnection? {
-        guard let connection, connection.isReused, response?.status == .requestTimeout else { return nil }
-        return connection
     }
 }

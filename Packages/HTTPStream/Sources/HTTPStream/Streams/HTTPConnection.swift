@@ -31,21 +31,29 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
     /// Begins to carry a request over the connection, which is open. The connection decides how: by HTTP/1.1.
     ///
     /// - Parameters:
-    ///   - form: the request in the form for its recipient.
-    ///   - host: the value of `Host`.
+    ///   - form: the request in the form for its recipient; nil if that of the fetch has it.
+    ///   - host: the value of `Host`; nil for that of the origin at which the connection ends.
     ///   - preparation: what the carrier adds to the request.
     ///   - limits: the limits of the response.
     ///   - hasWaited: whether the request had to wait for the connection to open.
     func makeCarrier(
-        of form: HTTPRequest, _ method: HTTPMethod, host: String, body: HTTPBody?, _ preparation: RequestPreparation,
+        of fetch: borrowing Fetch, as form: HTTPRequest?, host: String?, _ preparation: RequestPreparation,
         limits: HTTPLimits, hasWaited: Bool
     ) throws(StreamError) -> any HTTPCarrier {
         // The place for HTTP/2: the protocol that TLS has negotiated is known here, and no byte of the request is written yet.
         link.accept(limits)
-        let head = try preparation.prepare(form, method, host: host, isBare: form.fields.isEmpty, body: body)
+        let host = host ?? key.origin.hostField
+        let head =
+            if let form {
+                try preparation.prepare(
+                    form, fetch.method, host: host, isBare: form.fields.isEmpty, body: fetch.body)
+            } else {
+                try preparation.prepare(
+                    fetch.request, fetch.method, host: host, isBare: fetch.isBare, body: fetch.body)
+            }
         return try HTTP1Exchange(
-            head, method, body, on: self, keepsConnection: preparation.keepsConnection, upgrade: preparation.upgrade,
-            hasWaited: hasWaited)
+            head, fetch.method, fetch.body, on: self, keepsConnection: preparation.keepsConnection,
+            upgrade: preparation.upgrade, hasWaited: hasWaited)
     }
 
     func close() { pair.close() }

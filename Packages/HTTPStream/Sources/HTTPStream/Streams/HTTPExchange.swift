@@ -321,7 +321,7 @@ extension HTTPExchange: StreamTransport {
         withLoad { (load, hasBegun) in
             if hasBegun { return }
             load.send(request, body: body, after: redirects)
-            load.settings.options.pool = pool
+            load.settings.pool = pool
             load.settings.session = session
         }
     }

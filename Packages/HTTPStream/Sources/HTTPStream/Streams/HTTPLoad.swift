@@ -109,25 +109,32 @@ extension HTTPLoad {
     /// Finds or opens a connection for the request.
     private mutating func decide(mayReuse: Bool) throws(StreamError) -> Interest? {
         guard let url = fetch.url else { throw .badURL("the request has none.") }
-        if !settings.isDirect {
-            let origin = try fetch.ensureOrigin()
-            let proxies = ensureExtras().ensureProxies()
-            if try proxies.awaitsDecision(on: url, to: origin, settings, loop: loop) {
-                return clock.wait(for: .decision)
-            }
+        let isDirect = settings.isDirect
+        if !isDirect,
+            try ensureExtras().ensureProxies().awaitsDecision(on: url, to: fetch.ensureOrigin(), settings, loop: loop)
+        {
+            return clock.wait(for: .decision)
         }
         let now = Moment.now
         let reuses = mayReuse && settings.options.keepsConnection
-        if reuses, let idle = settings.takeUsualIdle(for: fetch, at: url, loop, now, &deferred) {
-            try carry(over: idle, host: idle.key.origin.hostField, since: now)
+        let trust = settings.trust(mayRepeat: fetch.mayRepeat)
+        if reuses, isDirect, !settings.offersSwitch, fetch.isBare || settings.ownLogin(of: fetch.request) == nil,
+            let idle = settings.takeUsualIdle(at: url, loop, now, trusting: trust, &deferred)
+        {
+            try carry(over: idle, host: nil, since: now)
             return nil
         }
         let origin = try fetch.ensureOrigin()
-        let plan = try plan(for: url, to: origin)
+        if isDirect, origin.isFTP { throw .ftpNeedsProxy }
+        let plan =
+            isDirect
+            ? nil
+            : try ensureExtras().ensureProxies().plan(
+                of: fetch.request, at: url, to: origin, fetch.standing, settings)
         let key = HTTPConnectionKey(
             origin, plan?.properties ?? StreamProperties(), endpoint: settings.endpoint(of: origin), loop: loop,
             ownLogin: settings.ownLogin(of: fetch.request), isTunnelled: settings.offersSwitch)
-        if reuses, let idle = settings.takeIdle(key, for: fetch, now, &deferred) {
+        if reuses, let idle = settings.takeIdle(key, now, trusting: trust, &deferred) {
             try carry(over: idle, host: origin.hostField, since: now)
             return nil
         }
@@ -142,18 +149,10 @@ extension HTTPLoad {
         return nil
     }
 
-    /// Returns nil for the default, which then costs nothing.
-    private mutating func plan(for url: URL, to origin: HTTPOrigin) throws(StreamError) -> ConnectionPlan? {
-        if settings.isDirect {
-            if origin.isFTP { throw .ftpNeedsProxy }
-            return nil
-        }
-        return try ensureExtras().ensureProxies().plan(of: fetch.request, at: url, to: origin, fetch.standing, settings)
-    }
-
     private mutating func beginRequest(at now: Moment) {
         if log.deferred == nil { log.deferred = DeferredLog(settings.options.connection) }
-        log.beginRequest(fetch, at: now)
+        if log.hasRequest { log.keepRequest(fetch) }
+        log.beginRequest(at: now)
         clock.beginRequest(at: now, responseTimeout: settings.responseTimeout)
     }
 
@@ -171,18 +170,19 @@ extension HTTPLoad {
     /// Begins the exchange on an open connection.
     ///
     /// - Parameters:
-    ///   - host: the value of `Host` for the origin, unless the application has named another.
+    ///   - host: the value of `Host` for the origin, unless the application has named another; nil if the connection ends at the origin.
     ///   - moment: the begin of the request on an idle connection; nil if it had to wait for a new one.
     private mutating func carry(
-        over connection: HTTPConnection, host: String, since moment: Moment? = nil
+        over connection: HTTPConnection, host: String?, since moment: Moment? = nil
     ) throws(StreamError) {
         if let moment { beginRequest(at: moment) }
         let form = try fetch.form(through: connection.proxy, proxies, settings.session?.logins)
+        var host = host
+        if let named = settings.options.host, fetch.isAtNamedOrigin { host = named }
         state = .exchanging(
             try connection.makeCarrier(
-                of: form, fetch.method, host: (fetch.isAtNamedOrigin ? settings.options.host : nil) ?? host,
-                body: fetch.body,
-                settings.preparation, limits: settings.options.limits, hasWaited: moment == nil))
+                of: fetch, as: form, host: host, settings.preparation, limits: settings.options.limits,
+                hasWaited: moment == nil))
     }
 
     // MARK: Exchanging
@@ -213,11 +213,12 @@ extension HTTPLoad {
         case .switched:
             state = .switched(carrier)
             noteAnswer(carrier)
-        case .head(let refusesExpectation):
+        case .head(let status, let refusesExpectation):
             state = .receiving(carrier)
             noteAnswer(carrier)
-            if let connection = carrier.crossedConnection, fetch.method.isIdempotent, extras?.interim.isEmpty != false,
-                !fetch.hasSpentBody(on: carrier)
+            // A 408 may have crossed the request, which the server has not seen then (RFC 9110 §15.5.9).
+            if status == .requestTimeout, let connection = carrier.connection, connection.isReused,
+                fetch.method.isIdempotent, extras?.interim.isEmpty != false, !fetch.hasSpentBody(on: carrier)
             {
                 log.keepRequest(fetch, answer: carrier.response)
                 try sendAgain(withoutReuseOf: connection, carrier)
@@ -432,7 +433,7 @@ extension HTTPLoad {
         giveUp(connection)
         if isReusable {
             connection.isReused = true
-            deferred.connectionReturn = .init(connection: connection, pool: settings.options.pool)
+            deferred.connectionReturn = .init(connection: connection, pool: settings.pool)
         } else {
             carrier?.abandon(&deferred)
             deferred.add(.close(connection.pair))

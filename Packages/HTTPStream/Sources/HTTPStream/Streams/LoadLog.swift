@@ -102,9 +102,11 @@ struct LoadLog: ~Copyable, Sendable {
         more?.endConnection()
     }
 
-    /// Begins a request. Without a call of ``keepRequest(_:answer:)``, it repeats the one before it.
-    mutating func beginRequest(_ fetch: borrowing Fetch, at now: Moment = .now) {
-        if request != nil { keepRequest(fetch) }
+    /// Whether the log has a request that was not kept (``keepRequest(_:answer:)``).
+    var hasRequest: Bool { request != nil }
+
+    /// Begins a request, after the one before it has been kept.
+    mutating func beginRequest(at now: Moment) {
         if start == nil { start = now }
         request = Course(start: now)
     }

@@ -21,39 +21,50 @@ final class SessionSettings: Sendable {
 }
 
 /// The options of a load, set before it begins, and what a session adds to them.
+///
+/// Loads share their options, which are large: a copy for each load would cost 900 instructions. Most streams differ from each other in
+/// the pool alone, which is therefore a member of its own.
 struct LoadSettings: Sendable {
-    private var stored: StoredOptions
+    private final class SharedOptions: Sendable {
+        /// The default options.
+        static let usual = SharedOptions(HTTPOptions())
+        /// The default options of streams that are made with a pool.
+        static let ofPool = {
+            var options = HTTPOptions()
+            options.keepsConnection = true
+            return SharedOptions(options)
+        }()
+
+        let options: HTTPOptions
+
+        init(_ options: HTTPOptions) { self.options = options }
+    }
+
+    private var shared: SharedOptions
+    /// The pool of idle connections.
+    var pool: HTTPConnectionPool
     /// What a session adds; nil for a stream of its own.
     var session: SessionSettings?
 
-    /// The default options, which take no memory of their own.
-    init() {
-        stored = .usual
+    /// - Parameter pool: the pool to which the connection returns; nil for a connection that is not kept.
+    init(pool: HTTPConnectionPool? = nil) {
+        shared = pool == nil ? .usual : .ofPool
+        self.pool = pool ?? .shared
     }
 
     init(_ options: HTTPOptions) {
-        stored = StoredOptions(options)
+        shared = SharedOptions(options)
+        pool = options.pool
     }
 
-    /// The options of the stream.
-    var options: HTTPOptions {
-        @inline(__always) _read { yield stored.options }
-        _modify {
-            if !isKnownUniquelyReferenced(&stored) { stored = StoredOptions(stored.options) }
-            yield &stored.options
-        }
-    }
+    /// The options, apart from the ``pool``.
+    var options: HTTPOptions { _read { yield shared.options } }
 
-    /// The options apart from the load, which would otherwise exceed the cache of glibc's allocator, and is moved several times: 800
-    /// instructions for each request.
-    private final class StoredOptions: @unchecked Sendable {
-        // Unchecked: changed only while one load refers to it, under that load's lock.
-
-        static let usual = StoredOptions(HTTPOptions())
-
-        @exclusivity(unchecked) var options: HTTPOptions
-
-        init(_ options: HTTPOptions) { self.options = options }
+    /// All options, with the ``pool``.
+    private var all: HTTPOptions {
+        var all = shared.options
+        all.pool = pool
+        return all
     }
 
     /// Whether the request offers to switch to another protocol.
@@ -99,16 +110,21 @@ struct LoadSettings: Sendable {
     ///
     /// - Throws: `EINVAL` for a value that the property cannot have.
     mutating func set(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
-        if try HTTPOptions.table.set(value, named: name, in: &options) { return true }
-        // The stream itself enforces its read limit.
-        if name == StreamProperty<Duration>.readTimeout.name { return false }
-        guard StreamKind.http.properties.honours(name) else { return false }
-        options.connection.set(value, named: name)
+        var changed = all
+        if try !HTTPOptions.table.set(value, named: name, in: &changed) {
+            // The stream itself enforces its read limit.
+            if name == StreamProperty<Duration>.readTimeout.name || !StreamKind.http.properties.honours(name) {
+                return false
+            }
+            changed.connection.set(value, named: name)
+        }
+        shared = SharedOptions(changed)
+        pool = changed.pool
         return true
     }
 
     /// The value of a property of HTTP streams, or of the connection if it was set.
     func value(named name: String) -> (any Sendable)? {
-        HTTPOptions.table.value(named: name, in: options) ?? options.connection.value(named: name)
+        HTTPOptions.table.value(named: name, in: all) ?? options.connection.value(named: name)
     }
 }

@@ -81,15 +81,15 @@ enum LoadState: Sendable {
 
     /// Where to wait for what a load needs, with the point of a decision about its proxy; nowhere if a step only ended its turn.
     func places(for need: Need, decision: WaitPoint?) -> (WaitPoint.Readiness?, WaitPoint.Readiness?) {
-        let points: (WaitPoint?, WaitPoint?) =
-            switch need {
-            case .decision: (decision, nil)
-            case .room, .input, .permission: (waitPoint, nil)
-            case .source: carrier?.sourcePoint.map { (waitPoint, $0) } ?? (nil, nil)
-            case .turn, .fetch: (nil, nil)
-            }
-        func place(_ point: WaitPoint) -> WaitPoint.Readiness { .init(point, .reader, for: need.interest) }
-        return (points.0.map(place), points.1.map(place))
+        func place(_ point: WaitPoint?) -> WaitPoint.Readiness? { point.map { .init($0, .reader, for: need.interest) } }
+        switch need {
+        case .decision: return (place(decision), nil)
+        case .room, .input, .permission: return (place(waitPoint), nil)
+        case .source:
+            guard let source = carrier?.sourcePoint else { return (nil, nil) }
+            return (place(waitPoint), place(source))
+        case .turn, .fetch: return (nil, nil)
+        }
     }
 
     /// The head of the response, even of one that leads to another request.

@@ -45,12 +45,8 @@ extension ReadStream {
     public convenience init(
         request: HTTPRequest, body: HTTPBody? = nil, pool: HTTPConnectionPool? = nil, loop: EventLoop = .shared
     ) {
-        var settings = LoadSettings()
-        if let pool {
-            settings.options.pool = pool
-            settings.options.keepsConnection = true
-        }
-        self.init(transport: HTTPExchange(consume request, body: consume body, settings, loop: loop))
+        self.init(
+            transport: HTTPExchange(consume request, body: consume body, LoadSettings(pool: pool), loop: loop))
     }
 
     /// Makes a stream that sends a request with these options when opened, and reads the body of the response.

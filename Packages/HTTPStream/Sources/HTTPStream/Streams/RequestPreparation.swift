@@ -128,9 +128,8 @@ struct RequestPreparation {
 
     @inline(__always)
     private func writeHost(_ host: String, to lines: inout LineWriter) {
-        var host = host
         lines.write("Host: ")
-        host.withUTF8 { lines.write(UnsafeRawBufferPointer($0)) }
+        host.utf8.span.bytes.withUnsafeBytes { lines.write($0) }
         lines.write("\r\n")
     }
 

@@ -98,8 +98,9 @@ import Testing
                     case .sent(let justNow): events.append(justNow ? "sent just now" : "sent")
                     case .interim(let head): events.append("interim \(head.status.code)")
                     case .switched: return events + ["switched"]
-                    case .head(let refuses):
-                        events.append("head \(exchange.response?.status.code ?? 0)\(refuses ? ", refuses" : "")")
+                    case .head(let status, let refuses):
+                        #expect(status == exchange.response?.status)
+                        events.append("head \(status.code)\(refuses ? ", refuses" : "")")
                         break head
                     }
                 }

@@ -153,13 +153,17 @@ public struct StreamSide: Sendable {
     }
 
     /// Whether a transfer would not wait, because it would move bytes, end or fail. False unless the half is open.
-    var isReady: Bool {
-        guard connection.isOpen(half) else { return false }
+    var isReady: Bool { connection.isOpen(half) && !wouldWait }
+
+    /// Whether the half is open, and a transfer would wait.
+    var isIdle: Bool { connection.isUsable(half) && wouldWait }
+
+    private var wouldWait: Bool {
         do throws(StreamError) {
-            if case .wouldBlock = try poll() { return false }
-            return true
+            if case .wouldBlock = try poll() { return true }
+            return false
         } catch {
-            return true
+            return false
         }
     }
 
