@@ -61,23 +61,9 @@ extension StreamPair {
 
 /// Opens a connection whose addresses an ``AddressFinder`` finds first.
 struct FinderOpening: OpeningWork {
-    /// The finder's latest answer, stored by its handler.
-    private final class Answer: Sendable {
-        let point: WaitPoint
-        private let result = Locked<Result<FoundAddresses, StreamError>?>(nil)
-
-        init(loop: EventLoop) { point = WaitPoint(loop: loop) }
-
-        func put(_ found: Result<FoundAddresses, StreamError>) {
-            result.withLock { $0 = found }
-            point.signal(.readable)
-        }
-
-        func take() -> Result<FoundAddresses, StreamError>? { result.withLock { $0.take() } }
-    }
-
     private struct Search {
-        let answer: Answer
+        /// The finder's latest answer.
+        let answers: Mailbox<Result<FoundAddresses, StreamError>>
         let token: LookupToken
         let step: Int
         /// The instant when opening must end; nil for no limit.
@@ -143,7 +129,7 @@ struct FinderOpening: OpeningWork {
 
     /// Takes the finder's answer; nil if there are new addresses to connect to.
     private mutating func takeAnswer(of search: Search, _ connection: Connection) throws(StreamError) -> OpeningStep? {
-        switch search.answer.take() {
+        switch search.answers.tryNext() {
         case .success(let found):
             if self.found == nil {
                 let count = found.addresses.count
@@ -172,7 +158,7 @@ struct FinderOpening: OpeningWork {
                 connection.endStep(search.step, .failed(error))
                 throw error
             }
-            let point = WaitPoint.Readiness(search.answer.point, .reader, for: .readable)
+            let point = WaitPoint.Readiness(search.answers.point, .reader, for: .readable)
             return .wait(.init(points: [point], deadline: deadline))
         }
     }
@@ -203,9 +189,9 @@ struct FinderOpening: OpeningWork {
     private func begin(_ connection: Connection) -> Search {
         let limit = connection.withDetails { $0.properties[.openTimeout] } ?? .zero
         let step = connection.beginStep(.lookup(finder.description))
-        let answer = Answer(loop: connection.point.loop)
-        let token = finder.start { answer.put($0) }
-        return Search(answer: answer, token: token, step: step, deadline: limit > .zero ? .now + limit : nil)
+        let answers = Mailbox<Result<FoundAddresses, StreamError>>(merging: { $0 = $1 }, loop: connection.point.loop)
+        let token = finder.start { answers.put($0) }
+        return Search(answers: answers, token: token, step: step, deadline: limit > .zero ? .now + limit : nil)
     }
 }
 
