@@ -55,13 +55,13 @@ public final class DescriptorPoller: Sendable {
     }
 
     /// Whether the calling thread looks for edges just now. A signal for that thread need not wake it: ``runAfterPoll(_:)``.
-    public var isPolling: Bool { thread.load(ordering: .relaxed) == pthread_self() }
+    package var isPolling: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
     /// Runs `work` at the end of the poll in progress on the calling thread. Call only while ``isPolling``.
     ///
     /// - Returns: false if there is such work already. It may run the thread's loop and wait for other work there, which therefore
     ///   must be left to the loop.
-    public func runAfterPoll(_ work: @escaping @Sendable () -> Void) -> Bool {
+    package func runAfterPoll(_ work: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
             if case nil = state.work { state.work = work } else { return false }
             return true

@@ -20,10 +20,10 @@ public struct SOCKSProxy: StreamProxy {
     }
 
     /// The longest name, user name and password of version 5, in bytes (RFC 1928 §5, RFC 1929 §2).
-    public static let maximumFieldLength = 255
+    package static let maximumFieldLength = 255
 
     /// The longest user ID of version 4, in bytes. The limit is ours, as the protocol has none.
-    public static let maximumUserIDLength = 512
+    package static let maximumUserIDLength = 512
 
     /// The proxy's name or address. Replaces `kCFStreamPropertySOCKSProxyHost`.
     public var host: String

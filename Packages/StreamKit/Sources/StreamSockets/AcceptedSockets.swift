@@ -72,7 +72,7 @@ extension Socket {
 /// ```
 ///
 /// The sequence ends when the task is cancelled or the socket is invalidated. While the process has no descriptors
-/// left, it retries every ``retryPause``; connections wait in the listener's queue meanwhile.
+/// left, it retries ten times a second; connections wait in the listener's queue meanwhile.
 public struct AcceptedSockets: AsyncSequence, Sendable {
     /// A connected socket.
     public typealias Element = Socket
@@ -80,7 +80,7 @@ public struct AcceptedSockets: AsyncSequence, Sendable {
     public typealias Failure = StreamError
 
     /// The pause before the next attempt when no descriptors are left, in this sequence and for events.
-    public static let retryPause: Duration = .milliseconds(100)
+    package static let retryPause: Duration = .milliseconds(100)
 
     /// Waits for ``retryPause`` with a timer of the loop, which needs no descriptor. The runtime's timers, behind
     /// `Task.sleep`, need one: without it they end the process or never fire.

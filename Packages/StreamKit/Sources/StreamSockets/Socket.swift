@@ -324,7 +324,7 @@ extension Socket {
     ///   - isLocal: whether to listen on the loopback addresses only.
     ///   - backlog: the most connections that wait to be accepted, for each listener.
     ///   - loop: the loop that watches the sockets for tasks and events.
-    /// - Throws: as ``bind(to:)``; `EADDRINUSE` if ``sharedPortTries`` ports that were free for one family were in use
+    /// - Throws: as ``bind(to:)``; `EADDRINUSE` if 16 ports that were free for one family were in use
     ///   for the other.
     public static func listeners(
         onPort port: UInt16, isLocal: Bool = false, backlog: Int32 = defaultBacklog, loop: EventLoop = .shared
@@ -400,7 +400,7 @@ extension Socket {
     }
 
     /// The number of free ports that ``listeners(onPort:isLocal:backlog:loop:)`` tries.
-    public static let sharedPortTries = 16
+    package static let sharedPortTries = 16
 
     /// Binds the socket to a local address. The C name is `bind(2)`; `CFSocketSetAddress` binds and listens.
     ///

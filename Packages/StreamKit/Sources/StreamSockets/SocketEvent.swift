@@ -3,7 +3,7 @@ internal import Glibc
 
 extension Socket {
     /// The most bytes that a ``SocketEvent/data(_:)`` carries: the size of the largest datagram.
-    public static let maximumDataSize = 65_536
+    package static let maximumDataSize = 65_536
 
     /// Sets the client and the kinds of events that it receives. A socket has one client: a new one replaces the old
     /// one, nil removes it.
@@ -86,7 +86,7 @@ public enum SocketEvent: Sendable {
     case readable
     /// An accepted connection, which now belongs to the client: releasing it closes it.
     case accepted(Socket)
-    /// Received data, up to ``Socket/maximumDataSize`` bytes: a datagram with its sender, or part of a stream.
+    /// Received data, up to 65,536 bytes: a datagram with its sender, or part of a stream.
     ///
     /// On a stream, an empty message means the end and comes once.
     case data(SocketMessage)

@@ -52,10 +52,10 @@ public struct SocketType: RawRepresentable, Sendable, Hashable {
     public static let raw = SocketType(rawValue: Int32(SOCK_RAW.rawValue))
 
     /// True for types that listen, accept and connect before they transfer data.
-    public var needsConnection: Bool { self == .stream || self == .sequencedPacket }
+    package var needsConnection: Bool { self == .stream || self == .sequencedPacket }
 
     /// True for types that preserve message boundaries.
-    public var keepsMessages: Bool { self != .stream }
+    package var keepsMessages: Bool { self != .stream }
 }
 
 /// A protocol: the third argument of `socket(2)`.

@@ -185,7 +185,7 @@ extension ProxySettings {
 
 extension ProxySettings {
     /// The largest settings file, in bytes.
-    public static let maximumFileSize = 64 * 1024
+    package static let maximumFileSize = 64 * 1024
 
     /// Parses the text of a settings file: lines of `name = value`.
     ///
@@ -221,7 +221,7 @@ extension ProxySettings {
     /// Reads the settings in a file; nil if there is no such file.
     ///
     /// - Throws: the errors of ``init(fileText:)``; an `errno` if the file cannot be read; `EFBIG` if it is larger than
-    ///   ``maximumFileSize``.
+    ///   64 KiB.
     public static func file(_ path: String) throws(StreamError) -> ProxySettings? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         if descriptor < 0, errno == ENOENT || errno == ENOTDIR { return nil }

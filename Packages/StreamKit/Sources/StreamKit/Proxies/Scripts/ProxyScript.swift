@@ -19,7 +19,7 @@ internal import HostResolver
 /// no other file need be installed, and the helper contains nothing of this program's memory. Its environment has at
 /// most `TZ` and `LD_LIBRARY_PATH`, apart from constant settings of the engine. Its only descriptor is a socket to this process. It can
 /// neither open another one nor start a process: seccomp(2) ends it if it tries. Its limits are ``timeout`` and ``memoryLimit``. This
-/// process looks up the names that the script asks for, as with `dnsResolve`, at most ``maximumNames``. A script also learns this
+/// process looks up the names that the script asks for, as with `dnsResolve`, at most 64 in one run. A script also learns this
 /// machine's name and address.
 ///
 /// A program that has more privileges than its user cannot run scripts, nor one that loads StreamKit as a shared library, unless the
@@ -31,22 +31,22 @@ public struct ProxyScript: Sendable, Hashable {
     public static let maximumScriptSize = 1 << 20
 
     /// The longest answer, in bytes: 16 KiB.
-    public static let maximumAnswerLength = 16 * 1024
+    package static let maximumAnswerLength = 16 * 1024
 
     /// The maximum memory of a script, in addition to the initial memory of its process, in bytes: 64 MiB.
     public static let memoryLimit = 64 << 20
 
     /// The maximum number of names that one run of a script may look up: 64.
-    public static let maximumNames = 64
+    package static let maximumNames = 64
 
     /// The maximum number of scripts that run at once for tasks. Further ones wait for their turn.
-    public static let maximumProcesses = 8
+    package static let maximumProcesses = 8
     private static let turns = AsyncSemaphore(maximumProcesses)
 
     /// The text of the script.
     public let text: String
 
-    /// The time limit of one run, including its lookups and, for a task, the wait for its turn (``maximumProcesses``).
+    /// The time limit of one run, including its lookups and, for a task, the wait for its turn: eight scripts run at once.
     /// Default 10 s.
     public var timeout: Duration = .seconds(10)
 
