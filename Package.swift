@@ -144,7 +144,7 @@ let rows: [Row] = [
             "CFNetworkC", "CFNetworkEngine", "SecurityC", "EventLoops", "HTTPAuth", "HostResolver", "StreamKit",
         ]),
     Row("CFNetwork", .library, "Security", ["CFNetwork", "SecurityC", "SecurityEngine"]),
-    Row("CFNetwork", .shim, "CFNetworkPrograms", ["CFNetworkC", "SecurityC", "SystemConfigurationC"]),
+    Row("CFNetwork", .programs, "CFNetworkPrograms", ["CFNetworkC", "SecurityC", "SystemConfigurationC"]),
     Row(
         "CFNetwork", .tests, "CFNetworkTests",
         [
@@ -155,8 +155,8 @@ let rows: [Row] = [
 ]
 
 struct Row {
-    /// A part is a Swift module without a product: a library of the same package exports it.
-    enum Kind { case shim, system, part, library, tests }
+    /// A part is a Swift module without a product: a library of the same package exports it. Programs are C sources that tests run.
+    enum Kind { case shim, system, part, library, programs, tests }
 
     let target: Target
     let isProduct: Bool
@@ -172,6 +172,7 @@ struct Row {
             case .part, .library:
                 .target(
                     name: name, dependencies: dependencies, path: "\(folder)/Sources/\(name)", swiftSettings: settings)
+            case .programs: .target(name: name, dependencies: dependencies, path: "\(folder)/Tests/\(name)")
             case .tests:
                 .testTarget(
                     name: name, dependencies: dependencies, path: "\(folder)/Tests/\(name)", swiftSettings: settings)

@@ -90,7 +90,9 @@ let package = Package(
         ),
         .target(
             name: "Security", dependencies: ["CFNetwork", "SecurityC", "SecurityEngine"], swiftSettings: settings),
-        .target(name: "CFNetworkPrograms", dependencies: ["CFNetworkC", "SecurityC", "SystemConfigurationC"]),
+        .target(
+            name: "CFNetworkPrograms", dependencies: ["CFNetworkC", "SecurityC", "SystemConfigurationC"],
+            path: "Tests/CFNetworkPrograms"),
         .testTarget(
             name: "CFNetworkTests",
             dependencies: [

@@ -139,7 +139,7 @@ final class AuthenticatedLoad: @unchecked Sendable {
 }
 
 /// What a stream of an HTTP request remembers for the objects that are created from it.
-final class HTTPLoad: Sendable {
+final class RequestRecord: Sendable {
     /// The host that the program has named.
     let host: String?
     /// The uses of authentication objects: of the origin's, the proxy's, or both.

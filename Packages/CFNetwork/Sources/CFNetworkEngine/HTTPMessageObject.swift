@@ -54,7 +54,7 @@ final class HTTPMessageState: ObjectState {
 
     /// What a message from a stream remembers of it.
     struct Source {
-        let load: HTTPLoad?
+        let record: RequestRecord?
         /// The proxy that has sent the response; nil if it is the origin's.
         let proxy: ProtectionSpace?
     }
@@ -189,15 +189,15 @@ final class HTTPMessageState: ObjectState {
 
     /// The authentication object that this response is about, once; nil if it is about none.
     func takeAuthentication() -> CFHTTPAuthentication? {
-        guard let status = message.status, let load = source?.load else { return nil }
-        load.processResponse()
-        return load.logins.compactMap { $0.takeObject(status) }.first
+        guard let status = message.status, let record = source?.record else { return nil }
+        record.processResponse()
+        return record.logins.compactMap { $0.takeObject(status) }.first
     }
 
     /// Whether the program named the host that has sent the response, as opposed to a redirect.
     var isFromNamedHost: Bool {
-        guard let load = source?.load else { return true }
-        return load.host == message.url?.host
+        guard let record = source?.record else { return true }
+        return record.host == message.url?.host
     }
 
     func setBody(_ body: [UInt8]) { message.body = body }

@@ -19,11 +19,11 @@ private func makeStream(
             let length = request.fields[.contentLength].flatMap { UInt64($0) }.flatMap { Int64(exactly: $0) }
             return HTTPBody.stream(once: ReadStream(transport: StreamedBody(body)), length: length)
         } ?? source.message.body.map { HTTPBody.bytes($0) }
-    let load = HTTPLoad(request, source.credentials)
-    let state = ReadStreamState(ReadStream(request: request, body: upload), keys: .http, load: load)
+    let record = RequestRecord(request, source.credentials)
+    let state = ReadStreamState(ReadStream(request: request, body: upload), keys: .http, record: record)
     // A CFHTTPMessage is sent as it is; in Swift, an empty value omits the field.
     if request.fields[.userAgent] == "" { _ = state.set(.http(\.keepsEmptyUserAgent), to: true) }
-    for login in load.logins { login.begin(state) }
+    for login in record.logins { login.begin(state) }
     return nullable(makeReadStream(allocator, state))
 }
 

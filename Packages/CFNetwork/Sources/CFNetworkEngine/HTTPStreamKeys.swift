@@ -21,14 +21,14 @@ extension [String: StreamKey] {
             $0.value(.httpFinalRequest).flatMap { HTTPMessageState.makeMessage(AnyHTTPMessage($0)) }
         }
         keys[string(__kCFStreamPropertyHTTPResponseHeader)] = .reading { stream in
-            stream.load?.processResponse()
+            stream.record?.processResponse()
             let proxy = stream.value(.httpAnsweringProxy)?.protectionSpace
             guard var response = stream.value(.httpResponse) else { return nil }
             // The stream has removed the chunks: a program may add the body and serialize the message.
             if response.fields[.transferEncoding]?.lowercased() == "chunked" {
                 response.fields.remove(.transferEncoding)
             }
-            return HTTPMessageState.makeMessage(AnyHTTPMessage(response), .init(load: stream.load, proxy: proxy))
+            return HTTPMessageState.makeMessage(AnyHTTPMessage(response), .init(record: stream.record, proxy: proxy))
         }
         let proxy = string(__kCFStreamPropertyHTTPProxy)
         keys[proxy] = .dictionary(proxy) { stream, dictionary in
@@ -42,7 +42,8 @@ extension [String: StreamKey] {
 
 extension HTTPMessageState {
     /// A new CFHTTPMessage.
-    static func makeMessage(_ message: AnyHTTPMessage, _ source: Source = .init(load: nil, proxy: nil)) -> AnyObject? {
+    static func makeMessage(_ message: AnyHTTPMessage, _ source: Source = .init(record: nil, proxy: nil)) -> AnyObject?
+    {
         let state = HTTPMessageState(message, source: source)
         let object: Unmanaged<CFHTTPMessage>? = state.makeObject(nil, typeID)
         return object?.takeRetainedValue()

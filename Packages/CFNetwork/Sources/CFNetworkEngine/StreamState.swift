@@ -57,8 +57,8 @@ class StreamState: ObjectState, @unchecked Sendable {
     var isReady: Bool { false }
     /// The kind of the stream below.
     var kind: StreamKind { .transport }
-    /// The HTTP request that the stream sends; nil for other streams.
-    var load: HTTPLoad? { nil }
+    /// What the stream remembers of the HTTP request that it sends; nil for other streams.
+    var record: RequestRecord? { nil }
 
     func open() throws(StreamError) {}
     func close() {}
@@ -151,18 +151,18 @@ final class ReadStreamState: StreamState, @unchecked Sendable {
     /// The CFStream that owns this state. Set once, before the stream can be used.
     private weak var object: CFReadStream?
 
-    private let httpLoad: HTTPLoad?
+    private let httpRecord: RequestRecord?
 
     init(_ stream: BridgedInputStream, keys: StreamKeys = .socket, settings: DictionarySettings? = nil) {
         below = .bridged(stream)
-        httpLoad = nil
+        httpRecord = nil
         super.init(keys: keys, settings: settings)
         stream.onReplacement { [weak self] new in self?.replace(by: new) }
     }
 
-    init(_ stream: ReadStream, keys: StreamKeys, load: HTTPLoad? = nil) {
+    init(_ stream: ReadStream, keys: StreamKeys, record: RequestRecord? = nil) {
         below = .plain(stream)
-        httpLoad = load
+        httpRecord = record
         super.init(keys: keys)
     }
 
@@ -171,7 +171,7 @@ final class ReadStreamState: StreamState, @unchecked Sendable {
     override var failure: StreamError? { reader.error }
     override var isReady: Bool { reader.hasBytesAvailable }
     override var kind: StreamKind { reader.kind }
-    override var load: HTTPLoad? { httpLoad }
+    override var record: RequestRecord? { httpRecord }
 
     /// The stream below.
     var reader: ReadStream {
@@ -217,7 +217,7 @@ final class ReadStreamState: StreamState, @unchecked Sendable {
     }
 
     override fileprivate func abandon() {
-        httpLoad?.processResponse()
+        httpRecord?.processResponse()
         close()
     }
 

@@ -48,8 +48,8 @@ struct HTTPAuthenticationTests {
         let (auth, message) = (authentication(), request())
         CFHTTPMessageApplyCredentials(message, auth, "joe" as CFString, "secret" as CFString, nil)
         let source: HTTPMessageState = state(of: message)
-        #expect(HTTPLoad(source.requestToSend!, source.credentials).logins.count == 1)
+        #expect(RequestRecord(source.requestToSend!, source.credentials).logins.count == 1)
         CFHTTPMessageSetHeaderFieldValue(message, "Authorization" as CFString, "Bearer x" as CFString)
-        #expect(HTTPLoad(source.requestToSend!, source.credentials).logins.isEmpty)
+        #expect(RequestRecord(source.requestToSend!, source.credentials).logins.isEmpty)
     }
 }
