@@ -10,30 +10,40 @@ extension RawSpan {
 
     /// Whether both spans have the same bytes.
     @inlinable @inline(__always)
-    package func isEqual(_ other: RawSpan) -> Bool { isEqual(other) { $0 } }
+    package func isEqual(_ other: RawSpan) -> Bool { changed({ $0 }, equals: other, changed: { $0 }) }
 
     /// Whether both spans have the same bytes, ignoring the case of ASCII letters.
     @inlinable @inline(__always)
-    package func isEqualIgnoringCase(_ other: RawSpan) -> Bool { isEqual(other, ASCII.lowercased) }
+    package func isEqualIgnoringCase(_ other: RawSpan) -> Bool {
+        changed(ASCII.lowercased, equals: other, changed: ASCII.lowercased)
+    }
 
-    /// Whether both spans have the same bytes after a change. Compares words; the last one may overlap those before.
+    /// Whether both spans have the same bytes, ignoring the case of ASCII letters. Those of `other` are in lower case.
     @inlinable @inline(__always)
-    func isEqual(_ other: RawSpan, _ changed: (UInt64) -> UInt64) -> Bool {
+    package func isEqualIgnoringCase(lowercase other: RawSpan) -> Bool {
+        changed(ASCII.lowercased, equals: other, changed: { $0 })
+    }
+
+    /// Whether both spans have the same bytes after a change of each. Compares words; the last one may overlap those before.
+    @inlinable @inline(__always)
+    func changed(
+        _ first: (UInt64) -> UInt64, equals other: RawSpan, changed second: (UInt64) -> UInt64
+    ) -> Bool {
         let count = byteCount
         guard count == other.byteCount else { return false }
         if count >= 8 {
             var offset = 0
             while offset < count &- 8 {
-                if changed(word(at: offset)) != changed(other.word(at: offset)) { return false }
+                if first(word(at: offset)) != second(other.word(at: offset)) { return false }
                 offset &+= 8
             }
-            return changed(word(at: count &- 8)) == changed(other.word(at: count &- 8))
+            return first(word(at: count &- 8)) == second(other.word(at: count &- 8))
         }
         if count >= 4 {
-            return changed(halfWord(at: 0)) == changed(other.halfWord(at: 0))
-                && changed(halfWord(at: count &- 4)) == changed(other.halfWord(at: count &- 4))
+            return first(halfWord(at: 0)) == second(other.halfWord(at: 0))
+                && first(halfWord(at: count &- 4)) == second(other.halfWord(at: count &- 4))
         }
-        for offset in 0..<count where changed(UInt64(byte(at: offset))) != changed(UInt64(other.byte(at: offset))) {
+        for offset in 0..<count where first(UInt64(byte(at: offset))) != second(UInt64(other.byte(at: offset))) {
             return false
         }
         return true

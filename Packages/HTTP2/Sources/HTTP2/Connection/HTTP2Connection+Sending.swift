@@ -195,7 +195,6 @@ extension HTTP2Connection {
     /// What ``checkFields(_:hidesHost:)`` finds.
     private struct FieldTraits: BitwiseCopyable {
         var contentLength: Int64?
-        var hasTransferEncoding = false
         /// The size of the list of those fields that are sent (RFC 9113 §6.5.2).
         var listSize = 0
         /// Whether fields other than `Host` are left out.
@@ -236,15 +235,14 @@ extension HTTP2Connection {
                 if !value.isEqualIgnoringCase("chunked") {
                     mistake = Self.noCounterpart("Transfer-Encoding: \(value.text)")
                 }
-                traits.hasTransferEncoding = true
+                // The length that a lenient parser of HTTP/1 ignored (RFC 9112 §6.3) is not that of the content.
+                if fields.contains(.contentLength) {
+                    mistake = .caller(
+                        .protocolError, "RFC 9112 §6.3", "there are both a Transfer-Encoding and a Content-Length")
+                }
             }
         }
         if let mistake { throw mistake }
-        // The length that a lenient parser of HTTP/1 ignored (RFC 9112 §6.3) is not that of the content.
-        if traits.hasTransferEncoding, traits.contentLength != nil {
-            throw .caller(
-                .protocolError, "RFC 9112 §6.3", "there are both a Transfer-Encoding and a Content-Length")
-        }
         return traits
     }
 

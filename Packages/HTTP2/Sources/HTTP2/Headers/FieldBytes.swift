@@ -24,6 +24,7 @@ enum FieldBytes {
 
     /// Whether the bytes are `ALPHA *( ALPHA / DIGIT / "+" / "-" / "." )` (RFC 3986 §3.1).
     static func isScheme(_ bytes: RawSpan) -> Bool {
+        if bytes.isEqual("https") || bytes.isEqual("http") { return true }
         for index in 0..<bytes.byteCount {
             let byte = bytes.byte(at: index)
             if (byte | 0x20) &- UInt8(ascii: "a") < 26 { continue }
@@ -61,31 +62,15 @@ extension RawSpan {
         isEqual(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount).bytes)
     }
 
-    /// Whether the bytes are those of a literal, ignoring the case of ASCII letters.
+    /// Whether the bytes are those of a literal in lower case, ignoring the case of ASCII letters.
     @inline(__always)
     func isEqualIgnoringCase(_ literal: StaticString) -> Bool {
-        isEqualIgnoringCase(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount).bytes)
+        isEqualIgnoringCase(
+            lowercase: UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount).bytes)
     }
 
     /// Whether the bytes contain a `#`, which begins a fragment, or one above 0x7F. No path contains either.
-    var hasNumberSignOrHighByte: Bool {
-        var found: UInt64 = 0
-        var offset = 0
-        while offset &+ 8 <= byteCount {
-            let word = unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            // A byte of the first sum is 0 where there is a number sign; borrows reach only the bytes above it.
-            let signs = word ^ 0x2323_2323_2323_2323
-            found |= word | (signs &- 0x0101_0101_0101_0101) & ~signs
-            offset &+= 8
-        }
-        if found & 0x8080_8080_8080_8080 != 0 { return true }
-        while offset < byteCount {
-            let byte = byte(at: offset)
-            if byte == UInt8(ascii: "#") || byte > 0x7F { return true }
-            offset &+= 1
-        }
-        return false
-    }
+    var hasNumberSignOrHighByte: Bool { withUnsafeBytes { $0.contains { $0 == UInt8(ascii: "#") || $0 > 0x7F } } }
 
     /// Whether the bytes contain a letter from `A` to `Z`.
     var containsCapital: Bool { withUnsafeBytes { $0.contains { $0 &- UInt8(ascii: "A") < 26 } } }
