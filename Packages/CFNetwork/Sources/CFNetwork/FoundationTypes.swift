@@ -39,7 +39,6 @@ public struct DarwinBoolean: ExpressibleByBooleanLiteral, Hashable, Sendable, Cu
 
 /// The same object as an instance of the class that the other side declares.
 @_alwaysEmitIntoClient
-@inline(__always)
 func bridge<Other: AnyObject>(_ object: some AnyObject) -> Other {
     // unsafeDowncast verifies the class in debug builds, and the two are unrelated.
     Unmanaged<Other>.fromOpaque(Unmanaged.passUnretained(object).toOpaque()).takeUnretainedValue()
@@ -47,14 +46,12 @@ func bridge<Other: AnyObject>(_ object: some AnyObject) -> Other {
 
 /// The same object, with its reference count unchanged.
 @_alwaysEmitIntoClient
-@inline(__always)
 func bridge<Other: AnyObject>(_ object: Unmanaged<some AnyObject>) -> Unmanaged<Other> {
     unsafeBitCast(object, to: Unmanaged<Other>.self)
 }
 
 /// The same memory for a result.
 @_alwaysEmitIntoClient
-@inline(__always)
 func bridge<Object: AnyObject, Other: AnyObject>(
     _ result: UnsafeMutablePointer<Unmanaged<Object>?>?
 ) -> UnsafeMutablePointer<Unmanaged<Other>?>? {
@@ -63,7 +60,6 @@ func bridge<Object: AnyObject, Other: AnyObject>(
 
 /// The same memory for a truth value, whose layout is that of `Bool`.
 @_alwaysEmitIntoClient
-@inline(__always)
 func bridge(_ result: UnsafeMutablePointer<DarwinBoolean>?) -> UnsafeMutablePointer<Bool>? {
     result.map { UnsafeMutableRawPointer($0).assumingMemoryBound(to: Bool.self) }
 }

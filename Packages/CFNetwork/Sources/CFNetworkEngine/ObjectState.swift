@@ -27,7 +27,6 @@ extension ObjectState {
 }
 
 /// The state of an object of this library.
-@inline(__always)
 func state<State: ObjectState>(of object: AnyObject, as type: State.Type = State.self) -> State {
     let state = CFNObjectState(Unmanaged.passUnretained(object).toOpaque())
     return unsafeDowncast(Unmanaged<ObjectState>.fromOpaque(state).takeUnretainedValue(), to: type)
@@ -78,7 +77,6 @@ package func content<Content: ObjectContent>(of object: AnyObject, as type: Cont
 /// Returns a result that the header declares as never NULL, but is NULL for arguments that the function rejects.
 ///
 /// C programs compare it with NULL, as Apple documents it. A Swift program must not use it.
-@inline(__always)
 package func nullable<Object: AnyObject>(_ object: Unmanaged<Object>?) -> Unmanaged<Object> {
     unsafeBitCast(object, to: Unmanaged<Object>.self)
 }

@@ -45,7 +45,7 @@ struct ListingLine: Sendable {
 
     /// The bytes of a field; empty beyond the last field.
     subscript(field: Int) -> ArraySlice<UInt8> {
-        @inline(__always) get { field < fields.count ? bytes[fields[field]] : [] }
+        get { field < fields.count ? bytes[fields[field]] : [] }
     }
 
     /// A field as text.

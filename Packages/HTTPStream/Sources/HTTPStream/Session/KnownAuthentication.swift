@@ -152,7 +152,6 @@ enum LoginEvent: String {
 
     /// Logs the event with the stream's logger: the protection space and the scheme, never the user or a secret. Without the
     /// trait `Logging` it does nothing and costs nothing.
-    @inline(__always)
     static func log(
         _ event: LoginEvent, at endpoint: ProtectionSpace, by method: AuthenticationMethod?, _ stream: ReadStream
     ) {

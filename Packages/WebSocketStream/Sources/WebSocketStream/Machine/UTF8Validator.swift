@@ -35,7 +35,6 @@ struct UTF8Validator: Sendable {
         return true
     }
 
-    @inline(__always)
     private mutating func accept(_ byte: UInt8) -> Bool {
         if missing > 0 {
             guard byte >= lower, byte <= upper else { return false }

@@ -115,7 +115,6 @@ struct WebSocketFrame: Equatable {
 
 extension RawSpan {
     /// The byte at an offset that the caller has checked.
-    @inline(__always)
     fileprivate subscript(_ offset: Int) -> UInt8 { unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 }
 
