@@ -24,7 +24,7 @@
 /// the method of its request.
 ///
 /// A head that a parser accepted with leniency is written in strict syntax, or rejected: its receiver may read it in another way than the
-/// parser did (request smuggling). Contradictory fields and targets that are none therefore need the same flags here.
+/// parser did (request smuggling). Contradictory fields and invalid targets therefore need the same flags here.
 ///
 /// After an error, nothing more can be written: the receiver could not determine the end of the message.
 public struct MessageWriter: Sendable {

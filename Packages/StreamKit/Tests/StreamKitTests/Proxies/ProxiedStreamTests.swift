@@ -324,7 +324,7 @@ import Testing
             })
         let alone = StreamPair(
             host: "www.test", port: 80,
-            properties: properties(ProxyRoute(socks(silent))) { $0[.openTimeout] = .milliseconds(20) })
+            properties: properties(ProxyRoute(socks(silent))) { $0[.openTimeout] = .seconds(3) })
         let error = await failure(of: alone)
         #expect(error == .timedOut)
         #expect("\(try #require(error))".contains("waiting for the proxy 127.0.0.1:\(silent.port)"))
@@ -335,7 +335,7 @@ import Testing
         let pair = StreamPair(
             host: "www.test", port: 80,
             properties: properties(ProxyRoute(socks(silent)), ProxyRoute(socks(good))) {
-                $0[.openTimeout] = .seconds(1)
+                $0[.openTimeout] = .seconds(10)
             })
         try pair.open()
         try await pair.input.opened()

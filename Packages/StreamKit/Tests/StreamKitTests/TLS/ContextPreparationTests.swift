@@ -100,8 +100,8 @@ import Testing
             _ = connection.readSome()
         }
         let (pair, others) = try await makePair(way, listener, proxy, client(name))
-        // The proxy has to answer within the time, too, which a busy machine may need.
-        try pair.set(.openTimeout, to: .seconds(way == .proxied ? 6 : 1))
+        // The connection has to open, and the proxy to answer, within the time, too, which a busy machine may need.
+        try pair.set(.openTimeout, to: .seconds(way == .proxied ? 10 : 4))
         let failure = try await error {
             try pair.open()
             if blocksThread {
