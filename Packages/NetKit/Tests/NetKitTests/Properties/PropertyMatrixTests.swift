@@ -53,11 +53,12 @@ import Testing
         #expect(!PublicProperty.all.contains { $0.isNote }, "a property of ours that has no effect")
     }
 
-    /// The names of the properties that the table of options makes of the fields, apart from those of other packages.
+    /// The fields of options that are no options: properties of other packages, a mark, and what only tests replace.
+    private static let internalFields: Set = ["connection", "keepsEmptyUserAgent", "turningPoints"]
+
+    /// The names of the properties that the table of options makes of the fields.
     private func optionNames(of options: some Any, _ package: String, _ member: String) -> [String] {
-        Mirror(reflecting: options).children.compactMap(\.label).filter {
-            $0 != "connection" && $0 != "keepsEmptyUserAgent"
-        }
+        Mirror(reflecting: options).children.compactMap(\.label).filter { !Self.internalFields.contains($0) }
         // Descriptions of FTPOptions do not show these two.
         .flatMap { $0 == "secrets" ? ["account", "password"] : [$0] }
         .map { label in

@@ -247,11 +247,12 @@ import Testing
         tls.trust = authority.client.trust
         var configuration = StreamListener.Configuration()
         configuration.tls = tls
-        configuration.handshakeTimeout = .seconds(1)
+        configuration.handshakeTimeout = .seconds(2)
         let listener = try StreamListener(port: 0, isLocal: true, configuration: configuration)
         #expect(file.readerCount == 0)
         await #expect(throws: StreamError.timedOut) { try await listener.run { _ in } }
-        #expect(file.readerCount == 1 && listener.isStopping)
+        // None if the machine is so busy that the thread has not begun when the time is over: the work is then withdrawn.
+        #expect(file.readerCount <= 1 && listener.isStopping)
         await #expect(throws: StreamError.timedOut) { try await listener.reload(tls: tls) }
         let task = Task { try await listener.reload(tls: tls) }
         task.cancel()
