@@ -59,15 +59,16 @@ import Testing
     /// The names of the properties that the table of options makes of the fields.
     private func optionNames(of options: some Any, _ package: String, _ member: String) -> [String] {
         Mirror(reflecting: options).children.compactMap(\.label).filter { !Self.internalFields.contains($0) }
-        // Descriptions of FTPOptions do not show these two.
-        .flatMap { $0 == "secrets" ? ["account", "password"] : [$0] }
-        .map { label in
-            let name = "\(package).\(label)"
-            let property = PublicProperty.all.first { $0.name == name }
-            #expect(property?.member == "\(member)\(label))", "\(name) has no row in PublicProperty.all")
-            #expect(Self.kinds.contains { $0.properties.honours(name) }, "the field \(label) has no row in its table")
-            return name
-        }
+            // Descriptions of FTPOptions do not show these two.
+            .flatMap { $0 == "secrets" ? ["account", "password"] : [$0] }
+            .map { label in
+                let name = "\(package).\(label)"
+                let property = PublicProperty.all.first { $0.name == name }
+                #expect(property?.member == "\(member)\(label))", "\(name) has no row in PublicProperty.all")
+                #expect(
+                    Self.kinds.contains { $0.properties.honours(name) }, "the field \(label) has no row in its table")
+                return name
+            }
     }
 
     @Test("every kind of the sources is in the matrix, once")
