@@ -53,7 +53,10 @@ public func DNSServiceBrowse(
                 }
             case .failure(let error):
                 let number = ServiceFailure(error).number
-                return { _ in client.callback(handle.reference, 0, 0, number, nil, nil, nil, client.context) }
+                return { more in
+                    client.callback(
+                        handle.reference, more, place.replyIndex(0), number, nil, nil, nil, client.context)
+                }
             }
         }
     }
@@ -89,7 +92,9 @@ public func DNSServiceEnumerateDomains(
                 }
             case .failure(let error):
                 let number = ServiceFailure(error).number
-                return { _ in client.callback(handle.reference, 0, 0, number, nil, client.context) }
+                return { more in
+                    client.callback(handle.reference, more, place.replyIndex(0), number, nil, client.context)
+                }
             }
         }
     }
@@ -170,8 +175,10 @@ public func DNSServiceResolve(
                 }
             case .failure(let error):
                 let number = ServiceFailure(error).number
-                return { _ in
-                    client.callback(handle.reference, 0, 0, number, fullName.cText, nil, 0, 0, nil, client.context)
+                return { more in
+                    client.callback(
+                        handle.reference, more, place.replyIndex(0), number, fullName.cText, nil, 0, 0, nil,
+                        client.context)
                 }
             }
         }

@@ -50,7 +50,8 @@ typedef int32_t DNSServiceErrorType;
 
 /// The flags of operations and replies. A flag that an operation does not know has no effect.
 enum {
-    /// Another reply is ready: the next call of DNSServiceProcessResult on the connection makes it. A program can delay drawing until a reply lacks this flag.
+    /// Another reply of the connection waits already: this call of DNSServiceProcessResult or the next one makes it. A program can delay drawing until a reply
+    /// lacks this flag.
     kDNSServiceFlagsMoreComing = 0x1,
     /// Has no effect.
     kDNSServiceFlagsAutoTrigger = 0x1,

@@ -70,6 +70,35 @@ struct SearchFunctionTests {
         }
     }
 
+    /// A failure says whether another reply waits, and has the index that the operation was given, as other replies do.
+    @Test func aFailureHasMoreComingAndTheIndexOfItsOperation() throws {
+        let (flags, here) = (DNSServiceFlags(kDNSServiceFlagsShareConnection), UInt32.max)
+        let (domains, context) = (DNSServiceFlags(kDNSServiceFlagsBrowseDomains), replies.context)
+        let searches: [(UnsafeMutablePointer<DNSServiceRef?>) -> DNSServiceErrorType] = [
+            { DNSServiceBrowse($0, flags, here, "_http._tcp", nil, FunctionReplies.browse, context) },
+            { DNSServiceEnumerateDomains($0, flags | domains, here, FunctionReplies.domains, context) },
+            { DNSServiceResolve($0, flags, here, "a", "_http._tcp", nil, FunctionReplies.resolve, context) },
+            { DNSServiceQueryRecord($0, flags, here, "a.local", 1, 1, FunctionReplies.query, context) },
+            { DNSServiceGetAddrInfo($0, flags, here, 0, "a.local", FunctionReplies.address, context) },
+        ]
+        try ServiceEnvironment.with(engine) {
+            for search in searches {
+                let connection = try #require(FunctionReference { DNSServiceCreateConnection($0) })
+                for _ in 0..<2 {
+                    var operation = connection.pointer
+                    #expect(search(&operation) == 0)
+                }
+                // The domain that is known without a query.
+                while connection.isReadable { connection.process() }
+                _ = replies.take()
+                engine.report(.failed(ServiceDiscoveryError(.limitReached)))
+                connection.process()
+                let heads = replies.take().map { $0.split(separator: " ").prefix(3).joined(separator: " ") }
+                #expect(heads == ["1 \(here) -65553", "0 \(here) -65553"])
+            }
+        }
+    }
+
     @Test func aServiceIsResolvedWhenItsLocationAndTextAreKnown() throws {
         let host = DNSName("desk.local")!
         let location = DNSRecord(desk, timeToLive: 120, .srv(priority: 0, weight: 0, port: 80, target: host))
