@@ -9,7 +9,7 @@
 // Functions return kDNSServiceErr_NoError or an error: kDNSServiceErr_BadParam for a missing or invalid argument,
 // kDNSServiceErr_BadReference for a reference that is released or of another kind, kDNSServiceErr_BadInterfaceIndex for an interface that
 // does not exist. Then no reference is created, and the place for it is not changed. Names are text in UTF-8, in which DNSServiceConstructFullName escapes
-// dots, backslashes and spaces. An empty or missing domain is the default one. Ports are in network byte order.
+// dots, backslashes and spaces. The domain of an operation is the default one if it is empty or missing. Ports are in network byte order.
 //
 // Replies come in DNSServiceProcessResult or on a dispatch queue, and never inside the call that begins an operation. Their texts and data are valid
 // until the reply returns. A reply may release references, its own as well.
@@ -299,8 +299,9 @@ void DNSSD_API DNSServiceRefDeallocate(DNSServiceRef sdRef);
 DNSServiceErrorType DNSSD_API DNSServiceCreateConnection(DNSServiceRef *sdRef);
 
 #if _DNS_SD_LIBDISPATCH
-/// Makes the replies of a reference on a dispatch queue, which should be serial; NULL ends that. When this function or DNSServiceRefDeallocate has returned on that
-/// queue, no reply follows.
+/// Makes the replies of a reference on a dispatch queue, which should be serial, in place of a former one; NULL ends that. When this function or
+/// DNSServiceRefDeallocate has returned on the former queue, no reply follows there. Returns kDNSServiceErr_BadReference for an operation that shares a
+/// connection, whose replies are those of its connection.
 DNSServiceErrorType DNSSD_API DNSServiceSetDispatchQueue(DNSServiceRef service, dispatch_queue_t queue);
 #endif
 
@@ -336,7 +337,8 @@ DNSServiceErrorType DNSSD_API DNSServiceRegister(
 DNSServiceErrorType DNSSD_API DNSServiceAddRecord(
     DNSServiceRef sdRef, DNSRecordRef *RecordRef, DNSServiceFlags flags, uint16_t rrtype, uint16_t rdlen, const void *rdata, uint32_t ttl);
 
-/// Replaces the data of a record that was added or registered, or, without one (NULL), the TXT record of a service.
+/// Replaces the data of a record that was added or registered, or, without one (NULL), the TXT record of a service, which keeps its time to live. For other
+/// records, a time to live of 0 is the usual one of the type.
 DNSServiceErrorType DNSSD_API DNSServiceUpdateRecord(
     DNSServiceRef sdRef, DNSRecordRef RecordRef, DNSServiceFlags flags, uint16_t rdlen, const void *rdata, uint32_t ttl);
 
@@ -348,7 +350,8 @@ typedef void (DNSSD_API *DNSServiceRegisterRecordReply)(
     DNSServiceRef sdRef, DNSRecordRef RecordRef, DNSServiceFlags flags, DNSServiceErrorType errorCode, void *context);
 
 /// Registers a record of any name in `local`, on a connection of DNSServiceCreateConnection. The flags name kDNSServiceFlagsShared, kDNSServiceFlagsUnique or
-/// kDNSServiceFlagsKnownUnique; otherwise the result is kDNSServiceErr_BadFlags. A time to live of 0 is the usual one of the type.
+/// kDNSServiceFlagsKnownUnique; otherwise the result is kDNSServiceErr_BadFlags. A time to live of 0 is the usual one of the type. Returns
+/// kDNSServiceErr_Unsupported for another name and for another class than kDNSServiceClass_IN.
 DNSServiceErrorType DNSSD_API DNSServiceRegisterRecord(
     DNSServiceRef sdRef, DNSRecordRef *RecordRef, DNSServiceFlags flags, uint32_t interfaceIndex, const char *fullname, uint16_t rrtype,
     uint16_t rrclass, uint16_t rdlen, const void *rdata, uint32_t ttl, DNSServiceRegisterRecordReply callBack, void *context);
@@ -401,10 +404,12 @@ DNSServiceErrorType DNSSD_API DNSServiceGetAddrInfo(
     DNSServiceGetAddrInfoReply callBack, void *context);
 
 /// Reports that a record may be stale. It is queried again, and operations lose it after ten seconds unless it is confirmed (RFC 6762 section 10.4).
+/// Returns kDNSServiceErr_Unsupported for another class than kDNSServiceClass_IN.
 DNSServiceErrorType DNSSD_API DNSServiceReconfirmRecord(
     DNSServiceFlags flags, uint32_t interfaceIndex, const char *fullname, uint16_t rrtype, uint16_t rrclass, uint16_t rdlen, const void *rdata);
 
-/// Joins the parts of a name to a full name with escapes, in a buffer of kDNSServiceMaxDomainName bytes. The service may be NULL.
+/// Joins the parts of a name to a full name with escapes, in a buffer of kDNSServiceMaxDomainName bytes. The service may be NULL; subtypes are left out.
+/// Returns kDNSServiceErr_BadParam without a buffer, a type or a domain. The buffer is then unchanged.
 DNSServiceErrorType DNSSD_API DNSServiceConstructFullName(
     char *const fullName, const char *const service, const char *const regtype, const char *const domain);
 

@@ -242,6 +242,23 @@ struct ArgumentTests {
         }
     }
 
+    /// Names of other domains are registered by nobody, and other classes than that of the Internet are not supported.
+    @Test func theClassAndTheDomainOfARecordAreVerified() throws {
+        let unsupported = DNSServiceErrorType(kDNSServiceErr_Unsupported)
+        try ServiceEnvironment.with(engine) {
+            let connection = try #require(FunctionReference { DNSServiceCreateConnection($0) })
+            func register(_ name: String, _ recordClass: UInt16) -> DNSServiceErrorType {
+                var record: DNSRecordRef?
+                return DNSServiceRegisterRecord(
+                    connection.pointer, &record, DNSServiceFlags(kDNSServiceFlagsShared), 0, name, 10, recordClass, 1,
+                    [0] as [UInt8], 0, FunctionReplies.record, nil)
+            }
+            #expect(register("a.local", 1) == 0)
+            #expect(register("a.local", 3) == unsupported && register("a.example.org", 1) == unsupported)
+            #expect(DNSServiceReconfirmRecord(0, 0, "a.local", 10, 3, 1, [0] as [UInt8]) == unsupported)
+        }
+    }
+
     /// A change of valid arguments, and whether a function has the argument.
     struct Mistake: CustomTestStringConvertible, Sendable {
         let testDescription: String

@@ -200,6 +200,8 @@ struct ReferenceFunctionTests {
         #expect(DNSServiceConstructFullName(nil, name, type, domain) == -65540)
         #expect(DNSServiceConstructFullName(&buffer, name, nil, domain) == -65540)
         #expect(DNSServiceConstructFullName(&buffer, name, type, nil) == -65540)
+        #expect(DNSServiceConstructFullName(&buffer, name, type, "") == -65540)
+        #expect(buffer.withUnsafeBufferPointer { String(cString: $0.baseAddress!) } == fullName)
     }
 
     /// Each of 8 threads has its own operations; all share one engine. Another thread finds services.
