@@ -7,12 +7,21 @@ final class FeedSource<Element: Sendable>: ReplySource {
     /// The reply to an element, or to the failure that ended the feed; nil if there is none.
     typealias Answer = @Sendable (Result<Element, ServiceDiscoveryError>) -> Reply?
 
+    private enum Phase {
+        /// There was no reply yet.
+        case waiting
+        /// The time limit is up, and there was no reply yet.
+        case late
+        /// There was a reply: the time limit has no effect any more.
+        case answered
+        /// No reply follows.
+        case over
+    }
+
     private struct State {
+        var phase = Phase.waiting
         var timer: LoopTimer?
         var subscription: Subscription?
-        var isAnswered = false
-        var hasTimedOut = false
-        var isOver = false
     }
 
     private let feed: DiscoveryFeed<Element>
@@ -24,20 +33,20 @@ final class FeedSource<Element: Sendable>: ReplySource {
     }
 
     func next() -> Reply? {
-        while !state.withLock({ $0.isOver }) {
+        while state.withLock({ $0.phase != .over }) {
             do throws(ServiceDiscoveryError) {
                 guard let element = try feed.tryNext() else { break }
                 guard let reply = answer(.success(element)) else { continue }
-                state.withLock { $0.isAnswered = true }
+                state.withLock { if $0.phase != .over { $0.phase = .answered } }
                 return reply
             } catch {
-                state.withLock { ($0.isAnswered, $0.isOver) = (true, true) }
+                state.withLock { $0.phase = .over }
                 return answer(.failure(error))
             }
         }
         let isLate = state.withLock { state in
-            guard state.hasTimedOut, !state.isAnswered, !state.isOver else { return false }
-            state.isOver = true
+            guard state.phase == .late else { return false }
+            state.phase = .over
             return true
         }
         return isLate ? answer(.failure(ServiceDiscoveryError(.timedOut))) : nil
@@ -45,7 +54,7 @@ final class FeedSource<Element: Sendable>: ReplySource {
 
     func stop() {
         let (timer, subscription) = state.withLock { state in
-            state.isOver = true
+            state.phase = .over
             return (state.timer.take(), state.subscription.take())
         }
         timer?.cancel()
@@ -57,7 +66,7 @@ final class FeedSource<Element: Sendable>: ReplySource {
     func begin(timeout: Duration? = nil, _ refill: @escaping @Sendable () -> Void) {
         if let timeout {
             let timer = EventLoop.shared.schedule(at: .now + timeout) { [weak self] in
-                self?.state.withLock { $0.hasTimedOut = true }
+                self?.state.withLock { if $0.phase == .waiting { $0.phase = .late } }
                 refill()
             }
             state.withLock { $0.timer = timer }

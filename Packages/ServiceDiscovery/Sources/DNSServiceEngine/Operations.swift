@@ -22,32 +22,28 @@ struct NewOperation {
         handle = ServiceReferences.makeHandle()
     }
 
-    /// The reference in a reply.
-    var reference: DNSServiceRef? { DNSServiceRef(bitPattern: handle) }
-
-    /// Begins an operation whose replies come from a feed.
+    /// Begins an operation whose replies come from a feed: a search, or the publication of a service.
     func begin<Element>(
-        _ feed: DiscoveryFeed<Element>, as work: ServiceReference.Work = .search, timeout: Duration? = nil,
+        _ feed: DiscoveryFeed<Element>, publishing registration: ServiceRegistration? = nil, timeout: Duration? = nil,
         _ answer: @escaping FeedSource<Element>.Answer
     ) throws(ServiceFailure) {
         let source = FeedSource(feed, answer)
-        let reference = try insert(source, as: work)
-        let number = reference.operation ?? 0
-        source.begin(timeout: timeout) { [weak replies = reference.replies] in replies?.refill(number) }
+        let (replies, number) = try insert(source, registration)
+        source.begin(timeout: timeout) { [weak replies] in replies?.refill(number) }
     }
 
     /// Begins an operation that has failed already: the reply says so.
     func fail(_ reply: @escaping Reply) throws(ServiceFailure) {
-        let reference = try insert(FailedSource(reply), as: .search)
-        reference.replies.refill(reference.operation ?? 0)
+        let (replies, number) = try insert(FailedSource(reply), nil)
+        replies.refill(number)
     }
 
     private func insert(
-        _ source: any ReplySource, as work: ServiceReference.Work
-    ) throws(ServiceFailure) -> ServiceReference {
-        let reference = try ServiceReferences.add(handle, work, source, sharing: connection)
-        destination.pointee = self.reference
-        return reference
+        _ source: any ReplySource, _ registration: ServiceRegistration?
+    ) throws(ServiceFailure) -> (replies: ReplyQueue, number: ReplyQueue.OperationNumber) {
+        let added = try ServiceReferences.add(handle, source, publishing: registration, sharing: connection)
+        destination.pointee = handle.reference
+        return added
     }
 }
 

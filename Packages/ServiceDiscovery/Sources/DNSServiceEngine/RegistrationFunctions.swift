@@ -47,7 +47,7 @@ public func DNSServiceRegister(
             // A name that this process has is reported as one that another host has.
             return try operation.fail(taken)
         }
-        try operation.begin(publisher.names, as: .registration(ServiceRegistration(publisher)), answer)
+        try operation.begin(publisher.names, publishing: ServiceRegistration(publisher), answer)
     }
 }
 
@@ -68,9 +68,7 @@ public func DNSServiceAddRecord(
 ) -> DNSServiceErrorType {
     result { () throws(ServiceFailure) in
         let reference = try ServiceReferences.find(sdRef)
-        guard case .registration(let service) = reference.work else {
-            throw ServiceFailure(kDNSServiceErr_BadReference)
-        }
+        guard let service = reference.registration else { throw ServiceFailure(kDNSServiceErr_BadReference) }
         guard let RecordRef else { throw ServiceFailure(kDNSServiceErr_BadParam) }
         let (record, handle) = (try ownRecord(rrtype, rdlen, rdata, ttl), ServiceReferences.makeHandle())
         try translating { () throws(ServiceDiscoveryError) in try service.set(record, as: handle) }
@@ -89,9 +87,7 @@ public func DNSServiceUpdateRecord(
     result { () throws(ServiceFailure) in
         let reference = try ServiceReferences.find(sdRef)
         guard let RecordRef else {
-            guard case .registration(let service) = reference.work else {
-                throw ServiceFailure(kDNSServiceErr_BadReference)
-            }
+            guard let service = reference.registration else { throw ServiceFailure(kDNSServiceErr_BadReference) }
             let record = TXTRecord(wire: try bytes(rdata, rdlen))
             return try translating { () throws(ServiceDiscoveryError) in try service.publisher.update(record) }
         }

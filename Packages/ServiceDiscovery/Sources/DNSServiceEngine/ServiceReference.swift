@@ -8,24 +8,28 @@ final class ServiceReference: Sendable {
     enum Work: Sendable {
         /// A connection that operations share.
         case connection
-        case search
-        case registration(ServiceRegistration)
+        /// An operation with its number and, if it shares a connection, the reference of that one; with a registration if it
+        /// publishes a service.
+        case operation(ReplyQueue.OperationNumber, sharing: Handle?, ServiceRegistration?)
     }
 
     /// The value of the `DNSServiceRef`.
     let handle: Handle
     let work: Work
     let replies: ReplyQueue
-    /// The reference of the connection that the operation shares; nil if it has one of its own.
-    let owner: Handle?
-    /// The number of the operation; nil for a connection.
-    let operation: ReplyQueue.OperationNumber?
 
-    fileprivate init(
-        _ handle: Handle, _ work: Work, _ replies: ReplyQueue, owner: Handle?,
-        operation: ReplyQueue.OperationNumber?
-    ) {
-        (self.handle, self.work, self.replies, self.owner, self.operation) = (handle, work, replies, owner, operation)
+    fileprivate init(_ handle: Handle, _ work: Work, _ replies: ReplyQueue) {
+        (self.handle, self.work, self.replies) = (handle, work, replies)
+    }
+
+    /// The reference of the connection that the operation shares; nil for a connection, and for an operation with one of its own.
+    var owner: Handle? {
+        if case .operation(_, let owner, _) = work { owner } else { nil }
+    }
+
+    /// The service that the operation publishes.
+    var registration: ServiceRegistration? {
+        if case .operation(_, _, let registration) = work { registration } else { nil }
     }
 }
 
@@ -62,23 +66,26 @@ enum ServiceReferences {
 
     /// Adds a connection without an operation.
     static func addConnection() throws(ServiceFailure) -> ServiceReference {
-        let replies = try ReplyQueue()
-        return insert(ServiceReference(makeHandle(), .connection, replies, owner: nil, operation: nil))
+        let reference = ServiceReference(makeHandle(), .connection, try ReplyQueue())
+        insert(reference)
+        return reference
     }
 
     /// Adds an operation, whose replies come through the connection or one of its own.
+    ///
+    /// - Returns: the queue of its replies, and its number there.
     static func add(
-        _ handle: Handle, _ work: ServiceReference.Work, _ source: any ReplySource,
+        _ handle: Handle, _ source: any ReplySource, publishing registration: ServiceRegistration?,
         sharing connection: ServiceReference?
-    ) throws(ServiceFailure) -> ServiceReference {
+    ) throws(ServiceFailure) -> (replies: ReplyQueue, number: ReplyQueue.OperationNumber) {
         let replies = if let connection { connection.replies } else { try ReplyQueue() }
-        return insert(
-            ServiceReference(handle, work, replies, owner: connection?.handle, operation: replies.add(source)))
+        let number = replies.add(source)
+        insert(ServiceReference(handle, .operation(number, sharing: connection?.handle, registration), replies))
+        return (replies, number)
     }
 
-    private static func insert(_ reference: ServiceReference) -> ServiceReference {
+    private static func insert(_ reference: ServiceReference) {
         table.withLock { $0.references[reference.handle] = reference }
-        return reference
     }
 
     /// Removes a reference, and those of the operations that share it, and ends the operations.
@@ -96,10 +103,9 @@ enum ServiceReferences {
             return (removed, Array(records.values))
         }
         guard let reference = removed.first else { return }
-        if let operation = reference.operation, reference.owner != nil {
-            reference.replies.remove(operation)
-        } else {
-            reference.replies.close()
+        switch reference.work {
+        case .operation(let number, sharing: .some, _): reference.replies.remove(number)
+        case .connection, .operation(_, sharing: nil, _): reference.replies.close()
         }
         // Publishers are released without the lock: they send goodbyes.
         withExtendedLifetime((removed, records)) {}
