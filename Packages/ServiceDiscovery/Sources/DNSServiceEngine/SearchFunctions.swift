@@ -12,18 +12,6 @@ private let added = DNSServiceFlags(kDNSServiceFlagsAdd)
 
 // MARK: Services and domains
 
-/// The indexes of interfaces: one that is gone has no index any more.
-private struct InterfaceIndexes: Sendable {
-    private var known: [String: UInt32] = [:]
-
-    mutating func index(of name: String?) -> UInt32 {
-        guard let name else { return 0 }
-        let index = if_nametoindex(name)
-        if index != 0 { known[name] = index }
-        return known[name] ?? 0
-    }
-}
-
 /// Browses for services of a type, or of its first subtype.
 @_cdecl("DNSServiceBrowse") @implementation
 public func DNSServiceBrowse(
@@ -40,15 +28,14 @@ public func DNSServiceBrowse(
                 type, domain: domain, interface: place.interface, eachInterface: true, engine: place.engine
             ).start()
         }
-        let indexes = Locked(InterfaceIndexes())
         try operation.begin(feed) { result in
             switch result {
             case .success(let change):
                 let flags = change.kind == .found ? added : 0
-                let index = indexes.withLock { $0.index(of: change.interface) }
+                let index = place.replyIndex(change.interfaceIndex)
                 return { more in
                     client.callback(
-                        handle.reference, flags | more, place.replyIndex(index), 0, change.value.name,
+                        handle.reference, flags | more, index, 0, change.value.name,
                         "\(change.value.type).", change.value.domain.description, client.context)
                 }
             case .failure(let error):
@@ -85,7 +72,7 @@ public func DNSServiceEnumerateDomains(
             case .success(let change):
                 let isDefault = change.value.isLocal ? DNSServiceFlags(kDNSServiceFlagsDefault) : 0
                 let flags = change.kind == .found ? added | isDefault : 0
-                let index = place.replyIndex(change.interface.map { if_nametoindex($0) } ?? 0)
+                let index = place.replyIndex(change.interfaceIndex)
                 return { more in
                     client.callback(
                         handle.reference, flags | more, index, 0, change.value.description, client.context)

@@ -107,7 +107,7 @@ import Testing
         let service = try ServiceInstance(name: "Web", type: Self.type)
         let record = DNSRecord(
             try #require(DNSName("_http._tcp.local")), timeToLive: 9, .ptr(service.fullName))
-        for interface in UInt32(1)...2 { engine.report(.added(record, interface: interface)) }
+        for interface in UInt32(1)...2 { engine.report(.added(record, interface: interface, named: nil)) }
         var count = 0
         while try feed.tryNext() != nil { count += 1 }
         #expect(count == (eachInterface ? 2 : 1))
@@ -149,14 +149,23 @@ import Testing
             machine.receive(datagram, now: start)
         }
         var time = start
-        for _ in 0..<20 {
-            switch machine.next(now: time) {
-            case .send(let transmission): sent.insert(transmission.interface)
-            case .report(let operation, let event): if operation == id { reported.append(event) }
-            case .wait(let next): time = next ?? time
+        func run(_ id: Int) {
+            for _ in 0..<20 {
+                switch machine.next(now: time) {
+                case .send(let transmission): sent.insert(transmission.interface)
+                case .report(let operation, let event): if operation == id { reported.append(event) }
+                case .wait(let next): time = next ?? time
+                }
             }
         }
-        #expect(sent == [2] && reported == [.added(record, interface: 2)])
+        run(id)
+        #expect(sent == [2] && reported == [.added(record, interface: 2, named: "eth2")])
+        // Known records come with their interface as well.
+        let second = OperationNumber.next()
+        try machine.query(RecordKey(.http, .ptr), interface: "eth2", as: second, now: time)
+        reported = []
+        run(second)
+        #expect(reported.first == .added(record, interface: 2, named: "eth2"))
     }
 
     // MARK: The embedded engine

@@ -243,17 +243,12 @@ extension DaemonEngine {
             guard state.queries[subject]?.number == number else { return [] }
             var notified: [Int: any EventSink] = [:]
             for reply in replies {
-                switch reply {
-                case .record(let data, let interface, let isAdded):
-                    let event = state.queries[subject]?.records.receive(data, interface: interface, isAdded: isAdded)
-                    guard let event else { continue }
-                    for id in state.queries[subject]?.operations ?? [] {
-                        guard let sink = state.operations[id]?.sink else { continue }
-                        sink.receive(event, of: id)
-                        notified[id] = sink
-                    }
-                case .failed(let error): failure = error
-                case .registered: break
+                if case .failed(let error) = reply { failure = error }
+                guard let event = state.queries[subject]?.records.receive(reply) else { continue }
+                for id in state.queries[subject]?.operations ?? [] {
+                    guard let sink = state.operations[id]?.sink else { continue }
+                    sink.receive(event, of: id)
+                    notified[id] = sink
                 }
             }
             guard subject.key.type == .ptr else { return Array(notified.values) }
@@ -278,7 +273,7 @@ extension DaemonEngine {
                 guard let instance else { continue }
                 report(.published(instance), to: id)
             case .failed(let error): fail(id, error.about(advertisement.name))
-            case .record: break
+            case .added, .removed: break
             }
         }
     }
@@ -346,7 +341,7 @@ struct DaemonRecords {
 
     private let name: DNSName
     private var counts: [Entry: Int] = [:]
-    private var order: [Entry] = []
+    private var order: [(entry: Entry, interfaceName: String?)] = []
 
     init(of name: DNSName) {
         self.name = name
@@ -354,24 +349,27 @@ struct DaemonRecords {
 
     /// The known records, in the order of their arrival.
     var known: [DiscoveryEvent] {
-        order.map { .added(record($0.data), interface: $0.interface) }
+        order.map { .added(record($0.entry.data), interface: $0.entry.interface, named: $0.interfaceName) }
     }
 
-    /// Processes a reply; returns an event, or nil if nothing has changed.
-    mutating func receive(_ data: DNSRecordData, interface: UInt32, isAdded: Bool) -> DiscoveryEvent? {
-        let entry = Entry(data: data, interface: interface)
-        let count = counts[entry] ?? 0
-        if isAdded {
-            counts[entry] = count + 1
-            guard count == 0 else { return nil }
-            order.append(entry)
-            return .added(record(data), interface: interface)
+    /// Processes a reply; returns an event, or nil if no record has changed.
+    mutating func receive(_ reply: DaemonReply) -> DiscoveryEvent? {
+        switch reply {
+        case .added(let data, let interface, let name):
+            let entry = Entry(data: data, interface: interface)
+            counts[entry, default: 0] += 1
+            guard counts[entry] == 1 else { return nil }
+            order.append((entry, name))
+            return .added(record(data), interface: interface, named: name)
+        case .removed(let data, let interface):
+            let entry = Entry(data: data, interface: interface)
+            guard let count = counts[entry] else { return nil }
+            counts[entry] = count == 1 ? nil : count - 1
+            guard count == 1 else { return nil }
+            order.removeAll { $0.entry == entry }
+            return .removed(record(data), interface: interface)
+        case .registered, .failed: return nil
         }
-        guard count > 0 else { return nil }
-        counts[entry] = count == 1 ? nil : count - 1
-        guard count == 1 else { return nil }
-        order.removeAll { $0 == entry }
-        return .removed(record(data), interface: interface)
     }
 
     /// The time to live is zero because the daemon manages it and does not report it.

@@ -40,7 +40,11 @@ final class DaemonReference: Sendable {
                         Inbox.put(.failed(DaemonNumber.error(error)), context)
                     } else if let data = DNSRecordData(wire: Array(bytes), type: DNSRecordType(rawValue: type)) {
                         let isAdded = flags & DaemonNumber.add != 0
-                        Inbox.put(.record(data, interface: interface, isAdded: isAdded), context)
+                        let reply: DaemonReply =
+                            isAdded
+                            ? .added(data, interface: interface, named: InterfaceName.of(interface))
+                            : .removed(data, interface: interface)
+                        Inbox.put(reply, context)
                     }
                 }, context)
         }
@@ -176,8 +180,10 @@ final class DaemonReader: Sendable {
 
 /// A reply of the daemon to one operation.
 enum DaemonReply: Sendable {
-    /// A record was added or removed.
-    case record(DNSRecordData, interface: UInt32, isAdded: Bool)
+    /// A record was added on the interface with this index and this name.
+    case added(DNSRecordData, interface: UInt32, named: String?)
+    /// A record was removed.
+    case removed(DNSRecordData, interface: UInt32)
     /// The service is visible under this name.
     case registered(name: String)
     /// The operation has ended.

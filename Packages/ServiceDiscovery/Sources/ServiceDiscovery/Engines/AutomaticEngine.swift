@@ -318,7 +318,7 @@ final class RecordPresence: EventSink {
 
     func receive(_ event: DiscoveryEvent, of operation: Int) {
         switch event {
-        case .added(let record, let interface) where record.data == data:
+        case .added(let record, let interface, _) where record.data == data:
             interfaces.withLock { _ = $0.insert(interface) }
         case .removed(let record, let interface) where record.data == data:
             interfaces.withLock { _ = $0.remove(interface) }

@@ -84,8 +84,8 @@ protocol EventSink: AnyObject, Sendable {
 
 /// An event of one operation of an engine.
 enum DiscoveryEvent: Hashable, Sendable {
-    /// A record was added on an interface.
-    case added(DNSRecord, interface: UInt32)
+    /// A record was added on the interface with this index and this name; 0 and nil for one of a name server.
+    case added(DNSRecord, interface: UInt32, named: String?)
     /// A record was removed on an interface.
     case removed(DNSRecord, interface: UInt32)
     /// The owner of the name states that it has no record of that type.

@@ -165,7 +165,7 @@ extension WideAreaMachine {
             + old.filter { !after.contains($0.identity) }.map { .removed($0, interface: 0) }
     }
 
-    private static func added(_ record: DNSRecord) -> DiscoveryEvent { .added(record, interface: 0) }
+    private static func added(_ record: DNSRecord) -> DiscoveryEvent { .added(record, interface: 0, named: nil) }
 
     private static func clamped(_ time: Duration, to range: ClosedRange<Duration>) -> Duration {
         min(max(time, range.lowerBound), range.upperBound)

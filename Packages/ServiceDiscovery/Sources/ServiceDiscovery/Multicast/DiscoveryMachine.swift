@@ -100,7 +100,10 @@ struct DiscoveryMachine {
         queries[id] = (key, interface)
         queriesByKey[key, default: []].insert(id)
         for index in links.keys.sorted() where includes(interface, index) {
-            for record in links[index]?.known(key) ?? [] { reports.append((id, .added(record, interface: index))) }
+            let name = links[index]?.link.name
+            for record in links[index]?.known(key) ?? [] {
+                reports.append((id, .added(record, interface: index, named: name)))
+            }
             links[index]?.begin(key, now: now)
         }
     }
@@ -276,11 +279,11 @@ extension DiscoveryMachine {
 
     /// Takes the packets and events of a link.
     private mutating func collect(_ index: UInt32, now: DiscoveryTime) {
-        guard let taken = links[index]?.take() else { return }
+        guard let taken = links[index]?.take(), let name = links[index]?.link.name else { return }
         transmissions += taken.transmissions
         for event in taken.events {
             switch event {
-            case .added(let record): report(.added(record, interface: index), record.key, index)
+            case .added(let record): report(.added(record, interface: index, named: name), record.key, index)
             case .removed(let record): report(.removed(record, interface: index), record.key, index)
             case .absent(let key): report(.absent(interface: index), key, index)
             case .established(Self.hostID):

@@ -1,5 +1,4 @@
 internal import DNSWire
-internal import Glibc
 
 /// Follows the PTR records of names. Each target stands for a value: a service, a type or a domain.
 struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
@@ -19,7 +18,8 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
     struct Change: WaitingChange {
         let kind: DiscoveryChange<Value>.Kind
         let sighting: Sighting
-        let interface: String?
+        let interface: UInt32
+        let interfaceName: String?
 
         var subject: Sighting { sighting }
         var isAddition: Bool { kind == .found }
@@ -28,10 +28,9 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
     private(set) var questions: Set<RecordKey>
     private let optional: Set<RecordKey>
     private let eachInterface: Bool
-    private let interfaceName: @Sendable (UInt32) -> String?
     private let meaning: @Sendable (DNSName) -> Value?
     private var known = SourcedSet<Sighting, RecordSet>()
-    /// The names of the interfaces with values: a removed interface has no name any more.
+    /// The names of the interfaces with values.
     private var interfaceNames: [UInt32: String] = [:]
     private(set) var waiting: ChangeQueue<Change>
 
@@ -41,18 +40,15 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
     ///   - initial: values that are known without a query.
     ///   - eachInterface: whether changes are reported for each interface.
     ///   - limit: the most changes that wait, unless more values exist at once.
-    ///   - interfaceName: returns the name of an interface.
     ///   - meaning: the value that a target stands for; nil if it stands for no value.
     init(
         _ names: [DNSName], optional: [DNSName] = [], initial: [Value] = [], eachInterface: Bool = false,
         limit: Int = EngineLimits().waitingChanges,
-        interfaceName: @escaping @Sendable (UInt32) -> String? = InterfaceName.of,
         meaning: @escaping @Sendable (DNSName) -> Value?
     ) {
         questions = Self.keys(names)
         self.optional = Self.keys(optional)
         self.eachInterface = eachInterface
-        self.interfaceName = interfaceName
         waiting = ChangeQueue(limit: limit)
         self.meaning = meaning
         let always = RecordSet(key: RecordKey(.root, .ptr), interface: 0)
@@ -75,9 +71,9 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
     mutating func receive(_ event: DiscoveryEvent, of key: RecordKey) {
         guard questions.contains(key) else { return }
         switch event {
-        case .added(let record, let interface):
+        case .added(let record, let interface, let name):
             let set = RecordSet(key: key, interface: interface)
-            if interface != 0, let name = interfaceName(interface) { interfaceNames[interface] = name }
+            if let name { interfaceNames[interface] = name }
             guard let sighting = sighting(record, on: interface), known.insert(sighting, from: set) else { return }
             append(.found, sighting, on: interface)
         case .removed(let record, let interface):
@@ -95,7 +91,8 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
     mutating func take() -> DiscoveryChange<Value>? {
         guard let next = waiting.take() else { return nil }
         return DiscoveryChange(
-            kind: next.kind, value: next.sighting.value, interface: next.interface, moreComing: !waiting.isEmpty)
+            kind: next.kind, value: next.sighting.value, interface: next.interfaceName,
+            interfaceIndex: next.interface, moreComing: !waiting.isEmpty)
     }
 
     private func sighting(_ record: DNSRecord, on interface: UInt32) -> Sighting? {
@@ -108,31 +105,9 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
     }
 
     private mutating func append(_ kind: DiscoveryChange<Value>.Kind, _ sighting: Sighting, on interface: UInt32) {
-        waiting.append(Change(kind: kind, sighting: sighting, interface: interfaceNames[interface]))
-    }
-}
-
-/// The names of network interfaces.
-package enum InterfaceName {
-    /// Returns the name of the interface with this index; nil if there is none.
-    package static func of(_ index: UInt32) -> String? {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(IF_NAMESIZE)) { buffer in
-            buffer.baseAddress.flatMap { if_indextoname(index, $0) }.map { String(cString: $0) }
-        }
-    }
-
-    /// Returns the index of an interface; nil if there is none with this name.
-    ///
-    /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/system`` if the kernel cannot be asked, for example because the process has
-    ///   no descriptors left.
-    static func index(of name: String) throws(ServiceDiscoveryError) -> UInt32? {
-        let index = if_nametoindex(name)
-        if index != 0 { return index }
-        // The call needs a socket, and does not say so if it gets none.
-        let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw ServiceDiscoveryError(errno: errno) }
-        close(descriptor)
-        return nil
+        waiting.append(
+            Change(
+                kind: kind, sighting: sighting, interface: interface, interfaceName: interfaceNames[interface]))
     }
 }
 

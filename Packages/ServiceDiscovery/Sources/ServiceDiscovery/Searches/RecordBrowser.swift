@@ -79,7 +79,7 @@ struct RecordMachine: SearchMachine {
 
     mutating func receive(_ event: DiscoveryEvent, of key: RecordKey) {
         switch event {
-        case .added(let record, let interface): waiting.append(.added(record, interface: interface))
+        case .added(let record, let interface, _): waiting.append(.added(record, interface: interface))
         case .removed(let record, let interface): waiting.append(.removed(record, interface: interface))
         case .absent(let interface): waiting.append(.absent(key.type, interface: interface))
         case .published, .announced, .hidden, .failed: break

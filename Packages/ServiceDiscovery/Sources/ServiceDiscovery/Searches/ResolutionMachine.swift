@@ -13,20 +13,19 @@ struct ResolutionMachine: SearchMachine {
     static let maximumLocations = 64
 
     let service: ServiceInstance
-    /// Returns the name of an interface, for the zones of link-local addresses.
-    private let zone: @Sendable (UInt32) -> String?
     private var locations = SourcedSet<DNSRecordData, UInt32>()
     private var order: [DNSRecordData] = []
     private var texts = SourcedSet<DNSRecordData, UInt32>()
     private var lastText: DNSRecordData?
     private var addresses: [DNSRecordData: Set<UInt32>] = [:]
     private var addressOrder: [DNSRecordData] = []
+    /// The names of the interfaces, which are the zones of link-local addresses.
+    private var zones: [UInt32: String] = [:]
     private var absent: Set<DNSRecordType> = []
     private var reported: ResolvedService?
 
-    init(_ service: ServiceInstance, zone: @escaping @Sendable (UInt32) -> String?) {
+    init(_ service: ServiceInstance) {
         self.service = service
-        self.zone = zone
     }
 
     /// The newest location, because a new one is reported before the one that it replaces is removed. If a zone has
@@ -66,7 +65,9 @@ struct ResolutionMachine: SearchMachine {
 
     mutating func receive(_ event: DiscoveryEvent, of key: RecordKey) {
         switch event {
-        case .added(let record, let interface): add(record.data, of: key, on: interface)
+        case .added(let record, let interface, let name):
+            if let name { zones[interface] = name }
+            add(record.data, of: key, on: interface)
         case .removed(let record, let interface): remove(record.data, of: key, on: interface)
         case .absent: absent.insert(key.type)
         case .published, .announced, .hidden, .failed: break
@@ -166,7 +167,7 @@ struct ResolutionMachine: SearchMachine {
         case .a(let address): return .ip(.v4(address), port: port)
         case .aaaa(let address):
             guard address.isLinkLocal else { return .ip(.v6(address), port: port) }
-            return IPv6Address(rawValue: address.rawValue, zone: zone(interface)).map { .ip(.v6($0), port: port) }
+            return IPv6Address(rawValue: address.rawValue, zone: zones[interface]).map { .ip(.v6($0), port: port) }
         default: return nil
         }
     }

@@ -84,6 +84,8 @@ public struct DiscoveryChange<Thing: Hashable & Sendable>: Hashable, Sendable {
     ///
     /// The counterpart of the interface index in `DNSServiceBrowseReply`; `CFNetServiceBrowserClientCallBack` has none.
     public let interface: String?
+    /// The index of that interface; 0 without one.
+    package let interfaceIndex: UInt32
     /// Whether the next change is already available; a program can delay drawing until this is false. Replaces
     /// `kCFNetServiceFlagMoreComing`.
     public let moreComing: Bool
@@ -102,13 +104,11 @@ struct BrowseMachine: SearchMachine {
     ///   - listed: the domains whose lists of browsing domains are read.
     ///   - eachInterface: whether changes are reported for each interface.
     ///   - limit: the most changes that wait for the reader.
-    ///   - interfaceName: returns the name of an interface.
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidDomain`` if the domain and the type together are too
     ///   long.
     init(
         _ type: ServiceType, in domain: ServiceDomain?, listed: [ServiceDomain], eachInterface: Bool = false,
-        limit: Int = EngineLimits().waitingChanges,
-        interfaceName: @escaping @Sendable (UInt32) -> String? = InterfaceName.of
+        limit: Int = EngineLimits().waitingChanges
     ) throws(ServiceDiscoveryError) {
         self.type = type
         let first = domain ?? .local
@@ -116,9 +116,7 @@ struct BrowseMachine: SearchMachine {
         guard let name = type.listName(in: first) else {
             throw ServiceDiscoveryError(.invalidDomain, name: first.description)
         }
-        services = PointerMachine(
-            [name], eachInterface: eachInterface, limit: limit, interfaceName: interfaceName
-        ) { ServiceInstance(fullName: $0) }
+        services = PointerMachine([name], eachInterface: eachInterface, limit: limit) { ServiceInstance(fullName: $0) }
         let names = domain == nil ? ServiceDomain.lists(["lb"], in: listed.filter { !$0.isLocal }) : []
         lists = PointerMachine(names, optional: names) { ServiceDomain(name: $0) }
     }

@@ -52,7 +52,7 @@ struct MonitorMachine: SearchMachine {
 
     mutating func receive(_ event: DiscoveryEvent, of key: RecordKey) {
         // The removal of a replaced record follows the new record and is ignored.
-        if case .added(let record, _) = event { newest = record.data }
+        if case .added(let record, _, _) = event { newest = record.data }
     }
 
     mutating func take() -> TXTRecord? {

@@ -75,8 +75,8 @@ public struct ServiceResolver: AsyncSequence, Sendable {
     ///
     /// - Throws: ``ServiceDiscoveryError`` if the engine cannot begin.
     public func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<ResolvedService> {
-        let machine = ResolutionMachine(service, zone: InterfaceName.of)
-        return DiscoveryFeed(try SearchDriver(machine, engine: engine.engine, interface: interface))
+        return DiscoveryFeed(
+            try SearchDriver(ResolutionMachine(service), engine: engine.engine, interface: interface))
     }
 
     /// Begins the search when the first element is requested.

@@ -82,7 +82,8 @@ import Testing
         let machine = PointerMachine<ServiceInstance>([name]) { ServiceInstance(fullName: $0) }
         let runner = try SearchDriver(machine, engine: engine, interface: nil)
         daemon.report(.failed(unavailable))
-        embedded.report(.added(DNSRecord(name, timeToLive: 9, .ptr(try instance("Web").fullName)), interface: 1))
+        embedded.report(
+            .added(DNSRecord(name, timeToLive: 9, .ptr(try instance("Web").fullName)), interface: 1, named: nil))
         #expect(try runner.take()?.get()?.value.name == "Web")
         runner.stop()
         #expect(daemon.calls == ["query \(DNSRecordType.ptr)"])

@@ -160,9 +160,9 @@ import Testing
         engine.end(earlier)
         let operation = try engine.query(key, interface: nil, sink: sink)
         let failure = DaemonReply.failed(ServiceDiscoveryError(.daemonUnavailable))
-        engine.receive([.record(.txt([[1]]), interface: 1, isAdded: true), failure], of: subject, number: earlier)
-        engine.receive([.record(.txt([[2]]), interface: 1, isAdded: true)], of: subject, number: operation)
-        #expect(sink.next() == [.added(DNSRecord(key.name, timeToLive: 0, .txt([[2]])), interface: 1)])
+        engine.receive([.added(.txt([[1]]), interface: 1, named: "a"), failure], of: subject, number: earlier)
+        engine.receive([.added(.txt([[2]]), interface: 1, named: "a")], of: subject, number: operation)
+        #expect(sink.next() == [.added(DNSRecord(key.name, timeToLive: 0, .txt([[2]])), interface: 1, named: "a")])
         engine.end(operation)
     }
 
@@ -234,15 +234,18 @@ private final class QueryingSink: EventSink {
     @Test func countsReports() {
         var records = DaemonRecords(of: name)
         let record = DNSRecord(name, timeToLive: 0, data)
+        let (first, second) = ("eth0", "wlan0")
         // Avahi reports each record once per family.
-        #expect(records.receive(data, interface: 1, isAdded: true) == .added(record, interface: 1))
-        #expect(records.receive(data, interface: 1, isAdded: true) == nil)
-        #expect(records.receive(data, interface: 2, isAdded: true) == .added(record, interface: 2))
-        #expect(records.known == [.added(record, interface: 1), .added(record, interface: 2)])
-        #expect(records.receive(data, interface: 1, isAdded: false) == nil)
-        #expect(records.receive(data, interface: 1, isAdded: false) == .removed(record, interface: 1))
-        #expect(records.receive(data, interface: 1, isAdded: false) == nil)
-        #expect(records.known == [.added(record, interface: 2)])
+        let added = records.receive(.added(data, interface: 1, named: first))
+        #expect(added == .added(record, interface: 1, named: first))
+        #expect(records.receive(.added(data, interface: 1, named: first)) == nil)
+        let other = records.receive(.added(data, interface: 2, named: second))
+        #expect(other == .added(record, interface: 2, named: second))
+        #expect(records.known == [added, other])
+        #expect(records.receive(.removed(data, interface: 1)) == nil)
+        #expect(records.receive(.removed(data, interface: 1)) == .removed(record, interface: 1))
+        #expect(records.receive(.removed(data, interface: 1)) == nil)
+        #expect(records.known == [other])
     }
 
     @Test func parsesRecordData() throws {

@@ -71,7 +71,7 @@ import Testing
             .unique(service.fullName, 120, .srv(priority: 0, weight: 0, port: 80, target: name)),
             .unique(try #require(DNSName("myhostname.local")), 120, .a(IPv4Address(10, 0, 0, 9))),
         ])
-        let machine = ResolutionMachine(service, zone: InterfaceName.of)
+        let machine = ResolutionMachine(service)
         let feed = DiscoveryFeed(try SearchDriver(machine, engine: LinkEngine(base: local), interface: nil))
         #expect(try await feed.next(until: .now + .seconds(50))?.addresses.map(\.description) == ["10.0.0.9:80"])
         feed.stop()

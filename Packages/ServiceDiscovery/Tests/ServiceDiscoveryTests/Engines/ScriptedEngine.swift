@@ -63,7 +63,7 @@ final class ScriptedEngine: RecordEngine {
         }
         for (id, sink, key) in operations {
             for record in records where record.key == key {
-                sink.receive(isPresent ? .added(record, interface: 1) : .removed(record, interface: 1), of: id)
+                sink.receive(isPresent ? Self.added(record) : .removed(record, interface: 1), of: id)
             }
             sink.notify()
         }
@@ -78,7 +78,7 @@ final class ScriptedEngine: RecordEngine {
             state.questions.append("\(key.name) \(key.type) \(interface ?? "all")")
             return state.records.filter { $0.key == key }
         }
-        for record in known { sink.receive(.added(record, interface: 1), of: operation) }
+        for record in known { sink.receive(Self.added(record), of: operation) }
     }
 
     func publish(
@@ -97,6 +97,8 @@ final class ScriptedEngine: RecordEngine {
         state.withLock { $0.calls.append("records \(records.map(Self.text))") }
         if let refusal = state.withLock({ $0.refusal }) { throw refusal }
     }
+
+    private static func added(_ record: DNSRecord) -> DiscoveryEvent { .added(record, interface: 1, named: "lo") }
 
     private static func text(_ record: OwnRecord) -> String {
         "\(record.data.type) \(record.data.wireForm) \(record.timeToLive)"

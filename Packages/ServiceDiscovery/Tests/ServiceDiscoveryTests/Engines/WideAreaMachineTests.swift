@@ -25,7 +25,7 @@ import Testing
             case .cancel(let number): output.cancelled.append(number)
             case .report(let operation, let event):
                 switch event {
-                case .added(let record, 0): output.events.append("\(operation) + \(Self.label(record))")
+                case .added(let record, 0, nil): output.events.append("\(operation) + \(Self.label(record))")
                 case .removed(let record, 0): output.events.append("\(operation) - \(Self.label(record))")
                 case .absent(0): output.events.append("\(operation) absent")
                 case .failed(let error): output.events.append("\(operation) \(error.code.rawValue)")

@@ -150,7 +150,9 @@ import Testing
         let known = text("n=1")
         let engine = ScriptedEngine { engine, operation, sink in
             guard engine.calls.count(where: { $0 == "query TXT" }) == 2 else { return }
-            for event in [DiscoveryEvent.added(known, interface: 1), .failed(ServiceDiscoveryError(.unsupported))] {
+            for event in [
+                DiscoveryEvent.added(known, interface: 1, named: nil), .failed(ServiceDiscoveryError(.unsupported)),
+            ] {
                 sink.receive(event, of: operation)
             }
         }

@@ -242,7 +242,7 @@ struct ArgumentTests {
         }
     }
 
-    /// Names of other domains are registered by nobody, and other classes than that of the Internet are not supported.
+    /// The embedded engine registers names in `local` only, and the only class is that of the Internet.
     @Test func theClassAndTheDomainOfARecordAreVerified() throws {
         let unsupported = DNSServiceErrorType(kDNSServiceErr_Unsupported)
         try ServiceEnvironment.with(engine) {

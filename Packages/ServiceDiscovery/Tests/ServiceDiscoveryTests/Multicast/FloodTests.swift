@@ -45,7 +45,8 @@ import Testing
         }
         let reported = network.hosts[0].events.filter { $0.id == id }.map(\.event)
         #expect(
-            reported.contains { if case .added(let record, _) = $0 { record.data == Self.real.data } else { false } })
+            reported.contains { if case .added(let record, _, _) = $0 { record.data == Self.real.data } else { false } }
+        )
         #expect(
             !reported.contains { if case .removed(let record, _) = $0 { record.data == Self.real.data } else { false } }
         )

@@ -182,7 +182,7 @@ final class SimulatedHost {
         var standing: [RecordKey: [DNSRecordData: (number: Int, record: DNSRecord)]] = [:]
         for (number, (other, event)) in events.enumerated() where other == id {
             switch event {
-            case .added(let record, _): standing[record.key, default: [:]][record.data] = (number, record)
+            case .added(let record, _, _): standing[record.key, default: [:]][record.data] = (number, record)
             case .removed(let record, _): standing[record.key]?[record.data] = nil
             default: break
             }

@@ -16,7 +16,7 @@ import Testing
     ) -> [String] {
         let record = DNSRecord(self.name(name), timeToLive: 9, .ptr(self.name(target)))
         machine.receive(
-            isAdded ? .added(record, interface: 0) : .removed(record, interface: 0), of: record.key)
+            isAdded ? .added(record, interface: 0, named: nil) : .removed(record, interface: 0), of: record.key)
         var texts: [String] = []
         while let change = machine.take() { texts.append("\(change.kind) \(change.value)") }
         return texts
@@ -81,7 +81,7 @@ import Testing
         var machine = PointerMachine<ServiceDomain>(names, initial: [.local]) { ServiceDomain(name: $0) }
         #expect(machine.take()?.value == .local)
         func record(_ index: Int) -> DNSRecord { DNSRecord(names[index], timeToLive: 9, .ptr(company.name)) }
-        for index in 0...1 { machine.receive(.added(record(index), interface: 1), of: record(index).key) }
+        for index in 0...1 { machine.receive(.added(record(index), interface: 1, named: nil), of: record(index).key) }
         #expect(machine.take()?.kind == .found)
         machine.receive(.removed(record(0), interface: 1), of: record(0).key)
         #expect(machine.take() == nil)
@@ -89,24 +89,23 @@ import Testing
         #expect(machine.take()?.kind == .removed)
     }
 
-    /// The changes after events on interfaces: "found NAME on INTERFACE".
+    /// The changes after events on interfaces: "found NAME on INTERFACE INDEX".
     private func changes(
         ofEach eachInterface: Bool, _ events: [(isAdded: Bool, interface: UInt32)]
     ) throws -> [String] {
-        // An interface that is gone has no name.
-        let names = Locked([UInt32(1): "eth0", 2: "wlan0"])
-        var machine = try BrowseMachine(type, in: .local, listed: [], eachInterface: eachInterface) { index in
-            names.withLock { $0[index] }
-        }
+        let names: [UInt32: String] = [1: "eth0", 2: "wlan0"]
+        var machine = try BrowseMachine(type, in: .local, listed: [], eachInterface: eachInterface)
         let record = DNSRecord(
             name("_print._sub._http._tcp.local"), timeToLive: 9, .ptr(name("Web._http._tcp.local")))
         var texts: [String] = []
         for (isAdded, interface) in events {
-            if !isAdded { names.withLock { $0[interface] = nil } }
             machine.receive(
-                isAdded ? .added(record, interface: interface) : .removed(record, interface: interface), of: record.key)
+                isAdded
+                    ? .added(record, interface: interface, named: names[interface])
+                    : .removed(record, interface: interface), of: record.key)
             while let change = machine.take() {
-                texts.append("\(change.kind) \(change.value.name) on \(change.interface ?? "none")")
+                let (name, index) = (change.interface ?? "none", change.interfaceIndex)
+                texts.append("\(change.kind) \(change.value.name) on \(name) \(index)")
             }
         }
         return texts
@@ -114,24 +113,30 @@ import Testing
 
     @Test func changesHaveTheFirstAndTheLastInterface() throws {
         let texts = try changes(ofEach: false, [(true, 1), (true, 2), (true, 2), (false, 1), (false, 2)])
-        #expect(texts == ["found Web on eth0", "removed Web on wlan0"])
-        #expect(try changes(ofEach: false, [(true, 0), (false, 0)]) == ["found Web on none", "removed Web on none"])
+        #expect(texts == ["found Web on eth0 1", "removed Web on wlan0 2"])
+        #expect(
+            try changes(ofEach: false, [(true, 0), (false, 0)]) == ["found Web on none 0", "removed Web on none 0"])
     }
 
     @Test func changesOfEachInterface() throws {
         let texts = try changes(ofEach: true, [(true, 1), (true, 2), (true, 2), (false, 1), (false, 2)])
         #expect(
-            texts == ["found Web on eth0", "found Web on wlan0", "removed Web on eth0", "removed Web on wlan0"])
+            texts == [
+                "found Web on eth0 1", "found Web on wlan0 2", "removed Web on eth0 1", "removed Web on wlan0 2",
+            ])
     }
 
     /// Changes of one interface do not cancel those of another when unread changes are compacted.
     @Test func unreadChangesOfEachInterfaceStay() throws {
-        var machine = try BrowseMachine(type, in: .local, listed: [], eachInterface: true, limit: 2) { "if\($0)" }
+        var machine = try BrowseMachine(type, in: .local, listed: [], eachInterface: true, limit: 2)
         let record = DNSRecord(
             name("_print._sub._http._tcp.local"), timeToLive: 9, .ptr(name("Web._http._tcp.local")))
-        for interface in UInt32(1)...4 { machine.receive(.added(record, interface: interface), of: record.key) }
+        func add(on interface: UInt32) {
+            machine.receive(.added(record, interface: interface, named: "if\(interface)"), of: record.key)
+        }
+        for interface in UInt32(1)...4 { add(on: interface) }
         machine.receive(.removed(record, interface: 2), of: record.key)
-        machine.receive(.added(record, interface: 5), of: record.key)
+        add(on: 5)
         var found: [String] = []
         while let change = machine.take() {
             if change.kind == .found {

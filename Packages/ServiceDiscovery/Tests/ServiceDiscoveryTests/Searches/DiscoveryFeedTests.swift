@@ -53,7 +53,7 @@ import Testing
         let browser = ServiceBrowser(try ServiceType("_http._tcp"), engine: DiscoveryEngine(engine))
         let feed = try browser.start()
         let web = try ServiceInstance(name: "Web", type: ServiceType("_http._tcp"))
-        engine.report(.added(DNSRecord(.http, timeToLive: 9, .ptr(web.fullName)), interface: 1))
+        engine.report(.added(DNSRecord(.http, timeToLive: 9, .ptr(web.fullName)), interface: 1, named: nil))
         engine.report(.failed(failure))
         #expect(try feed.next()?.value == web)
         #expect(throws: failure) { try feed.next() }
@@ -70,8 +70,8 @@ import Testing
         let web = try ServiceInstance(name: "Web", type: ServiceType("_http._tcp"))
         let engine = ScriptedEngine { _, operation, sink in
             let pointer = DNSRecord(.http, timeToLive: 9, .ptr(web.fullName))
-            sink.receive(.added(pointer, interface: 1), of: operation + 1)  // of another search
-            sink.receive(.added(pointer, interface: 1), of: operation)
+            sink.receive(.added(pointer, interface: 1, named: nil), of: operation + 1)  // of another search
+            sink.receive(.added(pointer, interface: 1, named: nil), of: operation)
         }
         let feed = try ServiceBrowser(web.type, engine: DiscoveryEngine(engine)).start()
         #expect(try feed.tryNext()?.value == web)

@@ -10,7 +10,7 @@ import Testing
 
     init() throws {
         service = try ServiceInstance(name: "Web", type: ServiceType("_http._tcp"))
-        machine = ResolutionMachine(service) { "eth\($0)" }
+        machine = ResolutionMachine(service)
     }
 
     private func location(_ host: DNSName, port: UInt16) -> DNSRecord {
@@ -18,7 +18,7 @@ import Testing
     }
 
     private mutating func add(_ record: DNSRecord, on interface: UInt32 = 1) {
-        machine.receive(.added(record, interface: interface), of: record.key)
+        machine.receive(.added(record, interface: interface, named: "eth\(interface)"), of: record.key)
     }
 
     private mutating func remove(_ record: DNSRecord, on interface: UInt32 = 1) {
@@ -122,10 +122,10 @@ import Testing
     @Test func aServiceInAnotherDomainNeverAsksTheLink() throws {
         let far = try ServiceInstance(
             name: "Web", type: ServiceType("_http._tcp"), domain: ServiceDomain("example.org"))
-        var machine = ResolutionMachine(far) { _ in nil }
+        var machine = ResolutionMachine(far)
         let host = try #require(DNSName("myhostname"))
         let location = DNSRecord.unique(far.fullName, 120, .srv(priority: 0, weight: 0, port: 80, target: host))
-        machine.receive(.added(location, interface: 0), of: location.key)
+        machine.receive(.added(location, interface: 0, named: nil), of: location.key)
         #expect(machine.linkQuestions.isEmpty && machine.questions.contains(RecordKey(host, .a)))
     }
 
@@ -174,10 +174,10 @@ import Testing
         var machine = PointerMachine<ServiceInstance>([.http], limit: 4) { ServiceInstance(fullName: $0) }
         func pointer(_ name: String) -> DNSRecord { DNSRecord(.http, timeToLive: 1, .ptr(DNSName(name)!)) }
         let key = RecordKey(.http, .ptr)
-        machine.receive(.added(pointer("A._http._tcp.local"), interface: 1), of: key)
-        machine.receive(.added(pointer("A._http._tcp.local"), interface: 2), of: key)
-        machine.receive(.added(pointer("B._http._tcp.local"), interface: 2), of: key)
-        machine.receive(.added(pointer("nonsense"), interface: 2), of: key)
+        machine.receive(.added(pointer("A._http._tcp.local"), interface: 1, named: nil), of: key)
+        machine.receive(.added(pointer("A._http._tcp.local"), interface: 2, named: nil), of: key)
+        machine.receive(.added(pointer("B._http._tcp.local"), interface: 2, named: nil), of: key)
+        machine.receive(.added(pointer("nonsense"), interface: 2, named: nil), of: key)
         machine.receive(.removed(pointer("A._http._tcp.local"), interface: 1), of: key)
         let first = machine.take()
         #expect(first?.value.name == "A" && first?.kind == .found && first?.moreComing == true)
@@ -190,7 +190,7 @@ import Testing
         #expect(taken?.kind == .removed)
         // Of values found and removed between two reads, only the final state remains.
         for _ in 0..<1000 {
-            machine.receive(.added(pointer("C._http._tcp.local"), interface: 1), of: key)
+            machine.receive(.added(pointer("C._http._tcp.local"), interface: 1, named: nil), of: key)
             machine.receive(.removed(pointer("C._http._tcp.local"), interface: 1), of: key)
         }
         var left = 0
@@ -220,7 +220,7 @@ import Testing
         var most = 0
         for number in 0..<2000 {
             let pointer = DNSRecord(.http, timeToLive: 1, .ptr(DNSName("\(number)._http._tcp.local")!))
-            machine.receive(.added(pointer, interface: 1), of: pointer.key)
+            machine.receive(.added(pointer, interface: 1, named: nil), of: pointer.key)
             most = max(most, machine.waiting.count)
             guard number > 0 else { continue }
             let change = machine.take()
@@ -237,15 +237,15 @@ import Testing
         var machine = PointerMachine<ServiceInstance>([.http], limit: 10) { ServiceInstance(fullName: $0) }
         func pointer(_ name: String) -> DNSRecord { DNSRecord(.http, timeToLive: 1, .ptr(DNSName(name)!)) }
         let key = RecordKey(.http, .ptr)
-        machine.receive(.added(pointer("First._http._tcp.local"), interface: 1), of: key)
+        machine.receive(.added(pointer("First._http._tcp.local"), interface: 1, named: nil), of: key)
         let first = machine.take()
         #expect(first?.value.name == "First")
         machine.receive(.removed(pointer("First._http._tcp.local"), interface: 1), of: key)
         for number in 0..<1000 {
-            machine.receive(.added(pointer("\(number)._http._tcp.local"), interface: 1), of: key)
+            machine.receive(.added(pointer("\(number)._http._tcp.local"), interface: 1, named: nil), of: key)
             machine.receive(.removed(pointer("\(number)._http._tcp.local"), interface: 1), of: key)
         }
-        machine.receive(.added(pointer("Last._http._tcp.local"), interface: 1), of: key)
+        machine.receive(.added(pointer("Last._http._tcp.local"), interface: 1, named: nil), of: key)
         var changes: [DiscoveryChange<ServiceInstance>] = []
         while let change = machine.take() { changes.append(change) }
         #expect(changes.count <= 11)
