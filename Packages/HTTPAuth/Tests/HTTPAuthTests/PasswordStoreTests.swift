@@ -90,6 +90,7 @@ import Testing
             entry = try #require(try store.change(entry, to: changed, nil))
             #expect(entry.attributes.path == "/c" && entry.created == old.created)
             #expect(try store.password(of: entry) == Secret("4"))
+            #expect(try again.current(entry) == entry && again.current(old) == nil)
             #expect(try store.password(of: old) == nil && store.change(old, to: joe, nil) == nil && !store.remove(old))
             #expect(try store.remove(entry) && !store.remove(entry))
         }

@@ -194,7 +194,8 @@ enum ExitStatus: Int32 {
     /// The code for a failed login, or for a password store that cannot be used.
     private init(_ error: HTTPAuthError) {
         switch error.code {
-        case .storeUnavailable, .storeMalformed, .storeNotPrivate, .storeReadOnly, .storeLocked, .alreadyStored:
+        case .storeMissing, .storeUnavailable, .storeMalformed, .storeNotPrivate, .storeReadOnly, .storeLocked,
+            .alreadyStored:
             self = .localFile
         case .timedOut: self = .timedOut
         default: self = .serverError

@@ -128,6 +128,8 @@ extension HTTPAuthError {
         case unavailable
         /// The time limit passed.
         case timedOut
+        /// There is no such credential store, such as a password service where there is no session bus. It does not appear by waiting.
+        case storeMissing
         /// A credential store cannot be reached, read or written.
         case storeUnavailable
         /// A credential store is malformed, or was modified by another party.
@@ -178,6 +180,7 @@ extension HTTPAuthError.Code {
         case .outOfOrder: "the authentication steps are out of order"
         case .unavailable: "a required library or facility is unavailable"
         case .timedOut: "timed out"
+        case .storeMissing: "there is no such password store"
         case .storeUnavailable: "the password store cannot be accessed"
         case .storeMalformed: "the password store is malformed or was modified"
         case .storeNotPrivate: "other users can read or change the password store; set its mode to 0600"
@@ -198,10 +201,9 @@ extension HTTPAuthError.Code {
         case .missingUserName, .invalidUserName, .credentialRefused: .badUserName
         case .missingPassword, .invalidPassword: .badPassword
         case .wrongProtectionSpace, .requestOutsideSpace, .bodyUnknown, .serverNotAuthentic, .tooManyRounds,
-            .outOfOrder, .timedOut, .cancelled, .storeUnavailable, .storeMalformed, .storeNotPrivate, .storeReadOnly,
-            .storeLocked, .alreadyStored, .noRandomness, .ticketMissing, .ticketExpired, .clockSkew,
-            .serviceUnknown,
-            .kerberosUnreachable, .exchangeRefused, .mechanismFailed:
+            .outOfOrder, .timedOut, .cancelled, .storeMissing, .storeUnavailable, .storeMalformed, .storeNotPrivate,
+            .storeReadOnly, .storeLocked, .alreadyStored, .noRandomness, .ticketMissing, .ticketExpired, .clockSkew,
+            .serviceUnknown, .kerberosUnreachable, .exchangeRefused, .mechanismFailed:
             nil
         }
     }
@@ -217,8 +219,8 @@ extension HTTPAuthError.Code {
             true
         case .noChallenge, .noUsableScheme, .missingUserName, .missingPassword, .invalidUserName, .invalidPassword,
             .credentialRefused, .wrongProtectionSpace, .requestOutsideSpace, .serverNotAuthentic, .tooManyRounds,
-            .outOfOrder, .cancelled, .storeUnavailable, .storeMalformed, .storeNotPrivate, .storeReadOnly, .storeLocked,
-            .alreadyStored, .noRandomness, .exchangeRefused, .weakerScheme:
+            .outOfOrder, .cancelled, .storeMissing, .storeUnavailable, .storeMalformed, .storeNotPrivate,
+            .storeReadOnly, .storeLocked, .alreadyStored, .noRandomness, .exchangeRefused, .weakerScheme:
             false
         }
     }

@@ -15,9 +15,10 @@ final class DBusConnection {
 
     /// Connects to the bus, authenticates with the credentials of the socket (EXTERNAL) and registers with the bus.
     ///
-    /// - Throws: ``HTTPAuthError/Code/storeUnavailable``, or ``HTTPAuthError/Code/timedOut`` after the deadline.
+    /// - Throws: ``HTTPAuthError/Code/storeMissing`` if no bus listens at the addresses;
+    ///   ``HTTPAuthError/Code/storeUnavailable``, or ``HTTPAuthError/Code/timedOut`` after the deadline.
     init(_ addresses: [DBusAddress], until deadline: Moment) throws(HTTPAuthError) {
-        guard !addresses.isEmpty else { throw Self.failure("the address contains no Unix socket") }
+        guard !addresses.isEmpty else { throw Self.failure("the address contains no Unix socket", .storeMissing) }
         descriptor = try Self.connect(addresses)
         try authenticate(until: deadline)
         _ = try call(.call("Hello", Self.bus, at: "/org/freedesktop/DBus", of: Self.bus), until: deadline)
@@ -146,6 +147,9 @@ final class DBusConnection {
         guard .now < deadline else { throw HTTPAuthError(.timedOut, detail: "waiting for the session bus") }
     }
 
+    /// The errors of connect(2) without a bus for this user: no socket, no listener, or another user's folder.
+    private static let absences = [ENOENT, ENOTDIR, ECONNREFUSED, EACCES]
+
     /// Connects to the first socket that accepts a connection.
     private static func connect(_ addresses: [DBusAddress]) throws(HTTPAuthError) -> Int32 {
         var failure = HTTPAuthError(.storeUnavailable)
@@ -172,15 +176,19 @@ final class DBusConnection {
                 }
             }
             if result == 0 { return descriptor }
-            let message = String(cString: strerror(errno))
-            failure = Self.failure(isFile ? "\(String(decoding: name, as: UTF8.self)): \(message)" : message)
+            let (number, message) = (errno, String(cString: strerror(errno)))
+            failure = Self.failure(
+                isFile ? "\(String(decoding: name, as: UTF8.self)): \(message)" : message,
+                absences.contains(number) ? .storeMissing : .storeUnavailable)
             close(descriptor)
         }
         throw failure
     }
 
-    private static func failure(_ message: String) -> HTTPAuthError {
-        HTTPAuthError(.storeUnavailable, detail: "session bus: \(message)")
+    private static func failure(
+        _ message: String, _ code: HTTPAuthError.Code = .storeUnavailable
+    ) -> HTTPAuthError {
+        HTTPAuthError(code, detail: "session bus: \(message)")
     }
 }
 

@@ -198,7 +198,7 @@ extension HTTPAuthError {
             HTTPAuthError(.storeLocked, detail: "the key ring is locked")
         case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":
             HTTPAuthError(
-                .storeUnavailable,
+                .storeMissing,
                 detail: "no password service on the session bus, such as gnome-keyring, KWallet or KeePassXC")
         default: HTTPAuthError(.storeUnavailable, detail: oneLine(message.map { "\(name): \($0)" } ?? name))
         }

@@ -11,6 +11,13 @@ extension SecretServiceStore: PasswordStore {
         try items(search, in: conversation()).compactMap(\.entry).ranked(for: search)
     }
 
+    /// Returns an entry as it is now.
+    ///
+    /// - Throws: The errors of ``find(_:)``.
+    public func current(_ entry: PasswordEntry) throws(HTTPAuthError) -> PasswordEntry? {
+        try item(of: entry, in: conversation())?.entry
+    }
+
     /// Returns the password of an entry. May ask the user to unlock the key ring.
     ///
     /// - Throws: The errors of ``find(_:)``.
@@ -56,7 +63,8 @@ extension SecretServiceStore: PasswordStore {
         var all = item.attributes
         for name in SecretServiceItem.names { all[name] = values[name] }
         if all != item.attributes { try service.set(all, of: item.path) }
-        if let label = attributes.label, label != item.label { try service.set(label: label, of: item.path) }
+        let label = attributes.label ?? attributes.usualLabel
+        if label != item.label { try service.set(label: label, of: item.path) }
         return try items(attributes, in: service).first { $0.path == item.path }?.entry
     }
 

@@ -54,7 +54,8 @@ public final class SecretServiceStore: CredentialStore {
 
     /// Checks that there is a service with a default key ring. Does not prompt the user.
     ///
-    /// - Throws: ``HTTPAuthError/Code/storeUnavailable`` or ``HTTPAuthError/Code/timedOut``.
+    /// - Throws: ``HTTPAuthError/Code/storeMissing`` if there is no bus or service; ``HTTPAuthError/Code/storeUnavailable``
+    ///   if it fails or has no default key ring; ``HTTPAuthError/Code/timedOut``.
     public func check() throws(HTTPAuthError) {
         _ = try conversation().collection()
     }
@@ -62,9 +63,9 @@ public final class SecretServiceStore: CredentialStore {
     /// Returns the best matching credential: one for the realm before one for the whole server, then unlocked before
     /// locked, then the most recently changed.
     ///
-    /// - Throws: ``HTTPAuthError/Code/storeUnavailable`` if there is no bus or service, or if it fails;
-    ///   ``HTTPAuthError/Code/storeLocked`` if the entry is locked and was not unlocked;
-    ///   ``HTTPAuthError/Code/timedOut``.
+    /// - Throws: ``HTTPAuthError/Code/storeMissing`` if there is no bus or service;
+    ///   ``HTTPAuthError/Code/storeUnavailable`` if it fails; ``HTTPAuthError/Code/storeLocked`` if the entry is locked and
+    ///   was not unlocked; ``HTTPAuthError/Code/timedOut``.
     public func find(_ query: CredentialQuery) throws(HTTPAuthError) -> Credential? {
         let service = try conversation()
         let best = try service.items(query).max { $0.rank(for: query) < $1.rank(for: query) }
@@ -134,7 +135,7 @@ public final class SecretServiceStore: CredentialStore {
     func conversation() throws(HTTPAuthError) -> SecretServiceConversation {
         guard let busAddress else {
             throw HTTPAuthError(
-                .storeUnavailable, detail: "there is no session bus: DBUS_SESSION_BUS_ADDRESS is not set")
+                .storeMissing, detail: "there is no session bus: DBUS_SESSION_BUS_ADDRESS is not set")
         }
         let addresses = DBusAddress.parse(busAddress, runtimeFolder: runtimeFolder)
         let bus = try DBusConnection(addresses, until: .now + replyTimeout)

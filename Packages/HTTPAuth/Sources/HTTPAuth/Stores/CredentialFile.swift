@@ -179,6 +179,13 @@ extension CredentialFile: PasswordStore {
         try read().compactMap(\.passwordEntry).ranked(for: search)
     }
 
+    /// Returns an entry as it is now.
+    ///
+    /// - Throws: The errors of ``find(_:)``.
+    public func current(_ entry: PasswordEntry) throws(HTTPAuthError) -> PasswordEntry? {
+        try read().first { $0.isSame(as: entry.attributes) }?.passwordEntry
+    }
+
     /// Returns the password of an entry.
     ///
     /// - Throws: The errors of ``find(_:)``.

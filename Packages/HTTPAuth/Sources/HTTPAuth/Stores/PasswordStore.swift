@@ -19,6 +19,12 @@ public protocol PasswordStore: CredentialStore {
     /// - Throws: The errors of ``CredentialStore/find(_:)``.
     func entries(_ search: PasswordAttributes) throws(HTTPAuthError) -> [PasswordEntry]
 
+    /// Returns an entry as it is now; nil if there is no such entry any more. A file knows its entries by their attributes, so
+    /// there an entry whose attributes other than the label have changed is another one.
+    ///
+    /// - Throws: The errors of ``CredentialStore/find(_:)``.
+    func current(_ entry: PasswordEntry) throws(HTTPAuthError) -> PasswordEntry?
+
     /// Returns the password of an entry; nil if there is no such entry any more.
     ///
     /// - Throws: The errors of ``CredentialStore/find(_:)``.
@@ -37,7 +43,7 @@ public protocol PasswordStore: CredentialStore {
     ///
     /// - Parameters:
     ///   - entry: The entry.
-    ///   - attributes: All attributes that it has afterwards.
+    ///   - attributes: All attributes that it has afterwards. Without a label, it is named after the user and the server.
     ///   - password: The new password; nil to keep the present one.
     /// - Throws: ``HTTPAuthError/Code/alreadyStored`` if another entry has these attributes, or the errors of
     ///   ``CredentialStore/save(_:)``.
@@ -53,8 +59,9 @@ public protocol PasswordStore: CredentialStore {
 
 /// What an internet password is for.
 ///
-/// In a search, nil matches any value. An entry of another program may lack attributes. It then matches any realm,
-/// protocol, path and authentication type, and the default port of its protocol.
+/// In a search, nil matches any value. An entry without a protocol, a path or an authentication type matches any; one
+/// without a port, the default port of its protocol. An entry without a realm matches any realm if another program
+/// saved it; the stores of this package save an empty realm, which matches only searches for it or without a realm.
 public struct PasswordAttributes: Hashable, Sendable {
     /// The host name or address, in lower case and without brackets.
     public var server: String?

@@ -87,6 +87,33 @@ import Testing
         #expect(failure(of: { _ = try bus.signal("S", from: "/p", until: .now) })?.code == .timedOut)
     }
 
+    /// Where no bus listens there is none, which a failing one is told from.
+    @Test func missingBuses() {
+        let path = "/tmp/netkit-\(UUID())"
+        // A socket of another type.
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer {
+            close(descriptor)
+            unlink(path)
+        }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let isBound = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        #expect(isBound == 0)
+        for (address, code) in [
+            ("unix:path=\(path)-", .storeMissing), ("unix:path=\(path)/bus", .storeMissing),
+            ("unix:abstract=\(path)", .storeMissing), ("tcp:host=h,port=1", .storeMissing),
+            ("unix:path=\(path)", .storeUnavailable),
+        ] as [(String, HTTPAuthError.Code)] {
+            #expect(failure(of: { try SecretServiceStore(busAddress: address).check() })?.code == code, "\(address)")
+        }
+    }
+
     /// A bus that sends without end, but never the reply, does not block the caller: data is always available, so no
     /// wait checks the deadline.
     @Test func endlessSignalsDoNotBlock() throws {
