@@ -75,10 +75,10 @@ public var kSecAttrCreationDate: NSString { bridge(SecurityC.__kSecAttrCreationD
 /// Attribute, only in results: when the item was changed last (CFDate).
 public var kSecAttrModificationDate: NSString { bridge(SecurityC.__kSecAttrModificationDate) }
 
-/// Key: the password (CFData), of at most 65,536 bytes.
+/// Key: the password (CFData).
 public var kSecValueData: NSString { bridge(SecurityC.__kSecValueData) }
 
-/// Key: an item (SecKeychainItemRef), in searches and results.
+/// Key: an item (SecKeychainItemRef), in results, and in searches, whose attributes then do not count.
 public var kSecValueRef: NSString { bridge(SecurityC.__kSecValueRef) }
 
 /// Key of searches: whether to return passwords (CFBoolean).
@@ -210,13 +210,14 @@ public var kSecAttrAuthenticationTypeDPA: NSString { bridge(SecurityC.__kSecAttr
 /// Authentication type: Remote Password Authentication.
 public var kSecAttrAuthenticationTypeRPA: NSString { bridge(SecurityC.__kSecAttrAuthenticationTypeRPA) }
 
-/// Changes attributes and the password of all items that match a dictionary. Fails with errSecItemNotFound if there are none, and at the first
-/// item that cannot be changed.
+/// Changes attributes and the password of all items that match a dictionary. Fails with errSecItemNotFound if there are none; at the first item that
+/// cannot be changed, with errSecDuplicateItem if another item has the attributes, or with errSecParam if it would have no server or account.
+/// The items before that one have been changed.
 public func SecItemUpdate(_ query: NSDictionary?, _ attributesToUpdate: NSDictionary?) -> OSStatus {
     SecurityC.__SecItemUpdate(query.map { bridge($0) }, attributesToUpdate.map { bridge($0) })
 }
 
-/// Removes all items that match a dictionary. Fails with errSecItemNotFound if there are none.
+/// Removes all items that match a dictionary. Fails with errSecItemNotFound if there are none, and at the first one that cannot be removed.
 public func SecItemDelete(_ query: NSDictionary?) -> OSStatus { SecurityC.__SecItemDelete(query.map { bridge($0) }) }
 
 /// The policy for the certificate of a TLS server, which must be valid for a host name or address unless it is NULL, or, with FALSE, for that of a

@@ -62,7 +62,7 @@ public func __SecItemDelete(_ query: CFDictionary?) -> OSStatus {
 /// - Throws: `itemNotFound` if there are none.
 private func items(_ query: ItemQuery, limit: Int) throws(Status) -> [SecKeychainItem] {
     if let item = query.item {
-        _ = try KeychainItem.of(item).current()
+        try KeychainItem.of(item).current()
         return [item]
     }
     let store = try Keychain.store()
@@ -90,7 +90,7 @@ private func value(of item: SecKeychainItem, _ query: ItemQuery) throws(Status) 
     set(__kSecValueData, data)
     if query.returnsReference { set(__kSecValueRef, Unmanaged.passRetained(item)) }
     if query.returnsAttributes {
-        let entry = try content.current()
+        let entry = try content.known()
         let attributes = entry.attributes
         func present(_ text: String?) -> Unmanaged<CFString>? { text.flatMap { $0.isEmpty ? nil : cfString($0) } }
         func date(_ seconds: Int64) -> Unmanaged<CFDate> {

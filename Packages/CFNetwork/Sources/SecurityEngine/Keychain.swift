@@ -3,12 +3,18 @@ internal import HTTPAuth
 
 /// The user's keychain: the Secret Service of the desktop or, without one, an encrypted file.
 enum Keychain {
-    /// The store of the keychain at this moment.
+    /// The store of the keychain at this moment. A service that fails is not replaced by the file: an item would be saved there that is
+    /// not found once the service works again.
     ///
-    /// - Throws: `noDefaultKeychain` if the user has neither a service nor a folder for the file.
+    /// - Throws: `noDefaultKeychain` if the user has neither a service nor a folder for the file; the error of a service that fails.
     static func store() throws(Status) -> any PasswordStore {
         let service = SecretServiceStore()
-        if (try? service.check()) != nil { return service }
+        do throws(HTTPAuthError) {
+            try service.check()
+            return service
+        } catch {
+            guard error.code == .storeMissing else { throw Status(error) }
+        }
         guard let folder else { throw .noDefaultKeychain }
         return CredentialFile(path: folder + "/keychain", key: .file(folder + "/keychain.key"))
     }
@@ -17,9 +23,9 @@ enum Keychain {
     static func storeForWriting() throws(Status) -> any PasswordStore {
         let store = try store()
         if store is CredentialFile, let folder {
-            // The folders above it belong to the user, and exist or get the usual permissions.
+            // The folders above it exist, or get the permissions of the XDG Base Directory Specification.
             for end in folder.utf8.indices.dropFirst() where folder.utf8[end] == UInt8(ascii: "/") {
-                mkdir(String(folder[..<end]), 0o755)
+                mkdir(String(folder[..<end]), 0o700)
             }
             mkdir(folder, 0o700)
         }

@@ -8,15 +8,16 @@ internal import SecurityC
 
 /// An entry of the keychain: SecKeychainItem.
 ///
-/// The attributes are those of the time when the item was found or changed last; the password is read when it is asked for.
+/// The item keeps the entry as it was found, read or changed last. The attributes and the password that a program asks for are read from the
+/// store, and changes begin with what the store has.
 final class KeychainItem: ObjectContent {
     static let typeID = CFNClassRegister("SecKeychainItem")
 
     private let store: any PasswordStore
     /// Nil after the item was deleted.
     private let entry: Locked<PasswordEntry?>
-    /// Held while the item is changed or deleted, so that each change begins with the result of the former one.
-    private let changes = Locked(())
+    /// Held while the entry is read, changed or deleted, so that each call begins with the result of the former one.
+    private let calls = Locked(())
 
     private init(_ store: any PasswordStore, _ entry: PasswordEntry) {
         self.store = store
@@ -41,17 +42,34 @@ final class KeychainItem: ObjectContent {
 
     var summary: String { entry.withLock { $0 }?.attributes.label ?? "deleted" }
 
-    /// The entry.
+    /// The entry as it was found, read or changed last.
     ///
-    /// - Throws: `itemNotFound` if it was deleted.
-    func current() throws(Status) -> PasswordEntry {
+    /// - Throws: `itemNotFound` if it was deleted with this reference.
+    func known() throws(Status) -> PasswordEntry {
         guard let entry = entry.withLock({ $0 }) else { throw .itemNotFound }
         return entry
     }
 
+    /// The entry as it is now.
+    ///
+    /// - Throws: `itemNotFound` if it was deleted.
+    @discardableResult
+    func current() throws(Status) -> PasswordEntry {
+        try calls.withLock { _ throws(Status) in try read() }
+    }
+
+    /// Reads the entry. The caller holds ``calls``.
+    private func read() throws(Status) -> PasswordEntry {
+        let old = try known()
+        let new = try stored { () throws(HTTPAuthError) in try store.current(old) }
+        guard let new else { throw .itemNotFound }
+        entry.withLock { $0 = new }
+        return new
+    }
+
     /// The password.
     func password() throws(Status) -> Secret {
-        let entry = try current()
+        let entry = try known()
         let password = try stored { () throws(HTTPAuthError) in try store.password(of: entry) }
         guard let password else { throw .itemNotFound }
         return password
@@ -61,8 +79,8 @@ final class KeychainItem: ObjectContent {
     func change(
         _ password: Secret?, _ edit: (inout PasswordAttributes) throws(Status) -> Void
     ) throws(Status) {
-        try changes.withLock { _ throws(Status) in
-            let old = try current()
+        try calls.withLock { _ throws(Status) in
+            let old = try read()
             var attributes = old.attributes
             try edit(&attributes)
             let new = try stored { () throws(HTTPAuthError) in try store.change(old, to: attributes, password) }
@@ -73,8 +91,8 @@ final class KeychainItem: ObjectContent {
 
     /// Removes the entry from the keychain.
     func delete() throws(Status) {
-        try changes.withLock { _ throws(Status) in
-            let old = try current()
+        try calls.withLock { _ throws(Status) in
+            let old = try known()
             guard try stored({ () throws(HTTPAuthError) in try store.remove(old) }) else { throw .itemNotFound }
             entry.withLock { $0 = nil }
         }

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /// Makes the keychain an empty file of this process. Returns the folder.
@@ -43,6 +45,19 @@ static Boolean has(SecKeychainItemRef item, const char *user, const char *passwo
     Boolean isEqual = kind == kSecInternetPasswordItemClass && attribute.length == strlen(user) && memcmp(attribute.data, user, attribute.length) == 0 &&
                       length == strlen(password) && memcmp(data, password, length) == 0;
     return SecKeychainItemFreeContent(&list, data) == noErr && isEqual && attribute.data == NULL;
+}
+
+static CFMutableDictionaryRef query(const char *server, const char *user) {
+    CFMutableDictionaryRef dictionary = CFDictionaryCreateMutable(NULL, 0, &kCFTypeDictionaryKeyCallBacks, &kCFTypeDictionaryValueCallBacks);
+    CFDictionarySetValue(dictionary, kSecClass, kSecClassInternetPassword);
+    for (int i = 0; i < 2; i++) {
+        const char *text = i == 0 ? server : user;
+        if (text == NULL) continue;
+        CFStringRef value = CFStringCreateWithCString(NULL, text, kCFStringEncodingUTF8);
+        CFDictionarySetValue(dictionary, i == 0 ? kSecAttrServer : kSecAttrAccount, value);
+        CFRelease(value);
+    }
+    return dictionary;
 }
 
 const char *CFNetworkKeychainProgram(void) {
@@ -110,7 +125,21 @@ const char *CFNetworkKeychainProgram(void) {
 
     // An item that is deleted is gone for every reference.
     SecKeychainItemRef same = NULL;
-    CHECK(find("host", "", "", "", 0, NULL, NULL, &same) == noErr && SecKeychainItemDelete(other) == noErr);
+    CHECK(find("host", "", "", "", 0, NULL, NULL, &same) == noErr);
+    changes[0] = (SecKeychainAttribute){kSecLabelItemAttr, 3, "new"};
+    list.count = 1;
+    CHECK(SecKeychainItemModifyContent(other, &list, 0, NULL) == noErr && SecKeychainItemModifyContent(same, NULL, 5, "newer") == noErr);
+    CHECK(SecKeychainItemCopyContent(other, NULL, &list, NULL, NULL) == noErr && list.attr->length == 3 && memcmp(list.attr->data, "new", 3) == 0);
+    CHECK(SecKeychainItemFreeContent(&list, NULL) == noErr && SecKeychainItemDelete(other) == noErr);
+    CHECK(SecKeychainItemCopyContent(same, NULL, &list, NULL, NULL) == errSecItemNotFound && SecKeychainItemCopyContent(same, NULL, NULL, NULL, NULL) == errSecItemNotFound);
+    CFTypeRef value = NULL;
+    CFMutableDictionaryRef reference = query(NULL, NULL);
+    CFDictionarySetValue(reference, kSecValueRef, same);
+    CFDictionarySetValue(reference, kSecReturnRef, kCFBooleanTrue);
+    CHECK(SecItemCopyMatching(reference, &value) == errSecItemNotFound && value == NULL);
+    CFDictionarySetValue(reference, kSecReturnAttributes, kCFBooleanTrue);
+    CHECK(SecItemCopyMatching(reference, &value) == errSecItemNotFound && value == NULL);
+    CFRelease(reference);
     CHECK(!has(same, "ann", "new") && !has(other, "ann", "new") && SecKeychainItemDelete(other) == errSecItemNotFound);
     CHECK(SecKeychainItemDelete(same) == errSecItemNotFound && SecKeychainItemModifyContent(same, NULL, 1, "x") == errSecItemNotFound);
     CFRelease(same);
@@ -134,19 +163,6 @@ const char *CFNetworkKeychainProgram(void) {
     return NULL;
 }
 
-static CFMutableDictionaryRef query(const char *server, const char *user) {
-    CFMutableDictionaryRef dictionary = CFDictionaryCreateMutable(NULL, 0, &kCFTypeDictionaryKeyCallBacks, &kCFTypeDictionaryValueCallBacks);
-    CFDictionarySetValue(dictionary, kSecClass, kSecClassInternetPassword);
-    for (int i = 0; i < 2; i++) {
-        const char *text = i == 0 ? server : user;
-        if (text == NULL) continue;
-        CFStringRef value = CFStringCreateWithCString(NULL, text, kCFStringEncodingUTF8);
-        CFDictionarySetValue(dictionary, i == 0 ? kSecAttrServer : kSecAttrAccount, value);
-        CFRelease(value);
-    }
-    return dictionary;
-}
-
 static void setPassword(CFMutableDictionaryRef dictionary, const char *password) {
     CFDataRef data = CFDataCreate(NULL, (const UInt8 *)password, (CFIndex)strlen(password));
     CFDictionarySetValue(dictionary, kSecValueData, data);
@@ -156,6 +172,31 @@ static void setPassword(CFMutableDictionaryRef dictionary, const char *password)
 static Boolean isData(CFTypeRef object, const char *text) {
     return object != NULL && CFGetTypeID(object) == CFDataGetTypeID() && CFDataGetLength(object) == (CFIndex)strlen(text) &&
            memcmp(CFDataGetBytePtr(object), text, strlen(text)) == 0;
+}
+
+/// A bus that fails is not replaced by the file, in which an item would be saved that is not found once the bus works again.
+const char *CFNetworkKeychainServiceProgram(void) {
+    char *folder = useOwnKeychain();
+    char path[128], address[160];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/share", folder);
+    setenv("XDG_DATA_HOME", path, 1);
+    CHECK(add("example.org", "", "joe", "", 0, "open sesame", NULL) == noErr && stat(path, &status) == 0 && (status.st_mode & 0777) == 0700);
+    // Where nothing listens there is no bus, and the file is used; a socket of another type is one that fails.
+    snprintf(path, sizeof path, "%s/bus", folder);
+    snprintf(address, sizeof address, "unix:path=%s", path);
+    setenv("DBUS_SESSION_BUS_ADDRESS", address, 1);
+    CHECK(find("example.org", "", "", "", 0, NULL, NULL, NULL) == noErr);
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    strcpy(name.sun_path, path);
+    int bus = socket(AF_UNIX, SOCK_DGRAM, 0);
+    CHECK(bind(bus, (struct sockaddr *)&name, sizeof name) == 0);
+    CHECK(find("example.org", "", "", "", 0, NULL, NULL, NULL) == errSecNotAvailable);
+    CHECK(add("example.com", "", "joe", "", 0, "x", NULL) == errSecNotAvailable);
+    CHECK(close(bus) == 0 && find("example.org", "", "", "", 0, NULL, NULL, NULL) == noErr && unlink(path) == 0);
+    CHECK(find("example.com", "", "", "", 0, NULL, NULL, NULL) == errSecItemNotFound);
+    removeKeychain(folder);
+    return NULL;
 }
 
 const char *CFNetworkItemsProgram(void) {

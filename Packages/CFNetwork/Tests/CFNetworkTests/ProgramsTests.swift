@@ -23,7 +23,7 @@ struct ProgramsTests {
         case objects, threads
         case proxies, proxyScripts, diagnostics
         case ftpTransfers, ftpEvents, ftpListing
-        case keychain, items, keychainMistakes, keychainThreads
+        case keychain, keychainService, items, keychainMistakes, keychainThreads
         case certificates, trust, identity, trustThreads
         case storeKeys, store, storeChanges, reachability, reachabilityEvents
         case mistakes
@@ -68,6 +68,7 @@ struct ProgramsTests {
                 case .ftpEvents: CFNetworkFTPEventsProgram()
                 case .ftpListing: CFNetworkListingProgram()
                 case .keychain: CFNetworkKeychainProgram()
+                case .keychainService: CFNetworkKeychainServiceProgram()
                 case .items: CFNetworkItemsProgram()
                 case .keychainMistakes: CFNetworkKeychainMistakesProgram()
                 case .keychainThreads: CFNetworkKeychainThreadsProgram()

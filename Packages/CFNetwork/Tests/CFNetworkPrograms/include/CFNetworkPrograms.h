@@ -128,6 +128,9 @@ const char *_Nullable CFNetworkReachabilityEventsProgram(void);
 /// Internet passwords in a keychain of its own, through their items.
 const char *_Nullable CFNetworkKeychainProgram(void);
 
+/// The keychain where a message bus is missing or fails.
+const char *_Nullable CFNetworkKeychainServiceProgram(void);
+
 /// Internet passwords as dictionaries.
 const char *_Nullable CFNetworkItemsProgram(void);
 

@@ -1,8 +1,9 @@
 #ifndef SECURITY_SECITEM_H
 #define SECURITY_SECITEM_H
 
-// Internet passwords as dictionaries. A key that is not declared here, and a value of another type, is refused with errSecParam. The keychain and
-// its limits are those of SecKeychain.h.
+// Internet passwords as dictionaries. The keychain, its limits and the errors that all functions have in common are those of SecKeychain.h. Besides, all
+// fail with errSecParam for a key that does not belong to the dictionary, such as kSecMatchLimit in one of SecItemDelete, for a value of another type, and
+// without kSecClass; with errSecNoSuchClass for another class than kSecClassInternetPassword.
 
 #include <Security/SecBase.h>
 
@@ -32,9 +33,9 @@ CF_EXPORT const CFStringRef _Nonnull kSecAttrLabel CF_REFINED_FOR_SWIFT;
 CF_EXPORT const CFStringRef _Nonnull kSecAttrCreationDate CF_REFINED_FOR_SWIFT;
 /// Attribute, only in results: when the item was changed last (CFDate).
 CF_EXPORT const CFStringRef _Nonnull kSecAttrModificationDate CF_REFINED_FOR_SWIFT;
-/// Key: the password (CFData), of at most 65,536 bytes.
+/// Key: the password (CFData).
 CF_EXPORT const CFStringRef _Nonnull kSecValueData CF_REFINED_FOR_SWIFT;
-/// Key: an item (SecKeychainItemRef), in searches and results.
+/// Key: an item (SecKeychainItemRef), in results, and in searches, whose attributes then do not count.
 CF_EXPORT const CFStringRef _Nonnull kSecValueRef CF_REFINED_FOR_SWIFT;
 /// Key of searches: whether to return passwords (CFBoolean).
 CF_EXPORT const CFStringRef _Nonnull kSecReturnData CF_REFINED_FOR_SWIFT;
@@ -135,11 +136,12 @@ CF_EXPORT OSStatus SecItemAdd(CFDictionaryRef _Nullable attributes, CFTypeRef _N
 /// with errSecItemNotFound if there are none.
 CF_EXPORT OSStatus SecItemCopyMatching(CFDictionaryRef _Nullable query, CFTypeRef _Nullable *_Nullable CF_RETURNS_RETAINED result) CF_REFINED_FOR_SWIFT;
 
-/// Changes attributes and the password of all items that match a dictionary. Fails with errSecItemNotFound if there are none, and at the first
-/// item that cannot be changed.
+/// Changes attributes and the password of all items that match a dictionary. Fails with errSecItemNotFound if there are none; at the first item that
+/// cannot be changed, with errSecDuplicateItem if another item has the attributes, or with errSecParam if it would have no server or account.
+/// The items before that one have been changed.
 CF_EXPORT OSStatus SecItemUpdate(CFDictionaryRef _Nullable query, CFDictionaryRef _Nullable attributesToUpdate) CF_REFINED_FOR_SWIFT;
 
-/// Removes all items that match a dictionary. Fails with errSecItemNotFound if there are none.
+/// Removes all items that match a dictionary. Fails with errSecItemNotFound if there are none, and at the first one that cannot be removed.
 CF_EXPORT OSStatus SecItemDelete(CFDictionaryRef _Nullable query) CF_REFINED_FOR_SWIFT;
 
 CF_EXTERN_C_END

@@ -2,8 +2,14 @@
 #define SECURITY_SECKEYCHAIN_H
 
 // The user's keychain is the Secret Service of the desktop (gnome-keyring, KWallet, KeePassXC) or, without one, an encrypted file in
-// $XDG_DATA_HOME/netkit, by default ~/.local/share/netkit. All functions may wait for the service, which may ask the user to unlock it. They can be
-// called from any thread.
+// $XDG_DATA_HOME/netkit, by default ~/.local/share/netkit. Without a service means that there is no session bus, or no program on it that is or starts
+// the service; one that fails is an error. All functions may wait for the service, which may ask the user to unlock it. They can be called
+// from any thread.
+//
+// All functions that use the keychain can fail with errSecNotAvailable if the service fails or the file cannot be used, with errSecInteractionNotAllowed if
+// the keychain is locked and stays so, with errSecDecode if the file is damaged, with errSecNoDefaultKeychain if there is neither a
+// service nor a folder for the file, and with errSecAllocate without memory. Texts are UTF-8 without NUL of at most 4,096 bytes, and passwords have at
+// most 65,536 bytes: errSecParam for another text, and errSecDataTooLarge.
 
 #include <Security/SecBase.h>
 #include <Security/SecKeychainItem.h>
@@ -96,16 +102,15 @@ typedef CF_ENUM(FourCharCode, SecAuthenticationType) {
     kSecAuthenticationTypeAny = 0,
 };
 
-/// Adds an internet password, and returns the item unless `itemRef` is NULL. Texts are UTF-8 without NUL, and are absent if their length is 0; the
-/// port is absent if it is 0. Fails with errSecParam without a server or an account, and for a text that is not UTF-8; with
-/// errSecDuplicateItem if there is such an item; with errSecDataTooLarge for a password of more than 65,536 bytes or a text of more than 4,096;
-/// with errSecInvalidKeychain unless the keychain is NULL.
+/// Adds an internet password, and returns the item unless `itemRef` is NULL. A text is absent if its length is 0; so is the port if it is 0. Fails with
+/// errSecParam without a server or an account, and for an unknown protocol or type; with errSecDuplicateItem if there is such an item; with
+/// errSecInvalidKeychain unless the keychain is NULL.
 CF_EXPORT OSStatus SecKeychainAddInternetPassword(SecKeychainRef _Nullable keychain, UInt32 serverNameLength, const char *_Nullable serverName, UInt32 securityDomainLength, const char *_Nullable securityDomain, UInt32 accountNameLength, const char *_Nullable accountName, UInt32 pathLength, const char *_Nullable path, UInt16 port, SecProtocolType protocol, SecAuthenticationType authenticationType, UInt32 passwordLength, const void *_Nullable passwordData, SecKeychainItemRef _Nullable *_Nullable CF_RETURNS_RETAINED itemRef);
 
-/// Finds the internet password that matches best. An argument that is absent, as above, matches any value; an attribute that an item of another
-/// program lacks does so too, and the port is then the default one of the protocol. The password is returned, if `passwordData` is not NULL, in memory that
-/// SecKeychainItemFreeContent releases. Fails with errSecItemNotFound if there is none, and with errSecInteractionNotAllowed if the keychain
-/// is locked and stays so. `keychainOrArray` must be NULL: errSecInvalidKeychain.
+/// Finds the internet password that matches best. An argument that is absent, as above, matches any value. An item without a protocol, a path or an
+/// authentication type matches any; one without a port, the default port of its protocol; one without a realm, any realm only if another
+/// program saved it. The password is returned, if `passwordData` is not NULL, in memory that SecKeychainItemFreeContent releases. Fails with
+/// errSecItemNotFound if there is none, and with errSecInvalidKeychain unless `keychainOrArray` is NULL.
 CF_EXPORT OSStatus SecKeychainFindInternetPassword(CFTypeRef _Nullable keychainOrArray, UInt32 serverNameLength, const char *_Nullable serverName, UInt32 securityDomainLength, const char *_Nullable securityDomain, UInt32 accountNameLength, const char *_Nullable accountName, UInt32 pathLength, const char *_Nullable path, UInt16 port, SecProtocolType protocol, SecAuthenticationType authenticationType, UInt32 *_Nullable passwordLength, void *_Nullable *_Nullable passwordData, SecKeychainItemRef _Nullable *_Nullable CF_RETURNS_RETAINED itemRef);
 
 CF_EXTERN_C_END

@@ -1,6 +1,9 @@
 #ifndef SECURITY_SECKEYCHAINITEM_H
 #define SECURITY_SECKEYCHAINITEM_H
 
+// The keychain, its limits and the errors that all functions have in common are those of SecKeychain.h. Another argument than an item is
+// errSecInvalidItemRef.
+
 #include <Security/SecBase.h>
 
 CF_EXTERN_C_BEGIN
@@ -60,12 +63,13 @@ typedef struct SecKeychainAttributeList SecKeychainAttributeList;
 /// The type identifier of items.
 CF_EXPORT CFTypeID SecKeychainItemGetTypeID(void);
 
-/// Changes attributes of an item, and its password unless `data` is NULL, in place: everything else is kept. Fails with errSecItemNotFound if
-/// the item is gone, with errSecNoSuchAttr for an attribute that cannot be changed, with errSecDuplicateItem if another item has the
-/// attributes, and with errSecDataTooLarge for a password of more than 65,536 bytes or an attribute of more than 4,096.
+/// Changes attributes of an item, and its password unless `data` is NULL, in place: everything else is kept, also what another program has changed
+/// since the item was found. An attribute of length 0 is removed; the label is then the usual one. Fails with errSecItemNotFound if the item
+/// is gone, with errSecNoSuchAttr for an attribute that cannot be changed, with errSecParam for an invalid value or without a server or
+/// an account, and with errSecDuplicateItem if another item has the attributes.
 CF_EXPORT OSStatus SecKeychainItemModifyContent(SecKeychainItemRef _Nullable itemRef, const SecKeychainAttributeList *_Nullable attrList, UInt32 length, const void *_Nullable data);
 
-/// Reads the class, the listed attributes and the password of an item; each pointer may be NULL. The data of an attribute that the item lacks
+/// Reads the class, the listed attributes and the password that an item has now; each pointer may be NULL. The data of an attribute that the item lacks
 /// is NULL. SecKeychainItemFreeContent releases what the function returns. Nothing is returned if the function fails: with
 /// errSecItemNotFound if the item is gone, with errSecNoSuchAttr for an unknown attribute.
 CF_EXPORT OSStatus SecKeychainItemCopyContent(SecKeychainItemRef _Nullable itemRef, SecItemClass *_Nullable itemClass, SecKeychainAttributeList *_Nullable attrList, UInt32 *_Nullable length, void *_Nullable *_Nullable outData);
