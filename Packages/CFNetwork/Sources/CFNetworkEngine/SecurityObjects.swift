@@ -88,10 +88,10 @@ package final class TrustContent: ObjectContent {
     /// What an evaluation depends on.
     package struct Settings: Sendable, Hashable {
         package var policies: [TrustPolicy]
-        /// Nil for this machine's roots.
-        package var anchors: [Certificate]?
-        /// Whether this machine's roots are excluded; nil if that follows from the anchors.
-        package var isAnchoredOnly: Bool?
+        /// The certificates of the program at which a chain may end.
+        package var anchors: [Certificate] = []
+        /// Whether this machine's roots are excluded.
+        package var isAnchoredOnly = false
         /// In seconds since 1970; nil for the present time.
         package var time: Int64?
     }
@@ -145,8 +145,8 @@ package final class TrustContent: ObjectContent {
         var chain: [Certificate] = []
         for policy in settings.policies {
             var configuration = TLSConfiguration()
-            let isOnly = settings.isAnchoredOnly ?? (settings.anchors != nil)
-            configuration.trust = TLSTrust(includesSystemRoots: !isOnly, roots: settings.anchors ?? [])
+            configuration.trust = TLSTrust(
+                includesSystemRoots: !settings.isAnchoredOnly, roots: settings.anchors)
             configuration.verificationTime = settings.time
             var purpose = TLSConfiguration.CertificatePurpose.any
             switch policy {

@@ -229,8 +229,8 @@ public func SecPolicyCreateSSL(_ server: Bool, _ hostname: NSString?) -> SecPoli
 /// The policy for a certificate of any use and name: only the chain and the dates are verified.
 public func SecPolicyCreateBasicX509() -> SecPolicy { SecurityC.__SecPolicyCreateBasicX509().takeRetainedValue() }
 
-/// Sets the certificates at which a chain may end (CFArray of SecCertificateRef), instead of this machine's roots; NULL for those again. Fails with
-/// errSecParam for other objects.
+/// Sets the certificates at which a chain may end (CFArray of SecCertificateRef), instead of this machine's roots; NULL for those again. Each call
+/// replaces what SecTrustSetAnchorCertificatesOnly has set. Fails with errSecParam for other objects.
 public func SecTrustSetAnchorCertificates(_ trust: SecTrust?, _ anchorCertificates: NSArray?) -> OSStatus {
     SecurityC.__SecTrustSetAnchorCertificates(trust, anchorCertificates.map { bridge($0) })
 }
@@ -241,7 +241,7 @@ public func SecTrustSetVerifyDate(_ trust: SecTrust?, _ verifyDate: NSDate?) -> 
 }
 
 /// The chain (CFArray of SecCertificateRef) from the certificate to the anchor, which is evaluated first if necessary. Of a certificate that is
-/// not trusted, the certificates that the object was created with.
+/// not trusted, the certificates that the object was created with. NULL for another object.
 public func SecTrustCopyCertificateChain(_ trust: SecTrust?) -> NSArray? {
     SecurityC.__SecTrustCopyCertificateChain(trust).map { bridge($0.takeRetainedValue()) }
 }

@@ -39,7 +39,9 @@ public func SecPKCS12Import(
 }
 
 /// Evaluates trust, unless that was done with the present settings, and returns whether the certificate is trusted. If not, the error has the
-/// domain `NSOSStatusErrorDomain`, an `errSec…` and a text with the reason. May read the files with the roots.
+/// domain `NSOSStatusErrorDomain`, a text with the reason, and one of these codes: `errSecCertificateExpired`, `errSecCertificateNotValidYet`,
+/// `errSecHostNameMismatch`, `errSecNotTrusted`, `errSecCertificateRevoked`, `errSecCreateChainFailed`; `errSecInternalComponent` if the
+/// certificate could not be evaluated. May read the files with the roots.
 public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool {
     SecurityC.__SecTrustEvaluateWithError(trust, error)
 }

@@ -10,7 +10,8 @@ static const char *text(OSStatus status) {
     case errSecParam: return "An argument is invalid.";
     case errSecAllocate: return "There is no memory.";
     case errSecUserCanceled: return "The user has cancelled the operation.";
-    case errSecNotAvailable: return "No keychain is available.";
+    case errSecInternalComponent: return "The certificate could not be evaluated.";
+    case errSecNotAvailable: return "The keychain is not available.";
     case errSecReadOnly: return "The keychain cannot be changed.";
     case errSecPassphraseRequired: return "A pass-phrase is required.";
     case errSecAuthFailed: return "The pass-phrase is wrong.";

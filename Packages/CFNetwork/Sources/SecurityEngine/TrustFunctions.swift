@@ -54,7 +54,10 @@ public func __SecTrustSetAnchorCertificates(_ trust: SecTrust?, _ anchorCertific
         let content = try content(of: trust)
         if let anchorCertificates, CFGetTypeID(anchorCertificates) != CFArrayGetTypeID() { throw .parameter }
         let anchors = try elements(anchorCertificates) { object throws(Status) in try certificate(object) }
-        content.change { $0.anchors = anchorCertificates == nil ? nil : anchors }
+        content.change { settings in
+            settings.anchors = anchors
+            settings.isAnchoredOnly = anchorCertificates != nil
+        }
     }
 }
 
@@ -138,13 +141,13 @@ extension StreamError {
     /// The result code of an evaluation that failed with this error.
     fileprivate var trustStatus: OSStatus {
         switch tlsFailure {
-        case .certificateExpired: -67818
-        case .certificateNotYetValid: -67819
-        case .certificateRevoked: -67820
-        case .hostNameMismatch: -67602
-        case .unknownRoot, .noRoot: -67843
-        case .invalidChain, .badCertificate: -25318
-        default: Status.notAvailable.rawValue
+        case .certificateExpired: errSecCertificateExpired
+        case .certificateNotYetValid: errSecCertificateNotValidYet
+        case .certificateRevoked: errSecCertificateRevoked
+        case .hostNameMismatch: errSecHostNameMismatch
+        case .unknownRoot, .noRoot: errSecNotTrusted
+        case .invalidChain, .badCertificate: errSecCreateChainFailed
+        default: errSecInternalComponent
         }
     }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -144,8 +145,25 @@ const char *CFNetworkTrustProgram(void) {
     CHECK(evaluate(trust, kSecTrustResultUnspecified) == 0);
     CHECK(SecTrustSetAnchorCertificatesOnly(trust, FALSE) == noErr && evaluate(trust, kSecTrustResultUnspecified) == 0);
     CHECK(SecTrustSetAnchorCertificates(trust, none) == noErr && evaluate(trust, kSecTrustResultRecoverableTrustFailure) == errSecNotTrusted);
-    CHECK(SecTrustSetAnchorCertificatesOnly(trust, TRUE) == noErr && SecTrustSetAnchorCertificates(trust, NULL) == noErr);
-    CHECK(evaluate(trust, kSecTrustResultRecoverableTrustFailure) == errSecNotTrusted);
+    // Each call of SecTrustSetAnchorCertificates decides again on this machine's roots.
+    setenv("SSL_CERT_FILE", "root.pem", 1);
+    CHECK(SecTrustSetAnchorCertificatesOnly(trust, FALSE) == noErr && evaluate(trust, kSecTrustResultUnspecified) == 0);
+    CHECK(SecTrustSetAnchorCertificates(trust, none) == noErr && evaluate(trust, kSecTrustResultRecoverableTrustFailure) == errSecNotTrusted);
+    CHECK(SecTrustSetAnchorCertificates(trust, NULL) == noErr && evaluate(trust, kSecTrustResultUnspecified) == 0);
+    CHECK(SecTrustSetAnchorCertificatesOnly(trust, TRUE) == noErr && evaluate(trust, kSecTrustResultRecoverableTrustFailure) == errSecNotTrusted);
+    CHECK(SecTrustSetAnchorCertificates(trust, NULL) == noErr && evaluate(trust, kSecTrustResultUnspecified) == 0);
+    setenv("SSL_CERT_FILE", "/nonexistent", 1);
+    CHECK(SecTrustSetAnchorCertificates(trust, NULL) == noErr && evaluate(trust, kSecTrustResultRecoverableTrustFailure) == errSecNotTrusted);
+    CHECK(SecTrustSetAnchorCertificates(trust, roots) == noErr && evaluate(trust, kSecTrustResultUnspecified) == 0);
+
+    // Roots that cannot be read, because the process has no descriptor left.
+    struct rlimit limit, noDescriptors = {0};
+    CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    noDescriptors.rlim_max = limit.rlim_max;
+    setenv("SSL_CERT_FILE", "server.pem", 1);
+    CHECK(SecTrustSetAnchorCertificates(trust, NULL) == noErr && setrlimit(RLIMIT_NOFILE, &noDescriptors) == 0);
+    CHECK(evaluate(trust, kSecTrustResultOtherError) == errSecInternalComponent && setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    setenv("SSL_CERT_FILE", "/nonexistent", 1);
     CHECK(SecTrustSetAnchorCertificates(trust, roots) == noErr && evaluate(trust, kSecTrustResultUnspecified) == 0);
 
     // The time.

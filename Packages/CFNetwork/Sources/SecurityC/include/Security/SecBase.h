@@ -1,7 +1,8 @@
 #ifndef SECURITY_SECBASE_H
 #define SECURITY_SECBASE_H
 
-// What the other headers of Security share: CoreFoundation, the types of objects, and the errors.
+// What the other headers of Security share: CoreFoundation, the types of objects, and the errors. The caller releases each object that a
+// function returns or writes to a pointer of the caller. A call that fails writes nothing but its error.
 #include <CFNetwork/CFNetworkDefs.h>
 
 CF_EXTERN_C_BEGIN
@@ -41,7 +42,9 @@ CF_ENUM(OSStatus) {
     errSecAllocate = -108,
     /// The user has cancelled the operation.
     errSecUserCanceled = -128,
-    /// There is neither a Secret Service nor a readable file.
+    /// A certificate could not be evaluated.
+    errSecInternalComponent = -2070,
+    /// The Secret Service fails or has no default key ring, or the file cannot be read or written.
     errSecNotAvailable = -25291,
     /// The keychain cannot be changed.
     errSecReadOnly = -25292,

@@ -35,25 +35,28 @@ CF_EXPORT CFTypeID SecTrustGetTypeID(void);
 /// chain, in any order. All policies of an array must be met; NULL is SecPolicyCreateBasicX509. Fails with errSecParam for other objects.
 CF_EXPORT OSStatus SecTrustCreateWithCertificates(CFTypeRef _Nullable certificates, CFTypeRef _Nullable policies, SecTrustRef _Nullable *_Nullable CF_RETURNS_RETAINED trust);
 
-/// Sets the certificates at which a chain may end (CFArray of SecCertificateRef), instead of this machine's roots; NULL for those again. Fails with
-/// errSecParam for other objects.
+/// Sets the certificates at which a chain may end (CFArray of SecCertificateRef), instead of this machine's roots; NULL for those again. Each call
+/// replaces what SecTrustSetAnchorCertificatesOnly has set. Fails with errSecParam for other objects.
 CF_EXPORT OSStatus SecTrustSetAnchorCertificates(SecTrustRef _Nullable trust, CFArrayRef _Nullable anchorCertificates) CF_REFINED_FOR_SWIFT;
 
-/// Sets whether this machine's roots are excluded, which setting anchors does too; FALSE to trust both.
+/// Sets whether this machine's roots are excluded, until SecTrustSetAnchorCertificates is called again; FALSE to trust them besides the anchors.
+/// Fails with errSecParam for another object.
 CF_EXPORT OSStatus SecTrustSetAnchorCertificatesOnly(SecTrustRef _Nullable trust, Boolean anchorCertificatesOnly);
 
 /// Sets the time of the evaluation; NULL for the present time.
 CF_EXPORT OSStatus SecTrustSetVerifyDate(SecTrustRef _Nullable trust, CFDateRef _Nullable verifyDate) CF_REFINED_FOR_SWIFT;
 
 /// Evaluates trust, unless that was done with the present settings, and returns whether the certificate is trusted. If not, the error has the domain
-/// NSOSStatusErrorDomain, an errSec… and a text with the reason. May read the files with the roots.
+/// NSOSStatusErrorDomain, a text with the reason, and one of these codes: errSecCertificateExpired, errSecCertificateNotValidYet,
+/// errSecHostNameMismatch, errSecNotTrusted, errSecCertificateRevoked, errSecCreateChainFailed; errSecInternalComponent if the certificate could
+/// not be evaluated; errSecParam for another object. May read the files with the roots.
 CF_EXPORT bool SecTrustEvaluateWithError(SecTrustRef _Nullable trust, CFErrorRef _Nullable *_Nullable CF_RETURNS_RETAINED error) CF_REFINED_FOR_SWIFT;
 
 /// Returns the result of the last evaluation; kSecTrustResultInvalid if there is none with the present settings.
 CF_EXPORT OSStatus SecTrustGetTrustResult(SecTrustRef _Nullable trust, SecTrustResultType *_Nullable result);
 
 /// The chain (CFArray of SecCertificateRef) from the certificate to the anchor, which is evaluated first if necessary. Of a certificate that is
-/// not trusted, the certificates that the object was created with.
+/// not trusted, the certificates that the object was created with. NULL for another object.
 CF_EXPORT CFArrayRef _Nullable SecTrustCopyCertificateChain(SecTrustRef _Nullable trust) CF_REFINED_FOR_SWIFT;
 
 CF_EXTERN_C_END
