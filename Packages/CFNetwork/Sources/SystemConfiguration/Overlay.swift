@@ -288,7 +288,7 @@ public var kSCPropNetIPv4Addresses: NSString { bridge(SystemConfigurationC.__kSC
 /// Value: the mask of each address (CFArray of CFString).
 public var kSCPropNetIPv4SubnetMasks: NSString { bridge(SystemConfigurationC.__kSCPropNetIPv4SubnetMasks) }
 
-/// Value: the broadcast address of each address (CFArray of CFString), unless an address has none.
+/// Value: the broadcast address of each address (CFArray of CFString), which follows from its mask, unless an address has none.
 public var kSCPropNetIPv4BroadcastAddresses: NSString {
     bridge(SystemConfigurationC.__kSCPropNetIPv4BroadcastAddresses)
 }

@@ -3,8 +3,8 @@ internal import Glibc
 
 /// Watches files with inotify(7), on an event loop, and reports when one of them may have changed.
 ///
-/// The directories are watched, not the files: an editor replaces a file, and a missing one may be created. Of a missing directory, the
-/// nearest one that exists is watched for its creation. A file that is a symbolic link is watched at both places.
+/// The directories are watched, not the files: an editor replaces a file, and a missing one may be created. So are the directories above, of
+/// which one may be created, removed or moved. A file that is a symbolic link is watched at both places.
 final class FilesWatch: Sendable {
     private struct State {
         /// The names to look for, by the number of the watch of their directory.
@@ -40,23 +40,26 @@ final class FilesWatch: Sendable {
 
     deinit { point.close() }
 
-    /// Watches the nearest existing directory of each path. A directory that is watched already keeps its watch.
+    /// Watches the existing directories of each path. A directory that is watched already keeps its watch; one that is no longer at its place
+    /// loses it.
     private func arm() {
-        let mask = UInt32(
-            IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB | IN_ONLYDIR)
+        let presence = IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ONLYDIR | IN_MASK_ADD
+        let content = IN_CLOSE_WRITE | IN_ATTRIB
         let places = paths.flatMap { path in
             [path, FilesWatch.resolved(path)].map { $0.unicodeScalars.split(separator: "/").map { String($0) } }
         }
         state.withLock { state in
+            var names: [CInt: Set<String>] = [:]
             for path in places {
-                for depth in (0..<path.count).reversed() {
+                for depth in path.indices {
                     let folder = "/" + path[..<depth].joined(separator: "/")
-                    let watch = inotify_add_watch(point.descriptor, folder, mask)
-                    guard watch >= 0 else { continue }
-                    state.names[watch, default: []].insert(path[depth])
-                    break
+                    let mask = depth == path.count - 1 ? presence | content : presence
+                    let watch = inotify_add_watch(point.descriptor, folder, UInt32(mask))
+                    if watch >= 0 { names[watch, default: []].insert(path[depth]) }
                 }
             }
+            for watch in state.names.keys where names[watch] == nil { inotify_rm_watch(point.descriptor, watch) }
+            state.names = names
         }
     }
 
@@ -83,10 +86,7 @@ final class FilesWatch: Sendable {
 
     private func isRelevant(_ event: InotifyEvent) -> Bool {
         state.withLock { state in
-            if event.mask & UInt32(IN_IGNORED) != 0 {
-                state.names[event.watch] = nil
-                return true
-            }
+            if event.mask & UInt32(IN_IGNORED) != 0 { return state.names.removeValue(forKey: event.watch) != nil }
             return event.mask & UInt32(IN_Q_OVERFLOW) != 0 || state.names[event.watch]?.contains(event.name) ?? false
         }
     }

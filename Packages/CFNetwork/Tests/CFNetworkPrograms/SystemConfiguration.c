@@ -238,6 +238,12 @@ const char *CFNetworkStoreChangesProgram(void) {
     CFArrayRef notified = SCDynamicStoreCopyNotifiedKeys(store);
     CHECK(notified != NULL && CFArrayGetCount(notified) == 0);
     CFRelease(notified);
+    // The folder above is moved away and back.
+    char moved[64];
+    snprintf(moved, sizeof moved, "%s-moved", folder);
+    CHECK(rename(folder, moved) == 0 && runs() && client.calls == 4 && client.isRight);
+    CHECK(rename(moved, folder) == 0 && runs() && client.calls == 5 && client.isRight);
+    CHECK(writeSettings(folder, "http_proxy = http://three.example:3\n") && runs() && client.calls == 6 && client.isRight);
 
     // On a queue. The source keeps the session until it is invalid.
     CFRunLoopSourceInvalidate(source);
@@ -252,7 +258,7 @@ const char *CFNetworkStoreChangesProgram(void) {
     dispatch_release(other);
     snprintf(path, sizeof path, "%s/netkit/proxies", folder);
     CHECK(unlink(path) == 0);
-    CHECK(sem_wait(&onQueue) == 0 && client.calls == 4 && client.isRight && !pthread_equal(client.thread, pthread_self()));
+    CHECK(sem_wait(&onQueue) == 0 && client.calls == 7 && client.isRight && !pthread_equal(client.thread, pthread_self()));
     CHECK(SCDynamicStoreSetDispatchQueue(store, NULL));
     dispatch_sync_f(queue, NULL, nothing);
 
@@ -264,7 +270,7 @@ const char *CFNetworkStoreChangesProgram(void) {
         count = CFArrayGetCount(notified);
         CFRelease(notified);
     }
-    CHECK(count == 1 && client.calls == 4);
+    CHECK(count == 1 && client.calls == 7);
     CHECK(client.releases == 0);
     CFRelease(store);
     CHECK(client.retains == 1 && client.releases == 1);

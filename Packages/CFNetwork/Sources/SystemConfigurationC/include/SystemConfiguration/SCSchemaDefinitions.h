@@ -63,7 +63,7 @@ CF_EXPORT const CFStringRef _Nonnull kSCDynamicStorePropNetServiceIDs CF_REFINED
 CF_EXPORT const CFStringRef _Nonnull kSCPropNetIPv4Addresses CF_REFINED_FOR_SWIFT;
 /// Value: the mask of each address (CFArray of CFString).
 CF_EXPORT const CFStringRef _Nonnull kSCPropNetIPv4SubnetMasks CF_REFINED_FOR_SWIFT;
-/// Value: the broadcast address of each address (CFArray of CFString), unless an address has none.
+/// Value: the broadcast address of each address (CFArray of CFString), which follows from its mask, unless an address has none.
 CF_EXPORT const CFStringRef _Nonnull kSCPropNetIPv4BroadcastAddresses CF_REFINED_FOR_SWIFT;
 /// Value: the router of the preferred default route (CFString), unless it has none.
 CF_EXPORT const CFStringRef _Nonnull kSCPropNetIPv4Router CF_REFINED_FOR_SWIFT;
