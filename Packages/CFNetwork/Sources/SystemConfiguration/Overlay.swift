@@ -92,39 +92,37 @@ public func SCDynamicStoreNotifyValue(_ store: SCDynamicStore?, _ key: NSString?
 
 /// Creates the key of what concerns the whole network: `State:/Network/Global/IPv4` for kSCDynamicStoreDomainState and kSCEntNetIPv4.
 public func SCDynamicStoreKeyCreateNetworkGlobalEntity(
-    _ allocator: CFAllocator?, _ domain: NSString?, _ entity: NSString?
+    _ allocator: CFAllocator?, _ domain: NSString, _ entity: NSString
 ) -> NSString {
     bridge(
-        SystemConfigurationC.__SCDynamicStoreKeyCreateNetworkGlobalEntity(
-            allocator, domain.map { bridge($0) }, entity.map { bridge($0) }
-        ).takeRetainedValue())
+        SystemConfigurationC.__SCDynamicStoreKeyCreateNetworkGlobalEntity(allocator, bridge(domain), bridge(entity))
+            .takeRetainedValue())
 }
 
 /// Creates the key of the list of interfaces: `State:/Network/Interface`.
-public func SCDynamicStoreKeyCreateNetworkInterface(_ allocator: CFAllocator?, _ domain: NSString?) -> NSString {
+public func SCDynamicStoreKeyCreateNetworkInterface(_ allocator: CFAllocator?, _ domain: NSString) -> NSString {
     bridge(
-        SystemConfigurationC.__SCDynamicStoreKeyCreateNetworkInterface(allocator, domain.map { bridge($0) })
-            .takeRetainedValue())
+        SystemConfigurationC.__SCDynamicStoreKeyCreateNetworkInterface(allocator, bridge(domain)).takeRetainedValue())
 }
 
 /// Creates the key of what concerns an interface, such as `State:/Network/Interface/eth0/IPv4`; without an entity, `State:/Network/Interface/eth0`.
 /// With kSCCompAnyRegex for the name, a pattern of the keys of all interfaces.
 public func SCDynamicStoreKeyCreateNetworkInterfaceEntity(
-    _ allocator: CFAllocator?, _ domain: NSString?, _ ifname: NSString?, _ entity: NSString?
+    _ allocator: CFAllocator?, _ domain: NSString, _ ifname: NSString, _ entity: NSString?
 ) -> NSString {
     bridge(
         SystemConfigurationC.__SCDynamicStoreKeyCreateNetworkInterfaceEntity(
-            allocator, domain.map { bridge($0) }, ifname.map { bridge($0) }, entity.map { bridge($0) }
+            allocator, bridge(domain), bridge(ifname), entity.map { bridge($0) }
         ).takeRetainedValue())
 }
 
 /// Creates the key of what concerns a service, such as `Setup:/Network/Service/ID/IPv4`. It has no value: Linux has no services.
 public func SCDynamicStoreKeyCreateNetworkServiceEntity(
-    _ allocator: CFAllocator?, _ domain: NSString?, _ serviceID: NSString?, _ entity: NSString?
+    _ allocator: CFAllocator?, _ domain: NSString, _ serviceID: NSString, _ entity: NSString?
 ) -> NSString {
     bridge(
         SystemConfigurationC.__SCDynamicStoreKeyCreateNetworkServiceEntity(
-            allocator, domain.map { bridge($0) }, serviceID.map { bridge($0) }, entity.map { bridge($0) }
+            allocator, bridge(domain), bridge(serviceID), entity.map { bridge($0) }
         ).takeRetainedValue())
 }
 

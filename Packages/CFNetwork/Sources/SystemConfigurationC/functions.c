@@ -44,7 +44,7 @@ CFErrorRef SCCopyLastError(void) {
 }
 
 CFStringRef SCDynamicStoreKeyCreate(CFAllocatorRef allocator, CFStringRef fmt, ...) {
-    if (fmt == NULL) {
+    if (fmt == NULL || CFGetTypeID(fmt) != CFStringGetTypeID()) {
         lastError = kSCStatusInvalidArgument;
         return NULL;
     }

@@ -49,6 +49,13 @@ func text(_ object: CFString?) throws(Status) -> String {
     return string(object)
 }
 
+/// An argument that must not be NULL, which a program in C may pass all the same.
+func required<Object: AnyObject>(_ object: Object) -> Object? {
+    // Compared as a number: for the compiler, a reference that is not optional is never null.
+    let address = UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
+    return UnsafeRawPointer(bitPattern: address).map { Unmanaged<Object>.fromOpaque($0).takeUnretainedValue() }
+}
+
 /// The texts of an array of strings; none for NULL.
 func texts(_ object: CFArray?) throws(Status) -> [String] {
     guard let object else { return [] }

@@ -12,34 +12,34 @@ private func key(_ components: () throws(Status) -> [String]) -> Unmanaged<CFStr
 
 @_cdecl("SCDynamicStoreKeyCreateNetworkGlobalEntity") @implementation
 public func __SCDynamicStoreKeyCreateNetworkGlobalEntity(
-    _ allocator: CFAllocator?, _ domain: CFString?, _ entity: CFString?
+    _ allocator: CFAllocator?, _ domain: CFString, _ entity: CFString
 ) -> Unmanaged<CFString> {
-    key { () throws(Status) in [try text(domain), "Network", "Global", try text(entity)] }
+    key { () throws(Status) in [try text(required(domain)), "Network", "Global", try text(required(entity))] }
 }
 
 @_cdecl("SCDynamicStoreKeyCreateNetworkInterface") @implementation
 public func __SCDynamicStoreKeyCreateNetworkInterface(
-    _ allocator: CFAllocator?, _ domain: CFString?
+    _ allocator: CFAllocator?, _ domain: CFString
 ) -> Unmanaged<CFString> {
-    key { () throws(Status) in [try text(domain), "Network", "Interface"] }
+    key { () throws(Status) in [try text(required(domain)), "Network", "Interface"] }
 }
 
 @_cdecl("SCDynamicStoreKeyCreateNetworkInterfaceEntity") @implementation
 public func __SCDynamicStoreKeyCreateNetworkInterfaceEntity(
-    _ allocator: CFAllocator?, _ domain: CFString?, _ ifname: CFString?, _ entity: CFString?
+    _ allocator: CFAllocator?, _ domain: CFString, _ ifname: CFString, _ entity: CFString?
 ) -> Unmanaged<CFString> {
     key { () throws(Status) in
-        let interface = [try text(domain), "Network", "Interface", try text(ifname)]
+        let interface = [try text(required(domain)), "Network", "Interface", try text(required(ifname))]
         return entity == nil ? interface : interface + [try text(entity)]
     }
 }
 
 @_cdecl("SCDynamicStoreKeyCreateNetworkServiceEntity") @implementation
 public func __SCDynamicStoreKeyCreateNetworkServiceEntity(
-    _ allocator: CFAllocator?, _ domain: CFString?, _ serviceID: CFString?, _ entity: CFString?
+    _ allocator: CFAllocator?, _ domain: CFString, _ serviceID: CFString, _ entity: CFString?
 ) -> Unmanaged<CFString> {
     key { () throws(Status) in
-        let service = [try text(domain), "Network", "Service", try text(serviceID)]
+        let service = [try text(required(domain)), "Network", "Service", try text(required(serviceID))]
         return entity == nil ? service : service + [try text(entity)]
     }
 }

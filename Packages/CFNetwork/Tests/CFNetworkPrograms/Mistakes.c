@@ -105,6 +105,9 @@ CALL(75, SCNetworkReachabilityScheduleWithRunLoop(target, (CFRunLoopRef)object, 
 CALL(76, SCNetworkReachabilityScheduleWithRunLoop(target, CFRunLoopGetCurrent(), object))
 CALL(77, SCNetworkReachabilityUnscheduleFromRunLoop(object, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode))
 CALL(78, SCNetworkReachabilitySetDispatchQueue(object, NULL))
+CALL(79, SCDynamicStoreKeyCreate(NULL, object, 7))
+CALL(80, SCDynamicStoreKeyCreateNetworkInterfaceEntity(NULL, object, CFSTR("b"), NULL))
+CALL(81, SCDynamicStoreKeyCreateNetworkServiceEntity(NULL, object, CFSTR("b"), NULL))
 
 static const struct Row rows[] = {
     {"SecCertificateCreateWithData", call1, 0, CFDataGetTypeID, NULL, FALSE},
@@ -175,6 +178,9 @@ static const struct Row rows[] = {
     {"SCNetworkReachabilityScheduleWithRunLoop", call76, 0, CFStringGetTypeID, NULL, FALSE},
     {"SCNetworkReachabilityUnscheduleFromRunLoop", call77, 0, SCNetworkReachabilityGetTypeID, NULL, FALSE},
     {"SCNetworkReachabilitySetDispatchQueue", call78, 0, SCNetworkReachabilityGetTypeID, NULL, FALSE},
+    {"SCDynamicStoreKeyCreate", call79, 0, CFStringGetTypeID, NULL, FALSE},
+    {"SCDynamicStoreKeyCreateNetworkInterfaceEntity", call80, 0, CFStringGetTypeID, NULL, FALSE},
+    {"SCDynamicStoreKeyCreateNetworkServiceEntity", call81, 0, CFStringGetTypeID, NULL, FALSE},
 };
 
 enum { rowCount = sizeof rows / sizeof *rows };

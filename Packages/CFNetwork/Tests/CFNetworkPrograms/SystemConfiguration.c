@@ -50,12 +50,13 @@ const char *CFNetworkStoreKeysProgram(void) {
     CHECK(equals(SCDynamicStoreKeyCreateNetworkServiceEntity(NULL, kSCDynamicStoreDomainSetup, kSCCompAnyRegex, kSCEntNetDNS),
         CFSTR("Setup:/Network/Service/[^/]+/DNS")));
     CHECK(equals(SCDynamicStoreKeyCreate(NULL, CFSTR("%@x/%d"), kSCDynamicStoreDomainState, 7), CFSTR("State:x/7")) && SCError() == kSCStatusOK);
-    CHECK(failed(SCDynamicStoreKeyCreateNetworkInterface(NULL, NULL) == NULL, kSCStatusInvalidArgument));
+    CFStringRef none = NULL;
+    CHECK(failed(SCDynamicStoreKeyCreateNetworkInterface(NULL, none) == NULL, kSCStatusInvalidArgument));
     CHECK(failed(SCDynamicStoreKeyCreateNetworkGlobalEntity(NULL, (CFStringRef)kCFBooleanTrue, kSCEntNetDNS) == NULL, kSCStatusInvalidArgument));
     CHECK(CFEqual(kSCPropNetProxiesHTTPProxy, kCFNetworkProxiesHTTPProxy) && CFEqual(kSCPropNetProxiesExceptionsList, kCFNetworkProxiesExceptionsList));
 
     // Errors.
-    CHECK(SCDynamicStoreKeyCreateNetworkInterface(NULL, NULL) == NULL);
+    CHECK(SCDynamicStoreKeyCreateNetworkInterface(NULL, none) == NULL);
     CFErrorRef error = SCCopyLastError();
     CHECK(CFErrorGetCode(error) == kSCStatusInvalidArgument && CFEqual(CFErrorGetDomain(error), kCFErrorDomainSystemConfiguration));
     CFRelease(error);

@@ -107,7 +107,7 @@ struct ProgramsTests {
     @Test func mistakesAreComplete() throws {
         let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources")
         let declaration = try Regex(
-            #"CF_EXPORT [^;(]*?(\w+)\([^;]*?\b(?:Sec|SC|CF)(?!Allocator)\w+Ref _Nullable \w+[^;]*;"#,
+            #"CF_EXPORT [^;(]*?(\w+)\([^;]*?\b(?:Sec|SC|CF)(?!Allocator)\w+Ref _N(?:ullable|onnull) \w+[^;]*;"#,
             as: (Substring, Substring).self)
         var declared: Set<String> = []
         for folder in ["SecurityC/include/Security", "SystemConfigurationC/include/SystemConfiguration"] {

@@ -5,7 +5,7 @@
 
 CF_EXTERN_C_BEGIN
 
-// The functions return NULL, with kSCStatusInvalidArgument, for an argument that is NULL or not a string.
+// For an argument that is not a string, or that must not be NULL and is, the functions return NULL with kSCStatusInvalidArgument.
 
 #ifndef __swift__
 /// Creates a key from a format and its arguments.
@@ -13,17 +13,17 @@ CF_EXPORT CFStringRef _Nullable SCDynamicStoreKeyCreate(CFAllocatorRef _Nullable
 #endif
 
 /// Creates the key of what concerns the whole network: `State:/Network/Global/IPv4` for kSCDynamicStoreDomainState and kSCEntNetIPv4.
-CF_EXPORT CFStringRef _Nonnull SCDynamicStoreKeyCreateNetworkGlobalEntity(CFAllocatorRef _Nullable allocator, CFStringRef _Nullable domain, CFStringRef _Nullable entity) CF_REFINED_FOR_SWIFT;
+CF_EXPORT CFStringRef _Nonnull SCDynamicStoreKeyCreateNetworkGlobalEntity(CFAllocatorRef _Nullable allocator, CFStringRef _Nonnull domain, CFStringRef _Nonnull entity) CF_REFINED_FOR_SWIFT;
 
 /// Creates the key of the list of interfaces: `State:/Network/Interface`.
-CF_EXPORT CFStringRef _Nonnull SCDynamicStoreKeyCreateNetworkInterface(CFAllocatorRef _Nullable allocator, CFStringRef _Nullable domain) CF_REFINED_FOR_SWIFT;
+CF_EXPORT CFStringRef _Nonnull SCDynamicStoreKeyCreateNetworkInterface(CFAllocatorRef _Nullable allocator, CFStringRef _Nonnull domain) CF_REFINED_FOR_SWIFT;
 
 /// Creates the key of what concerns an interface, such as `State:/Network/Interface/eth0/IPv4`; without an entity, `State:/Network/Interface/eth0`.
 /// With kSCCompAnyRegex for the name, a pattern of the keys of all interfaces.
-CF_EXPORT CFStringRef _Nonnull SCDynamicStoreKeyCreateNetworkInterfaceEntity(CFAllocatorRef _Nullable allocator, CFStringRef _Nullable domain, CFStringRef _Nullable ifname, CFStringRef _Nullable entity) CF_REFINED_FOR_SWIFT;
+CF_EXPORT CFStringRef _Nonnull SCDynamicStoreKeyCreateNetworkInterfaceEntity(CFAllocatorRef _Nullable allocator, CFStringRef _Nonnull domain, CFStringRef _Nonnull ifname, CFStringRef _Nullable entity) CF_REFINED_FOR_SWIFT;
 
 /// Creates the key of what concerns a service, such as `Setup:/Network/Service/ID/IPv4`. It has no value: Linux has no services.
-CF_EXPORT CFStringRef _Nonnull SCDynamicStoreKeyCreateNetworkServiceEntity(CFAllocatorRef _Nullable allocator, CFStringRef _Nullable domain, CFStringRef _Nullable serviceID, CFStringRef _Nullable entity) CF_REFINED_FOR_SWIFT;
+CF_EXPORT CFStringRef _Nonnull SCDynamicStoreKeyCreateNetworkServiceEntity(CFAllocatorRef _Nullable allocator, CFStringRef _Nonnull domain, CFStringRef _Nonnull serviceID, CFStringRef _Nullable entity) CF_REFINED_FOR_SWIFT;
 
 /// Creates the key of the computer's name, `Setup:/System`.
 CF_EXPORT CFStringRef _Nonnull SCDynamicStoreKeyCreateComputerName(CFAllocatorRef _Nullable allocator) CF_REFINED_FOR_SWIFT;
