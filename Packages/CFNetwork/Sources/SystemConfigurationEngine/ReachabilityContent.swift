@@ -33,8 +33,7 @@ final class ReachabilityContent: ObjectContent, @unchecked Sendable {
     private struct Watch {
         /// The number of this watch: what an earlier one has begun is dropped.
         let number: Int
-        /// Nil while the watch begins.
-        var subscription: Subscription?
+        let subscription: Subscription
         /// The addresses of a name; nil before a lookup has found any.
         var addresses: [IPAddress]?
         var lookup: HostLookup?
@@ -46,14 +45,21 @@ final class ReachabilityContent: ObjectContent, @unchecked Sendable {
         var client: Client?
         var watch: Watch?
         var lastWatch = 0
-        /// The queue, which excludes run loops.
-        var queue: (any DeliveryTarget)?
-        var runLoops = 0
+    }
+
+    /// Where the client is called. A queue excludes run loops.
+    private enum Schedule {
+        case nowhere
+        /// The number of run loops, which is not 0.
+        case runLoops(Int)
+        case queue(any DeliveryTarget)
     }
 
     private let target: ReachabilityTarget
     private weak var object: SCNetworkReachability?
     private let state = Locked(State())
+    /// Held while run loops or the queue are added and removed, so that the target is watched exactly while there are any.
+    private let schedule = Locked(Schedule.nowhere)
     private let pump = EventPump(isReentrant: true)
     /// Held while flags are determined and compared, so that they are compared in their order.
     private let comparisons = Locked(())
@@ -62,8 +68,7 @@ final class ReachabilityContent: ObjectContent, @unchecked Sendable {
 
     deinit {
         pump.stop()
-        let watch = state.withLock { $0.watch.take() }
-        watch?.subscription?.cancel()
+        endWatch()
     }
 
     /// Creates a target.
@@ -152,83 +157,77 @@ final class ReachabilityContent: ObjectContent, @unchecked Sendable {
     ///
     /// - Throws: `invalidArgument` if there is a queue; `failed` if the process has no descriptor left.
     func schedule(on runLoop: any DeliveryTarget) throws(Status) {
-        if state.withLock({ $0.queue != nil }) { throw .invalidArgument }
-        try watch()
-        let isNew = pump.schedule(on: runLoop) { [weak self] in self?.deliver(on: runLoop) }
-        if isNew { state.withLock { $0.runLoops += 1 } }
+        try schedule.withLock { schedule throws(Status) in
+            let count: Int
+            switch schedule {
+            case .nowhere:
+                try beginWatch()
+                count = 0
+            case .runLoops(let present): count = present
+            case .queue: throw .invalidArgument
+            }
+            let isNew = pump.schedule(on: runLoop) { [weak self] in self?.deliver(on: runLoop) }
+            schedule = .runLoops(isNew ? count + 1 : count)
+        }
     }
 
     /// Removes a run loop.
     ///
     /// - Throws: `invalidArgument` if the target is not scheduled there.
     func unschedule(from runLoop: any DeliveryTarget) throws(Status) {
-        guard pump.unschedule(from: runLoop) else { throw .invalidArgument }
-        let isLast = state.withLock { state in
-            state.runLoops -= 1
-            return state.runLoops == 0
+        try schedule.withLock { schedule throws(Status) in
+            guard case .runLoops(let count) = schedule, pump.unschedule(from: runLoop) else { throw .invalidArgument }
+            if count > 1 {
+                schedule = .runLoops(count - 1)
+            } else {
+                endWatch()
+                schedule = .nowhere
+            }
         }
-        if isLast { endWatch() }
     }
 
     /// Sets the queue; nil removes it.
     ///
     /// - Throws: `invalidArgument` if there is another queue or a run loop; `failed` if the process has no descriptor left.
     func setQueue(_ queue: (any DeliveryTarget)?) throws(Status) {
-        guard let queue else {
-            if let former = state.withLock({ $0.queue.take() }) {
-                pump.unschedule(from: former)
+        try schedule.withLock { schedule throws(Status) in
+            switch (schedule, queue) {
+            case (.nowhere, let queue?):
+                try beginWatch()
+                pump.schedule(on: queue) { [weak self] in self?.deliver(on: queue) }
+                schedule = .queue(queue)
+            case (.queue(let present), let queue?):
+                if !present.isSame(as: queue) { throw .invalidArgument }
+            case (.queue(let present), nil):
+                pump.unschedule(from: present)
                 endWatch()
+                schedule = .nowhere
+            case (.runLoops, .some): throw .invalidArgument
+            case (.nowhere, nil), (.runLoops, nil): break
             }
-            return
         }
-        let isFree = state.withLock { state in
-            guard state.runLoops == 0, state.queue?.isSame(as: queue) ?? true else { return false }
-            state.queue = queue
-            return true
-        }
-        guard isFree else { throw .invalidArgument }
-        do throws(Status) {
-            try watch()
-        } catch {
-            state.withLock { $0.queue = nil }
-            throw error
-        }
-        pump.schedule(on: queue) { [weak self] in self?.deliver(on: queue) }
     }
 
     // MARK: Watching
 
-    /// Begins to watch, with the present flags as those that have been reported.
-    private func watch() throws(Status) {
-        let number = state.withLock { state -> Int? in
-            guard state.watch == nil else { return nil }
+    /// Begins to watch, with the present flags as those that have been reported. The caller holds ``schedule``.
+    private func beginWatch() throws(Status) {
+        let number = state.withLock { state in
             state.lastWatch += 1
-            state.watch = Watch(number: state.lastWatch)
             return state.lastWatch
         }
-        guard let number else { return }
-        let subscription: Subscription
-        do throws(Status) {
-            subscription = try SystemWatch.observe { [weak self] _ in self?.refresh(number) }
-        } catch {
-            state.withLock { $0.watch = nil }
-            throw error
-        }
-        let isCurrent = state.withLock { state in
-            guard state.watch?.number == number else { return false }
-            state.watch?.subscription = subscription
-            return true
-        }
-        guard isCurrent else { return subscription.cancel() }
+        let subscription = try SystemWatch.observe { [weak self] _ in self?.refresh(number) }
+        state.withLock { $0.watch = Watch(number: number, subscription: subscription) }
         switch target {
         case .name: lookUp(number)
         case .addresses: compare(number, isBaseline: true)
         }
     }
 
+    /// Ends the watch. The caller holds ``schedule``.
     private func endWatch() {
         let watch = state.withLock { $0.watch.take() }
-        watch?.subscription?.cancel()
+        watch?.subscription.cancel()
     }
 
     /// Called after each change of the system.

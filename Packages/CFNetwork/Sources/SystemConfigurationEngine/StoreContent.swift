@@ -134,7 +134,9 @@ final class StoreContent: ObjectContent, @unchecked Sendable {
     /// - Throws: `notifierActive` if the session has a queue.
     func source(_ allocator: CFAllocator?, order: CFIndex) throws(Status) -> Unmanaged<CFRunLoopSource> {
         guard let object else { throw .failed }
+        // Made before it is the session's, so that another thread that asks for the source at the same time receives this one.
         let new = StoreSource(object, self)
+        let newSource = new.makeSource(allocator, order: order)
         let result = state.withLock { state -> Result<CFRunLoopSource?, Status> in
             switch state.delivery {
             case .queue: return .failure(.notifierActive)
@@ -145,7 +147,7 @@ final class StoreContent: ObjectContent, @unchecked Sendable {
             state.delivery = .source(new.reference)
             return .success(nil)
         }
-        let source = try result.get() ?? new.makeSource(allocator, order: order)
+        let source = try result.get() ?? newSource
         if state.withLock({ !$0.changed.isEmpty }) { signal() }
         return .passRetained(source)
     }

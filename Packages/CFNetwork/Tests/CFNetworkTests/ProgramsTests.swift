@@ -25,7 +25,7 @@ struct ProgramsTests {
         case ftpTransfers, ftpEvents, ftpListing
         case keychain, keychainService, items, keychainMistakes, keychainThreads
         case certificates, trust, identity, trustThreads
-        case storeKeys, store, storeChanges, reachability, reachabilityEvents
+        case storeKeys, store, storeChanges, reachability, reachabilityEvents, scheduleThreads
         case mistakes
 
         /// Returns the condition that does not hold, or `nil`.
@@ -81,6 +81,7 @@ struct ProgramsTests {
                 case .storeChanges: CFNetworkStoreChangesProgram()
                 case .reachability: CFNetworkReachabilityProgram()
                 case .reachabilityEvents: CFNetworkReachabilityEventsProgram()
+                case .scheduleThreads: CFNetworkScheduleThreadsProgram()
                 case .mistakes: runMistakes()
                 }
             return failure.map { String(cString: $0) }

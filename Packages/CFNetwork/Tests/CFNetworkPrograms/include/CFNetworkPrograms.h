@@ -125,6 +125,9 @@ const char *_Nullable CFNetworkReachabilityProgram(void);
 /// Changes of the reachability on a run loop and on a queue.
 const char *_Nullable CFNetworkReachabilityEventsProgram(void);
 
+/// A session and a target that are scheduled by several threads.
+const char *_Nullable CFNetworkScheduleThreadsProgram(void);
+
 /// Internet passwords in a keychain of its own, through their items.
 const char *_Nullable CFNetworkKeychainProgram(void);
 
