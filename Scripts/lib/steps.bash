@@ -41,7 +41,8 @@ step() {
     broken=$((broken + 1))
     if ((f == 0)); then failed=$((failed + 1)); fi # a failed build or a crash counts as well
     printf 'FAILED  %7s s  %s%s\n' "$(since "$started")" "$name" "$note"
-    { grep -E '^✘|error:|^warning:|Fatal error' "$log" || tail -n 40 "$log"; } | head -n 60 | sed 's/^/    /'
+    # A line with ◇ says that a test has begun; its arguments may be called errors.
+    { grep -E '^✘|error:|^warning:|Fatal error' "$log" | grep -v '^◇' || tail -n 40 "$log"; } | head -n 60 | sed 's/^/    /'
     if ((status == 124)); then echo "    stopped at the time limit"; fi
     echo "    whole output: $log"
     return 1
