@@ -165,7 +165,7 @@ final class ReadStreamObject: InputStream {
     /// Calls the client on a queue, and no longer on run loops; nil ends its events.
     func setQueue(_ queue: DispatchQueue?) {
         self.queue = queue
-        CFNReadStreamSetOwnQueue(object, queue != nil)
+        cfn_read_stream_set_own_queue(object, queue != nil)
     }
 
     /// Calls the client on run loops.
@@ -268,7 +268,7 @@ final class WriteStreamObject: OutputStream {
     /// Calls the client on a queue, and no longer on run loops; nil ends its events.
     func setQueue(_ queue: DispatchQueue?) {
         self.queue = queue
-        CFNWriteStreamSetOwnQueue(object, queue != nil)
+        cfn_write_stream_set_own_queue(object, queue != nil)
     }
 
     /// Calls the client on run loops.

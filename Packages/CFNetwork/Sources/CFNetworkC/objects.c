@@ -20,13 +20,13 @@
 _Static_assert(
     sizeof(CFRuntimeBase) == sizeof(((struct CFNObject *)0)->base), "this toolchain has another layout of CoreFoundation objects");
 
-static void finalize(CFTypeRef object) { cfn_release(CFNObjectState(object)); }
-static CFStringRef describe(CFTypeRef object) { return cfn_describe(CFNObjectState(object), object); }
+static void finalize(CFTypeRef object) { cfn_release(cfn_object_state(object)); }
+static CFStringRef describe(CFTypeRef object) { return cfn_describe(cfn_object_state(object), object); }
 
-static Boolean equal(CFTypeRef object, CFTypeRef other) { return cfn_equal(CFNObjectState(object), CFNObjectState(other)); }
-static CFHashCode hash(CFTypeRef object) { return cfn_hash(CFNObjectState(object)); }
+static Boolean equal(CFTypeRef object, CFTypeRef other) { return cfn_equal(cfn_object_state(object), cfn_object_state(other)); }
+static CFHashCode hash(CFTypeRef object) { return cfn_hash(cfn_object_state(object)); }
 
-struct CFNToolchainDifference CFNToolchainCompare(const struct CFNToolchainFunction *functions, size_t count, CFStringRef constant) {
+struct CFNToolchainDifference cfn_toolchain_compare(const struct CFNToolchainFunction *functions, size_t count, CFStringRef constant) {
     for (size_t index = 0; index < count; index++)
         if (functions[index].address == NULL) return (struct CFNToolchainDifference){"has no function ", functions[index].name};
     if (CFGetTypeID(constant) != CFStringGetTypeID() || CFStringGetLength(constant) != 8 || CFStringGetCharacterAtIndex(constant, 7) != '1')
@@ -48,7 +48,7 @@ static void verifyToolchain(void) {
         {"_CFRuntimeBridgeTypeToClass", (const void *)_CFRuntimeBridgeTypeToClass},
         {"_CFDeinit", (const void *)_CFDeinit},
     };
-    struct CFNToolchainDifference found = CFNToolchainCompare(functions, sizeof functions / sizeof *functions, kCFHTTPVersion1_1);
+    struct CFNToolchainDifference found = cfn_toolchain_compare(functions, sizeof functions / sizeof *functions, kCFHTTPVersion1_1);
     if (found.difference != NULL) refuse(found);
 }
 
@@ -68,10 +68,10 @@ static CFTypeID registerClass(const char *name, Boolean isComparable) {
     return type;
 }
 
-CFTypeID CFNClassRegister(const char *name) { return registerClass(name, FALSE); }
-CFTypeID CFNComparableClassRegister(const char *name) { return registerClass(name, TRUE); }
+CFTypeID cfn_class_register(const char *name) { return registerClass(name, FALSE); }
+CFTypeID cfn_comparable_class_register(const char *name) { return registerClass(name, TRUE); }
 
-CFTypeRef CFNObjectCreate(CFAllocatorRef allocator, CFTypeID type, const void *state) {
+CFTypeRef cfn_object_create(CFAllocatorRef allocator, CFTypeID type, const void *state) {
     struct CFNObject *object = (struct CFNObject *)_CFRuntimeCreateInstance(allocator, type, sizeof object->state, NULL);
     if (object == NULL) return NULL;
     if (CFGetTypeID(object) != type) refuse((struct CFNToolchainDifference){"has another layout of objects", ""});
@@ -79,12 +79,12 @@ CFTypeRef CFNObjectCreate(CFAllocatorRef allocator, CFTypeID type, const void *s
     return object;
 }
 
-CFMutableDictionaryRef CFNDictionaryCreate(void) {
+CFMutableDictionaryRef cfn_dictionary_create(void) {
     return CFDictionaryCreateMutable(NULL, 0, &kCFTypeDictionaryKeyCallBacks, &kCFTypeDictionaryValueCallBacks);
 }
 
-CFMutableArrayRef CFNArrayCreate(void) { return CFArrayCreateMutable(NULL, 0, &kCFTypeArrayCallBacks); }
+CFMutableArrayRef cfn_array_create(void) { return CFArrayCreateMutable(NULL, 0, &kCFTypeArrayCallBacks); }
 
-void CFNProxyResultCall(CFProxyAutoConfigurationResultCallback callback, void *client, CFArrayRef proxies, CFErrorRef error) {
+void cfn_proxy_result_call(CFProxyAutoConfigurationResultCallback callback, void *client, CFArrayRef proxies, CFErrorRef error) {
     callback(client, proxies, error);
 }

@@ -52,13 +52,13 @@ static const CFWriteStreamCallBacks writeCallBacks = {
     .copyProperty = writer_copy, .setProperty = writer_set, .schedule = writer_schedule, .unschedule = writer_unschedule,
 };
 
-CFReadStreamRef CFNReadStreamCreate(CFAllocatorRef allocator, void *state) {
+CFReadStreamRef cfn_read_stream_create(CFAllocatorRef allocator, void *state) {
     CFReadStreamRef stream = CFReadStreamCreate(allocator, &readCallBacks, state);
     if (stream == NULL) cfn_release(state);
     return stream;
 }
 
-CFWriteStreamRef CFNWriteStreamCreate(CFAllocatorRef allocator, void *state) {
+CFWriteStreamRef cfn_write_stream_create(CFAllocatorRef allocator, void *state) {
     CFWriteStreamRef stream = CFWriteStreamCreate(allocator, &writeCallBacks, state);
     if (stream == NULL) cfn_release(state);
     return stream;
@@ -66,14 +66,14 @@ CFWriteStreamRef CFNWriteStreamCreate(CFAllocatorRef allocator, void *state) {
 
 /// Creates the streams that the caller asks for, and releases the states of the others.
 static void makePair(CFAllocatorRef allocator, struct CFNPair pair, CFReadStreamRef *reader, CFWriteStreamRef *writer) {
-    if (reader != NULL) *reader = pair.reader == NULL ? NULL : CFNReadStreamCreate(allocator, pair.reader);
-    if (writer != NULL) *writer = pair.writer == NULL ? NULL : CFNWriteStreamCreate(allocator, pair.writer);
+    if (reader != NULL) *reader = pair.reader == NULL ? NULL : cfn_read_stream_create(allocator, pair.reader);
+    if (writer != NULL) *writer = pair.writer == NULL ? NULL : cfn_write_stream_create(allocator, pair.writer);
     if (reader == NULL && pair.reader != NULL) cfn_release(pair.reader);
     if (writer == NULL && pair.writer != NULL) cfn_release(pair.writer);
 }
 
-void CFNReadStreamSignal(CFReadStreamRef stream, CFStreamEventType event, CFErrorRef error) { CFReadStreamSignalEvent(stream, event, error); }
-void CFNWriteStreamSignal(CFWriteStreamRef stream, CFStreamEventType event, CFErrorRef error) { CFWriteStreamSignalEvent(stream, event, error); }
+void cfn_read_stream_signal(CFReadStreamRef stream, CFStreamEventType event, CFErrorRef error) { CFReadStreamSignalEvent(stream, event, error); }
+void cfn_write_stream_signal(CFWriteStreamRef stream, CFStreamEventType event, CFErrorRef error) { CFWriteStreamSignalEvent(stream, event, error); }
 
 // Swift on Linux does not show the dispatch_queue_t of a DispatchQueue. Its events pass through a queue of the stream's own.
 // <dispatch/dispatch.h> is in the toolchain's folder, where the C targets of a package do not find it.
@@ -83,13 +83,13 @@ extern void dispatch_release(void *object);
 extern void CFReadStreamSetDispatchQueue(CFReadStreamRef stream, DispatchQueueRef queue);
 extern void CFWriteStreamSetDispatchQueue(CFWriteStreamRef stream, DispatchQueueRef queue);
 
-void CFNReadStreamSetOwnQueue(CFReadStreamRef stream, Boolean isSet) {
+void cfn_read_stream_set_own_queue(CFReadStreamRef stream, Boolean isSet) {
     DispatchQueueRef queue = isSet ? dispatch_queue_create("CFReadStream", NULL) : NULL;
     CFReadStreamSetDispatchQueue(stream, queue);
     if (queue != NULL) dispatch_release(queue);
 }
 
-void CFNWriteStreamSetOwnQueue(CFWriteStreamRef stream, Boolean isSet) {
+void cfn_write_stream_set_own_queue(CFWriteStreamRef stream, Boolean isSet) {
     DispatchQueueRef queue = isSet ? dispatch_queue_create("CFWriteStream", NULL) : NULL;
     CFWriteStreamSetDispatchQueue(stream, queue);
     if (queue != NULL) dispatch_release(queue);

@@ -27,12 +27,12 @@ public func __CFWriteStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: CFU
     }
     let state = WriteStreamState(BridgedOutputStream(stream), keys: .ftp, finishesAtClose: true)
     let info = Unmanaged<ObjectState>.passRetained(state)
-    return nullable(CFNWriteStreamCreate(alloc, info.toOpaque()))
+    return nullable(cfn_write_stream_create(alloc, info.toOpaque()))
 }
 
 /// A read stream that owns a state. Nil if the allocator has no memory.
 func makeReadStream(_ allocator: CFAllocator?, _ state: ReadStreamState) -> Unmanaged<CFReadStream>? {
-    CFNReadStreamCreate(allocator, Unmanaged<ObjectState>.passRetained(state).toOpaque())
+    cfn_read_stream_create(allocator, Unmanaged<ObjectState>.passRetained(state).toOpaque())
 }
 
 @_cdecl("CFFTPCreateParsedResourceListing") @implementation
@@ -57,7 +57,7 @@ public func __CFFTPCreateParsedResourceListing(
 extension ListingEntry {
     /// A retained dictionary with CFFTPStream.h's keys, and only the facts that the line has.
     fileprivate var dictionary: Unmanaged<CFDictionary> {
-        let dictionary = CFNDictionaryCreate().takeRetainedValue()
+        let dictionary = cfn_dictionary_create().takeRetainedValue()
         func set(_ key: CFString, _ value: Unmanaged<some AnyObject>) {
             CFDictionarySetValue(dictionary, Unmanaged.passUnretained(key).toOpaque(), value.toOpaque())
             value.release()

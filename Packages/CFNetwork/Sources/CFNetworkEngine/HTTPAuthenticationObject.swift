@@ -14,7 +14,7 @@ internal import HTTPStream
 /// passes the object to a function, or when the stream is deallocated.
 final class HTTPAuthenticationState: ObjectState, @unchecked Sendable {
     // The lock protects the list. The other properties are constant, and their objects are thread-safe.
-    static let typeID = CFNClassRegister("CFHTTPAuthentication")
+    static let typeID = cfn_class_register("CFHTTPAuthentication")
 
     private struct Reference {
         weak var load: AuthenticatedLoad?

@@ -31,7 +31,7 @@ public final class CFHTTPMessageObject: NSObject {
 /// The state of a CFHTTPMessage.
 final class HTTPMessageState: ObjectState {
     static let typeID: CFTypeID = {
-        let type = CFNClassRegister("CFHTTPMessage")
+        let type = cfn_class_register("CFHTTPMessage")
         _CFRuntimeBridgeTypeToClass(type, unsafeBitCast(CFHTTPMessageObject.self, to: UnsafeRawPointer.self))
         return type
     }()

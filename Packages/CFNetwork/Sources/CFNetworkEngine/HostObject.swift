@@ -11,7 +11,7 @@ internal import StreamKit
 /// last reference is dropped, and the lookup itself ends with the state.
 final class HostState: ObjectState, @unchecked Sendable {
     // The lock protects the client. The object is set once, before the program has it; everything else is thread-safe.
-    static let typeID = CFNClassRegister("CFHost")
+    static let typeID = cfn_class_register("CFHost")
 
     /// The function that is called at the end of a lookup, and its pointer.
     struct Client: Sendable {

@@ -12,7 +12,7 @@ internal import StreamKit
 /// The state of a CFNetDiagnostic.
 final class NetDiagnosticState: ObjectState, @unchecked Sendable {
     // The lock protects the name. The streams are thread-safe.
-    static let typeID = CFNClassRegister("CFNetDiagnostic")
+    static let typeID = cfn_class_register("CFNetDiagnostic")
 
     private let reader: ReadStreamState?
     private let writer: WriteStreamState?

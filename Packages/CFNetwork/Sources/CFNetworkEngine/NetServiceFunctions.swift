@@ -142,7 +142,7 @@ public func __CFNetServiceCreateDictionaryWithTXTData(
     var end = 0
     while end < bytes.count { end += 1 + Int(bytes[end]) }
     guard end == bytes.count else { return nil }
-    let dictionary = CFNDictionaryCreate().takeRetainedValue()
+    let dictionary = cfn_dictionary_create().takeRetainedValue()
     for entry in TXTRecord(wire: bytes).entries {
         let (key, value) = (cfString(entry.key), cfData(entry.value ?? []))
         CFDictionarySetValue(dictionary, key.toOpaque(), value.toOpaque())

@@ -12,7 +12,7 @@ internal import ServiceDiscovery
 /// dropped, and the operation ends with the state.
 final class NetServiceState: ObjectState, @unchecked Sendable {
     // The lock protects what is known of the service. The object is set once, before the program has it; the strings are never changed.
-    static let typeID = CFNComparableClassRegister("CFNetService")
+    static let typeID = cfn_comparable_class_register("CFNetService")
 
     /// The function that is called, and its pointer.
     struct Client: Sendable {
@@ -264,7 +264,7 @@ extension Result<ServiceEvent, ServiceFailure> {
 /// The state of a CFNetServiceMonitor.
 final class NetServiceMonitorState: ObjectState, @unchecked Sendable {
     // The lock protects the client. The object is set once, before the program has it.
-    static let typeID = CFNClassRegister("CFNetServiceMonitor")
+    static let typeID = cfn_class_register("CFNetServiceMonitor")
 
     private struct Client: Sendable {
         let callback: CFNetServiceMonitorClientCallBack
@@ -328,7 +328,7 @@ final class NetServiceMonitorState: ObjectState, @unchecked Sendable {
 /// The state of a CFNetServiceBrowser.
 final class NetServiceBrowserState: ObjectState, @unchecked Sendable {
     // The lock protects the client. The object is set once, before the program has it.
-    static let typeID = CFNClassRegister("CFNetServiceBrowser")
+    static let typeID = cfn_class_register("CFNetServiceBrowser")
 
     private struct Client: Sendable {
         let callback: CFNetServiceBrowserClientCallBack

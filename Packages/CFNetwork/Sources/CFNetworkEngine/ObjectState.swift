@@ -18,7 +18,7 @@ extension ObjectState {
     /// Creates the CoreFoundation object that owns this state. Nil if the allocator has no memory.
     func makeObject<Object: AnyObject>(_ allocator: CFAllocator?, _ type: CFTypeID) -> Unmanaged<Object>? {
         let state = Unmanaged<ObjectState>.passRetained(self)
-        guard let object = CFNObjectCreate(allocator, type, state.toOpaque()) else {
+        guard let object = cfn_object_create(allocator, type, state.toOpaque()) else {
             state.release()
             return nil
         }
@@ -28,7 +28,7 @@ extension ObjectState {
 
 /// The state of an object of this library.
 func state<State: ObjectState>(of object: AnyObject, as type: State.Type = State.self) -> State {
-    let state = CFNObjectState(Unmanaged.passUnretained(object).toOpaque())
+    let state = cfn_object_state(Unmanaged.passUnretained(object).toOpaque())
     return unsafeDowncast(Unmanaged<ObjectState>.fromOpaque(state).takeUnretainedValue(), to: type)
 }
 

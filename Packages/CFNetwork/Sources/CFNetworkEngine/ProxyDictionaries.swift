@@ -53,7 +53,7 @@ extension HTTPProxy {
 extension ProxyChoice {
     /// A retained dictionary with CFProxySupport.h's keys.
     func cfDictionary(for url: URL) -> Unmanaged<CFDictionary> {
-        let dictionary = CFNDictionaryCreate().takeRetainedValue()
+        let dictionary = cfn_dictionary_create().takeRetainedValue()
         func set(_ key: CFString, _ value: Unmanaged<some AnyObject>) {
             CFDictionarySetValue(dictionary, Unmanaged.passUnretained(key).toOpaque(), value.toOpaque())
             value.release()
@@ -98,7 +98,7 @@ extension ProxyServer {
 extension ProxySettings {
     /// A retained dictionary with the keys of the system's settings, without user names and passwords.
     package var cfDictionary: Unmanaged<CFDictionary> {
-        let dictionary = CFNDictionaryCreate().takeRetainedValue()
+        let dictionary = cfn_dictionary_create().takeRetainedValue()
         func set(_ key: String, _ value: Unmanaged<some AnyObject>) {
             let key = cfString(key)
             CFDictionarySetValue(dictionary, key.toOpaque(), value.toOpaque())

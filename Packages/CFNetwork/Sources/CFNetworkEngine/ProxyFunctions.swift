@@ -11,7 +11,7 @@ internal import StreamKit
 public func __CFNetworkCopySystemProxySettings() -> Unmanaged<CFDictionary>? {
     do throws(StreamError) {
         // Programs release the result without comparing it with NULL: Apple's systems always have settings.
-        return try ProxySettings.system()?.cfDictionary ?? .fromOpaque(CFNDictionaryCreate().toOpaque())
+        return try ProxySettings.system()?.cfDictionary ?? .fromOpaque(cfn_dictionary_create().toOpaque())
     } catch {
         return nil
     }

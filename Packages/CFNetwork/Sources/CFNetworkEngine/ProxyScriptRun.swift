@@ -135,7 +135,7 @@ final class ProxyScriptRun: Sendable {
             list = cfArray([Unmanaged<CFDictionary>]())
             error = failure.cfError
         }
-        CFNProxyResultCall(
+        cfn_proxy_result_call(
             client.callback, client.info.pointer, list.takeUnretainedValue(), error?.takeUnretainedValue())
         list.release()
         error?.release()

@@ -8,7 +8,7 @@ package import StreamKit
 
 /// A certificate: SecCertificate. Two are equal if their DER encodings are.
 package final class CertificateContent: ObjectContent {
-    package static let typeID = CFNComparableClassRegister("SecCertificate")
+    package static let typeID = cfn_comparable_class_register("SecCertificate")
 
     package let certificate: Certificate
 
@@ -43,7 +43,7 @@ package final class CertificateContent: ObjectContent {
 
 /// A certificate with its private key, and with others of its chain: SecIdentity. Two are equal if their certificates are.
 package final class IdentityContent: ObjectContent {
-    package static let typeID = CFNComparableClassRegister("SecIdentity")
+    package static let typeID = cfn_comparable_class_register("SecIdentity")
 
     package let identity: TLSIdentity
 
@@ -83,7 +83,7 @@ package enum TrustPolicy: Sendable, Hashable {
 ///
 /// The evaluation is that of a TLS stream. It is kept until a setting changes; two threads that evaluate at the same time may both do the work.
 package final class TrustContent: ObjectContent {
-    package static let typeID = CFNClassRegister("SecTrust")
+    package static let typeID = cfn_class_register("SecTrust")
 
     /// What an evaluation depends on.
     package struct Settings: Sendable, Hashable {

@@ -8,7 +8,7 @@ extension StreamError {
     ///
     /// The numbers of `CFStreamError` are under the keys from which `CFReadStreamGetError` reads them.
     var cfError: Unmanaged<CFError> {
-        let info = CFNDictionaryCreate().takeRetainedValue()
+        let info = cfn_dictionary_create().takeRetainedValue()
         func set(_ key: String, _ value: Unmanaged<some AnyObject>) {
             let key = cfString(key)
             CFDictionarySetValue(info, key.toOpaque(), value.toOpaque())

@@ -244,7 +244,7 @@ final class ReadStreamState: StreamState, @unchecked Sendable {
         guard let object, isNew(event) else { return }
         let error = event == .errorOccurred ? failure?.cfError : nil
         defer { error?.release() }
-        CFNReadStreamSignal(object, CFStreamEventType(rawValue: event.rawValue), error?.takeUnretainedValue())
+        cfn_read_stream_signal(object, CFStreamEventType(rawValue: event.rawValue), error?.takeUnretainedValue())
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int {
@@ -327,7 +327,7 @@ final class WriteStreamState: StreamState, @unchecked Sendable {
         guard let object, isNew(event) else { return }
         let error = event == .errorOccurred ? failure?.cfError : nil
         defer { error?.release() }
-        CFNWriteStreamSignal(object, CFStreamEventType(rawValue: event.rawValue), error?.takeUnretainedValue())
+        cfn_write_stream_signal(object, CFStreamEventType(rawValue: event.rawValue), error?.takeUnretainedValue())
     }
 
     func write(_ bytes: RawSpan) throws(StreamError) -> Int { try stream.writeStream.write(bytes) }

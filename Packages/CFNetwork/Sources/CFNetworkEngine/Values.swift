@@ -58,7 +58,7 @@ func string(_ url: CFURL) -> String {
 
 /// A retained dictionary.
 func cfDictionary(_ entries: [AnyHashable: Any]) -> Unmanaged<CFDictionary> {
-    let dictionary = CFNDictionaryCreate().takeRetainedValue()
+    let dictionary = cfn_dictionary_create().takeRetainedValue()
     for (key, value) in entries {
         let (key, value) = (cfObject(key.base), cfObject(value))
         CFDictionarySetValue(dictionary, key.toOpaque(), value.toOpaque())
@@ -70,7 +70,7 @@ func cfDictionary(_ entries: [AnyHashable: Any]) -> Unmanaged<CFDictionary> {
 
 /// A retained array of objects, whose references it takes over.
 package func cfArray(_ objects: [Unmanaged<some AnyObject>]) -> Unmanaged<CFArray> {
-    let array = CFNArrayCreate().takeRetainedValue()
+    let array = cfn_array_create().takeRetainedValue()
     for object in objects {
         CFArrayAppendValue(array, object.toOpaque())
         object.release()

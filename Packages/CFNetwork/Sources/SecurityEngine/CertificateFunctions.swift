@@ -50,7 +50,7 @@ public func __SecCertificateCopyCommonName(
 
 /// A policy: SecPolicy.
 final class PolicyContent: ObjectContent {
-    static let typeID = CFNComparableClassRegister("SecPolicy")
+    static let typeID = cfn_comparable_class_register("SecPolicy")
 
     let policy: TrustPolicy
 

@@ -42,7 +42,7 @@ public func __SecPKCS12Import(
         let own: Unmanaged<SecIdentity>? = IdentityContent.make(identity)
         let trust: Unmanaged<SecTrust>? = TrustContent.make(identity.certificates, [.any])
         let chain = CertificateContent.makeArray(identity.certificates)
-        let dictionary = CFNDictionaryCreate().takeRetainedValue()
+        let dictionary = cfn_dictionary_create().takeRetainedValue()
         func set(_ key: CFString, _ value: Unmanaged<some AnyObject>?) {
             guard let value else { return }
             CFDictionarySetValue(dictionary, Unmanaged.passUnretained(key).toOpaque(), value.toOpaque())

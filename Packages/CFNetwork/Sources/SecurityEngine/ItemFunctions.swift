@@ -81,7 +81,7 @@ private func value(of item: SecKeychainItem, _ query: ItemQuery) throws(Status) 
         if let data { return data.takeRetainedValue() }
         return query.returnsReference ? item : nil
     }
-    let dictionary = CFNDictionaryCreate().takeRetainedValue()
+    let dictionary = cfn_dictionary_create().takeRetainedValue()
     func set(_ key: CFString, _ value: Unmanaged<some AnyObject>?) {
         guard let value else { return }
         CFDictionarySetValue(dictionary, Unmanaged.passUnretained(key).toOpaque(), value.toOpaque())

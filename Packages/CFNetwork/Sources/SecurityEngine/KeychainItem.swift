@@ -11,7 +11,7 @@ internal import SecurityC
 /// The item keeps the entry as it was found, read or changed last. The attributes and the password that a program asks for are read from the
 /// store, and changes begin with what the store has.
 final class KeychainItem: ObjectContent {
-    static let typeID = CFNClassRegister("SecKeychainItem")
+    static let typeID = cfn_class_register("SecKeychainItem")
 
     private let store: any PasswordStore
     /// Nil after the item was deleted.
@@ -101,7 +101,7 @@ final class KeychainItem: ObjectContent {
 
 /// A search that was begun: SecKeychainSearch.
 final class KeychainSearch: ObjectContent {
-    static let typeID = CFNClassRegister("SecKeychainSearch")
+    static let typeID = cfn_class_register("SecKeychainSearch")
 
     private let store: any PasswordStore
     private let rest: Locked<ArraySlice<PasswordEntry>>

@@ -21,7 +21,7 @@ enum ReachabilityTarget: Sendable {
 /// content refers to the object weakly.
 final class ReachabilityContent: ObjectContent, @unchecked Sendable {
     // The locks protect all state. The object is set once, before the program has it.
-    static let typeID = CFNClassRegister("SCNetworkReachability")
+    static let typeID = cfn_class_register("SCNetworkReachability")
 
     /// The function that is called after changes, and its pointer.
     struct Client: Sendable {

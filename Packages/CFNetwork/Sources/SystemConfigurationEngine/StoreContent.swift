@@ -12,7 +12,7 @@ internal import SystemConfigurationC
 /// SCDynamicStoreCopyNotifiedKeys takes them. The object owns its content; the content refers to the object and to its source weakly.
 final class StoreContent: ObjectContent, @unchecked Sendable {
     // The locks protect all state. The object is set once, before the program has it.
-    static let typeID = CFNClassRegister("SCDynamicStore")
+    static let typeID = cfn_class_register("SCDynamicStore")
 
     /// The function that is called after changes, and its pointer.
     struct Client: Sendable {

@@ -170,11 +170,11 @@ const char *CFNetworkConstantsProgram(void) {
 
 const char *CFNetworkToolchainProgram(void) {
     struct CFNToolchainFunction functions[] = {{"_CFRuntimeRegisterClass", (const void *)CFRetain}, {"_CFDeinit", NULL}};
-    CHECK(CFNToolchainCompare(functions, 1, kCFHTTPVersion1_1).difference == NULL);
-    struct CFNToolchainDifference found = CFNToolchainCompare(functions, 2, kCFHTTPVersion1_1);
+    CHECK(cfn_toolchain_compare(functions, 1, kCFHTTPVersion1_1).difference == NULL);
+    struct CFNToolchainDifference found = cfn_toolchain_compare(functions, 2, kCFHTTPVersion1_1);
     CHECK(!strcmp(found.difference, "has no function ") && !strcmp(found.name, "_CFDeinit"));
     // A string with another text, and an object that is not a string.
-    CHECK(!strcmp(CFNToolchainCompare(functions, 1, CFSTR("HTTP/1.")).difference, "has another layout of constant strings"));
-    CHECK(CFNToolchainCompare(functions, 1, (CFStringRef)kCFBooleanTrue).difference != NULL);
+    CHECK(!strcmp(cfn_toolchain_compare(functions, 1, CFSTR("HTTP/1.")).difference, "has another layout of constant strings"));
+    CHECK(cfn_toolchain_compare(functions, 1, (CFStringRef)kCFBooleanTrue).difference != NULL);
     return NULL;
 }

@@ -1,14 +1,14 @@
 #ifndef CFNETWORK_RUNTIME_H
 #define CFNETWORK_RUNTIME_H
 
-// The interface between CFNetworkC and CFNetworkEngine: classes of CoreFoundation objects, each with one Swift object as its
-// state (functions named CFN…, defined in C), and the functions that C calls (named cfn_…, defined in Swift).
+// The interface between CFNetworkC and CFNetworkEngine: classes of CoreFoundation objects, each with one Swift object as its state, and the functions
+// that C calls, which are marked as defined in Swift. The installed library hides all names of functions that begin with cfn_.
 
 #include <CFNetwork/CFNetwork.h>
 
 CF_EXTERN_C_BEGIN
 
-/// A CoreFoundation object of this library. CFNObjectCreate verifies the layout.
+/// A CoreFoundation object of this library. cfn_object_create verifies the layout.
 struct CFNObject {
     uintptr_t base[3];
     void *_Nullable state;
@@ -16,23 +16,23 @@ struct CFNObject {
 
 /// Registers a class of objects and returns its type identifier. Not thread-safe: call it from one static initializer.
 /// Ends the program with a message if the toolchain's CoreFoundation does not accept the class.
-CFTypeID CFNClassRegister(const char *_Nonnull name);
+CFTypeID cfn_class_register(const char *_Nonnull name);
 /// The same for a class whose objects are equal if their states are.
-CFTypeID CFNComparableClassRegister(const char *_Nonnull name);
+CFTypeID cfn_comparable_class_register(const char *_Nonnull name);
 
 /// Creates an object whose state is a retained Swift object. The object releases its state when it is deallocated.
 /// Returns NULL, and releases nothing, if the allocator has no memory.
-CFTypeRef _Nullable CFNObjectCreate(CFAllocatorRef _Nullable allocator, CFTypeID type, const void *_Nonnull state);
+CFTypeRef _Nullable cfn_object_create(CFAllocatorRef _Nullable allocator, CFTypeID type, const void *_Nonnull state);
 
 /// The state of an object.
-static inline void *_Nonnull CFNObjectState(const void *_Nonnull object) {
+static inline void *_Nonnull cfn_object_state(const void *_Nonnull object) {
     return ((const struct CFNObject *)object)->state;
 }
 
 /// Creates an empty dictionary that retains its keys and values.
-CFMutableDictionaryRef _Nonnull CFNDictionaryCreate(void);
+CFMutableDictionaryRef _Nonnull cfn_dictionary_create(void);
 /// Creates an empty array that retains its values.
-CFMutableArrayRef _Nonnull CFNArrayCreate(void);
+CFMutableArrayRef _Nonnull cfn_array_create(void);
 
 /// A function of the toolchain that this library calls, and its address; NULL if the toolchain does not have it.
 struct CFNToolchainFunction {
@@ -46,9 +46,9 @@ struct CFNToolchainDifference {
     const char *_Nullable name;
 };
 
-/// Compares functions, and the constant string HTTP/1.1, with what this library assumes about the toolchain. CFNClassRegister does so for
+/// Compares functions, and the constant string HTTP/1.1, with what this library assumes about the toolchain. cfn_class_register does so for
 /// the functions below; Scripts/lib/cfnetwork-toolchain, when the library is installed.
-struct CFNToolchainDifference CFNToolchainCompare(const struct CFNToolchainFunction *_Nonnull functions, size_t count, CFStringRef _Nonnull constant);
+struct CFNToolchainDifference cfn_toolchain_compare(const struct CFNToolchainFunction *_Nonnull functions, size_t count, CFStringRef _Nonnull constant);
 
 /// Functions of the toolchain's CoreFoundation that no header of its module map declares.
 extern void _CFRuntimeBridgeTypeToClass(CFTypeID type, const void *_Nonnull isa);
@@ -70,19 +70,19 @@ struct CFNPair {
 };
 
 /// Creates a stream that owns a retained state; without memory, releases the state and returns NULL.
-CFReadStreamRef _Nullable CFNReadStreamCreate(CFAllocatorRef _Nullable allocator, void *_Nonnull state);
-CFWriteStreamRef _Nullable CFNWriteStreamCreate(CFAllocatorRef _Nullable allocator, void *_Nonnull state);
+CFReadStreamRef _Nullable cfn_read_stream_create(CFAllocatorRef _Nullable allocator, void *_Nonnull state);
+CFWriteStreamRef _Nullable cfn_write_stream_create(CFAllocatorRef _Nullable allocator, void *_Nonnull state);
 
 /// Reports an event of a stream to its client. Call it on the run loop that the stream is scheduled on.
-void CFNReadStreamSignal(CFReadStreamRef _Nonnull stream, CFStreamEventType event, CFErrorRef _Nullable error);
-void CFNWriteStreamSignal(CFWriteStreamRef _Nonnull stream, CFStreamEventType event, CFErrorRef _Nullable error);
+void cfn_read_stream_signal(CFReadStreamRef _Nonnull stream, CFStreamEventType event, CFErrorRef _Nullable error);
+void cfn_write_stream_signal(CFWriteStreamRef _Nonnull stream, CFStreamEventType event, CFErrorRef _Nullable error);
 
 /// Calls the client of a stream on a dispatch queue of its own, or no longer.
-void CFNReadStreamSetOwnQueue(CFReadStreamRef _Nonnull stream, Boolean isSet);
-void CFNWriteStreamSetOwnQueue(CFWriteStreamRef _Nonnull stream, Boolean isSet);
+void cfn_read_stream_set_own_queue(CFReadStreamRef _Nonnull stream, Boolean isSet);
+void cfn_write_stream_set_own_queue(CFWriteStreamRef _Nonnull stream, Boolean isSet);
 
 /// Calls the callback of a proxy script. The client is NULL if the context's pointer is.
-void CFNProxyResultCall(CFProxyAutoConfigurationResultCallback _Nonnull callback, void *_Nullable client, CFArrayRef _Nonnull proxies, CFErrorRef _Nullable error);
+void cfn_proxy_result_call(CFProxyAutoConfigurationResultCallback _Nonnull callback, void *_Nullable client, CFArrayRef _Nonnull proxies, CFErrorRef _Nullable error);
 
 /// Defined in Swift: the states of pairs of streams.
 struct CFNPair cfn_pair_with_socket(int socket);
