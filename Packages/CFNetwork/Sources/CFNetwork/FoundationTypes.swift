@@ -39,7 +39,7 @@ public struct DarwinBoolean: ExpressibleByBooleanLiteral, Hashable, Sendable, Cu
 
 /// The same object as an instance of the class that the other side declares.
 @_alwaysEmitIntoClient
-func bridge<Other: AnyObject>(_ object: some AnyObject) -> Other {
+package func bridge<Other: AnyObject>(_ object: some AnyObject) -> Other {
     // unsafeDowncast verifies the class in debug builds, and the two are unrelated.
     Unmanaged<Other>.fromOpaque(Unmanaged.passUnretained(object).toOpaque()).takeUnretainedValue()
 }

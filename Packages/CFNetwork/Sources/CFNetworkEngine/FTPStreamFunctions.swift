@@ -58,22 +58,18 @@ extension ListingEntry {
     /// A retained dictionary with CFFTPStream.h's keys, and only the facts that the line has.
     fileprivate var dictionary: Unmanaged<CFDictionary> {
         let dictionary = cfn_dictionary_create().takeRetainedValue()
-        func set(_ key: CFString, _ value: Unmanaged<some AnyObject>) {
-            CFDictionarySetValue(dictionary, Unmanaged.passUnretained(key).toOpaque(), value.toOpaque())
-            value.release()
-        }
-        set(__kCFFTPResourceName, cfString(name))
-        set(__kCFFTPResourceType, cfNumber(Int(kind.directoryEntryType)))
-        if let size { set(__kCFFTPResourceSize, cfNumber(Int(clamping: size))) }
-        if let owner { set(__kCFFTPResourceOwner, cfString(owner)) }
-        if let group { set(__kCFFTPResourceGroup, cfString(group)) }
-        if let mode { set(__kCFFTPResourceMode, cfNumber(Int(mode))) }
-        if let linkTarget { set(__kCFFTPResourceLink, cfString(linkTarget)) }
+        dictionary.set(__kCFFTPResourceName, cfString(name))
+        dictionary.set(__kCFFTPResourceType, cfNumber(Int(kind.directoryEntryType)))
+        if let size { dictionary.set(__kCFFTPResourceSize, cfNumber(Int(clamping: size))) }
+        if let owner { dictionary.set(__kCFFTPResourceOwner, cfString(owner)) }
+        if let group { dictionary.set(__kCFFTPResourceGroup, cfString(group)) }
+        if let mode { dictionary.set(__kCFFTPResourceMode, cfNumber(Int(mode))) }
+        if let linkTarget { dictionary.set(__kCFFTPResourceLink, cfString(linkTarget)) }
         if let date {
             let time = Double(date.secondsSince1970()) - kCFAbsoluteTimeIntervalSince1970
             let object: CFDate = CFDateCreate(nil, time)
-            set(__kCFFTPResourceModDate, Unmanaged.passRetained(object))
+            dictionary.set(__kCFFTPResourceModDate, Unmanaged.passRetained(object))
         }
-        return .fromOpaque(Unmanaged.passRetained(dictionary).toOpaque())
+        return dictionary.retained
     }
 }

@@ -143,13 +143,8 @@ public func __CFNetServiceCreateDictionaryWithTXTData(
     while end < bytes.count { end += 1 + Int(bytes[end]) }
     guard end == bytes.count else { return nil }
     let dictionary = cfn_dictionary_create().takeRetainedValue()
-    for entry in TXTRecord(wire: bytes).entries {
-        let (key, value) = (cfString(entry.key), cfData(entry.value ?? []))
-        CFDictionarySetValue(dictionary, key.toOpaque(), value.toOpaque())
-        key.release()
-        value.release()
-    }
-    return .fromOpaque(Unmanaged.passRetained(dictionary).toOpaque())
+    for entry in TXTRecord(wire: bytes).entries { dictionary.set(entry.key, cfData(entry.value ?? [])) }
+    return dictionary.retained
 }
 
 @_cdecl("CFNetServiceCreateTXTDataWithDictionary") @implementation

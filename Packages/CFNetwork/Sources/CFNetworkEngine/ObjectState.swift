@@ -74,6 +74,12 @@ package func content<Content: ObjectContent>(of object: AnyObject, as type: Cont
     unsafeDowncast(state(of: object, as: ContentState.self).content, to: type)
 }
 
+/// The content of an object of a type of this library; nil for NULL or another object.
+package func content<Content: ObjectContent>(of object: AnyObject?, _ type: CFTypeID) -> Content? {
+    guard let object, CFGetTypeID(object) == type else { return nil }
+    return content(of: object)
+}
+
 /// Returns a result that the header declares as never NULL, but is NULL for arguments that the function rejects.
 ///
 /// C programs compare it with NULL, as Apple documents it. A Swift program must not use it.

@@ -54,25 +54,21 @@ extension ProxyChoice {
     /// A retained dictionary with CFProxySupport.h's keys.
     func cfDictionary(for url: URL) -> Unmanaged<CFDictionary> {
         let dictionary = cfn_dictionary_create().takeRetainedValue()
-        func set(_ key: CFString, _ value: Unmanaged<some AnyObject>) {
-            CFDictionarySetValue(dictionary, Unmanaged.passUnretained(key).toOpaque(), value.toOpaque())
-            value.release()
-        }
-        func set(type: CFString) { set(__kCFProxyTypeKey, .passRetained(type)) }
+        func set(type: CFString) { dictionary.set(__kCFProxyTypeKey, .passRetained(type)) }
         switch self {
         case .direct: set(type: __kCFProxyTypeNone)
         case .server(let server):
             set(type: server.type(for: url.scheme?.lowercased() ?? ""))
-            set(__kCFProxyHostNameKey, cfString(server.host))
-            set(__kCFProxyPortNumberKey, cfNumber(Int(server.port)))
+            dictionary.set(__kCFProxyHostNameKey, cfString(server.host))
+            dictionary.set(__kCFProxyPortNumberKey, cfNumber(Int(server.port)))
         case .script(.url(let text)):
             set(type: __kCFProxyTypeAutoConfigurationURL)
-            if let url = cfURL(text) { set(__kCFProxyAutoConfigurationURLKey, url) }
+            if let url = cfURL(text) { dictionary.set(__kCFProxyAutoConfigurationURLKey, url) }
         case .script(.text(let text)):
             set(type: __kCFProxyTypeAutoConfigurationJavaScript)
-            set(__kCFProxyAutoConfigurationJavaScriptKey, cfString(text))
+            dictionary.set(__kCFProxyAutoConfigurationJavaScriptKey, cfString(text))
         }
-        return .fromOpaque(Unmanaged.passRetained(dictionary).toOpaque())
+        return dictionary.retained
     }
 }
 
@@ -99,36 +95,30 @@ extension ProxySettings {
     /// A retained dictionary with the keys of the system's settings, without user names and passwords.
     package var cfDictionary: Unmanaged<CFDictionary> {
         let dictionary = cfn_dictionary_create().takeRetainedValue()
-        func set(_ key: String, _ value: Unmanaged<some AnyObject>) {
-            let key = cfString(key)
-            CFDictionarySetValue(dictionary, key.toOpaque(), value.toOpaque())
-            key.release()
-            value.release()
-        }
         let forAll = others.first { !$0.isSOCKS }
         let servers = [
             ("HTTP", http.first ?? forAll), ("HTTPS", https.first ?? forAll), ("FTP", ftp.first ?? forAll),
             ("SOCKS", others.first { $0.isSOCKS }),
         ]
         for case (let name, let server?) in servers {
-            set("\(name)Enable", cfNumber(1))
-            set("\(name)Proxy", cfString(server.host))
-            set("\(name)Port", cfNumber(Int(server.port)))
+            dictionary.set("\(name)Enable", cfNumber(1))
+            dictionary.set("\(name)Proxy", cfString(server.host))
+            dictionary.set("\(name)Port", cfNumber(Int(server.port)))
         }
-        if let usesPassiveFTP { set("FTPPassive", cfNumber(usesPassiveFTP ? 1 : 0)) }
-        if bypassesSimpleNames { set("ExcludeSimpleHostnames", cfNumber(1)) }
+        if let usesPassiveFTP { dictionary.set("FTPPassive", cfNumber(usesPassiveFTP ? 1 : 0)) }
+        if bypassesSimpleNames { dictionary.set("ExcludeSimpleHostnames", cfNumber(1)) }
         let exceptions = bypass.exceptions
-        if !exceptions.isEmpty { set("ExceptionsList", cfArray(exceptions.map { cfString($0) })) }
+        if !exceptions.isEmpty { dictionary.set("ExceptionsList", cfArray(exceptions.map { cfString($0) })) }
         switch script {
         case .url(let url):
-            set("ProxyAutoConfigEnable", cfNumber(1))
-            set("ProxyAutoConfigURLString", cfString(url))
+            dictionary.set("ProxyAutoConfigEnable", cfNumber(1))
+            dictionary.set("ProxyAutoConfigURLString", cfString(url))
         case .text(let text):
-            set("ProxyAutoConfigEnable", cfNumber(1))
-            set("ProxyAutoConfigJavaScript", cfString(text))
+            dictionary.set("ProxyAutoConfigEnable", cfNumber(1))
+            dictionary.set("ProxyAutoConfigJavaScript", cfString(text))
         case nil: break
         }
-        return .fromOpaque(Unmanaged.passRetained(dictionary).toOpaque())
+        return dictionary.retained
     }
 }
 

@@ -36,8 +36,7 @@ package final class CertificateContent: ObjectContent {
 
     /// The certificate of an object; nil for another object.
     package static func certificate(of object: AnyObject) -> Certificate? {
-        guard CFGetTypeID(object) == typeID else { return nil }
-        return (content(of: object) as CertificateContent).certificate
+        (content(of: object, typeID) as CertificateContent?)?.certificate
     }
 }
 
@@ -64,8 +63,7 @@ package final class IdentityContent: ObjectContent {
 
     /// The identity of an object; nil for another object.
     package static func identity(of object: AnyObject) -> TLSIdentity? {
-        guard CFGetTypeID(object) == typeID else { return nil }
-        return (content(of: object) as IdentityContent).identity
+        (content(of: object, typeID) as IdentityContent?)?.identity
     }
 }
 

@@ -9,19 +9,13 @@ extension StreamError {
     /// The numbers of `CFStreamError` are under the keys from which `CFReadStreamGetError` reads them.
     var cfError: Unmanaged<CFError> {
         let info = cfn_dictionary_create().takeRetainedValue()
-        func set(_ key: String, _ value: Unmanaged<some AnyObject>) {
-            let key = cfString(key)
-            CFDictionarySetValue(info, key.toOpaque(), value.toOpaque())
-            key.release()
-            value.release()
-        }
-        set("_kCFStreamErrorDomainKey", cfNumber(domain.rawValue))
-        set("_kCFStreamErrorCodeKey", cfNumber(code))
-        set(string(kCFErrorLocalizedDescriptionKey), cfString(description))
+        info.set("_kCFStreamErrorDomainKey", cfNumber(domain.rawValue))
+        info.set("_kCFStreamErrorCodeKey", cfNumber(code))
+        info.set(string(kCFErrorLocalizedDescriptionKey), cfString(description))
         for (key, value) in details {
             switch value {
-            case .number(let number): set(key.rawValue, cfNumber(number))
-            case .text(let text): set(key.rawValue, cfString(text))
+            case .number(let number): info.set(key.rawValue, cfNumber(number))
+            case .text(let text): info.set(key.rawValue, cfString(text))
             }
         }
         let (name, number): (CFString, Int) =

@@ -56,6 +56,23 @@ func string(_ url: CFURL) -> String {
     string(CFURLGetString(CFURLCopyAbsoluteURL(url) ?? url))
 }
 
+extension CFMutableDictionary {
+    /// Sets the value of a key, and takes over its reference. Nil sets nothing.
+    package func set(_ key: CFString, _ value: Unmanaged<some AnyObject>?) {
+        guard let value else { return }
+        CFDictionarySetValue(self, Unmanaged.passUnretained(key).toOpaque(), value.toOpaque())
+        value.release()
+    }
+
+    /// Sets the value of a key, and takes over its reference. Nil sets nothing.
+    package func set(_ key: String, _ value: Unmanaged<some AnyObject>?) {
+        set(cfString(key).takeRetainedValue(), value)
+    }
+
+    /// The dictionary itself, retained, as one that is only read.
+    package var retained: Unmanaged<CFDictionary> { .fromOpaque(Unmanaged.passRetained(self).toOpaque()) }
+}
+
 /// A retained dictionary.
 func cfDictionary(_ entries: [AnyHashable: Any]) -> Unmanaged<CFDictionary> {
     let dictionary = cfn_dictionary_create().takeRetainedValue()
@@ -65,7 +82,7 @@ func cfDictionary(_ entries: [AnyHashable: Any]) -> Unmanaged<CFDictionary> {
         key.release()
         value.release()
     }
-    return .fromOpaque(Unmanaged.passRetained(dictionary).toOpaque())
+    return dictionary.retained
 }
 
 /// A retained array of objects, whose references it takes over.

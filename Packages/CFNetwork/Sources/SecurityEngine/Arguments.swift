@@ -61,8 +61,8 @@ func stored<Result>(_ body: () throws(HTTPAuthError) -> Result) throws(Status) -
 func content<Content: ObjectContent>(
     _ object: AnyObject?, _ type: CFTypeID, otherwise error: Status = .parameter
 ) throws(Status) -> Content {
-    guard let object, CFGetTypeID(object) == type else { throw error }
-    return CFNetworkEngine.content(of: object)
+    guard let content: Content = CFNetworkEngine.content(of: object, type) else { throw error }
+    return content
 }
 
 /// The same object under the class that its type identifier belongs to. Swift does not know that of CoreFoundation's objects.

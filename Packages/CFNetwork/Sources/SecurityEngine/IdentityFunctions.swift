@@ -43,14 +43,9 @@ public func __SecPKCS12Import(
         let trust: Unmanaged<SecTrust>? = TrustContent.make(identity.certificates, [.any])
         let chain = CertificateContent.makeArray(identity.certificates)
         let dictionary = cfn_dictionary_create().takeRetainedValue()
-        func set(_ key: CFString, _ value: Unmanaged<some AnyObject>?) {
-            guard let value else { return }
-            CFDictionarySetValue(dictionary, Unmanaged.passUnretained(key).toOpaque(), value.toOpaque())
-            value.release()
-        }
-        set(__kSecImportItemIdentity, own)
-        set(__kSecImportItemTrust, trust)
-        set(__kSecImportItemCertChain, chain)
+        dictionary.set(__kSecImportItemIdentity, own)
+        dictionary.set(__kSecImportItemTrust, trust)
+        dictionary.set(__kSecImportItemCertChain, chain)
         give(cfArray([Unmanaged.passRetained(dictionary)]).takeRetainedValue(), to: items)
     }
 }

@@ -82,13 +82,8 @@ private func value(of item: SecKeychainItem, _ query: ItemQuery) throws(Status) 
         return query.returnsReference ? item : nil
     }
     let dictionary = cfn_dictionary_create().takeRetainedValue()
-    func set(_ key: CFString, _ value: Unmanaged<some AnyObject>?) {
-        guard let value else { return }
-        CFDictionarySetValue(dictionary, Unmanaged.passUnretained(key).toOpaque(), value.toOpaque())
-        value.release()
-    }
-    set(__kSecValueData, data)
-    if query.returnsReference { set(__kSecValueRef, Unmanaged.passRetained(item)) }
+    dictionary.set(__kSecValueData, data)
+    if query.returnsReference { dictionary.set(__kSecValueRef, Unmanaged.passRetained(item)) }
     if query.returnsAttributes {
         let entry = try content.known()
         let attributes = entry.attributes
@@ -96,19 +91,19 @@ private func value(of item: SecKeychainItem, _ query: ItemQuery) throws(Status) 
         func date(_ seconds: Int64) -> Unmanaged<CFDate> {
             .passRetained(CFDateCreate(nil, Double(seconds) - kCFAbsoluteTimeIntervalSince1970))
         }
-        set(__kSecClass, .passRetained(__kSecClassInternetPassword))
-        set(__kSecAttrServer, present(attributes.server))
-        set(__kSecAttrSecurityDomain, present(attributes.realm))
-        set(__kSecAttrAccount, present(attributes.user))
-        set(__kSecAttrPath, present(attributes.path))
-        set(__kSecAttrLabel, present(attributes.label))
-        set(__kSecAttrPort, attributes.port.map { cfNumber($0) })
-        set(__kSecAttrProtocol, present(attributes.scheme.flatMap(KeychainCodes.protocols.text(of:))))
-        set(
+        dictionary.set(__kSecClass, .passRetained(__kSecClassInternetPassword))
+        dictionary.set(__kSecAttrServer, present(attributes.server))
+        dictionary.set(__kSecAttrSecurityDomain, present(attributes.realm))
+        dictionary.set(__kSecAttrAccount, present(attributes.user))
+        dictionary.set(__kSecAttrPath, present(attributes.path))
+        dictionary.set(__kSecAttrLabel, present(attributes.label))
+        dictionary.set(__kSecAttrPort, attributes.port.map { cfNumber($0) })
+        dictionary.set(__kSecAttrProtocol, present(attributes.scheme.flatMap(KeychainCodes.protocols.text(of:))))
+        dictionary.set(
             __kSecAttrAuthenticationType,
             present(attributes.authenticationType.flatMap(KeychainCodes.authenticationTypes.text(of:))))
-        set(__kSecAttrCreationDate, date(entry.created))
-        set(__kSecAttrModificationDate, date(entry.modified))
+        dictionary.set(__kSecAttrCreationDate, date(entry.created))
+        dictionary.set(__kSecAttrModificationDate, date(entry.modified))
     }
     return dictionary
 }

@@ -3,9 +3,3 @@
 @_exported public import CFNetwork
 @_exported public import SystemConfigurationC
 @_exported public import SystemConfigurationEngine
-
-/// The same object as an instance of the class that the other side declares.
-func bridge<Other: AnyObject>(_ object: some AnyObject) -> Other {
-    // unsafeDowncast verifies the class in debug builds, and the two are unrelated.
-    Unmanaged<Other>.fromOpaque(Unmanaged.passUnretained(object).toOpaque()).takeUnretainedValue()
-}

@@ -39,8 +39,8 @@ func content<Content: ObjectContent>(
     _ object: AnyObject?, _ type: CFTypeID, orNull: Status = .invalidArgument
 ) throws(Status) -> Content {
     guard let object else { throw orNull }
-    guard isObject(object, of: type) else { throw .invalidArgument }
-    return CFNetworkEngine.content(of: object)
+    guard let content: Content = CFNetworkEngine.content(of: object, type) else { throw .invalidArgument }
+    return content
 }
 
 /// The text of a string.

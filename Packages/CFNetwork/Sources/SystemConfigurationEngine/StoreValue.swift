@@ -28,12 +28,7 @@ enum StoreValue: Hashable, Sendable {
     /// A retained dictionary of values.
     static func cfDictionary(_ values: [String: StoreValue]) -> Unmanaged<CFDictionary> {
         let dictionary = cfn_dictionary_create().takeRetainedValue()
-        for (key, value) in values {
-            let (key, value) = (cfString(key), value.cfObject)
-            CFDictionarySetValue(dictionary, key.toOpaque(), value.toOpaque())
-            key.release()
-            value.release()
-        }
-        return .fromOpaque(Unmanaged.passRetained(dictionary).toOpaque())
+        for (key, value) in values { dictionary.set(key, value.cfObject) }
+        return dictionary.retained
     }
 }
