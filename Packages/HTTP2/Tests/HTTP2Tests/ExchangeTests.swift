@@ -174,6 +174,19 @@ struct ExchangeTests {
         #expect(pair.client.openStreams == 0)
     }
 
+    /// The authority of a tunnel is its target, never the `Host` beside another one.
+    @Test(arguments: ["/public", "*", "a/b", "http://h/p", "h"])
+    func aTunnelNeedsATargetInAuthorityForm(_ target: String) throws {
+        let head = Array("CONNECT \(target) HTTP/1.1\r\nHost: internal:22\r\n\r\n".utf8)
+        var parser = HeadParser(.request, leniency: .anyTargetForm)
+        _ = try parser.parse(head.span.bytes)
+        let request = try parser.makeRequest(from: head.span.bytes)
+        var pair = MachinePair()
+        expectMistake("RFC 9113 §8.3.1") {
+            try pair.client.request(HTTP2Request(request, scheme: "https"), endsHere: false, now: .zero)
+        }
+    }
+
     @Test func toleratedControlCharactersAreSpaces() throws {
         let head = Array("HTTP/1.1 200 OK\r\nA: \u{1}b\u{7}c\r\nB: d\r\n e\r\n\r\n".utf8)
         var parser = HeadParser(.response, leniency: [.controlCharactersInValues, .foldedLines])

@@ -56,6 +56,19 @@ struct FloodTests {
         #expect(result.error?.code == .enhanceYourCalm && result.error?.rule == "resets" && result.count <= 200)
     }
 
+    /// A client that uploads and does not read what this side answers: WINDOW_UPDATE waits like all other answers.
+    @Test func uploadsWhoseCreditIsNotRead() throws {
+        var limits = HTTP2Limits()
+        (limits.initialStreamWindow, limits.maximumStreamWindow, limits.maximumOutput) = (512, 512, 1)
+        var server = HTTP2ServerMachine(limits: limits, now: .zero)
+        try server.receive(Wire.clientPreface + Wire.post(1))
+        let data = Wire.data(1, String(repeating: "d", count: 256))
+        let error = #expect(throws: HTTP2Error.self) {
+            for _ in 0..<20_000 { try server.receive(data.span.bytes, now: .zero) { _, data in data.byteCount } }
+        }
+        #expect(error?.rule == "maximumOutput" && server.outputCount <= limits.maximumQueuedAnswers + 256)
+    }
+
     @Test func manyStreamsAreRefused() throws {
         let result = try flood(handler: { _ in }) { Wire.post(1 + 2 * $0) }
         #expect(result.error?.rule == "resets" && result.count == 300)

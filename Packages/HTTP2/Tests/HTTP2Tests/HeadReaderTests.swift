@@ -5,6 +5,21 @@ import Testing
 
 /// The rules for fields (RFC 9113 §8.2 and §8.3): each is violated by a list, and only by it.
 struct HeadReaderTests {
+    /// The lines of `Priority` are one value, unless it is longer than what a PRIORITY_UPDATE may have.
+    @Test func prioritiesOfManyLines() throws {
+        func priority(_ values: [String]) throws -> HTTP2Priority {
+            var server = HTTP2ServerMachine(now: .zero)
+            try server.receive(Wire.clientPreface + Wire.get(1, values.map { ("priority", $0) }))
+            let index = try #require(server.connection.streams.index(of: StreamID(1)))
+            return server.connection.streams[index].priority
+        }
+        #expect(try priority(["u=1"]) == HTTP2Priority(urgency: 1))
+        #expect(try priority(["u=1", "i"]) == HTTP2Priority(urgency: 1, isIncremental: true))
+        let long = "x=\"" + String(repeating: "y", count: 300) + "\""
+        #expect(try priority(["u=1, " + long]) == HTTP2Priority())
+        #expect(try priority([long, "u=1"]) == HTTP2Priority())
+    }
+
     private static let get = Wire.request("GET")
 
     private static func without(_ name: String) -> [(String, String)] { get.filter { $0.0 != name } }

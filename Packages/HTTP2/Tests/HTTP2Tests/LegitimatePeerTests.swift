@@ -60,6 +60,53 @@ struct LegitimatePeerTests {
         #expect(client.room == 3 && client.peerSettings.maximumConcurrentStreams == 3)
     }
 
+    /// A program that holds complete responses: their windows are given up, and there is an end to how many it can hold.
+    @Test func aClientThatHoldsItsStreams() throws {
+        var limits = HTTP2Limits()
+        (limits.maximumConcurrentStreams, limits.initialStreamWindow) = (100, 16 << 20)
+        var client = HTTP2ClientMachine(limits: limits, now: .zero)
+        try client.receive(Wire.serverPreface)
+        var streams: [StreamID] = []
+        while let stream = try client.request(MachinePair.head(), endsHere: true, now: .zero) {
+            streams.append(stream)
+            try client.receive(Wire.response(stream.rawValue) + Wire.data(stream.rawValue, "whole", ends: true))
+            #expect(client.connection.receiveWindow.size <= limits.largestConnectionWindow)
+            client.didWrite(client.outputCount)
+        }
+        #expect(streams.count == 200 && client.openStreams == 0 && client.room == 0)
+        _ = client.takeEvents()
+        for stream in streams.prefix(150) { client.close(stream) }
+        #expect(client.takeEvents() == [.room] && client.room == 100)
+        client.connection.checkInvariants("held streams")
+    }
+
+    /// Windows do not grow at the expense of streams that can still be opened, also where failed ones are held.
+    @Test func windowsBesideFailedStreams() throws {
+        var limits = HTTP2Limits()
+        (limits.maximumConcurrentStreams, limits.maximumConnectionWindow) = (100, 64 << 20)
+        var server = HTTP2ServerMachine(limits: limits, now: .zero)
+        try server.receive(Wire.clientPreface)
+        for index in 0..<100 as Range<UInt32> { try server.receive(Wire.post(1 + 2 * index)) }
+        for index in 10..<100 as Range<UInt32> { try server.receive(Wire.reset(1 + 2 * index)) }
+        for _ in 0..<40 {
+            for index in 0..<10 as Range<UInt32> {
+                let id = 1 + 2 * index
+                let available = Int(server.receiveWindow(of: StreamID(id)) ?? 0)
+                let piece = [UInt8](repeating: 0, count: min(16_384, available))
+                for _ in 0..<max(1, available / 16_384) {
+                    try server.receive(Wire.frame(.data, on: id, piece).span.bytes, now: .zero) { _, data in
+                        data.byteCount
+                    }
+                }
+                server.didWrite(server.outputCount)
+            }
+        }
+        for index in 10..<100 as Range<UInt32> { server.close(StreamID(1 + 2 * index)) }
+        for index in 100..<190 as Range<UInt32> { try server.receive(Wire.post(1 + 2 * index)) }
+        #expect(server.openStreams == 100)
+        #expect(server.connection.receiveWindow.size <= limits.largestConnectionWindow)
+    }
+
     /// What a server sends behind its END_STREAM ends the stream, and is given back to the connection.
     @Test func dataBehindAWholeResponse() throws {
         var client = HTTP2ClientMachine(now: .zero)

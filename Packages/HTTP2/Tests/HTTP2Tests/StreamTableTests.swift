@@ -47,6 +47,14 @@ struct StreamIndexMapTests {
         #expect(Set(streams.map { map.firstBucket(of: $0) }).count >= 100)
         for (index, stream) in streams.enumerated() { #expect(map.index(of: stream) == index) }
     }
+
+    /// With many streams, all buckets are used.
+    @Test func manyIdentifiersSpread() {
+        var map = StreamIndexMap()
+        let streams = (0..<30_000 as Range<UInt32>).map { StreamID(1 + 2 * $0) }
+        for (index, stream) in streams.enumerated() { map.insert(stream, index: index) }
+        #expect(Set(streams.map { map.firstBucket(of: $0) }).count >= 20_000)
+    }
 }
 
 extension StreamTable {

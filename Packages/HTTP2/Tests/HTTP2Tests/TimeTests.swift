@@ -185,6 +185,28 @@ struct TimeTests {
         #expect(server.openStreams == 0)
     }
 
+    /// Credit that is taken back before anything can leave does not prolong the wait.
+    @Test func creditThatIsTakenBack() throws {
+        var server = try Self.respondingServer(window: 0)
+        let some = Wire.frames { $0.appendSettings([Setting(.initialWindowSize, 1024)]) }
+        let none = Wire.frames { $0.appendSettings([Setting(.initialWindowSize, 0)]) }
+        for seconds in stride(from: 25, through: 75, by: 25) {
+            try Self.tick(&server, until: .seconds(seconds))
+            try server.receive(some + none, now: .seconds(seconds))
+        }
+        #expect(server.openStreams == 0)
+    }
+
+    /// Without a window, a body cannot arrive: the client that announces one ends its stream.
+    @Test func aBodyWithoutAWindow() throws {
+        var limits = HTTP2Limits()
+        limits.initialStreamWindow = 0
+        var server = HTTP2ServerMachine(limits: limits, now: .zero)
+        try server.receive(Wire.clientPreface + Wire.post(1), now: .zero)
+        try Self.tick(&server, until: .seconds(100))
+        #expect(server.openStreams == 0)
+    }
+
     @Test func aProgramThatIsSlowerThanTheCreditKeepsItsStream() throws {
         var server = try Self.respondingServer(window: 10)
         try server.receive(Wire.windowUpdate(1, 1 << 20), now: .seconds(20))
@@ -195,7 +217,7 @@ struct TimeTests {
     @Test func outputMustLeave() throws {
         var server = try Self.respondingServer(window: 1 << 20)
         try Self.tick(&server, until: .seconds(20), writes: false)
-        server.didWrite(1)
+        server.didWrite(1024)
         try Self.tick(&server, until: .seconds(44), writes: false)
         let error = #expect(throws: HTTP2Error.self) { try Self.tick(&server, until: .seconds(70), writes: false) }
         #expect(error?.rule == "creditTimeout" && error?.code == .enhanceYourCalm)
@@ -205,6 +227,18 @@ struct TimeTests {
         try closed.respond(StreamID(1), with: HTTPResponse(status: .noContent), endsHere: true, now: .zero)
         closed.close(StreamID(1))
         expectError("creditTimeout") { try Self.tick(&closed, until: .seconds(60), writes: false) }
+    }
+
+    /// A byte now and then is no progress.
+    @Test func outputThatTrickles() throws {
+        var server = try Self.respondingServer(window: 1 << 20)
+        let error = #expect(throws: HTTP2Error.self) {
+            for seconds in stride(from: 10, through: 100, by: 10) {
+                try Self.tick(&server, until: .seconds(seconds), writes: false)
+                server.didWrite(1)
+            }
+        }
+        #expect(error?.rule == "creditTimeout")
     }
 
     @Test func aSmallRestOfAWindowWaitsForMore() throws {

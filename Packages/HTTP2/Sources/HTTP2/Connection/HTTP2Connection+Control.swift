@@ -35,7 +35,7 @@ extension HTTP2Connection {
         liveness.measure(now - sentAt)
         let window = limits.initialStreamWindow
         guard window < SendWindow.initial else { return }
-        for index in streams.indices {
+        for index in streams.indices where streams[index].state != .closed {
             receiveWindow.shrink(by: streams[index].receiveWindow.size - window)
             streams[index].receiveWindow.adjust(to: window)
             // What was read of the larger window can be more than half of this one.
@@ -56,7 +56,7 @@ extension HTTP2Connection {
         }
     }
 
-    /// Checks that the peer reads what it makes this side answer: SETTINGS, PING, refused frames (CVE-2019-9512, CVE-2019-9515), and
+    /// Checks that the peer reads what it makes this side answer: SETTINGS, PING, refused frames (CVE-2019-9512, CVE-2019-9515), DATA, and
     /// requests, whose heads of responses leave without credit.
     func requireRoomForAnswer() throws(HTTP2Error) {
         if writer.count > limits.maximumQueuedAnswers {
@@ -86,9 +86,9 @@ extension HTTP2Connection {
         didGetCredit(index)
     }
 
+    /// Credit ends a hold, but no ``CreditWait``: only what leaves does. Other frames can take the credit back before anything has left.
     private mutating func didGetCredit(_ index: Int) {
         streams[index].hold = .free
-        if streams[index].creditWait != nil { noteCredit(index) }
     }
 
     mutating func receiveReset(_ id: StreamID, _ code: ErrorCode) throws(HTTP2Error) {

@@ -6,6 +6,8 @@ extension HTTP2Connection {
     /// The whole payload counts, with its padding, from the header of the frame on (RFC 9113 §6.9.1).
     mutating func beginData(_ start: FrameStart) throws(HTTP2Error) {
         let header = start.header
+        // What is read of it makes this side send WINDOW_UPDATE.
+        try requireRoomForAnswer()
         guard receiveWindow.receive(header.length) else {
             throw .connection(.flowControlError, "RFC 9113 §6.9.1", "the peer exceeds the window of the connection")
         }
@@ -173,7 +175,7 @@ extension HTTP2Connection {
 
     /// What the windows of the streams need that can still be opened: no window grows at their expense.
     private var reservedForNewStreams: Int64 {
-        Int64(max(0, limits.maximumConcurrentStreams - streams.count)) * limits.newStreamWindow
+        Int64(max(0, limits.maximumConcurrentStreams - openCount)) * limits.newStreamWindow
     }
 
     /// Gives back what was read on the connection, once it is half of the reserve.

@@ -171,7 +171,6 @@ extension HTTP2Connection {
             return .discard
         }
         if streams.count < limits.maximumConcurrentStreams { return .request }
-        releaseEndedStreams()
         return refusal.map { .refusal($0) } ?? .request
     }
 

@@ -220,7 +220,8 @@ extension HTTP2Connection {
                 if !value.isEqualIgnoringCase("trailers") { mistake = Self.noCounterpart("TE: \(value.text)") }
             case .upgrade: mistake = Self.noCounterpart("Upgrade")
             case .connection:
-                let option = fields.connectionOptions.first { !["keep-alive", "close", "te"].contains($0) }
+                let options = value.text.split(separator: ",").map { $0.trimmingPrefix { $0 == " " || $0 == "\t" } }
+                let option = options.first { !["keep-alive", "close", "te"].contains($0.lowercased()) }
                 if let option { mistake = Self.noCounterpart("Connection: \(option)") }
             case .contentLength:
                 let number = FieldBytes.number(value)
@@ -274,18 +275,16 @@ private enum SentField {
 
     /// Creates the meaning of a name, which is a token in any case of its letters.
     init(_ name: RawSpan) {
-        // The length and the first letter exclude nearly all other names.
-        let first = UnicodeScalar(ASCII.lowercased(name.byte(at: 0)))
         self =
-            switch (name.byteCount, first) {
-            case (2, "t") where name.isEqualIgnoringCase("te"): .te
-            case (4, "h") where Self.isHost(name): .host
-            case (7, "u") where name.isEqualIgnoringCase("upgrade"): .upgrade
-            case (10, "c") where name.isEqualIgnoringCase("connection"): .connection
-            case (10, "k") where name.isEqualIgnoringCase("keep-alive"): .persistence
-            case (14, "c") where name.isEqualIgnoringCase("content-length"): .contentLength
-            case (16, "p") where name.isEqualIgnoringCase("proxy-connection"): .persistence
-            case (17, "t") where name.isEqualIgnoringCase("transfer-encoding"): .transferEncoding
+            switch name.byteCount {
+            case 2 where name.isEqualIgnoringCase("te"): .te
+            case 4 where Self.isHost(name): .host
+            case 7 where name.isEqualIgnoringCase("upgrade"): .upgrade
+            case 10 where name.isEqualIgnoringCase("connection"): .connection
+            case 10 where name.isEqualIgnoringCase("keep-alive"): .persistence
+            case 14 where name.isEqualIgnoringCase("content-length"): .contentLength
+            case 16 where name.isEqualIgnoringCase("proxy-connection"): .persistence
+            case 17 where name.isEqualIgnoringCase("transfer-encoding"): .transferEncoding
             default: .ordinary
             }
     }

@@ -61,13 +61,16 @@ extension HTTP2Connection {
         .connection(code, "RFC 9113 §5.1", "\(event.frame) on stream \(id), which is \(state)")
     }
 
-    /// Moves a stream to a state and, if both sides have ended it, reports what becomes possible.
+    /// Moves a stream to a state. If both sides have ended it, gives up the window and the memory that it does not need any more, and
+    /// reports what becomes possible.
     mutating func enter(_ state: StreamState, _ index: Int) {
         if streams[index].state == .closed { return }
         streams[index].enter(state)
         guard state == .closed else { return }
         openCount -= 1
         order.remove(streams[index].id)
+        receiveWindow.shrink(by: streams[index].receiveWindow.shrinkToUnread())
+        if streams[index].body.capacity > BodyRing.keptCapacity { streams[index].body.trim() }
         reportRoom()
         reportDrained()
     }
@@ -95,14 +98,6 @@ extension HTTP2Connection {
         if role == .server { try floods.countReset(now: now) }
     }
 
-    /// Gives up the windows and the memory that streams do not need any more that both sides have ended.
-    mutating func releaseEndedStreams() {
-        for index in streams.indices where streams[index].state == .closed {
-            receiveWindow.shrink(by: streams[index].receiveWindow.shrinkToUnread())
-            streams[index].body.trim()
-        }
-    }
-
     /// Why a server that has as many streams as the limit refuses another one; nil if some of them do not count.
     ///
     /// Open streams count, and those that have failed until the program closes them: their handlers run. A stream that both sides have
@@ -110,10 +105,14 @@ extension HTTP2Connection {
     var refusal: HeaderBlock.Refusal? {
         let failedCount = streams.indices.count { streams[$0].failure != nil }
         if openCount + failedCount >= limits.maximumConcurrentStreams { return .tooManyStreams }
-        let fits =
-            streams.count < 2 * limits.maximumConcurrentStreams
-            && receiveWindow.size + limits.newStreamWindow <= limits.largestConnectionWindow
-        return fits ? nil : .tooManyHeldStreams
+        return canHoldAnotherStream ? nil : .tooManyHeldStreams
+    }
+
+    /// Whether there is memory for another stream beside those that the program holds, most of which both sides have ended.
+    private var canHoldAnotherStream: Bool {
+        if streams.count < limits.maximumConcurrentStreams { return true }
+        return streams.count < 2 * limits.maximumConcurrentStreams
+            && receiveWindow.size + limits.newStreamWindow <= largestReceiveWindow
     }
 
     /// Refuses a request of a client that keeps its limit: this does not count as a reset.
@@ -168,7 +167,6 @@ extension HTTP2Connection {
     mutating func forget(_ index: Int) {
         discardUnread(index)
         receiveWindow.shrink(by: streams[index].receiveWindow.size)
-        order.remove(streams[index].id)
         recentStreams.insert(streams[index].id, wasResetHere: false)
         streams.remove(index)
     }
@@ -190,9 +188,11 @@ extension HTTP2Connection {
         }
         forget(index)
         giveConnectionCredit()
+        reportRoom()
     }
 
     /// Reports that a request can be sent, if one could not before.
+    @inline(__always)
     mutating func reportRoom() {
         guard wantsRoom, room > 0 else { return }
         wantsRoom = false
@@ -210,7 +210,7 @@ extension HTTP2Connection {
     /// The number of requests that a client can send now.
     @inline(__always)
     var room: Int {
-        if isDraining || failure != nil { return 0 }
+        if isDraining || failure != nil || !canHoldAnotherStream { return 0 }
         let maximum = peerSettings.maximumConcurrentStreams ?? (hasPeerSettings ? .max : Self.earlyStreams)
         return max(0, min(limits.maximumConcurrentStreams, maximum) - openCount)
     }

@@ -69,12 +69,12 @@ extension HTTP2Connection {
             streams.count == 0 && writer.count == 0 ? nil : min(next ?? recheck, recheck)
     }
 
-    /// Ends the connection if its output waits and the transport has taken none of it for too long (CVE-2019-9517).
+    /// Ends the connection if its output waits and the transport has taken hardly any of it for too long (CVE-2019-9517).
     private mutating func checkOutput() throws(HTTP2Error) {
-        guard writer.count > 0 else { return timeouts.outputWaitsSince = nil }
-        let since = timeouts.outputWaitsSince ?? now
-        timeouts.outputWaitsSince = since
-        if since + limits.creditTimeout <= now {
+        guard writer.count > 0 else { return timeouts.outputWait = nil }
+        let wait = timeouts.outputWait ?? OutputWait(since: now)
+        timeouts.outputWait = wait
+        if wait.since + limits.creditTimeout <= now {
             throw .connection(.enhanceYourCalm, "creditTimeout", "the client does not read what this side writes")
         }
     }
@@ -101,7 +101,7 @@ extension HTTP2Connection {
     /// Accounts output that has left. See ``HTTP2Machine/didWrite(_:)``.
     mutating func didWrite(_ count: Int) {
         writer.didWrite(count)
-        if count > 0 { timeouts.outputWaitsSince = nil }
+        if let wait = timeouts.outputWait { timeouts.outputWait = writer.count == 0 ? nil : wait.afterWriting(count) }
     }
 
     /// The time between two looks at all streams. A stream that lacks credit ends at most this much late.
@@ -113,7 +113,9 @@ extension HTTP2Connection {
         if let wait = stream.creditWait, stream.sendWindow.available <= 0 || stream.hold == .waiting {
             return (wait.since + limits.creditTimeout, .credit)
         }
-        guard case .content = stream.incoming, stream.receiveWindow.available > 0 else { return nil }
+        // Of a window of 0, nothing is ever available.
+        let window = stream.receiveWindow
+        guard case .content = stream.incoming, window.available > 0 || window.size == 0 else { return nil }
         return (stream.lastArrival + limits.bodyTimeout, .body)
     }
 
@@ -159,10 +161,27 @@ private enum StreamWait {
 struct Timeouts: Sendable {
     /// When the streams of a server are looked at next.
     var nextStreamCheck: Duration?
-    /// When a look at the streams of a server first found output that waits, if none has left since.
-    var outputWaitsSince: Duration?
+    /// Since when output waits, as far as looks at the streams of a server have found it.
+    var outputWait: OutputWait?
     /// When streams with little window no longer wait for more.
     var smallWindowsUntil: Duration?
+}
+
+/// Since when output waits for the transport. A few bytes now and then do not end the wait, as with ``CreditWait``.
+struct OutputWait: Sendable, BitwiseCopyable {
+    let since: Duration
+    private var written = 0
+
+    init(since: Duration) {
+        self.since = since
+    }
+
+    /// Returns the wait after bytes were written: none once they are ``SendWindow/smallest``.
+    func afterWriting(_ count: Int) -> OutputWait? {
+        var wait = self
+        wait.written += count
+        return wait.written >= SendWindow.smallest ? nil : wait
+    }
 }
 
 /// Whether the peer is alive, and how long a round trip takes (RFC 9113 §6.7).

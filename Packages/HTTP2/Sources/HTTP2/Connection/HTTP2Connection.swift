@@ -72,6 +72,8 @@ struct HTTP2Connection: ~Copyable, Sendable {
 
     // Flow control.
     var receiveWindow: ReceiveWindow
+    /// ``HTTP2Limits/largestConnectionWindow``.
+    let largestReceiveWindow: Int64
     var sendWindow = SendWindow(size: SendWindow.initial)
     /// How long data waits for credit of the connection, of streams that have credit.
     var creditWait: CreditWait?
@@ -104,6 +106,7 @@ struct HTTP2Connection: ~Copyable, Sendable {
         floods = FloodGuard(limits)
         recentStreams = RecentStreams(limits)
         receiveWindow = ReceiveWindow(size: SendWindow.initial)
+        largestReceiveWindow = limits.largestConnectionWindow
         sendPreface()
     }
 

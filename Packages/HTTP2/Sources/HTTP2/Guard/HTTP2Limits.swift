@@ -13,7 +13,7 @@ public import HPACK
 public struct HTTP2Limits: Hashable, Sendable {
     // MARK: Memory
 
-    /// The maximum number of streams at a time. 100 by default.
+    /// The maximum number of streams at a time. 100 by default. The program can hold as many again that both sides have ended.
     ///
     /// A server announces it as SETTINGS_MAX_CONCURRENT_STREAMS and refuses further requests with REFUSED_STREAM. On a server, a stream
     /// that the client has reset counts until the program closes it, so that a client cannot start more work than this; streams that both
@@ -91,7 +91,7 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// The time that a server's response waits for credit before its stream ends (CVE-2019-9511, CVE-2019-9517). 30 seconds by default.
     ///
     /// Credit that lets less than 1 KiB leave in this time does not prolong it, unless the rest of the response needs no more. If the
-    /// connection's own window is exhausted for so long, or output waits of which the transport takes nothing
+    /// connection's own window is exhausted for so long, or output waits of which the transport takes less than 1 KiB
     /// (``HTTP2Machine/didWrite(_:)``), the connection ends. Each is noticed at most a quarter of this time late.
     public var creditTimeout: Duration = .seconds(30)
 
@@ -170,7 +170,7 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// frames to be written, and the tables.
     ///
     /// The heads are those of the message, its trailers and its interim responses, for each stream. With the default limits, about
-    /// 145 MiB; with the initial windows alone, before any of them grows, 107 MiB.
+    /// 146 MiB; with the initial windows alone, before any of them grows, 108 MiB.
     public var maximumMemory: Int {
         // A head of a stream that both sides have ended was taken.
         // The values are checked when a machine is created: these can be any.
@@ -179,7 +179,7 @@ public struct HTTP2Limits: Hashable, Sendable {
         let heads: Int128 = 3 * streams * list
         let entries: Int128 = 2 * streams * Self.memoryPerStream
         // Arrays that grow as they are filled have up to twice the memory that they need.
-        let block: Int128 = 4 * list
+        let block: Int128 = 7 * list
         let answers: Int128 = 2 * (output + Int128(Self.outputHeadroom))
         let written: Int128 = 2 * (answers + Int128(FrameWriter.largestGap))
         let rest: Int128 = block + written + Self.memoryOfTables

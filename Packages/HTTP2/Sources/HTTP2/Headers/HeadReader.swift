@@ -11,6 +11,7 @@ struct HeadReader: ~Copyable {
     private var contentLength: Int64?
     private var priority = HTTP2Priority()
     private var priorityCount = 0
+    private var priorityLength = 0
     private var host: Range<Int>?
 
     private enum Kind {
@@ -68,9 +69,17 @@ struct HeadReader: ~Copyable {
     static func trailers(_ list: borrowing HPACKFields) throws(FieldRule) -> HTTPFields {
         var reader = HeadReader(.trailers, list)
         try reader.readFields(list, from: 0, list.bytes.span.bytes)
-        var fields = reader.takeFields()
-        for name in HTTPFieldName.forbiddenInTrailers where fields.contains(name) { fields.remove(name) }
-        return fields
+        let fields = reader.takeFields()
+        let forbidden = HTTPFieldName.forbiddenInTrailers
+        guard forbidden.contains(where: { fields.contains($0) }) else { return fields }
+        // A list made anew: each removal would move all that is behind it.
+        var kept = HTTPFields()
+        for field in fields where !forbidden.contains(field.name) {
+            do throws(HTTPMessageError) { try kept.append(rawValue: field.rawValue, for: field.name) } catch {
+                throw .value
+            }
+        }
+        return kept
     }
 
     private consuming func takeFields() -> HTTPFields { builder.fields() }
@@ -159,7 +168,7 @@ extension HeadReader {
         }
         guard let target else { throw .path }
         let connectProtocol = pseudo.connectProtocol.map { bytes.extracting($0).text }
-        let (priority, isPriorityWhole) = (priority, priorityCount <= 1)
+        let (priority, isPriorityWhole) = (priority, priorityCount <= 1 || priorityLength > FrameParser.keptPayload)
         let head = try Self.makeHead(
             method: isExtended ? Self.getName.span.bytes : method, target: bytes.extracting(target), builder)
         return HTTP2Request(
@@ -261,7 +270,10 @@ extension HeadReader {
             throw .connectionField
         case 8 where name.isEqual("priority") && kind == .request:
             priorityCount += 1
-            if priorityCount == 1 { priority = value.withUnsafeBytes { HTTP2Priority($0) } }
+            priorityLength += value.byteCount
+            if priorityCount == 1, priorityLength <= FrameParser.keptPayload {
+                priority = value.withUnsafeBytes { HTTP2Priority($0) }
+            }
         case 14 where name.isEqual("content-length") && kind != .trailers:
             if contentLength != nil { throw .contentLengthOnce }
             guard let length = FieldBytes.number(value) else { throw .contentLength }

@@ -31,6 +31,10 @@ struct SentPseudoFields: BitwiseCopyable {
         var size = HPACKFields.size(name: ":method".utf8.count, value: method.byteCount)
         size += HPACKFields.size(name: ":authority".utf8.count, value: authority.byteCount)
         if request.connectProtocol == nil, method.isEqual("CONNECT") {
+            // Only a target in authority form leaves no path: a lenient parser accepts others, and `Host` would take their place.
+            guard path.byteCount == 0, RequestTarget.isAuthority(authority, requiresPort: true) else {
+                throw Self.mistake("the target of a CONNECT is not a host with a port")
+            }
             form = .connect
             listSize = size
             return

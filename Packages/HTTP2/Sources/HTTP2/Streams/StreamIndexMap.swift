@@ -51,10 +51,13 @@ struct StreamIndexMap: Sendable {
         count -= 1
     }
 
-    /// Multiplication spreads identifiers, also those that a peer chooses. Those that follow each other have different buckets.
+    /// Multiplication spreads identifiers that follow each other, also with a step. A peer that knows it can choose identifiers with the same
+    /// bucket: as many as there are streams, at most.
     @inline(__always)
     func firstBucket(of stream: StreamID) -> Int {
-        Int(truncatingIfNeeded: (stream.rawValue &* 0x61C8_8647) &>> 17) & (buckets.count &- 1)
+        // The product as a fraction of 2^32, of all buckets.
+        let product = UInt64(stream.rawValue &* 0x61C8_8647)
+        return Int(truncatingIfNeeded: (product &* UInt64(truncatingIfNeeded: buckets.count)) &>> 32)
     }
 
     private mutating func enter(_ entry: Bucket) {
