@@ -94,4 +94,12 @@ static inline void netkit_sk_X509_pop_free(STACK_OF(X509) *stack) {
     sk_X509_pop_free(stack, X509_free);
 }
 
+static inline void netkit_sk_PKCS7_pop_free(STACK_OF(PKCS7) *stack) {
+    sk_PKCS7_pop_free(stack, PKCS7_free);
+}
+
+static inline void netkit_sk_PKCS12_SAFEBAG_pop_free(STACK_OF(PKCS12_SAFEBAG) *stack) {
+    sk_PKCS12_SAFEBAG_pop_free(stack, PKCS12_SAFEBAG_free);
+}
+
 #endif

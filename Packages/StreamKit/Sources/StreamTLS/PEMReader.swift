@@ -7,6 +7,8 @@ enum PEMReader {
         case absent
         case passwordNeeded
         case passwordWrong
+        /// The key of the encryption takes more than ``KeyDerivation/maximumIterations`` to derive.
+        case tooMuchWork
         case unreadable(String)
     }
 
@@ -46,6 +48,9 @@ enum PEMReader {
         OpenSSLSetup.perform()
         ERR_clear_error()
         let block = blocks(in: bytes) { $0.utf8.suffix(11).elementsEqual("PRIVATE KEY".utf8) }.first
+        if password != nil, iterations(ofEncrypted: block ?? bytes[...]) > KeyDerivation.maximumIterations {
+            throw .tooMuchWork
+        }
         let key = withMemory(block ?? bytes[...]) { bio -> OpaquePointer? in
             if bytes.first == 0x30 { return d2i_PrivateKey_bio(bio, nil) }
             guard var password else {
@@ -82,6 +87,18 @@ enum PEMReader {
         }
         if password != nil { throw .passwordWrong }
         throw .unreadable(errors.text)
+    }
+
+    /// The number of iterations that an encrypted key in PKCS#8 asks for; 0 for any other text.
+    static func iterations(ofEncrypted text: ArraySlice<UInt8>) -> Int64 {
+        withMemory(text) { bio in
+            defer { ERR_clear_error() }
+            guard let encrypted = PEM_read_bio_PKCS8(bio, nil, { _, _, _, _ in -1 }, nil) else { return 0 }
+            defer { X509_SIG_free(encrypted) }
+            var algorithm: UnsafePointer<X509_ALGOR>?
+            X509_SIG_get0(encrypted, &algorithm, nil)
+            return algorithm.flatMap { KeyDerivation.iterations(of: $0) } ?? 0
+        }
     }
 
     private static func holdsKey(_ bytes: [UInt8]) -> Bool {

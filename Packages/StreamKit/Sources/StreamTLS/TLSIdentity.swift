@@ -65,36 +65,32 @@ public struct TLSIdentity: Sendable, Hashable {
     /// Reads a PKCS#12 bundle (`.p12`, `.pfx`; RFC 7292).
     ///
     /// - Throws: domain ``StreamErrorDomain/ssl``, code ``TLSFailure/badConfiguration``. Bundles that older programs
-    ///   encrypted with RC2 or RC4 can be read only with OpenSSL's legacy provider.
+    ///   encrypted with RC2 or RC4 can be read only with OpenSSL's legacy provider. A bundle whose keys take more than 10,000,000 iterations to
+    ///   derive is refused: it would occupy the thread for minutes or years.
     public init(pkcs12: [UInt8], password: String) throws(StreamError) {
-        var key: OpaquePointer?
-        var leaf: OpaquePointer?
-        var others: OpaquePointer?
         OpenSSLSetup.perform()
         ERR_clear_error()
-        let isRead = pkcs12.withUnsafeBufferPointer { bytes in
-            var position = bytes.baseAddress
-            guard let bundle = d2i_PKCS12(nil, &position, bytes.count) else { return false }
-            defer { PKCS12_free(bundle) }
-            return PKCS12_parse(bundle, password, &key, &leaf, &others) == 1
+        let (key, certificates): (PrivateKey?, [Certificate])
+        do throws(PKCS12Reader.Fault) {
+            let reader = try PKCS12Reader(pkcs12, password: password)
+            (key, certificates) = (reader.key, reader.certificates)
+        } catch {
+            let errors = OpenSSLErrors.take()
+            switch error {
+            case .passwordWrong: throw Self.unreadableBundle("the password is wrong", .wrongPassword)
+            case .tooMuchWork: throw Self.unreadableBundle("its keys take too many iterations to derive")
+            case .unreadable: throw Self.unreadableBundle(errors.text)
+            }
         }
-        let privateKey = key.map(PrivateKey.init(owning:))
-        let handle = leaf.map(X509Handle.init(owning:))
-        var certificates = handle.map { [Certificate($0)] } ?? []
-        certificates += X509Handle.values(of: others)
-        netkit_sk_X509_pop_free(others)
-        let errors = OpenSSLErrors.take()
-        guard isRead, let privateKey, !certificates.isEmpty else {
-            let isPassword = errors.contains(PKCS12_R_MAC_VERIFY_FAILURE, of: ERR_LIB_PKCS12)
-            throw StreamError(
-                .badConfiguration,
-                .keyUnreadable(
-                    "the PKCS#12 bundle",
-                    reason: isPassword
-                        ? "the password is wrong" : isRead ? "it has no private key, or no certificate" : errors.text),
-                reason: isPassword ? .wrongPassword : nil)
+        ERR_clear_error()
+        guard let key, !certificates.isEmpty else {
+            throw Self.unreadableBundle("it has no private key, or no certificate")
         }
-        try self.init(certificates: certificates, key: privateKey)
+        try self.init(certificates: certificates, key: key)
+    }
+
+    private static func unreadableBundle(_ reason: String, _ code: StreamErrorReason? = nil) -> StreamError {
+        StreamError(.badConfiguration, .keyUnreadable("the PKCS#12 bundle", reason: reason), reason: code)
     }
 
     private init(
@@ -109,6 +105,7 @@ public struct TLSIdentity: Sendable, Hashable {
                 case .absent: ("no private key found", nil)
                 case .passwordNeeded: ("it is encrypted and no password was given", .encryptedKey)
                 case .passwordWrong: ("the password is wrong", .wrongPassword)
+                case .tooMuchWork: ("its key takes too many iterations to derive", nil)
                 case .unreadable(let text): (text, nil)
                 }
             throw StreamError(.badConfiguration, .keyUnreadable(source, reason: text), reason: reason)

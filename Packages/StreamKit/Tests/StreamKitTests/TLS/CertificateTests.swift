@@ -166,6 +166,45 @@ import Testing
         #expect(reason { try TLSIdentity(pkcs12: bundle, password: "guess") }.contains("password is wrong"))
         _ = reason { try TLSIdentity(pkcs12: Array(bundle.prefix(100)), password: "secret") }
         _ = reason { try TLSIdentity(pkcs12: [], password: "secret") }
+        #expect(reason { try TLSIdentity(pkcs12: leaf.pkcs12(password: ""), password: "x") }.contains("wrong"))
+        #expect(try TLSIdentity(pkcs12: leaf.pkcs12(password: ""), password: "").certificates == [leaf.certificate])
+    }
+
+    /// A bundle says itself how much work its password is, before anything checks the password.
+    @Test func aBundleThatIsTooMuchWork() throws {
+        let leaf = authority.issue()
+        let bundle = leaf.pkcs12(password: "secret")
+        let maximum: Int64 = 1_000_000
+        let reader = try PKCS12Reader(bundle, password: "secret", maximumIterations: maximum)
+        let spent = maximum - reader.remainingIterations
+        #expect(spent > 4096, "the certificates and the key take 2,048 each, and the code at least one")
+        _ = try PKCS12Reader(bundle, password: "secret", maximumIterations: spent)
+        for limit in [0, 1, 2048, spent - 1] {
+            #expect(throws: PKCS12Reader.Fault.tooMuchWork) {
+                _ = try PKCS12Reader(bundle, password: "secret", maximumIterations: limit)
+            }
+        }
+        #expect(throws: PKCS12Reader.Fault.passwordWrong) { _ = try PKCS12Reader(bundle, password: "guess") }
+    }
+
+    /// Each prefix of a bundle, and each octet changed, is an error or read, and never a trap.
+    @Test func damagedBundles() throws {
+        let bundle = authority.issue().pkcs12(password: "secret")
+        for count in stride(from: 0, to: bundle.count, by: 7) {
+            _ = try? PKCS12Reader(Array(bundle.prefix(count)), password: "secret", maximumIterations: 100_000)
+        }
+        for index in stride(from: 0, to: bundle.count, by: 5) {
+            var damaged = bundle
+            damaged[index] ^= 0xFF
+            _ = try? PKCS12Reader(damaged, password: "secret", maximumIterations: 100_000)
+        }
+    }
+
+    @Test func anEncryptedKeyThatIsTooMuchWork() throws {
+        let leaf = authority.issue()
+        let key = leaf.keyPEM(password: "secret")
+        #expect(PEMReader.iterations(ofEncrypted: key[...]) == 2048)
+        #expect(PEMReader.iterations(ofEncrypted: Array(leaf.pem)[...]) == 0)
     }
 
     @Test func missingFiles() {
