@@ -228,7 +228,7 @@ struct LimitTests {
         var options = FTPOptions()
         let pool = FTPSessionPool()
         options.pool = pool
-        let exchange = FTPExchange.reading(location.path, at: location, options, loop: .shared)
+        let exchange = FTPTransport.reading(location.path, at: location, options, loop: .shared)
         let stream = ReadStream(transport: exchange)
         try stream.open()
         try await stream.opened()

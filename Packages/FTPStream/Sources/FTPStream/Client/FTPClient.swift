@@ -236,14 +236,14 @@ public final class FTPClient: Sendable {
 
     // MARK: Running
 
-    private func read(_ exchange: FTPExchange) -> ReadStream {
+    private func read(_ exchange: FTPTransport) -> ReadStream {
         let stream = ReadStream(transport: exchange)
         // Cannot fail: the property can be set at any time.
         try? stream.set(.readTimeout, to: options.withLock { $0.connection[.readTimeout] })
         return stream
     }
 
-    private func write(_ exchange: FTPExchange) -> WriteStream {
+    private func write(_ exchange: FTPTransport) -> WriteStream {
         let stream = WriteStream(transport: exchange)
         try? stream.set(.writeTimeout, to: options.withLock { $0.connection[.writeTimeout] })
         return stream
@@ -274,7 +274,7 @@ public final class FTPClient: Sendable {
     }
 
     private nonisolated(nonsending) func run(_ job: FTPJob) async throws(StreamError) -> ReadStream {
-        let exchange = FTPExchange(.ftpClient, location, options: options.withLock { $0 }, loop: loop) { _ in job }
+        let exchange = FTPTransport(.ftpClient, location, options: options.withLock { $0 }, loop: loop) { _ in job }
         let stream = ReadStream(transport: exchange)
         defer { stream.close() }
         try stream.open()

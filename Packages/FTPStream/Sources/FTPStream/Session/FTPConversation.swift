@@ -59,7 +59,7 @@ struct FTPConversation: Sendable {
     private var silenceEnd: (instant: Moment, timer: LoopTimer)?
 
     /// Where to wait, if the last step was blocked. None of these points is waited at when the conversation gives up a connection: see
-    /// ``FTPExchange``.
+    /// ``FTPTransport``.
     private(set) var block: [WaitPoint.Readiness] = []
     /// Ends every wait; called by timers.
     private let wake: @Sendable () -> Void
@@ -89,7 +89,7 @@ struct FTPConversation: Sendable {
     private(set) var resourceSize: UInt64?
     private(set) var lastReply: FTPReply?
 
-    /// Performed after the lock of the ``FTPExchange`` has been released.
+    /// Performed after the lock of the ``FTPTransport`` has been released.
     var deferred = Deferred<FTPDeferredAction>()
     /// The log of the connections, suspended under that lock; nil without a logger.
     let log: DeferredLog?

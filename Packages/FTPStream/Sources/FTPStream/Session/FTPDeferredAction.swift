@@ -1,6 +1,6 @@
 internal import StreamKit
 
-/// What a conversation closes and returns to a pool. The ``FTPExchange`` performs these actions after it has released
+/// What a conversation closes and returns to a pool. The ``FTPTransport`` performs these actions after it has released
 /// its lock, because each may run code that takes the lock.
 enum FTPDeferredAction: Sendable {
     /// Closes a data connection.

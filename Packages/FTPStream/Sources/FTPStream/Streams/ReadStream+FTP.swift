@@ -24,7 +24,7 @@ extension ReadStream {
     /// - Throws: An error whose `StreamError.underlying` is an ``FTPError`` with code ``FTPError/Code/badURL``.
     public convenience init(ftpURL url: URL, loop: EventLoop = .shared) throws(StreamError) {
         let location = try StreamError.converting { () throws(FTPError) in try FTPLocation(url) }
-        let exchange: FTPExchange =
+        let exchange: FTPTransport =
             location.isDirectory
             ? .listing(location.path, at: location, loop: loop)
             : .reading(location.path, at: location, loop: loop)
@@ -58,7 +58,7 @@ extension WriteStream {
             return location
         }
         if location.isDirectory {
-            let exchange = FTPExchange(.madeFTPDirectory, location, loop: loop) { (_) throws(StreamError) in
+            let exchange = FTPTransport(.madeFTPDirectory, location, loop: loop) { (_) throws(StreamError) in
                 .commands([
                     try StreamError.converting { () throws(FTPError) in
                         try FTPCommand("MKD", bytes: location.path)
@@ -68,18 +68,18 @@ extension WriteStream {
             self.init(transport: exchange)
         } else {
             self.init(
-                transport: FTPExchange.writing(location.path, at: location, loop: loop))
+                transport: FTPTransport.writing(location.path, at: location, loop: loop))
         }
     }
 }
 
 // MARK: - Transfers
 
-extension FTPExchange {
+extension FTPTransport {
     static func reading(
         _ path: [UInt8], at location: FTPLocation, _ options: FTPOptions = FTPOptions(), loop: EventLoop
-    ) -> FTPExchange {
-        FTPExchange(.readFTPFile, location, options: options, loop: loop) { options in
+    ) -> FTPTransport {
+        FTPTransport(.readFTPFile, location, options: options, loop: loop) { options in
             .retrieve(
                 path, offset: options.transferOffset, asksSize: options.fetchesResourceInfo,
                 isASCII: location.isText(options))
@@ -88,8 +88,8 @@ extension FTPExchange {
 
     static func writing(
         _ path: [UInt8], at location: FTPLocation, _ options: FTPOptions = FTPOptions(), loop: EventLoop
-    ) -> FTPExchange {
-        FTPExchange(.writtenFTPFile, location, options: options, loop: loop) { (options) throws(StreamError) in
+    ) -> FTPTransport {
+        FTPTransport(.writtenFTPFile, location, options: options, loop: loop) { (options) throws(StreamError) in
             if options.appends, options.transferOffset > 0 {
                 throw StreamError(.appendsAtOffset)
             }
@@ -99,8 +99,8 @@ extension FTPExchange {
 
     static func listing(
         _ path: [UInt8], at location: FTPLocation, _ options: FTPOptions = FTPOptions(), loop: EventLoop
-    ) -> FTPExchange {
-        FTPExchange(.ftpListing, location, options: options, loop: loop) { options in
+    ) -> FTPTransport {
+        FTPTransport(.ftpListing, location, options: options, loop: loop) { options in
             .list(path, options.listingCommand.kind)
         }
     }

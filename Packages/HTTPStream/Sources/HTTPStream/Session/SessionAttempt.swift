@@ -20,7 +20,7 @@ struct SessionAttempt {
     private(set) var leavesBodyOut = false
     let stream: ReadStream
 
-    private let exchange: HTTPExchange
+    private let exchange: LoadTransport
     private let body: HTTPBody?
     private let session: HTTPSession
     private let options: LoadOptions

@@ -72,7 +72,7 @@ struct SessionLoad: ~Copyable {
             guard session.configuration.options.followsRedirects, options.followsRedirects,
                 let response = stream[.httpResponse]
             else { return stream }
-            let hop: Fetch.Hop?
+            let hop: Fetch.NextRequest?
             do throws(StreamError) {
                 recordSpentBody(stream)
                 hop = try await self.hop(after: response)
@@ -89,7 +89,7 @@ struct SessionLoad: ~Copyable {
     }
 
     /// Returns the redirect to follow; nil if the response is the result.
-    private mutating func hop(after response: HTTPResponse) async throws(StreamError) -> Fetch.Hop? {
+    private mutating func hop(after response: HTTPResponse) async throws(StreamError) -> Fetch.NextRequest? {
         let opensWebSocket = options.upgrade?.utf8.elementsEqual("websocket".utf8) { $0 | 0x20 == $1 } ?? false
         guard
             var hop = try fetch.redirect(

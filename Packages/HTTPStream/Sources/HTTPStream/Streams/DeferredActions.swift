@@ -39,14 +39,14 @@ struct DeferredActions: Sendable {
     /// load ends with a return and no action.
     var connectionReturn: Return?
     private var actions = Deferred<Action>()
-    /// A read of the request's body. The load needs its result, so the ``HTTPExchange`` performs it.
-    var fetch: BodyFetch?
+    /// A read of the request's body. The load needs its result, so the ``LoadTransport`` performs it.
+    var bodyReading: BodyReading?
     /// Whether to signal the load's point, so that its waiters check it again.
     var wakesWaiters = false
     /// The load's log, which is resumed afterwards.
     var log: DeferredLog?
 
-    var isEmpty: Bool { actions.isEmpty && fetch == nil && connectionReturn == nil }
+    var isEmpty: Bool { actions.isEmpty && bodyReading == nil && connectionReturn == nil }
 
     mutating func add(_ action: consuming Action) {
         actions.add(action)
@@ -60,7 +60,7 @@ struct DeferredActions: Sendable {
         return taken
     }
 
-    /// Performs all actions except the ``fetch``, in order.
+    /// Performs all actions except the ``bodyReading``, in order.
     mutating func perform() {
         connectionReturn.take()?.perform()
         actions.removeAll { $0.perform() }

@@ -9,7 +9,7 @@ internal import StreamKit
 /// its history.
 struct Fetch: ~Copyable, Sendable {
     /// The next request of a load.
-    struct Hop: Sendable {
+    struct NextRequest: Sendable {
         var request: HTTPRequest
         var url: URL
         var origin: HTTPOrigin
@@ -37,8 +37,8 @@ struct Fetch: ~Copyable, Sendable {
     /// Whether a body that can be read only once has been used.
     var hasSpentBody = false
     /// Whether such a body has been used, also for the request that this carrier sends.
-    func hasSpentBody(on carrier: any HTTPCarrier) -> Bool {
-        hasSpentBody || hasBody && body?.isRepeatable == false && carrier.hasBegunBody
+    func isBodySpent(by carrier: any HTTPCarrier) -> Bool {
+        hasSpentBody || hasBody && body?.isRepeatable == false && carrier.hasBegunRequestBody
     }
     /// Whether the request may be sent twice (RFC 9110 §9.2.2), and can be.
     var mayRepeat: Bool { method.isIdempotent && body?.isRepeatable != false }
@@ -112,7 +112,7 @@ struct Fetch: ~Copyable, Sendable {
     /// - Throws: as ``RedirectPolicy``; an error for a body that is needed again and can be read only once.
     mutating func redirect(
         after head: HTTPResponse, _ crossOrigin: CrossOriginPolicy, opensWebSocket: Bool = false
-    ) throws(StreamError) -> Hop? {
+    ) throws(StreamError) -> NextRequest? {
         guard head.redirectLocation != nil, let url else { return nil }
         let origin = try ensureOrigin()
         guard
@@ -128,10 +128,10 @@ struct Fetch: ~Copyable, Sendable {
     /// Returns the same request again, possibly with other fields.
     ///
     /// - Throws: an error for a body that can be read only once and has been used.
-    mutating func round(_ request: HTTPRequest, after status: HTTPStatus) throws(StreamError) -> Hop? {
+    mutating func round(_ request: HTTPRequest, after status: HTTPStatus) throws(StreamError) -> NextRequest? {
         guard let url else { return nil }
         try checkBody(status)
-        return Hop(request: request, url: url, origin: try ensureOrigin(), keepsBody: true)
+        return NextRequest(request: request, url: url, origin: try ensureOrigin(), keepsBody: true)
     }
 
     /// - Throws: an error if the body cannot be sent again.
@@ -140,7 +140,7 @@ struct Fetch: ~Copyable, Sendable {
     }
 
     /// Makes a hop the current request.
-    mutating func follow(_ hop: Hop) {
+    mutating func follow(_ hop: NextRequest) {
         let history = pastHops()
         if history.namedOrigin == nil { history.namedOrigin = origin }
         if let response = hop.redirect { history.redirects.append(response) }

@@ -122,15 +122,15 @@ extension HTTP1Exchange {
             case .sourceBlocks:
                 piecesInTurn = 0
                 return link.pair.input.hasBytesAvailable ? .answered : .blocked(.source)
-            case .needsFetch:
+            case .needsReading:
                 if piecesInTurn == HTTP1Exchange.piecesPerTurn {
                     piecesInTurn = 0
                     return .blocked(.turn)
                 }
                 piecesInTurn += 1
-                deferred.fetch = sender.beginFetch()
-                return .blocked(.fetch)
-            case .isFetching: return link.pair.input.hasBytesAvailable ? .answered : .blocked(.fetch)
+                deferred.bodyReading = sender.beginBodyReading()
+                return .blocked(.bodyReading)
+            case .isReadingBody: return link.pair.input.hasBytesAvailable ? .answered : .blocked(.bodyReading)
             }
         }
     }
@@ -212,7 +212,7 @@ extension HTTP1Exchange {
 
     func permitBody() {
         machine.permitBody()
-        if let point = waitPoint { sender.releaseBody(point.loop) }
+        if let point = waitPoint { sender.permitBody(point.loop) }
     }
 
     func stop(_ deferred: inout DeferredActions) {
@@ -402,17 +402,17 @@ extension HTTP1Exchange {
 
     var waitPoint: WaitPoint? { isOver ? nil : link.pair.input.waitPoint }
     var sourcePoint: WaitPoint? { sender.sourcePoint }
-    var isFetching: Bool { sender.isFetching }
+    var isReadingBody: Bool { sender.isReadingBody }
     var input: (any CarrierInput)? { isOver ? nil : link }
 
     /// Payload is read directly into the caller's memory, not into the buffer.
     var fillsBuffer: Bool { machine.response != .body || body.isCoded || body.expectedPayloadCount == 0 }
 
     var isSending: Bool { if case .sending = turn { true } else { false } }
-    var bytesSent: Int { sender.taken }
+    var bytesSent: Int { sender.bytesSent }
     var bodyBytesSent: Int64 { sender.bodyBytesSent }
-    var hasBegunBody: Bool { !sender.isHeld }
-    var mayRepeat: Bool { !hasReceived && machine.mayRepeatRequest(isSent: sender.taken > 0) }
+    var hasBegunRequestBody: Bool { !sender.isHeld }
+    var mayRepeat: Bool { !hasReceived && machine.mayRepeatRequest(isSent: sender.bytesSent > 0) }
     var lastRead: Moment { link.lastRead }
 
     var hasReceived: Bool {

@@ -194,9 +194,9 @@ struct BodyUpload: Sendable {
 /// application, and may use the stream of the load.
 ///
 /// Under the load's lock, the ``RequestSender`` requests a step and takes its result, or stops the upload; without that lock, the
-/// ``HTTPExchange`` calls ``run()`` in between. The upload itself is moved out of the state meanwhile, so no lock is held in
+/// ``LoadTransport`` calls ``run()`` in between. The upload itself is moved out of the state meanwhile, so no lock is held in
 /// ``run()``.
-final class BodyFetch: Sendable {
+final class BodyReading: Sendable {
     struct Result: Sendable {
         /// The bytes to send, with ``BodyUpload/Progress/piece(_:)``; otherwise memory for the next piece.
         var bytes: [UInt8]

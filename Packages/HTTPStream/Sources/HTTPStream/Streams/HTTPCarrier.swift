@@ -58,7 +58,7 @@ protocol HTTPCarrier: AnyObject, Sendable {
     var sourcePoint: WaitPoint? { get }
 
     /// Whether a call opens or reads the stream of the request's body, without the load's lock.
-    var isFetching: Bool { get }
+    var isReadingBody: Bool { get }
 
     /// The input of the connection; nil once the exchange has ended. A thread that waits at it keeps it, while another thread may end the
     /// exchange.
@@ -80,7 +80,7 @@ protocol HTTPCarrier: AnyObject, Sendable {
     /// The number of body bytes that the connection has accepted.
     var bodyBytesSent: Int64 { get }
     /// Whether the body may have been used: it did not wait for 100 (Continue), or no longer does.
-    var hasBegunBody: Bool { get }
+    var hasBegunRequestBody: Bool { get }
     /// Whether at least one byte of a response has arrived.
     var hasReceived: Bool { get }
     /// Whether the request may be sent again on another connection, because this one has failed.
@@ -149,12 +149,12 @@ enum Need: Equatable, Sendable {
     /// Bytes from the stream of the request's body, or a response.
     case source
     /// The stream of the request's body is being opened or read by another call, without the load's lock.
-    case fetch
+    case bodyReading
     /// The step has used up its share of time: other work of the loop comes first.
     case turn
 
     /// Whether the load waits for the stream of the caller's body.
-    var isOwnBody: Bool { self == .source || self == .fetch }
+    var isOwnBody: Bool { self == .source || self == .bodyReading }
 
     /// What the reader of a wait point waits for.
     var interest: Interest { self == .room ? [.readable, .writable] : .readable }

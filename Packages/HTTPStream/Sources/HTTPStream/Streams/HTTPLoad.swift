@@ -6,16 +6,16 @@ internal import StreamKit
 
 /// One load: from the request to the end of the response body, over any number of connections and redirects.
 ///
-/// Theory of operation. A load is a loop over *hops*: the caller's request, and those to which redirects, logins and dead connections
-/// lead. Its ``LoadState`` carries the data of the hop. Each member takes one or more steps and never waits; ``LoadClock/block`` holds what
+/// Theory of operation. A load is a loop over requests: the caller's, and those of *hops* (redirects) and *rounds* (the same one again, see
+/// ``Fetch``); a dead connection repeats the current one. Its ``LoadState`` carries the data of the request. Each member takes one or more steps and never waits; ``LoadClock/block`` holds what
 /// to wait for. Closing, returning connections to a pool, and calls of the application's code are collected in ``deferred``.
 ///
 /// The load decides, and leaves the rest to others: ``Fetch`` (the next request), ``ProxyProgress`` (the route), ``HTTPConnection`` and
 /// ``HTTPCarrier`` (the bytes), ``LoadClock`` (the time limits). It does not know which version of HTTP a carrier uses.
 struct HTTPLoad: ~Copyable, Sendable {
-    /// Constant once the load has begun.
+    /// Constant once the load has begun, except ``StreamProperty/writeTimeout``.
     var settings: LoadSettings
-    /// Unowned, because the ``HTTPExchange`` that owns the load is a point of this loop, and keeps it.
+    /// Unowned, because the ``LoadTransport`` that owns the load is a point of this loop, and keeps it.
     unowned(unsafe) let loop: EventLoop
     /// The current request and its history.
     private(set) var fetch: Fetch
@@ -25,7 +25,7 @@ struct HTTPLoad: ~Copyable, Sendable {
     var hasJustSent = false
     /// Whether a thread waits for the connection's input; see ``lendConnection()``.
     var isConnectionLent = false
-    /// Actions to perform once the load's lock has been released; see ``HTTPExchange``.
+    /// Actions to perform once the load's lock has been released; see ``LoadTransport``.
     var deferred = DeferredActions()
     var clock = LoadClock()
     var log = LoadLog()
@@ -71,8 +71,8 @@ extension HTTPLoad {
 
     /// Takes steps until the request is being sent, or a wait is necessary.
     mutating func begin() throws(StreamError) -> Progress {
-        while !state.hasBegun {
-            if let interest = try advance(), !state.hasBegun { return blockedUnlessFetching(interest) }
+        while !state.isRequestUnderway {
+            if let interest = try advance(), !state.isRequestUnderway { return blockedUnlessReadingBody(interest) }
             if !deferred.isEmpty { return .again }
         }
         if hasJustSent { _ = clock.wait(for: .input) }
@@ -82,15 +82,15 @@ extension HTTPLoad {
     /// Takes steps until the head of the final response has been received, or a wait is necessary.
     private mutating func advanceToBody() throws(StreamError) -> Progress {
         while !state.isAtBody {
-            if let interest = try advance() { return blockedUnlessFetching(interest) }
+            if let interest = try advance() { return blockedUnlessReadingBody(interest) }
             if !deferred.isEmpty, !state.isAtBody { return .again }
         }
         return .done
     }
 
-    /// A wait for a fetch that this same step requested ends as soon as the fetch has been performed.
-    private func blockedUnlessFetching(_ interest: Interest) -> Progress {
-        deferred.fetch == nil ? .blocked(interest) : .again
+    /// A wait for a read of the body that this same step requested ends as soon as the read has been performed.
+    private func blockedUnlessReadingBody(_ interest: Interest) -> Progress {
+        deferred.bodyReading == nil ? .blocked(interest) : .again
     }
 
     /// Takes one step. Returns nil if another step may follow.
@@ -99,7 +99,7 @@ extension HTTPLoad {
         case .deciding(let mayReuse): return try decide(mayReuse: mayReuse)
         case .opening(let connection): return try open(connection)
         case .exchanging(let carrier): return try exchange(carrier)
-        case .draining(let drain): return try advance(drain)
+        case .discarding(let discard): return try advance(discard)
         case .receiving, .switched, .refused, .finished, .abandoned: return nil
         }
     }
@@ -141,7 +141,7 @@ extension HTTPLoad {
         if settings.session?.needsIdleConnection == true { throw .connectionGone }
         if let body = fetch.body { _ = try RequestPreparation.length(of: fetch.request, body) }
         beginRequest(at: now)
-        let pair = settings.makePair(for: key, plan, log: log.deferred, loop)
+        let pair = settings.makePair(for: key, plan, log: log.logger, loop)
         log.beginConnection(pair)
         try pair.open()
         state = .opening(
@@ -150,7 +150,7 @@ extension HTTPLoad {
     }
 
     private mutating func beginRequest(at now: Moment) {
-        if log.deferred == nil { log.deferred = DeferredLog(settings.options.connection) }
+        if log.logger == nil { log.logger = DeferredLog(settings.options.connection) }
         if log.hasRequest { log.keepRequest(fetch) }
         log.beginRequest(at: now)
         clock.beginRequest(at: now, responseTimeout: settings.responseTimeout)
@@ -208,7 +208,7 @@ extension HTTPLoad {
             hasJustSent = justNow
         case .interim(var head):
             head.setURL(of: fetch.request)
-            if carrier.hasBegunBody { clock.endPause() }
+            if carrier.hasBegunRequestBody { clock.endPause() }
             ensureExtras().interim.append(head)
         case .switched:
             state = .switched(carrier)
@@ -218,7 +218,7 @@ extension HTTPLoad {
             noteAnswer(carrier)
             // A 408 may have crossed the request, which the server has not seen then (RFC 9110 §15.5.9).
             if status == .requestTimeout, let connection = carrier.connection, connection.isReused,
-                fetch.method.isIdempotent, extras?.interim.isEmpty != false, !fetch.hasSpentBody(on: carrier)
+                fetch.method.isIdempotent, extras?.interim.isEmpty != false, !fetch.isBodySpent(by: carrier)
             {
                 log.keepRequest(fetch, answer: carrier.response)
                 try sendAgain(withoutReuseOf: connection, carrier)
@@ -229,7 +229,7 @@ extension HTTPLoad {
             {
                 carrier.stop(&deferred)
                 let limit = settings.options.keepsConnection ? settings.options.discardTimeout : .zero
-                state = .draining(Drain(carrier, next: next, deadline: .now + limit))
+                state = .discarding(Discard(carrier, next: next, deadline: .now + limit))
                 return nil
             }
             if settings.options.decodesContent { carrier.decodeContent(limit: settings.options.maximumDecodedLength) }
@@ -247,10 +247,10 @@ extension HTTPLoad {
     /// The request to which a response leads; nil for the result of the load.
     private mutating func hop(
         after carrier: any HTTPCarrier, _ refusesExpectation: Bool
-    ) throws(StreamError) -> Fetch.Hop? {
+    ) throws(StreamError) -> Fetch.NextRequest? {
         guard var head = carrier.response else { return nil }
         head.setURL(of: fetch.request)
-        fetch.hasSpentBody = fetch.hasSpentBody(on: carrier)
+        fetch.hasSpentBody = fetch.isBodySpent(by: carrier)
         if let proxies, let proxy = carrier.connection?.proxy,
             proxies.isLoginRequired(by: head, from: proxy, canRepeat: !fetch.hasSpentBody)
         {
@@ -262,25 +262,25 @@ extension HTTPLoad {
         return settings.options.followsRedirects ? try fetch.redirect(after: head, settings.options.crossOrigin) : nil
     }
 
-    // MARK: Draining
+    // MARK: Discarding
 
-    private mutating func advance(_ drain: Drain) throws(StreamError) -> Interest? {
-        var drain = drain
-        switch drain.advance(&deferred) {
+    private mutating func advance(_ discard: Discard) throws(StreamError) -> Interest? {
+        var discard = discard
+        switch discard.advance(&deferred) {
         case .needs(let need):
-            state = .draining(drain)
-            return clock.wait(for: need, before: drain.deadline)
+            state = .discarding(discard)
+            return clock.wait(for: need, before: discard.deadline)
         case .ended(let connection, let isReusable):
-            if let connection { release(connection, drain.carrier, isReusable: isReusable) }
+            if let connection { release(connection, discard.carrier, isReusable: isReusable) }
         }
-        log.keepRequest(fetch, answer: drain.carrier.response)
-        if drain.next.redirect == nil {
+        log.keepRequest(fetch, answer: discard.carrier.response)
+        if discard.next.redirect == nil {
             log.emit(.sendsAgain(afterClose: false))
         } else {
-            log.emit(.followsRedirect(drain.next.url))
+            log.emit(.followsRedirect(discard.next.url))
             proxies?.resetForNextURL()
         }
-        fetch.follow(drain.next)
+        fetch.follow(discard.next)
         extras?.interim = []
         state = .deciding(mayReuse: true)
         return nil
@@ -319,7 +319,7 @@ extension HTTPLoad {
             case .needs(let need):
                 clock.noteSent(carrier.bytesSent, responseTimeout: nil)
                 guard let interest = try wait(for: need, carrier) else { continue }
-                return deferred.fetch == nil ? .wouldBlock(interest) : nil
+                return deferred.bodyReading == nil ? .wouldBlock(interest) : nil
             case .payload(let count):
                 try finishIfComplete(carrier)
                 return .moved(count)
@@ -373,8 +373,8 @@ extension HTTPLoad {
     /// Ends the load at once.
     mutating func close() {
         if let decision = proxies?.decision { deferred.add(.cancelDecision(decision)) }
-        if state.isOver { return }
-        if case .draining(let drain) = state { log.keepRequest(fetch, answer: drain.carrier.response) }
+        if state.hasDeliveredBody { return }
+        if case .discarding(let discard) = state { log.keepRequest(fetch, answer: discard.carrier.response) }
         if let connection = state.connection { release(connection, state.carrier, isReusable: false) }
         endPermit()
         log.abandon(fetch)
@@ -389,7 +389,7 @@ extension HTTPLoad {
     ) throws(StreamError) {
         if answerForProxy(error, connection) { return }
         log.failed(error, fetch)
-        if let carrier { fetch.hasSpentBody = fetch.hasSpentBody(on: carrier) }
+        if let carrier { fetch.hasSpentBody = fetch.isBodySpent(by: carrier) }
         let isUntouched = carrier.map { $0.bytesSent == 0 && !$0.hasReceived } ?? true
         if isUntouched, !connection.isReused, !fetch.hasSpentBody, proxies?.takeNextRoute(after: error) == true {
             log.emit(.triesNextProxy)
@@ -468,7 +468,7 @@ extension HTTPLoad {
             return nil
         }
         if need == .room, let limit = settings.writeTimeout, clock.isPauseOver(after: limit) {
-            throw .timedOut(step, after: limit)
+            throw .timedOut(activity, after: limit)
         }
         return clock.wait(for: need)
     }
@@ -479,22 +479,23 @@ extension HTTPLoad {
     }
 
     /// Whether a call opens or reads the stream of the request's body, without the load's lock.
-    var isFetching: Bool { state.carrier?.isFetching ?? false }
+    var isReadingBody: Bool { state.carrier?.isReadingBody ?? false }
 
     /// Ends the wait for a ``DeferredActions/fetch`` that has been performed.
-    mutating func endFetch() {
+    mutating func endBodyReading() {
         // The time that the body's stream takes does not count for the server.
-        clock.endFetch(responseTimeout: state.response == nil ? settings.responseTimeout : nil)
+        clock.endBodyReading(responseTimeout: state.response == nil ? settings.responseTimeout : nil)
     }
 
     /// Begins a step. Throws a time-out if a time limit has passed.
     mutating func beginStep() throws(StreamError) {
         defer { clock.endWait() }
-        guard !state.isOver, let passed = clock.passedLimit(isHeadAwaited: state.response == nil, settings) else {
+        guard !state.hasDeliveredBody, let passed = clock.passedLimit(isHeadAwaited: state.response == nil, settings)
+        else {
             return
         }
-        throw .timedOut(step, after: passed)
+        throw .timedOut(activity, after: passed)
     }
 
-    private var step: String { state.step(clock.block?.need, awaitsScript: proxies?.decision != nil) }
+    private var activity: String { state.activity(clock.block?.need, awaitsScript: proxies?.decision != nil) }
 }

@@ -84,12 +84,12 @@ struct LoadClock: Sendable {
     /// Begins a step.
     mutating func endWait() { block = nil }
 
-    /// Ends the wait for a ``DeferredActions/fetch`` that has been performed.
+    /// Ends the wait for a ``DeferredActions/bodyReading`` that has been performed.
     ///
     /// - Parameter responseTimeout: nil for no limit, and once the head has arrived.
-    mutating func endFetch(responseTimeout: Duration?) {
+    mutating func endBodyReading(responseTimeout: Duration?) {
         restartWaitForHead(responseTimeout)
-        if block?.need == .fetch { block = nil }
+        if block?.need == .bodyReading { block = nil }
     }
 
     /// Returns the time limit that has passed; nil if none has.

@@ -47,7 +47,7 @@ struct LoadLog: ~Copyable, Sendable {
     /// Nil for one request on a kept connection.
     private var more: More?
     /// The application's logger, called without the load's lock; nil without a logger.
-    var deferred: DeferredLog?
+    var logger: DeferredLog?
 
     /// The steps of connections that the load opened, and of several requests. A separate object, because a load is moved and
     /// destroyed with each of its fields, and few loads have any.
@@ -178,7 +178,7 @@ extension LoadLog {
     @inline(__always)
     func emit(_ event: LoadEvent) {
         #if Logging
-        let logger = deferred?.logger
+        let logger = logger?.logger
         switch event {
         case .sendsAgain(afterClose: true): logger?.info("Sending the request again: the kept connection was closed")
         case .sendsAgain(afterClose: false): logger?.info("Sending the request again, as its response requires")
@@ -192,7 +192,7 @@ extension LoadLog {
     @inline(__always)
     func emit(_ step: @autoclosure () -> ConnectionReport.Step) {
         #if Logging
-        if let logger = deferred?.logger { step().log(to: logger) }
+        if let logger = logger?.logger { step().log(to: logger) }
         #endif
     }
 }

@@ -14,7 +14,7 @@ enum LoadState: Sendable {
     /// The body of the response is being read.
     case receiving(any HTTPCarrier)
     /// A response that leads to another request is being dropped.
-    indirect case draining(Drain)
+    indirect case discarding(Discard)
     /// The connection carries another protocol, and belongs to the first caller that takes it; see ``HTTPLoad/takeSwitched()``.
     case switched(any HTTPCarrier)
     /// A proxy has refused a tunnel, and its response is the result.
@@ -25,27 +25,27 @@ enum LoadState: Sendable {
     case abandoned((any HTTPCarrier)?)
 
     /// Whether the request is being or has been sent.
-    var hasBegun: Bool {
+    var isRequestUnderway: Bool {
         switch self {
         case .deciding, .opening: false
         case .exchanging(let carrier): !carrier.isSending || carrier.bytesSent > 0
-        case .receiving, .draining, .switched, .refused, .finished, .abandoned: true
+        case .receiving, .discarding, .switched, .refused, .finished, .abandoned: true
         }
     }
 
     /// Whether the head of the final response has arrived.
     var isAtBody: Bool {
         switch self {
-        case .deciding, .opening, .exchanging, .draining: false
+        case .deciding, .opening, .exchanging, .discarding: false
         case .receiving, .switched, .refused, .finished, .abandoned: true
         }
     }
 
     /// Whether the body has been read to its end.
-    var isOver: Bool {
+    var hasDeliveredBody: Bool {
         switch self {
         case .finished, .refused: true
-        case .deciding, .opening, .exchanging, .receiving, .draining, .switched, .abandoned: false
+        case .deciding, .opening, .exchanging, .receiving, .discarding, .switched, .abandoned: false
         }
     }
 
@@ -54,7 +54,7 @@ enum LoadState: Sendable {
         switch self {
         case .deciding, .opening, .refused: nil
         case .exchanging(let carrier), .receiving(let carrier), .switched(let carrier), .finished(let carrier): carrier
-        case .draining(let drain): drain.carrier
+        case .discarding(let discard): discard.carrier
         case .abandoned(let carrier): carrier
         }
     }
@@ -73,7 +73,7 @@ enum LoadState: Sendable {
         case .opening(let connection): connection.pair.input.waitPoint
         case .exchanging(let carrier), .receiving(let carrier), .switched(let carrier), .finished(let carrier):
             carrier.waitPoint
-        case .draining(let drain): drain.carrier.waitPoint
+        case .discarding(let discard): discard.carrier.waitPoint
         case .abandoned(let carrier): carrier?.waitPoint
         case .deciding, .refused: nil
         }
@@ -88,7 +88,7 @@ enum LoadState: Sendable {
         case .source:
             guard let source = carrier?.sourcePoint else { return (nil, nil) }
             return (place(waitPoint), place(source))
-        case .turn, .fetch: return (nil, nil)
+        case .turn, .bodyReading: return (nil, nil)
         }
     }
 
@@ -100,7 +100,7 @@ enum LoadState: Sendable {
     /// - Parameter request: the current request.
     func finalResponse(to request: HTTPRequest) -> HTTPResponse? {
         switch self {
-        case .draining: return nil
+        case .discarding: return nil
         case .refused(let response): return response  // it comes from the proxy
         case .deciding, .opening, .exchanging, .receiving, .switched, .finished, .abandoned:
             var response = carrier?.response
@@ -114,7 +114,7 @@ enum LoadState: Sendable {
     /// - Parameters:
     ///   - need: what the load waits for.
     ///   - awaitsScript: whether a proxy script has been started for the URL.
-    func step(_ need: Need?, awaitsScript: Bool) -> String {
+    func activity(_ need: Need?, awaitsScript: Bool) -> String {
         switch self {
         case .deciding: awaitsScript ? "waiting for the proxy script" : "connecting"
         case .opening(let connection):
@@ -127,7 +127,7 @@ enum LoadState: Sendable {
         case .exchanging(let carrier) where carrier.isSending: "sending the request"
         case .exchanging where need == .permission: "waiting for 100 (Continue)"
         case .exchanging: "waiting for the response"
-        case .receiving, .draining, .switched, .refused, .finished, .abandoned: "receiving the body"
+        case .receiving, .discarding, .switched, .refused, .finished, .abandoned: "receiving the body"
         }
     }
 
@@ -148,7 +148,7 @@ enum LoadState: Sendable {
     /// The length of the body as read, if the head declares it; nil otherwise.
     var bodyLength: Int64? {
         switch self {
-        case .deciding, .opening, .exchanging, .draining: nil
+        case .deciding, .opening, .exchanging, .discarding: nil
         case .refused: 0
         case .receiving, .switched, .finished, .abandoned: carrier?.response == nil ? nil : carrier?.bodyLength
         }
@@ -157,14 +157,14 @@ enum LoadState: Sendable {
     /// The content codings that the body has as it is read; nil if it has none.
     var remainingContentCoding: String? {
         guard let response, carrier?.isDecoding != true else { return nil }
-        if case .draining = self { return nil }
+        if case .discarding = self { return nil }
         let codings = response.fields.contentCodings
         return codings.isEmpty ? nil : codings.joined(separator: ", ")
     }
 }
 
 /// A response that leads to another request. Its body is read and dropped, so that its connection can be used again.
-struct Drain: Sendable {
+struct Discard: Sendable {
     /// The outcome of a step.
     enum Step {
         case needs(Need)
@@ -173,13 +173,13 @@ struct Drain: Sendable {
     }
 
     let carrier: any HTTPCarrier
-    let next: Fetch.Hop
+    let next: Fetch.NextRequest
     /// The instant at which the rest of the body is given up.
     let deadline: Moment
     /// The number of bytes dropped.
     private var count: Int64 = 0
 
-    init(_ carrier: any HTTPCarrier, next: Fetch.Hop, deadline: Moment) {
+    init(_ carrier: any HTTPCarrier, next: Fetch.NextRequest, deadline: Moment) {
         self.carrier = carrier
         self.next = next
         self.deadline = deadline

@@ -46,7 +46,7 @@ extension ReadStream {
         request: HTTPRequest, body: HTTPBody? = nil, pool: HTTPConnectionPool? = nil, loop: EventLoop = .shared
     ) {
         self.init(
-            transport: HTTPExchange(consume request, body: consume body, LoadSettings(pool: pool), loop: loop))
+            transport: LoadTransport(consume request, body: consume body, LoadSettings(pool: pool), loop: loop))
     }
 
     /// Makes a stream that sends a request with these options when opened, and reads the body of the response.
@@ -64,19 +64,19 @@ extension ReadStream {
         request: HTTPRequest, body: HTTPBody? = nil, options: HTTPOptions, loop: EventLoop = .shared
     ) throws(StreamError) {
         self.init(
-            transport: HTTPExchange(
+            transport: LoadTransport(
                 consume request, body: consume body, LoadSettings(options.withoutConnection), loop: loop))
         try check(options)
     }
 
-    /// Makes a stream and its exchange, whose body is set later.
+    /// Makes a stream and its transport, whose body is set later.
     static func loading(
         _ request: HTTPRequest, _ options: HTTPOptions, loop: EventLoop
-    ) throws(StreamError) -> (ReadStream, HTTPExchange) {
-        let exchange = HTTPExchange(request, body: nil, LoadSettings(options.withoutConnection), loop: loop)
-        let stream = ReadStream(transport: exchange)
+    ) throws(StreamError) -> (ReadStream, LoadTransport) {
+        let transport = LoadTransport(request, body: nil, LoadSettings(options.withoutConnection), loop: loop)
+        let stream = ReadStream(transport: transport)
         try stream.check(options)
-        return (stream, exchange)
+        return (stream, transport)
     }
 
     /// Checks the options, and sets the properties of the connection, of which some are the stream's own.

@@ -24,7 +24,7 @@ public struct RedirectPolicy: Sendable {
     mutating func next(
         after response: HTTPResponse, to request: HTTPRequest, at url: URL, of old: HTTPOrigin, hasBody: Bool,
         _ crossOrigin: CrossOriginPolicy, opensWebSocket: Bool = false
-    ) throws(StreamError) -> Fetch.Hop? {
+    ) throws(StreamError) -> Fetch.NextRequest? {
         guard let location = response.redirectLocation else { return nil }
         guard let target = resolve(location, against: url, opensWebSocket) else {
             throw .badURL("the redirect's Location is not a URL.")
@@ -49,7 +49,7 @@ public struct RedirectPolicy: Sendable {
                     next.fields.remove(name)
                 }
             }
-            return Fetch.Hop(request: next, url: target, origin: new, keepsBody: keepsBody)
+            return Fetch.NextRequest(request: next, url: target, origin: new, keepsBody: keepsBody)
         } catch {
             throw .badURL("\(error)", underlying: error)
         }

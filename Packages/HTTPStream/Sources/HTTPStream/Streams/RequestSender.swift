@@ -14,10 +14,10 @@ struct RequestSender: ~Copyable, Sendable {
         case connectionBlocks
         /// The body's stream has no bytes now; see ``RequestSender/sourcePoint``.
         case sourceBlocks
-        /// The body's stream has to be opened or read; see ``RequestSender/beginFetch()``.
-        case needsFetch
+        /// The body's stream has to be opened or read; see ``RequestSender/beginBodyReading()``.
+        case needsReading
         /// Another call opens or reads the body's stream.
-        case isFetching
+        case isReadingBody
         /// The head was sent; the body waits for 100 (Continue).
         case awaitsContinue
         /// The connection failed.
@@ -33,17 +33,17 @@ struct RequestSender: ~Copyable, Sendable {
         /// The bytes of `outgoing` are the head; the body waits for 100 (Continue).
         case held(HTTPBody, length: Int64?)
         /// The body's stream follows. It is opened before anything is sent.
-        case unopened(BodyFetch)
-        case reading(BodyFetch)
+        case unopened(BodyReading)
+        case reading(BodyReading)
         /// The body's stream has been read to its end.
-        case read(BodyFetch)
+        case read(BodyReading)
         /// Nothing is left to send, or sending was stopped.
         case ended
 
         /// The reader of a body that is too large to be sent with the head.
-        var fetch: BodyFetch? {
+        var reading: BodyReading? {
             switch self {
-            case .unopened(let fetch), .reading(let fetch), .read(let fetch): fetch
+            case .unopened(let reading), .reading(let reading), .read(let reading): reading
             case .last, .held, .ended: nil
             }
         }
@@ -54,7 +54,7 @@ struct RequestSender: ~Copyable, Sendable {
     /// The number of body bytes that the connection has accepted.
     private(set) var bodyBytesSent: Int64 = 0
     /// The number of bytes that the connection has accepted, head and framing included.
-    private(set) var taken = 0
+    private(set) var bytesSent = 0
 
     private var state: State
     private var outgoing: [UInt8]
@@ -84,15 +84,15 @@ struct RequestSender: ~Copyable, Sendable {
     /// Whether nothing is left to send, or sending was stopped.
     var isDone: Bool { if case .ended = state { true } else { false } }
 
-    /// Whether the body waits for ``releaseBody(_:)``.
+    /// Whether the body waits for ``permitBody(_:)``.
     var isHeld: Bool { if case .held = state { true } else { false } }
 
     /// Sends as many bytes as the connection accepts.
     ///
     /// - Throws: the error of the body's stream; a failure of the connection is an outcome.
     mutating func advance(_ output: WriteStream) throws(StreamError) -> Progress {
-        if let fetch = state.fetch {
-            if let progress = try takePiece(of: fetch) {
+        if let reading = state.reading {
+            if let progress = try takePiece(of: reading) {
                 if case .sourceBlocks = progress { return flush(output) ?? progress }
                 return progress
             }
@@ -101,7 +101,7 @@ struct RequestSender: ~Copyable, Sendable {
         }
         if rest.isEmpty {
             switch state {
-            case .unopened, .reading: return .needsFetch
+            case .unopened, .reading: return .needsReading
             case .last, .held, .read, .ended: return endOfOutgoing(output)
             }
         }
@@ -111,13 +111,13 @@ struct RequestSender: ~Copyable, Sendable {
                     return .connectionBlocks
                 }
                 rest = rest.lowerBound + count..<rest.upperBound
-                taken += count
+                bytesSent += count
             } catch {
                 return .failed(error)
             }
         }
         bodyBytesSent = bodyBytesReady
-        return state.fetch == nil ? endOfOutgoing(output) : .sentPiece
+        return state.reading == nil ? endOfOutgoing(output) : .sentPiece
     }
 
     /// All of `outgoing` has been sent, and nothing follows now.
@@ -138,7 +138,7 @@ struct RequestSender: ~Copyable, Sendable {
     }
 
     /// Allows the body to be sent: the server has sent 100 (Continue), or no response within the time limit.
-    mutating func releaseBody(_ loop: EventLoop) {
+    mutating func permitBody(_ loop: EventLoop) {
         guard case .held(let body, let length) = state else { return }
         outgoing = []
         rest = 0..<0
@@ -146,28 +146,28 @@ struct RequestSender: ~Copyable, Sendable {
     }
 
     /// The point at which to wait for the body's stream.
-    var sourcePoint: WaitPoint? { state.fetch?.waitPoint }
+    var sourcePoint: WaitPoint? { state.reading?.waitPoint }
 
     /// Whether a call opens or reads the body's stream.
-    var isFetching: Bool { state.fetch?.isUnderway ?? false }
+    var isReadingBody: Bool { state.reading?.isUnderway ?? false }
 
-    /// Requests the next step of the body's stream. The caller must call ``BodyFetch/run()`` without the load's lock.
-    mutating func beginFetch() -> BodyFetch? {
+    /// Requests the next step of the body's stream. The caller must call ``BodyReading/run()`` without the load's lock.
+    mutating func beginBodyReading() -> BodyReading? {
         var memory: [UInt8] = []
         // Until the head has been sent, the stream is only opened.
         if rest.isEmpty { swap(&memory, &outgoing) }
-        let fetch = state.fetch
-        fetch?.request(reusing: memory)
-        return fetch
+        let reading = state.reading
+        reading?.request(reusing: memory)
+        return reading
     }
 
     /// Takes the piece that was read last, if any.
     ///
     /// - Returns: nil to send the bytes in `outgoing`.
-    private mutating func takePiece(of fetch: BodyFetch) throws(StreamError) -> Progress? {
-        if let result = fetch.takeResult() {
+    private mutating func takePiece(of reading: BodyReading) throws(StreamError) -> Progress? {
+        if let result = reading.takeResult() {
             let progress = try result.progress.get()
-            state = result.isComplete ? .read(fetch) : .reading(fetch)
+            state = result.isComplete ? .read(reading) : .reading(reading)
             bodyBytesReady = result.taken
             switch progress {
             case .opened: break
@@ -179,11 +179,11 @@ struct RequestSender: ~Copyable, Sendable {
                 outgoing = result.bytes
                 rest = 0..<count
             }
-        } else if fetch.isUnderway {
-            return .isFetching
+        } else if reading.isUnderway {
+            return .isReadingBody
         }
         // If the stream cannot be opened, the load fails before anything is sent.
-        if case .unopened = state { return .needsFetch }
+        if case .unopened = state { return .needsReading }
         return nil
     }
 
@@ -192,7 +192,7 @@ struct RequestSender: ~Copyable, Sendable {
     /// - Returns: the body's stream, which the caller closes; nil without an open stream.
     mutating func stop() -> ReadStream? {
         defer { state = .ended }
-        return state.fetch?.stop()
+        return state.reading?.stop()
     }
 
     private mutating func begin(_ body: HTTPBody, length: Int64?, _ loop: EventLoop) {
@@ -204,11 +204,11 @@ struct RequestSender: ~Copyable, Sendable {
             state = .last
         case .bytes(let bytes):
             state = .unopened(
-                BodyFetch(BodyUpload(length: length, onRead: body.onRead) { ReadStream(bytes: bytes, loop: loop) }))
+                BodyReading(BodyUpload(length: length, onRead: body.onRead) { ReadStream(bytes: bytes, loop: loop) }))
         case .repeatable(let make):
-            state = .unopened(BodyFetch(BodyUpload(length: length, onRead: body.onRead, make)))
+            state = .unopened(BodyReading(BodyUpload(length: length, onRead: body.onRead, make)))
         case .once(let stream):
-            state = .unopened(BodyFetch(BodyUpload(length: length, onRead: body.onRead) { stream }))
+            state = .unopened(BodyReading(BodyUpload(length: length, onRead: body.onRead) { stream }))
         }
     }
 }

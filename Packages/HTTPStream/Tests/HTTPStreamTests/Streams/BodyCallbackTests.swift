@@ -157,7 +157,7 @@ import Testing
     /// thread.
     private func withHangingBody(
         totalTimeout: Duration? = nil,
-        _ body: (HTTPExchange, Observer, _ canReturn: DispatchSemaphore) async throws -> Void,
+        _ body: (LoadTransport, Observer, _ canReturn: DispatchSemaphore) async throws -> Void,
         afterwards: (StreamError?) -> Void
     ) async throws {
         let server = try TurnServer([])
@@ -182,7 +182,7 @@ import Testing
         options.pool = pool
         options.keepsConnection = true
         options.totalTimeout = totalTimeout
-        let exchange = HTTPExchange(request, body: requestBody, LoadSettings(options), loop: .shared)
+        let exchange = LoadTransport(request, body: requestBody, LoadSettings(options), loop: .shared)
         let opening = Task {
             try await Self.onThread { () -> StreamError? in
                 do throws(StreamError) {

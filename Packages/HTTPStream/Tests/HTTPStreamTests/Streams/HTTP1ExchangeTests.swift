@@ -91,9 +91,9 @@ import Testing
             do throws(CarrierFailure) {
                 head: while true {
                     switch try exchange.advance(&deferred) {
-                    case .needs(.fetch):
-                        let fetch = deferred.fetch.take()
-                        fetch?.run()
+                    case .needs(.bodyReading):
+                        let reading = deferred.bodyReading.take()
+                        reading?.run()
                     case .needs(let need): return events + ["needs \(need)"]
                     case .sent(let justNow): events.append(justNow ? "sent just now" : "sent")
                     case .interim(let head): events.append("interim \(head.status.code)")
@@ -194,14 +194,14 @@ import Testing
         let expect: [(HTTPFieldName, String)] = [(.expect, "100-continue")]
         let scene = try Scene(.put, fields: expect, body: .bytes(Array("body".utf8)))
         #expect(scene.events() == ["sent", "needs permission"])
-        #expect(!scene.exchange.hasBegunBody && scene.exchange.bodyBytesSent == 0)
+        #expect(!scene.exchange.hasBegunRequestBody && scene.exchange.bodyBytesSent == 0)
         if byServer {
             scene.wire.state.withLock { $0.pieces = [Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)] }
         } else {
             scene.exchange.permitBody()
         }
         #expect(scene.events() == (byServer ? ["interim 100", "needs input"] : ["needs input"]))
-        #expect(scene.exchange.hasBegunBody && scene.exchange.bodyBytesSent == 4)
+        #expect(scene.exchange.hasBegunRequestBody && scene.exchange.bodyBytesSent == 4)
         scene.wire.state.withLock { $0.pieces = [Array("HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n".utf8)] }
         #expect(scene.events() == ["head 417", "''", "ended, reusable"])
 

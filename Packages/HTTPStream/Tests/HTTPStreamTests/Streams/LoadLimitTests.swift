@@ -20,14 +20,14 @@ import Testing
     }
 
     /// Takes a step of the load and returns the read of the request's body that the load needs.
-    private func step(_ load: inout HTTPLoad) throws -> BodyFetch? {
+    private func step(_ load: inout HTTPLoad) throws -> BodyReading? {
         var memory = [UInt8](repeating: 0, count: 10)
         var span = memory.mutableSpan
         var bytes = span.mutableBytes
         _ = try load.read(into: &bytes)
         var deferred = load.deferred.take()
         deferred.perform()
-        return deferred.fetch
+        return deferred.bodyReading
     }
 
     /// The limit is that of the head. A server may answer before it has read the whole request.
@@ -39,22 +39,22 @@ import Testing
         options.responseTimeout = .seconds(60)
         var load = HTTPLoad(try HTTPRequest(method: .put, url: url), body: body, LoadSettings(options), loop: .shared)
         defer { load.close() }
-        var second: BodyFetch?
+        var second: BodyReading?
         // The response may arrive before the load needs the second part.
         while load.state.response == nil || second == nil {
-            if let fetch = try step(&load) {
+            if let reading = try step(&load) {
                 if load.state.bodyBytesSent > 0 {
-                    second = fetch
+                    second = reading
                 } else {
-                    fetch.run()
-                    load.endFetch()
+                    reading.run()
+                    load.endBodyReading()
                 }
             }
             if load.state.response == nil { #expect(load.clock.responseDeadline != nil) }
             await Task.yield()
         }
         try #require(second).run()
-        load.endFetch()
+        load.endBodyReading()
         #expect(load.clock.responseDeadline == nil)
         while load.state.bodyBytesSent < 20 {
             _ = try step(&load)

@@ -76,7 +76,7 @@ import Testing
         let loop = EventLoop(name: "load")
         let wire: Wire
         let pool: HTTPConnectionPool
-        let exchange: HTTPExchange
+        let exchange: LoadTransport
 
         /// - Parameter connection: a connection to use instead of the wire.
         init(
@@ -94,7 +94,7 @@ import Testing
             options.keepsConnection = true
             options.pool = pool
             options.decodesContent = decodes
-            exchange = HTTPExchange(
+            exchange = LoadTransport(
                 try HTTPRequest(method: .get, url: url), body: nil, LoadSettings(options), loop: loop)
             guard opens else { return }
             #expect(try exchange.tryOpen() == .opened)

@@ -73,8 +73,8 @@ import Testing
         func advance() throws -> RequestSender.Progress {
             while true {
                 let progress = try sender.advance(pair.output)
-                guard case .needsFetch = progress else { return progress }
-                sender.beginFetch()?.run()
+                guard case .needsReading = progress else { return progress }
+                sender.beginBodyReading()?.run()
             }
         }
         guard case .sentPiece = try advance(), case .connectionBlocks = try advance() else {

@@ -12,13 +12,13 @@ internal import Synchronization
 /// without the lock in ``DeferredActions``: neither a log handler nor the stream of the request's body is called under it. While a
 /// task or a callback waits, this point is registered where the load is blocked; a thread that waits borrows the connection instead.
 /// Registrations are withdrawn after the step, before its deferred actions give up a connection.
-final class HTTPExchange: WaitPoint, @unchecked Sendable {
+final class LoadTransport: WaitPoint, @unchecked Sendable {
     // Unchecked only as a subclass of WaitPoint: mutable state is behind a lock.
 
     private struct State: ~Copyable {
         var load: HTTPLoad
         var steps = StepState()
-        var hasBegun = false
+        var isOpened = false
         /// The block for which the point is registered as a watcher.
         var watchedBlock: LoadClock.Block?
         /// Set when a waiter arrives while another thread uses the lent connection or the stream of the request's body. The
@@ -80,16 +80,16 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
             if leavesWork { performWork() }
         }
         return try withState { (state) throws(StreamError) in
-            state.load.log.deferred?.suspend()
+            state.load.log.logger?.suspend()
             defer {
-                if state.load.state.isOver { isOver.store(true, ordering: .releasing) }
+                if state.load.state.hasDeliveredBody { isOver.store(true, ordering: .releasing) }
                 // If the point is still registered at the connection, the return is left to the work, which withdraws the point first.
                 if !state.steps.isWatching { connectionReturn = state.load.deferred.connectionReturn.take() }
-                leavesWork = HTTPExchange.hasWork(state)
+                leavesWork = LoadTransport.hasWork(state)
             }
             try state.steps.begin()
-            if !state.hasBegun {
-                state.hasBegun = true
+            if !state.isOpened {
+                state.isOpened = true
                 state.load.clock.begin(within: state.load.settings.options.totalTimeout)
             }
             if state.steps.forgetIfOver(self) { state.watchedBlock = nil }
@@ -97,7 +97,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
                 try state.load.beginStep()
                 return try body(&state.load)
             } catch {
-                HTTPExchange.fail(&state, error)
+                LoadTransport.fail(&state, error)
                 throw error
             }
         }
@@ -105,9 +105,9 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
 
     /// Reads the load or changes its settings, without a step. The second argument of `body` is whether the load has begun.
     func withLoad<Outcome: Sendable, Failure: Error>(
-        _ body: (inout HTTPLoad, _ hasBegun: Bool) throws(Failure) -> Outcome
+        _ body: (inout HTTPLoad, _ isOpened: Bool) throws(Failure) -> Outcome
     ) throws(Failure) -> Outcome {
-        try withState { (state) throws(Failure) in try body(&state.load, state.hasBegun) }
+        try withState { (state) throws(Failure) in try body(&state.load, state.isOpened) }
     }
 
     /// Ends the load at once, as the transport of a stream.
@@ -117,9 +117,9 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
     override func close() {
         let leavesWork = withState { state in
             guard state.steps.close() else { return false }
-            state.load.log.deferred?.suspend()
+            state.load.log.logger?.suspend()
             state.load.close()
-            guard HTTPExchange.hasWork(state) else { return false }
+            guard LoadTransport.hasWork(state) else { return false }
             withdraw(&state)
             return true
         }
@@ -134,13 +134,13 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
     /// Whether a step has left work. Most leave none, and no caller waits.
     @inline(__always)
     private static func hasWork(_ state: borrowing State) -> Bool {
-        state.load.log.deferred != nil || !state.load.deferred.isEmpty || state.steps.isWatching
+        state.load.log.logger != nil || !state.load.deferred.isEmpty || state.steps.isWatching
             || state.wakesAfterwards || state.timer != nil
     }
 
     /// Performs the work that a step has left.
     private func performWork() {
-        var deferred = withState { state in settle(&state, resuming: state.load.log.deferred) }
+        var deferred = withState { state in settle(&state, resuming: state.load.log.logger) }
         perform(&deferred)
     }
 
@@ -161,11 +161,11 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
                 deferred.wakesWaiters = true
             }
         }
-        if state.wakesAfterwards, !state.load.isConnectionLent, !state.load.isFetching {
+        if state.wakesAfterwards, !state.load.isConnectionLent, !state.load.isReadingBody {
             state.wakesAfterwards = false
             deferred.wakesWaiters = true
         }
-        if state.timer != nil, state.load.state.isOver || !state.steps.isWorking {
+        if state.timer != nil, state.load.state.hasDeliveredBody || !state.steps.isWorking {
             deferred.add(.cancelTimer(state.timer.take()))
         }
         return deferred
@@ -184,15 +184,15 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         deferred.perform()
         // After the actions, which may log, and before the body's stream, which may take a long time.
         deferred.log?.resume()
-        if let fetch = deferred.fetch.take() { perform(fetch) }
+        if let reading = deferred.bodyReading.take() { perform(reading) }
         if deferred.wakesWaiters { signal([.readable, .writable]) }
     }
 
     /// Opens or reads the stream of the request's body. The next step takes the result.
-    private func perform(_ fetch: BodyFetch) {
-        fetch.run()
+    private func perform(_ reading: BodyReading) {
+        reading.run()
         var deferred = withState { state in
-            state.load.endFetch()
+            state.load.endBodyReading()
             return settle(&state)
         }
         perform(&deferred)
@@ -203,11 +203,11 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
     /// Registers the point as a watcher where the load is blocked, since a task or a callback is about to wait at this point.
     override func isAwaited(by poller: DescriptorPoller?) {
         let (isBlocked, leavesWork) = withState { state -> (Bool, Bool) in
-            state.load.log.deferred?.suspend()
+            state.load.log.logger?.suspend()
             let isBlocked = watch(&state, by: poller)
-            guard isBlocked else { return (false, HTTPExchange.hasWork(state)) }
+            guard isBlocked else { return (false, LoadTransport.hasWork(state)) }
             // The point was registered just now: there is usually nothing to settle.
-            return (true, state.load.log.deferred != nil || !state.load.deferred.isEmpty || state.wakesAfterwards)
+            return (true, state.load.log.logger != nil || !state.load.deferred.isEmpty || state.wakesAfterwards)
         }
         if leavesWork { performWork() }
         if !isBlocked { signal([.readable, .writable]) }
@@ -215,7 +215,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
 
     /// Registers the point as a watcher. Returns false if there is no reason to wait.
     private func watch(_ state: inout State, by poller: DescriptorPoller?) -> Bool {
-        if state.load.isConnectionLent || state.load.isFetching {
+        if state.load.isConnectionLent || state.load.isReadingBody {
             state.wakesAfterwards = true
             // A thread that has borrowed the connection observes the deadline itself.
             if !state.load.isConnectionLent { setTimer(&state, state.load.clock.totalDeadline) }
@@ -223,7 +223,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         }
         guard state.steps.isWorking else { return false }
         // Before the load is opened nothing can happen; afterwards, a load that is not blocked can proceed.
-        guard let block = state.load.clock.block else { return !state.hasBegun }
+        guard let block = state.load.clock.block else { return !state.isOpened }
         if block.need == .turn {
             loop.execute { [self] in signal([.readable, .writable]) }
             return true
@@ -233,7 +233,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         do throws(StreamError) {
             return try state.steps.watch(state.load.places(of: block), with: self, by: poller)
         } catch {
-            HTTPExchange.fail(&state, error)
+            LoadTransport.fail(&state, error)
             return false
         }
     }
@@ -259,8 +259,8 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
         }
         var deferred = DeferredActions()
         let wait = withState { state -> Wait in
-            guard state.hasBegun else { return state.steps.isClosed ? .unnecessary : .atPoint(until: nil) }
-            if state.load.isFetching {
+            guard state.isOpened else { return state.steps.isClosed ? .unnecessary : .atPoint(until: nil) }
+            if state.load.isReadingBody {
                 state.wakesAfterwards = true
                 return .atPoint(until: state.load.clock.totalDeadline)
             }
@@ -308,7 +308,7 @@ final class HTTPExchange: WaitPoint, @unchecked Sendable {
 
 // MARK: - The transport
 
-extension HTTPExchange: StreamTransport {
+extension LoadTransport: StreamTransport {
     /// Replaces the request, and sets what a session adds to it. Has no effect once the stream has been opened.
     ///
     /// - Parameters:
@@ -318,8 +318,8 @@ extension HTTPExchange: StreamTransport {
         _ request: HTTPRequest, body: HTTPBody?, after redirects: [HTTPResponse], pool: HTTPConnectionPool,
         _ session: SessionSettings
     ) {
-        withLoad { (load, hasBegun) in
-            if hasBegun { return }
+        withLoad { (load, isOpened) in
+            if isOpened { return }
             load.send(request, body: body, after: redirects)
             load.settings.pool = pool
             load.settings.session = session
@@ -394,7 +394,7 @@ extension HTTPExchange: StreamTransport {
     /// Lends the connection without a step, if the request was sent just now: its response cannot have arrived.
     private func lendAfterSending() -> (input: any CarrierInput, fills: Bool)? {
         withState { state in
-            guard state.load.hasJustSent, !state.steps.isClosed, !HTTPExchange.hasWork(state),
+            guard state.load.hasJustSent, !state.steps.isClosed, !LoadTransport.hasWork(state),
                 let lent = state.load.lendConnection()
             else { return nil }
             state.load.hasJustSent = false
@@ -417,20 +417,20 @@ extension HTTPExchange: StreamTransport {
 
 // MARK: - Properties
 
-extension HTTPExchange {
+extension LoadTransport {
     func property(named name: String) -> (any Sendable)? {
-        withLoad { (load, hasBegun) in
+        withLoad { (load, isOpened) in
             switch name {
             case StreamProperty<HTTPResponse>.httpResponse.name: load.state.finalResponse(to: load.fetch.request)
             case StreamProperty<HTTPResponse>.httpProxyResponse.name:
                 load.state.tunnelResponse ?? load.proxies?.response
             case StreamProperty<HTTPProxy>.httpAnsweringProxy.name: load.proxies?.answering
-            case StreamProperty<[HTTPResponse]>.httpInterimResponses.name: hasBegun ? load.extras?.interim ?? [] : nil
+            case StreamProperty<[HTTPResponse]>.httpInterimResponses.name: isOpened ? load.extras?.interim ?? [] : nil
             case StreamProperty<[HTTPResponse]>.httpRedirects.name: load.fetch.redirects
             case StreamProperty<HTTPFields>.httpTrailers.name:
-                hasBegun ? load.state.carrier?.trailers ?? HTTPFields() : nil
+                isOpened ? load.state.carrier?.trailers ?? HTTPFields() : nil
             case StreamProperty<HTTPFields>.httpDroppedTrailers.name:
-                hasBegun ? load.state.carrier?.droppedTrailers ?? HTTPFields() : nil
+                isOpened ? load.state.carrier?.droppedTrailers ?? HTTPFields() : nil
             case StreamProperty<URL>.httpFinalURL.name: load.fetch.url
             case StreamProperty<HTTPRequest>.httpFinalRequest.name:
                 load.state.finalRequest(to: load.fetch.url) ?? load.fetch.request
@@ -450,7 +450,7 @@ extension HTTPExchange {
 
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
         try withState { (state) throws(StreamError) in
-            if state.hasBegun, name != StreamProperty<Duration>.writeTimeout.name { return false }
+            if state.isOpened, name != StreamProperty<Duration>.writeTimeout.name { return false }
             return try state.load.settings.set(value, named: name)
         }
     }

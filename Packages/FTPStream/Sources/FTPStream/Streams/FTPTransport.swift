@@ -6,7 +6,7 @@ internal import StreamKit
 /// All state is one ``FTPConversation`` under a lock; different threads may transfer, check and close. The rules are those of
 /// `StepState`: the conversation collects what must run without the lock in `deferred`, and this point, which is registered as a watcher
 /// where the conversation is blocked, is withdrawn before each step, since a step may give a connection to TLS.
-final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
+final class FTPTransport: WaitPoint, StreamTransport, @unchecked Sendable {
     // Unchecked only as a subclass of WaitPoint: mutable state is behind a lock.
 
     /// Creates the job when the stream is opened, because only then all properties are known.
@@ -40,17 +40,20 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
 
     /// Registers the exchange as a watcher where the conversation is blocked, since a task or a callback is about to wait.
     override func isAwaited(by poller: DescriptorPoller?) {
-        let isBlocked = use { state in
-            guard state.steps.isWorking else { return false }
-            guard let block = state.conversation?.block else { return true }  // until the stream is opened
-            do throws(StreamError) {
-                return try state.steps.watch((block.first, block.dropFirst().first), with: self, by: poller)
-            } catch {
-                fail(&state, error)
-                return false
-            }
-        }
+        let isBlocked = use { state in watch(&state, by: poller) }
         if !isBlocked { signal([.readable, .writable]) }
+    }
+
+    /// Registers this point as a watcher. Returns false if there is no reason to wait.
+    private func watch(_ state: inout State, by poller: DescriptorPoller?) -> Bool {
+        guard state.steps.isWorking else { return false }
+        guard let block = state.conversation?.block else { return true }  // until the stream is opened
+        do throws(StreamError) {
+            return try state.steps.watch((block.first, block.dropFirst().first), with: self, by: poller)
+        } catch {
+            fail(&state, error)
+            return false
+        }
     }
 
     /// Waits on the calling thread, while the loop watches the connections.
@@ -194,7 +197,10 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
             }
         }
         guard let failure else { return attempt }
-        try step { (conversation) throws(StreamError) in try conversation.finishTransfer(failure) }
+        _ = try step { (conversation) throws(StreamError) in
+            try conversation.finishTransfer(failure)
+            return Attempt.ended
+        }
         return nil
     }
 
@@ -259,11 +265,18 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
     }
 
     /// Performs `body` on the conversation under the lock. An error ends the conversation.
-    private func step<Outcome: Sendable>(
+    ///
+    /// Other callers may wait at this point meanwhile. The registration that would wake them is withdrawn for the step, and made again if
+    /// the conversation is blocked afterwards; otherwise they are woken.
+    private func step<Outcome: StepOutcome>(
         _ body: (inout FTPConversation) throws(StreamError) -> Outcome
     ) throws(StreamError) -> Outcome {
-        try use { (state) throws(StreamError) in
-            state.steps.withdraw(self)
+        var wakesWaiters = false
+        defer { if wakesWaiters { signal([.readable, .writable]) } }
+        return try use { (state) throws(StreamError) in
+            // An edge that has ended the registration has woken them.
+            let isAwaited = state.steps.isWatching
+            wakesWaiters = state.steps.withdraw(self) && isAwaited
             try state.steps.begin()
             do throws(StreamError) {
                 if state.conversation == nil {
@@ -276,7 +289,9 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
                         self.sendKeepAlive()
                     }
                 }
-                return try body(&state.conversation!)
+                let outcome = try body(&state.conversation!)
+                if wakesWaiters, outcome.isBlocked { wakesWaiters = !watch(&state, by: nil) }
+                return outcome
             } catch {
                 fail(&state, error)
                 throw error
@@ -285,9 +300,23 @@ final class FTPExchange: WaitPoint, StreamTransport, @unchecked Sendable {
     }
 }
 
+/// What a step leads to.
+private protocol StepOutcome: Sendable {
+    /// Whether the step has left the conversation waiting.
+    var isBlocked: Bool { get }
+}
+
+extension OpenAttempt: StepOutcome {
+    fileprivate var isBlocked: Bool { if case .wouldBlock = self { true } else { false } }
+}
+
+extension Attempt: StepOutcome {
+    fileprivate var isBlocked: Bool { if case .wouldBlock = self { true } else { false } }
+}
+
 // MARK: - Properties
 
-extension FTPExchange {
+extension FTPTransport {
     /// The property that has the mode that applies, whether it was set or not.
     private static let passiveMode = StreamProperty<Bool>.ftp(\.usesPassiveMode).name
 
@@ -298,7 +327,7 @@ extension FTPExchange {
             // Properties of the stream itself.
             case StreamProperty<Duration>.readTimeout.name, StreamProperty<Duration>.writeTimeout.name: return nil
             case StreamProperty<UInt64>.ftpResourceSize.name: return conversation?.resourceSize
-            case FTPExchange.passiveMode: return state.options.isPassive
+            case FTPTransport.passiveMode: return state.options.isPassive
             case StreamProperty<FTPReply>.ftpLastReply.name: return conversation?.lastReply
             case StreamProperty<TLSInformation>.tlsInformation.name: return conversation?.tlsInformation
             case StreamProperty<TLSInformation>.ftpDataTLSInformation.name: return conversation?.dataTLSInformation

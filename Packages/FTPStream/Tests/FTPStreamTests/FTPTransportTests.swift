@@ -6,7 +6,7 @@ import Testing
 
 /// Waiters are signalled, and connections closed and returned to the pool, without the lock of the exchange: a callback may use
 /// the stream.
-@Suite(.timeLimit(.minutes(1))) struct FTPExchangeTests {
+@Suite(.timeLimit(.minutes(1))) struct FTPTransportTests {
     /// A watcher that uses the stream when it fires.
     private final class Caller: Watcher, @unchecked Sendable {
         // Unchecked only because the superclass is: it has only constants.
@@ -43,6 +43,26 @@ import Testing
         #expect(caller.codes.withLock { $0.count } == 1)
     }
 
+    /// A step of one caller, such as a check for bytes, does not take the wake-up of another one that waits.
+    @Test func aStepLeavesOthersWaiting() async throws {
+        let server = try Socket(listeningAt: .ip(.v4(.loopback), port: 0), backlog: 1)
+        let port = try #require(server.localAddress?.port)
+        let location = try FTPLocation(try #require(URL(string: "ftp://127.0.0.1:\(port)/x")))
+        let transport = FTPTransport.reading(location.path, at: location, loop: .shared)
+        let stream = ReadStream(transport: transport)
+        try stream.open()
+        let waiting = Task { _ = await #expect(throws: StreamError.self) { try await stream.opened() } }
+        let connection = try await server.accept().makeStreams()
+        try connection.open()
+        for _ in 0..<20 {
+            while transport.watchedPoints.isEmpty { await Task.yield() }
+            _ = try transport.tryOpen()
+        }
+        try await connection.output.writeAll(Array("421 Too many users.\r\n".utf8))
+        await waiting.value
+        connection.close()
+    }
+
     /// How the program ends a download.
     enum End: CaseIterable {
         case completed, failed, closed, dropped
@@ -52,9 +72,9 @@ import Testing
     @Test(arguments: End.allCases) func anExchangeIsReleasedWithItsStream(_ end: End) async throws {
         let server = try CommandServer { line in end == .failed && line.hasPrefix("RETR") ? "550 No." : nil }
         let location = try FTPLocation(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/x")))
-        weak var exchange: FTPExchange?
+        weak var exchange: FTPTransport?
         do {
-            let transport = FTPExchange.reading(location.path, at: location, loop: .shared)
+            let transport = FTPTransport.reading(location.path, at: location, loop: .shared)
             exchange = transport
             let stream = ReadStream(transport: transport)
             try stream.set(.ftp(\.keepsConnection), to: false)
