@@ -58,9 +58,9 @@ private func passphrase(_ options: AnyObject?) throws(Status) -> String? {
     }
     var phrase: String?
     for (key, value) in pairs {
-        guard key.base as? String == "passphrase", let text = value as? String, !text.utf8.contains(0) else {
-            throw .parameter
-        }
+        guard key.base as? String == string(__kSecImportExportPassphrase), let text = value as? String,
+            !text.utf8.contains(0)
+        else { throw .parameter }
         phrase = text
     }
     return phrase

@@ -9,9 +9,30 @@ struct ItemQuery {
     /// The use of a dictionary, which decides on the keys that it may have.
     enum Use { case adding, matching, selecting, changing }
 
+    /// A key of a dictionary.
+    private enum Key {
+        case itemClass, data, reference, returnsData, returnsAttributes, returnsReference, limit
+        case attribute(Attribute)
+
+        /// The keys by their texts.
+        static let all: [String: Key] = Dictionary(
+            uniqueKeysWithValues: [
+                (__kSecClass, .itemClass), (__kSecValueData, .data), (__kSecValueRef, .reference),
+                (__kSecReturnData, .returnsData), (__kSecReturnAttributes, .returnsAttributes),
+                (__kSecReturnRef, .returnsReference), (__kSecMatchLimit, .limit),
+                (__kSecAttrServer, .attribute(.server)), (__kSecAttrSecurityDomain, .attribute(.realm)),
+                (__kSecAttrAccount, .attribute(.user)), (__kSecAttrPath, .attribute(.path)),
+                (__kSecAttrLabel, .attribute(.label)), (__kSecAttrProtocol, .attribute(.scheme)),
+                (__kSecAttrAuthenticationType, .attribute(.authenticationType)), (__kSecAttrPort, .attribute(.port)),
+            ].map { (string($0), $1) })
+    }
+
+    /// An attribute that a program may set.
+    private enum Attribute { case server, realm, user, path, label, scheme, authenticationType, port }
+
     private(set) var attributes = PasswordAttributes()
-    /// The keys of attributes that are given, also with an empty value.
-    private(set) var names: Set<String> = []
+    /// The attributes that are given, also with an empty value.
+    private var given: Set<Attribute> = []
     private(set) var password: Secret?
     private(set) var item: SecKeychainItem?
     private(set) var returnsData = false
@@ -29,57 +50,58 @@ struct ItemQuery {
         else { throw .parameter }
         var hasClass = false
         for (key, value) in pairs {
-            guard let key = key.base as? String else { throw .parameter }
+            guard let text = key.base as? String, let key = Key.all[text] else { throw .parameter }
             switch (key, use) {
-            case ("class", .adding), ("class", .matching), ("class", .selecting):
-                guard try Self.text(value) == "inet" else { throw .noSuchClass }
+            case (.itemClass, .adding), (.itemClass, .matching), (.itemClass, .selecting):
+                guard try Self.text(value) == string(__kSecClassInternetPassword) else { throw .noSuchClass }
                 hasClass = true
-            case ("v_Data", .adding), ("v_Data", .changing):
+            case (.data, .adding), (.data, .changing):
                 guard let data = value as? Data else { throw .parameter }
                 password = try KeychainLimit.verify(data)
-            case ("v_Ref", .matching), ("v_Ref", .selecting):
+            case (.reference, .matching), (.reference, .selecting):
                 guard CFGetTypeID(value as AnyObject) == KeychainItem.typeID else { throw .parameter }
                 item = cast(value as AnyObject)
-            case ("r_Data", .adding), ("r_Data", .matching): returnsData = try Self.flag(value)
-            case ("r_Attributes", .adding), ("r_Attributes", .matching): returnsAttributes = try Self.flag(value)
-            case ("r_Ref", .adding), ("r_Ref", .matching): returnsReference = try Self.flag(value)
-            case ("m_Limit", .matching): limit = try Self.limit(value)
-            default: try setAttribute(key, to: value)
+            case (.returnsData, .adding), (.returnsData, .matching): returnsData = try Self.flag(value)
+            case (.returnsAttributes, .adding), (.returnsAttributes, .matching):
+                returnsAttributes = try Self.flag(value)
+            case (.returnsReference, .adding), (.returnsReference, .matching): returnsReference = try Self.flag(value)
+            case (.limit, .matching): limit = try Self.limit(value)
+            case (.attribute(let attribute), _): try set(attribute, to: value)
+            default: throw .parameter
             }
         }
         guard hasClass || use == .changing else { throw .parameter }
     }
 
-    private mutating func setAttribute(_ key: String, to value: Any) throws(Status) {
-        names.insert(key)
-        switch key {
-        case "srvr": attributes.server = PasswordAttributes(server: try Self.text(value)).server
-        case "sdmn": attributes.realm = try Self.text(value)
-        case "acct": attributes.user = try Self.text(value)
-        case "path": attributes.path = try Self.nonEmpty(value)
-        case "labl": attributes.label = try Self.nonEmpty(value)
-        case "ptcl": attributes.scheme = try KeychainCodes.protocols.name(of: Self.text(value))
-        case "atyp":
+    private mutating func set(_ attribute: Attribute, to value: Any) throws(Status) {
+        given.insert(attribute)
+        switch attribute {
+        case .server: attributes.server = PasswordAttributes(server: try Self.text(value)).server
+        case .realm: attributes.realm = try Self.text(value)
+        case .user: attributes.user = try Self.text(value)
+        case .path: attributes.path = try Self.nonEmpty(value)
+        case .label: attributes.label = try Self.nonEmpty(value)
+        case .scheme: attributes.scheme = try KeychainCodes.protocols.name(of: Self.text(value))
+        case .authenticationType:
             attributes.authenticationType = try KeychainCodes.authenticationTypes.name(of: Self.text(value))
-        case "port":
+        case .port:
             guard let number = value as? NSNumber, (0...65535).contains(number.int64Value) else { throw .parameter }
             attributes.port = number.intValue == 0 ? nil : number.intValue
-        default: throw .parameter
         }
     }
 
     /// Puts the attributes that are given into others.
     func apply(to other: inout PasswordAttributes) {
-        for name in names {
-            switch name {
-            case "srvr": other.server = attributes.server
-            case "sdmn": other.realm = attributes.realm
-            case "acct": other.user = attributes.user
-            case "path": other.path = attributes.path
-            case "labl": other.label = attributes.label
-            case "ptcl": other.scheme = attributes.scheme
-            case "atyp": other.authenticationType = attributes.authenticationType
-            default: other.port = attributes.port
+        for attribute in given {
+            switch attribute {
+            case .server: other.server = attributes.server
+            case .realm: other.realm = attributes.realm
+            case .user: other.user = attributes.user
+            case .path: other.path = attributes.path
+            case .label: other.label = attributes.label
+            case .scheme: other.scheme = attributes.scheme
+            case .authenticationType: other.authenticationType = attributes.authenticationType
+            case .port: other.port = attributes.port
             }
         }
     }
@@ -102,8 +124,8 @@ struct ItemQuery {
     private static func limit(_ value: Any) throws(Status) -> Int? {
         if let number = value as? NSNumber, number.int64Value >= 1 { return number.intValue }
         switch value as? String {
-        case "m_LimitOne": return nil
-        case "m_LimitAll": return .max
+        case string(__kSecMatchLimitOne): return nil
+        case string(__kSecMatchLimitAll): return .max
         default: throw .parameter
         }
     }
