@@ -6,9 +6,9 @@ internal import StreamKit
 
 /// One load: from the request to the end of the response body, over any number of connections and redirects.
 ///
-/// Theory of operation. A load is a loop over requests: the caller's, and those of *hops* (redirects) and *rounds* (the same one again, see
-/// ``Fetch``); a dead connection repeats the current one. Its ``LoadState`` carries the data of the request. Each member takes one or more steps and never waits; ``LoadClock/block`` holds what
-/// to wait for. Closing, returning connections to a pool, and calls of the application's code are collected in ``deferred``.
+/// Theory of operation. A load is a loop over requests: the caller's, then those of hops and rounds (``Fetch``); a dead connection repeats
+/// the current one. ``LoadState`` has the data of the request. Each member takes steps and never waits; ``LoadClock/block`` tells what to wait
+/// for. Closing, returning connections to a pool, and calls of the application's code are collected in ``deferred``.
 ///
 /// The load decides, and leaves the rest to others: ``Fetch`` (the next request), ``ProxyProgress`` (the route), ``HTTPConnection`` and
 /// ``HTTPCarrier`` (the bytes), ``LoadClock`` (the time limits). It does not know which version of HTTP a carrier uses.
@@ -17,7 +17,6 @@ struct HTTPLoad: ~Copyable, Sendable {
     var settings: LoadSettings
     /// Unowned, because the ``LoadTransport`` that owns the load is a point of this loop, and keeps it.
     unowned(unsafe) let loop: EventLoop
-    /// The current request and its history.
     private(set) var fetch: Fetch
     private(set) var state = LoadState.deciding(mayReuse: true)
     private(set) var extras: LoadExtras?
