@@ -16,9 +16,9 @@ extension FuzzTarget {
         machine.setLinks([link], now: now)
         guard let type = try? ServiceType("_http._tcp,_sub"), let browsed = DNSName("_http._tcp.local"),
             let service = try? ServiceInstance(name: "Web", type: type),
-            (try? machine.publish(ServiceAdvertisement(name: "Web", type: type, port: 80), now: now)) != nil,
-            (try? machine.query(RecordKey(browsed, .ptr), interface: nil, now: now)) != nil,
-            (try? machine.query(RecordKey(service.fullName, .srv), interface: nil, now: now)) != nil
+            (try? machine.publish(ServiceAdvertisement(name: "Web", type: type, port: 80), as: 1, now: now)) != nil,
+            (try? machine.query(RecordKey(browsed, .ptr), interface: nil, as: 2, now: now)) != nil,
+            (try? machine.query(RecordKey(service.fullName, .srv), interface: nil, as: 3, now: now)) != nil
         else { preconditionFailure("the services and queries are valid") }
         var rest = bytes[...]
         for _ in 0..<16 where rest.count >= 2 {
