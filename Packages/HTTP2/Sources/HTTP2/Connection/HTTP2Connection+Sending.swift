@@ -220,8 +220,11 @@ extension HTTP2Connection {
                 if !value.isEqualIgnoringCase("trailers") { mistake = Self.noCounterpart("TE: \(value.text)") }
             case .upgrade: mistake = Self.noCounterpart("Upgrade")
             case .connection:
-                let options = value.text.split(separator: ",").map { $0.trimmingPrefix { $0 == " " || $0 == "\t" } }
-                let option = options.first { !["keep-alive", "close", "te"].contains($0.lowercased()) }
+                let options = value.text.utf8.split(separator: UInt8(ascii: ",")).map { option in
+                    String(
+                        decoding: option.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }, as: UTF8.self)
+                }
+                let option = options.first { !["keep-alive", "close", "te", ""].contains($0.lowercased()) }
                 if let option { mistake = Self.noCounterpart("Connection: \(option)") }
             case .contentLength:
                 let number = FieldBytes.number(value)
