@@ -60,8 +60,8 @@ struct BodyRingTests {
         #expect(ring.capacity == 100_000)
         ring.removeAll()
         #expect(ring.capacity == 0 && ring.count == 0)
-        ring.append([1, 2, 3].span.bytes, limit: 100_000)
+        ring.append(([1, 2, 3] as [UInt8]).span.bytes, limit: 100_000)
         ring.removeAll()
-        #expect(ring.capacity > 0 && ring.capacity <= BodyRing.keptCapacity)
+        #expect(ring.capacity == 1024)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 private struct Parsed: Equatable {
     var parts: [FrameParser.Part] = []
     var content: [UInt8] = []
-    var error: ErrorCode?
+    var error: HTTP2Error?
 
     init(_ bytes: [UInt8], inPiecesOf size: Int) {
         var parser = FrameParser()
@@ -20,7 +20,7 @@ private struct Parsed: Equatable {
                 #expect(offset == piece.count, "all of the input is consumed")
             }
         } catch {
-            self.error = error.code
+            self.error = error
         }
     }
 }
@@ -86,32 +86,38 @@ struct FrameParserTests {
     }
 
     @Test(arguments: [
-        (Wire.frame(.data, on: 0, [1]), ErrorCode.protocolError),
-        (Wire.frame(.headers, on: 0, [1]), .protocolError),
-        (Wire.frame(.continuation, on: 0, [1]), .protocolError),
-        (Wire.frame(.priority, on: 0, [0, 0, 0, 0, 0]), .protocolError),
-        (Wire.frame(.resetStream, on: 0, [0, 0, 0, 0]), .protocolError),
-        (Wire.frame(.settings, on: 1), .protocolError),
-        (Wire.frame(.ping, on: 1, Array(repeating: 0, count: 8)), .protocolError),
-        (Wire.frame(.goAway, on: 1, Array(repeating: 0, count: 8)), .protocolError),
-        (Wire.windowUpdate(0, 0), .protocolError),
-        (Wire.frame(.data, .padded, on: 1, [1]), .protocolError),
-        (Wire.frame(.data, .padded, on: 1), .frameSizeError),
-        (Wire.frame(.headers, .priority, on: 1, [0, 0, 0, 0]), .frameSizeError),
-        (Wire.frame(.pushPromise, on: 1, [0, 0, 0]), .frameSizeError),
-        (Wire.frame(.resetStream, on: 1, [0, 0, 0]), .frameSizeError),
-        (Wire.frame(.settings, on: 0, [0]), .frameSizeError),
-        (Wire.frame(.settings, .acknowledgment, on: 0, [0, 0, 0, 0, 0, 0]), .frameSizeError),
-        (Wire.frame(.ping, on: 0, [0]), .frameSizeError),
-        (Wire.frame(.goAway, on: 0, [0]), .frameSizeError),
-        (Wire.frame(.priorityUpdate, on: 1, [0, 0, 0, 1]), .protocolError),
-        (Wire.frame(.priorityUpdate, on: 1, Array(repeating: 0, count: 1000)), .protocolError),
-        (Wire.frame(.windowUpdate, on: 1, [0]), .frameSizeError),
-        (Wire.frame(.settings, on: 0, Array(repeating: 0, count: 33 * 6)), .enhanceYourCalm),
-        (Array(Wire.frame(.data, on: 1, Array(repeating: 0, count: 16_385)).prefix(9)), .frameSizeError),
+        (Wire.frame(.data, on: 0, [1]), ErrorCode.protocolError, "RFC 9113 §6.1"),
+        (Wire.frame(.headers, on: 0, [1]), .protocolError, "RFC 9113 §6.2"),
+        (Wire.frame(.continuation, on: 0, [1]), .protocolError, "RFC 9113 §6.10"),
+        (Wire.frame(.priority, on: 0, [0, 0, 0, 0, 0]), .protocolError, "RFC 9113 §6.3"),
+        (Wire.frame(.resetStream, on: 0, [0, 0, 0, 0]), .protocolError, "RFC 9113 §6.4"),
+        (Wire.frame(.settings, on: 1), .protocolError, "RFC 9113 §6.5"),
+        (Wire.frame(.ping, on: 1, Array(repeating: 0, count: 8)), .protocolError, "RFC 9113 §6.7"),
+        (Wire.frame(.goAway, on: 1, Array(repeating: 0, count: 8)), .protocolError, "RFC 9113 §6.8"),
+        (Wire.windowUpdate(0, 0), .protocolError, "RFC 9113 §6.9"),
+        (Wire.frame(.data, .padded, on: 1, [1]), .protocolError, "RFC 9113 §6.1"),
+        (Wire.frame(.data, .padded, on: 1), .frameSizeError, "RFC 9113 §6.1"),
+        (Wire.frame(.headers, .priority, on: 1, [0, 0, 0, 0]), .frameSizeError, "RFC 9113 §6.2"),
+        (Wire.frame(.pushPromise, on: 1, [0, 0, 0]), .frameSizeError, "RFC 9113 §6.6"),
+        (Wire.frame(.resetStream, on: 1, [0, 0, 0]), .frameSizeError, "RFC 9113 §6.4"),
+        (Wire.frame(.settings, on: 0, [0]), .frameSizeError, "RFC 9113 §6.5"),
+        (Wire.frame(.settings, .acknowledgment, on: 0, [0, 0, 0, 0, 0, 0]), .frameSizeError, "RFC 9113 §6.5"),
+        (Wire.frame(.ping, on: 0, [0]), .frameSizeError, "RFC 9113 §6.7"),
+        (Wire.frame(.goAway, on: 0, [0]), .frameSizeError, "RFC 9113 §6.8"),
+        (Wire.frame(.priorityUpdate, on: 1, [0, 0, 0, 1]), .protocolError, "RFC 9218 §7.1"),
+        (Wire.frame(.priorityUpdate, on: 1, Array(repeating: 0, count: 1000)), .protocolError, "RFC 9218 §7.1"),
+        (Wire.frame(.windowUpdate, on: 1, [0]), .frameSizeError, "RFC 9113 §6.9"),
+        (Wire.frame(.settings, on: 0, Array(repeating: 0, count: 33 * 6)), .enhanceYourCalm, "maximumSettingsEntries"),
+        (
+            Array(Wire.frame(.data, on: 1, Array(repeating: 0, count: 16_385)).prefix(9)), .frameSizeError,
+            "RFC 9113 §4.2"
+        ),
     ])
-    func refusesAFrame(_ frame: [UInt8], _ code: ErrorCode) {
-        for size in [1, 3, frame.count] { #expect(Parsed(frame, inPiecesOf: size).error == code) }
+    func refusesAFrame(_ frame: [UInt8], _ code: ErrorCode, _ rule: String) {
+        for size in [1, 3, frame.count] {
+            let error = Parsed(frame, inPiecesOf: size).error
+            #expect(error?.code == code && error?.rule == rule && error?.scope == .connection)
+        }
     }
 
     @Test func keepsLittleOfALongGoAway() throws {

@@ -62,7 +62,8 @@ extension HTTP2Connection {
         if !isIdle(id) {
             try floods.countFrameWithoutEffect(now: now)
             if recentStreams.wasResetHere(id) || isIgnored(id) { return }
-            if role == .client, !recentStreams.contains(id) { return }
+            // A client has forgotten when it reset the stream, and the server has not seen it.
+            if role == .client, streams.index(of: id) == nil, !recentStreams.contains(id) { return }
         }
         _ = try admit(header.event, on: id, at: nil)
     }

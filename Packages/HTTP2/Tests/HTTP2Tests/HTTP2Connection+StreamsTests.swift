@@ -3,8 +3,9 @@ import Testing
 
 @testable import HTTP2
 
-/// Ends streams in every state and in every order, and checks the windows, events and memory after each step.
-struct EndingTests {
+/// Streams from opening to closing (RFC 9113 §5.1 and §5.4.2): they end in every state and in every order, and the windows, events and
+/// memory are checked after each step.
+struct StreamsTests {
     /// The state of the messages when the endings begin.
     enum Beginning: CaseIterable {
         case requestBegun, requestBody, requestEnded, responseBegun, responseBody, responseUnread
@@ -32,6 +33,62 @@ struct EndingTests {
             }
         }
     }
+
+    @Test func room() throws {
+        var limits = HTTP2Limits()
+        limits.maximumConcurrentStreams = 2
+        var pair = MachinePair(server: limits)
+        #expect(pair.client.room == 100)
+        try pair.exchange()
+        #expect(pair.client.room == 2)
+        let first = try pair.request()
+        _ = try pair.request()
+        #expect(try pair.client.request(MachinePair.head(), endsHere: true, now: .zero) == nil)
+        try pair.server.respond(first, with: HTTPResponse(status: .noContent), endsHere: true, now: .zero)
+        pair.server.close(first)
+        try pair.exchange()
+        #expect(pair.client.takeEvents().contains(.room) && pair.client.room == 1)
+    }
+
+    @Test func identifiersRunOut() throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        client.connection.nextStream = StreamID(0x7FFF_FFFD)
+        #expect(try client.request(MachinePair.head(), endsHere: true, now: .zero) == StreamID(0x7FFF_FFFD))
+        #expect(try client.request(MachinePair.head(), endsHere: true, now: .zero) == nil)
+        #expect(client.isDraining && client.room == 0)
+    }
+
+    @Test func whatFollowsAResetIsIgnored() throws {
+        var pair = MachinePair()
+        let stream = try pair.request(MachinePair.head(.post), endsHere: false)
+        _ = pair.server.takeEvents()
+        pair.server.close(stream, code: .cancel)
+        _ = pair.server.takeOutput()
+        // Data, trailers that fill the dynamic table, and credit were on their way.
+        _ = try pair.client.send([1, 2, 3], on: stream, endsHere: false)
+        try pair.client.sendTrailers(["x-indexed": "1"], on: stream)
+        try pair.server.receive(pair.client.takeOutput() + Wire.windowUpdate(1, 5))
+        #expect(pair.server.takeEvents().isEmpty && pair.server.outputCount == 0)
+        _ = try pair.request(MachinePair.head(.get, "/", ["X-Indexed": "1"]))
+        guard
+            case .request(_, let request) = pair.server.takeEvents().last(where: {
+                if case .request = $0 { true } else { false }
+            })
+        else { throw MachinePair.NoRoom() }
+        #expect(request.head.fields["x-indexed"] == "1")
+    }
+
+    @Test(arguments: [
+        (Wire.response(2), "RFC 9113 §5.1.1"), (Wire.response(3), "RFC 9113 §5.1.1"),
+        (Wire.data(3, "x"), "RFC 9113 §5.1"), (Wire.reset(2), "RFC 9113 §5.1"),
+        (Wire.windowUpdate(3, 1), "RFC 9113 §5.1"),
+    ])
+    func aServerOpensNoStreams(_ frames: [UInt8], _ rule: String) throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        _ = try client.request(MachinePair.head(), endsHere: true, now: .zero)
+        let error = #expect(throws: HTTP2Error.self) { try client.receive(Wire.serverPreface + frames) }
+        #expect(error?.code == .protocolError && error?.rule == rule)
+    }
 }
 
 private struct EndingModel: ~Copyable {
@@ -52,7 +109,7 @@ private struct EndingModel: ~Copyable {
     }
 
     /// Two streams: one that ends, and one that goes on.
-    mutating func begin(_ beginning: EndingTests.Beginning) throws {
+    mutating func begin(_ beginning: StreamsTests.Beginning) throws {
         stream = try pair.request(MachinePair.head(.post), endsHere: false)
         other = try pair.request(MachinePair.head(.post), endsHere: false)
         if beginning == .requestBegun { return carry() }
@@ -76,7 +133,7 @@ private struct EndingModel: ~Copyable {
 
     private var body: [UInt8] { [UInt8](repeating: 1, count: 5000) }
 
-    mutating func apply(_ ending: EndingTests.Ending) {
+    mutating func apply(_ ending: StreamsTests.Ending) {
         switch ending {
         case .clientEnds: _ = try? pair.client.send([3], on: stream, endsHere: true)
         case .serverEnds:

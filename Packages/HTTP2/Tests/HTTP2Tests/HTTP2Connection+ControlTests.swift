@@ -3,8 +3,9 @@ import Testing
 
 @testable import HTTP2
 
-/// GOAWAY in both directions, refused streams, and what a request's failure says about repeating it (RFC 9113 §6.8 and §8.7).
-struct ShutdownTests {
+/// GOAWAY in both directions, refused streams, and what a request's failure says about repeating it (RFC 9113 §6.8 and §8.7); SETTINGS and
+/// priorities (RFC 9113 §6.5, RFC 9218 §7.1).
+struct ControlTests {
     /// A client that has sent requests on the streams 1, 3 and 5, and what it reports after these bytes.
     private func client(after bytes: [UInt8]) throws -> [HTTP2Event] {
         var client = HTTP2ClientMachine(now: .zero)
@@ -145,7 +146,7 @@ struct ShutdownTests {
         #expect(client.takeEvents().suffix(2) == [.ended(stream), .sendingStopped(stream, failure)])
         #expect(try client.readAll(stream) == (Array("large".utf8), .ended))
         let error = #expect(throws: HTTP2Error.self) { try client.send([1], on: stream, endsHere: true) }
-        #expect(error?.code == .streamClosed && error?.fault == .peer)
+        #expect(error?.code == .streamClosed && error?.fault == .peer && error?.rule == "RFC 9113 §5.1")
     }
 
     @Test func dataBeforeAResetIsRead() throws {
@@ -170,11 +171,110 @@ struct ShutdownTests {
         #expect(pair.server.connection.recentStreams.wasResetHere(stream))
     }
 
-    @Test func identifiersRunOut() throws {
+    /// A setting that cannot change back, and one that cannot change at all.
+    @Test func settingsThatChange() throws {
+        for (id, rule) in [
+            (SettingID.enableConnectProtocol, "RFC 8441 §3"), (.noRFC7540Priorities, "RFC 9218 §2.1"),
+        ] {
+            var client = HTTP2ClientMachine(now: .zero)
+            try client.receive(Wire.frames { $0.appendSettings([Setting(id, 1)]) })
+            try client.receive(Wire.frames { $0.appendSettings([Setting(id, 1)]) })
+            let error = #expect(throws: HTTP2Error.self) {
+                try client.receive(Wire.frames { $0.appendSettings([Setting(id, 0)]) })
+            }
+            #expect(error?.code == .protocolError && error?.rule == rule)
+        }
+    }
+
+    @Test(arguments: [0, 3, 4, 300]) func aServerSendsNoPriorityUpdate(length: Int) throws {
         var client = HTTP2ClientMachine(now: .zero)
-        client.connection.nextStream = StreamID(0x7FFF_FFFD)
-        #expect(try client.request(MachinePair.head(), endsHere: true, now: .zero) == StreamID(0x7FFF_FFFD))
-        #expect(try client.request(MachinePair.head(), endsHere: true, now: .zero) == nil)
-        #expect(client.isDraining && client.room == 0)
+        let frame = Wire.frame(.priorityUpdate, on: 0, [UInt8](repeating: 0, count: length))
+        let error = #expect(throws: HTTP2Error.self) { try client.receive(Wire.serverPreface + frame) }
+        #expect(error?.code == .protocolError && error?.rule == "RFC 9218 §7.1")
+    }
+
+    @Test(arguments: [0, 3]) func aPriorityUpdateWithoutAStreamIsIgnored(length: Int) throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        let frame = Wire.frame(.priorityUpdate, on: 0, [UInt8](repeating: 0, count: length))
+        try server.receive(Wire.clientPreface + frame + Wire.get(1))
+        #expect(server.openStreams == 1)
+    }
+
+    /// A value that is too long to be kept is ignored, but its stream is checked.
+    @Test func aLongPriorityUpdate() throws {
+        func frame(_ stream: UInt8) -> [UInt8] {
+            Wire.frame(
+                .priorityUpdate, on: 0,
+                [0, 0, 0, stream] + Array("u=0, x=\"".utf8) + [UInt8](repeating: 0x61, count: 300))
+        }
+        var server = HTTP2ServerMachine(now: .zero)
+        try server.receive(Wire.clientPreface + Wire.get(1) + frame(1) + frame(3) + Wire.get(3))
+        for stream in [StreamID(1), StreamID(3)] {
+            let index = try #require(server.connection.streams.index(of: stream))
+            #expect(server.connection.streams[index].priority == HTTP2Priority())
+        }
+        let error = #expect(throws: HTTP2Error.self) { try server.receive(frame(2)) }
+        #expect(error?.code == .protocolError && error?.rule == "RFC 9218 §7.1")
+    }
+
+    @Test func settingsThatTheFirstSettingsLeaveOut() throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        #expect(client.peerSettings.ignoresRFC7540Priorities == nil)
+        try client.receive(Wire.serverPreface)
+        #expect(client.peerSettings.ignoresRFC7540Priorities == false)
+    }
+
+    /// The acknowledgment of SETTINGS that reduce windows concerns open streams only (RFC 9113 §6.9.2): those that have ended meanwhile
+    /// have given up their windows, but for what is unread.
+    @Test func anAcknowledgmentBehindTheEndOfStreams() throws {
+        var limits = HTTP2Limits()
+        limits.initialStreamWindow = 1000
+        var server = HTTP2ServerMachine(limits: limits, now: .zero)
+        let body = Wire.data(1, String(repeating: "a", count: 700))
+        try server.receive(ConnectionPreface.bytes + Wire.frames { $0.appendSettings([]) } + Wire.post(1) + body)
+        // Stream 3 is complete with 600 unread bytes, 5 was reset by the client, 7 by this side, and 9 is open.
+        try server.receive(Wire.post(3) + Wire.data(3, String(repeating: "b", count: 600), ends: true))
+        try server.respond(StreamID(3), with: HTTPResponse(status: .noContent), endsHere: true, now: .zero)
+        try server.receive(Wire.post(5) + Wire.data(5, "c") + Wire.post(7) + Wire.data(7, "d") + Wire.post(9))
+        _ = server.takeEvents()
+        try server.receive(Wire.reset(5) + Wire.windowUpdate(7, 0))
+        let reserve = limits.connectionWindowReserve
+        #expect(server.connection.receiveWindow.size == reserve + 2 * SendWindow.initial + 600 + 1)
+        _ = (server.takeEvents(), server.takeOutput())
+        try server.receive(Wire.settingsAcknowledgment)
+        #expect(server.connection.receiveWindow.size == reserve + 2 * 1000 + 600 + 1)
+        let sizes = server.connection.streams.indices.map { server.connection.streams[$0].receiveWindow.size }
+        #expect(sizes == [1000, 600, 1, 0, 1000])
+        #expect(server.receiveWindow(of: StreamID(1)) == 300 && server.receiveWindow(of: StreamID(9)) == 1000)
+        server.connection.checkInvariants("acknowledged")
+        // What is unread can be read, and only the stream that is open gets credit.
+        #expect(try server.readAll(StreamID(3)) == ([UInt8](repeating: 0x62, count: 600), .ended))
+        #expect(try server.readAll(StreamID(5)).0 == [0x63])
+        #expect(try server.takeParts().isEmpty)
+        #expect(try server.readAll(StreamID(1)).0.count == 700)
+        #expect(try server.takeParts() == [.windowUpdate(StreamID(1), increment: 700)])
+        server.connection.checkInvariants("read")
+        for id in [1, 3, 5, 7, 9] as [UInt32] { server.close(StreamID(id)) }
+        let window = server.connection.receiveWindow
+        #expect(window.size == reserve && window.unread == 0 && server.connection.streams.count == 0)
+    }
+
+    /// The same on a client, whose program has closed one of the streams as well.
+    @Test func anAcknowledgmentBehindTheEndOfResponses() throws {
+        var limits = HTTP2Limits()
+        limits.initialStreamWindow = 1000
+        var client = HTTP2ClientMachine(limits: limits, now: .zero)
+        for _ in 0..<3 { _ = try client.request(MachinePair.head(), endsHere: true, now: .zero) }
+        let reserve = limits.connectionWindowReserve
+        try client.receive(Wire.frames { $0.appendSettings([]) } + Wire.response(1) + Wire.data(1, "whole", ends: true))
+        client.close(StreamID(3))
+        #expect(client.connection.receiveWindow.size == reserve + 5 + SendWindow.initial)
+        _ = client.takeOutput()
+        try client.receive(Wire.settingsAcknowledgment)
+        #expect(client.connection.receiveWindow.size == reserve + 5 + 1000 && client.outputCount == 0)
+        #expect(client.receiveWindow(of: StreamID(5)) == 1000)
+        client.connection.checkInvariants("acknowledged")
+        #expect(try client.readAll(StreamID(1)) == (Array("whole".utf8), .ended))
+        client.connection.checkInvariants("read")
     }
 }
