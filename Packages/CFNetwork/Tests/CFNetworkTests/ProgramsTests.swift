@@ -10,7 +10,7 @@ import Testing
 
 /// The C interface, as programs in C use it. Each program has a process of its own: some count the open sockets, and some read
 /// settings of the whole process.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProgramsTests {
     enum Program: String, Codable, CaseIterable {
         case messages, receivedMessages, messageRules, constants, toolchain

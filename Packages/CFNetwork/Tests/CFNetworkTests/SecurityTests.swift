@@ -6,7 +6,7 @@ import Testing
 @testable import SecurityEngine
 
 /// Security in Swift, as sources for Apple's systems use it. The programs in C test its behaviour.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct SecurityTests {
     @Test func sourceAsOnApplesSystems() async {
         await #expect(processExitsWith: .success) {

@@ -7,7 +7,7 @@ import Glibc
 #endif
 
 /// CFStream in Swift, as sources for Apple's systems use it. The programs in C test its behaviour.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct StreamTests {
     // A class as in many programs: both streams of a socket with a delegate.
     private final class Chat: NSObject, StreamDelegate {

@@ -8,7 +8,7 @@ import Testing
 
 /// SystemConfiguration in Swift, as sources for Apple's systems use it, and the values of networks that no test can create. The programs in
 /// C test its behaviour.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct SystemConfigurationTests {
     @Test func sourceAsOnApplesSystems() throws {
         let store = try #require(SCDynamicStoreCreate(nil, "tests" as CFString, nil, nil))

@@ -38,7 +38,7 @@ public final class DescriptorPoller: Sendable {
     /// The descriptor that becomes readable when a watched point may be ready. Only for waiting; it remains the poller's.
     public var descriptor: CInt { epoll.descriptor }
 
-    /// Signals the points that may be ready, without waiting, and does the work of ``runAfterPoll(_:)``.
+    /// Signals the points that may be ready, without waiting, and does the work that has been left to this thread.
     ///
     /// That work may call `poll()` again. Otherwise only one thread at a time may call it.
     public func poll() {

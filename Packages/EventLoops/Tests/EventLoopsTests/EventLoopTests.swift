@@ -214,7 +214,7 @@ extension EventLoopsTests {
         }
 
         /// The body holds an object whose deinit cancels the same timer: that must not happen under the lock.
-        @Test(.timeLimit(.minutes(1))) func cancellingMayReleaseAnObjectThatCancelsAgain() {
+        @Test(.timeLimit(.minutes(5))) func cancellingMayReleaseAnObjectThatCancelsAgain() {
             final class Owner: Sendable {
                 let timer = Locked<LoopTimer?>(nil)
                 deinit { timer.withLock { $0 }?.cancel() }
@@ -252,7 +252,7 @@ extension EventLoopsTests {
         }
 
         /// A timer that always schedules itself again for the past must not stop the loop.
-        @Test(.timeLimit(.minutes(1))) func aTimerThatIsAlwaysDueDoesNotStopTheLoop() async {
+        @Test(.timeLimit(.minutes(5))) func aTimerThatIsAlwaysDueDoesNotStopTheLoop() async {
             let loop = EventLoop.forTest("due")
             defer { loop.shutdown() }
             let isDone = Flag()
@@ -264,7 +264,7 @@ extension EventLoopsTests {
             isDone.set()
         }
 
-        @Test(.timeLimit(.minutes(1))) func tasksThatAlwaysYieldDoNotStarveIO() async throws {
+        @Test(.timeLimit(.minutes(5))) func tasksThatAlwaysYieldDoNotStarveIO() async throws {
             let loop = EventLoop.forTest("yielding")
             defer { loop.shutdown() }
             let pair = try SocketPair()

@@ -81,7 +81,7 @@ extension EventLoopsTests {
         }
 
         /// The loop sees the reservation of a registration that then fails: nothing else would wake it to end.
-        @Test(.timeLimit(.minutes(1))) func checksAgainAfterAFailedRegistration() async {
+        @Test(.timeLimit(.minutes(5))) func checksAgainAfterAFailedRegistration() async {
             let loop = EventLoop.forTest("again")
             let isReserved = loop.epoll.reserve()
             #expect(isReserved)
@@ -94,7 +94,7 @@ extension EventLoopsTests {
         }
 
         /// A thread has submitted work and is about to write to the eventfd, which must still be open then.
-        @Test(.timeLimit(.minutes(1))) func endsAfterTheWriteThatIsDue() async {
+        @Test(.timeLimit(.minutes(5))) func endsAfterTheWriteThatIsDue() async {
             let loop = EventLoop.forTest("write")
             await withCheckedContinuation { continuation in
                 loop.execute {

@@ -5,7 +5,7 @@ import Testing
 
 extension EventLoopsTests {
     /// Threads that block at several places at once.
-    @Suite(.timeLimit(.minutes(1))) struct ThreadParkerTests {
+    @Suite(.timeLimit(.minutes(5))) struct ThreadParkerTests {
         private let here = WaitPoint()
         private let others = [WaitPoint(), WaitPoint()]
 

@@ -134,7 +134,7 @@ extension EventLoopsTests {
             #expect(SocketPair.send(2, to: pair.far) && SocketPair.tryRead(pair.near) == .byte(2))
         }
 
-        @Test(.timeLimit(.minutes(1)))
+        @Test(.timeLimit(.minutes(5)))
         func theNumberOfABorrowedDescriptorMayBeReusedAtOnce() async throws {
             let borrowed = try SocketPair()
             let old = WaitPoint(descriptor: borrowed.near, ownership: .borrowed)

@@ -317,7 +317,7 @@ extension EventLoopsTests {
         }
 
         /// A watcher has consumed the latched edge of the close; the task must not wait for another edge.
-        @Test(.timeLimit(.minutes(1))) func aTaskDoesNotParkOnAClosedHalf() async {
+        @Test(.timeLimit(.minutes(5))) func aTaskDoesNotParkOnAClosedHalf() async {
             let point = WaitPoint()
             #expect(point.enter(.reader) == .entered)
             point.close(.reader)
@@ -327,7 +327,7 @@ extension EventLoopsTests {
             #expect(await onThread { point.block(.reader, for: .readable, until: nil) } == .closed)
         }
 
-        @Test(.timeLimit(.minutes(1))) func aWaitForAnEmptyInterestCanBeCancelled() async {
+        @Test(.timeLimit(.minutes(5))) func aWaitForAnEmptyInterestCanBeCancelled() async {
             let point = WaitPoint()
             let task = Task { await point.readerWait(for: [], until: nil) }
             await until { point.isReaderParked }

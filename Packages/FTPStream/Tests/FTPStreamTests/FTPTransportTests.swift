@@ -6,7 +6,7 @@ import Testing
 
 /// Waiters are signalled, and connections closed and returned to the pool, without the lock of the exchange: a callback may use
 /// the stream.
-@Suite(.timeLimit(.minutes(1))) struct FTPTransportTests {
+@Suite(.timeLimit(.minutes(5))) struct FTPTransportTests {
     /// A watcher that uses the stream when it fires.
     private final class Caller: Watcher, @unchecked Sendable {
         // Unchecked only because the superclass is: it has only constants.

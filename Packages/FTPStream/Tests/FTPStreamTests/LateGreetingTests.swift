@@ -4,7 +4,7 @@ import Testing
 @testable import FTPStream
 
 /// Servers of `ftps` URLs that greet in plaintext, but only after the silence that means implicit TLS.
-@Suite(.timeLimit(.minutes(1))) struct LateGreetingTests {
+@Suite(.timeLimit(.minutes(5))) struct LateGreetingTests {
     /// A server whose first connections stay silent until the client sends something, and then greet.
     private final class LateServer: Sendable {
         let port: UInt16

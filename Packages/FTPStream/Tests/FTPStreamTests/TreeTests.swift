@@ -6,7 +6,7 @@ import Testing
 @testable import FTPStream
 
 /// Trees at a server in this process: what is skipped, kept and reported.
-@Suite(.timeLimit(.minutes(1))) struct TreeTests {
+@Suite(.timeLimit(.minutes(5))) struct TreeTests {
     /// A folder that is removed with this object.
     private final class Folder {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-tree-\(UUID())").path

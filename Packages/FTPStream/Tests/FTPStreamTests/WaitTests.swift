@@ -5,7 +5,7 @@ import Testing
 @testable import FTPStream
 
 /// No wait outlives the fact that decides it, and where the first way fails the second is taken.
-@Suite(.timeLimit(.minutes(1))) struct WaitTests {
+@Suite(.timeLimit(.minutes(5))) struct WaitTests {
     private func client(_ server: CommandServer) throws -> FTPClient {
         try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
     }

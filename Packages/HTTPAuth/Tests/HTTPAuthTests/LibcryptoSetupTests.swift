@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPAuth
 
-@Suite(.timeLimit(.minutes(1))) struct LibcryptoSetupTests {
+@Suite(.timeLimit(.minutes(5))) struct LibcryptoSetupTests {
     /// With libcrypto's own handler for the end of the process, this crashed almost always.
     @Test func aProcessEndsWhileThreadsDeriveKeys() async {
         await #expect(processExitsWith: .success) {

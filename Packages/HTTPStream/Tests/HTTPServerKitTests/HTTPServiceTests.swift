@@ -6,7 +6,7 @@ import Logging
 import ServiceLifecycle
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HTTPServiceTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPServiceTests {
     @Test func aGracefulShutdownLetsTheRequestEnd() async throws {
         let server = try HTTPServer(port: 0, isLocal: true)
         let (arrived, mayRespond) = (OneShot<Void>(), OneShot<Void>())

@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPServerKit
 
 /// Routers against a session, and against clients that send exactly these bytes.
-@Suite(.timeLimit(.minutes(1))) struct RouterTests {
+@Suite(.timeLimit(.minutes(5))) struct RouterTests {
     struct Note: Codable, Equatable {
         var title: String
         var count: Int

@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPServerKit
 
 /// A folder, served.
-@Suite(.timeLimit(.minutes(1))) final class StaticFilesTests: Sendable {
+@Suite(.timeLimit(.minutes(5))) final class StaticFilesTests: Sendable {
     private let folder: String
 
     init() throws {

@@ -4,7 +4,7 @@ import HTTPStream
 import HTTPStreamTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct BearerTokenTests {
+@Suite(.timeLimit(.minutes(5))) struct BearerTokenTests {
     private let server = TestServer()
     private let api = "https://api.example/"
 

@@ -4,7 +4,7 @@ import HTTPStreamTesting
 import Testing
 
 /// The events of a URL over several connections, with a clock that the test advances.
-@Suite(.timeLimit(.minutes(1))) struct EventSourceTests {
+@Suite(.timeLimit(.minutes(5))) struct EventSourceTests {
     private let server = TestServer()
     private let clock = ManualClock()
     private let url = URL(string: "https://www.example.org/events")!

@@ -4,7 +4,7 @@ import HTTPStreamTesting
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HTTPTypesTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPTypesTests {
     private typealias Request = HTTPTypes.HTTPRequest
 
     @Test func loads() async throws {

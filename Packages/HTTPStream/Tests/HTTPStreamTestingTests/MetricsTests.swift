@@ -6,7 +6,7 @@ import Metrics
 import MetricsTestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct MetricsTests {
+@Suite(.timeLimit(.minutes(5))) struct MetricsTests {
     private let backend = TestMetrics()
     private let url = URL(string: "https://www.example.org/page?x=1")!
 

@@ -3,7 +3,7 @@ import HTTPServerKit
 import HTTPStreamTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TestServerTests {
+@Suite(.timeLimit(.minutes(5))) struct TestServerTests {
     private let server = TestServer()
     private let url = URL(string: "https://www.example.org/page?x=1")!
 

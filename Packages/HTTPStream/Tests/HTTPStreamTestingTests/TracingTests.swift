@@ -6,7 +6,7 @@ import InMemoryTracing
 import Testing
 import Tracing
 
-@Suite(.timeLimit(.minutes(1))) struct TracingTests {
+@Suite(.timeLimit(.minutes(5))) struct TracingTests {
     private let tracer = InMemoryTracer()
     private let url = URL(string: "https://joe@www.example.org/page?secret=1")!
 

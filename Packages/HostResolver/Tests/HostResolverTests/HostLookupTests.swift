@@ -327,7 +327,7 @@ import Testing
     }
 
     // Parity: HR-010
-    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
     func releasesTheFormerClientOutsideTheLock(_ isReplaced: Bool) {
         let host = HostLookup(name: "www.example.org", resolver: scripted())
         let ends = Locked(0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NetDiag
 
-@Suite(.timeLimit(.minutes(1))) struct ProbeSocketTests {
+@Suite(.timeLimit(.minutes(5))) struct ProbeSocketTests {
     /// The peer does not answer the first two packets, as a host does that limits the rate of its answers.
     @Test func aPacketWithoutAnAnswerIsSentAgain() async throws {
         let peer = try Socket(boundTo: .ip(.v4(.loopback), port: 0))

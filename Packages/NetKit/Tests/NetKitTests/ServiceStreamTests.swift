@@ -1,7 +1,7 @@
 import NetKit
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ServiceStreamTests {
+@Suite(.timeLimit(.minutes(5))) struct ServiceStreamTests {
     // Parity: SK-012
     @Test("SK-012: a stream requires _tcp: a service over UDP is refused")
     func datagrams() async throws {

@@ -4,7 +4,7 @@ import StreamKitFoundation
 import Testing
 
 /// The bridged streams over memory, files and bound pairs.
-@Suite(.timeLimit(.minutes(2))) struct BridgedStreamTests {
+@Suite(.timeLimit(.minutes(5))) struct BridgedStreamTests {
     // Parity: SK-063, SK-077
     @Test("SK-063, SK-077: a delegate gets its events on its loop, in Apple's order, and can read")
     func eventsInOrder() async throws {

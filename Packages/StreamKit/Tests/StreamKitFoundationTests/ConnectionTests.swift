@@ -5,7 +5,7 @@ import StreamKitTesting
 import Testing
 
 /// Bridged connections to a server in this process.
-@Suite(.timeLimit(.minutes(2))) struct ConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
     // Parity: SK-010, SK-029
     @Test("SK-010, SK-029: a blocking client without a run loop")
     func blocking() async throws {

@@ -6,7 +6,7 @@ import StreamKit
 import Testing
 
 /// Streams on a descriptor that is already open.
-@Suite(.timeLimit(.minutes(1))) struct AdoptedDescriptorTests {
+@Suite(.timeLimit(.minutes(5))) struct AdoptedDescriptorTests {
     /// The state of a descriptor, observed from the other end of its socket pair.
     private struct Ends {
         let own: Int32

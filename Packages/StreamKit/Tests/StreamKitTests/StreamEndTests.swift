@@ -6,7 +6,7 @@ import StreamKit
 import Testing
 
 /// The end of a TCP connection: an orderly end or a reset.
-@Suite(.timeLimit(.minutes(1))) struct StreamEndTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamEndTests {
     /// A connection and the peer's descriptor.
     private func connect() async throws -> (pair: StreamPair, peer: Int32) {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))

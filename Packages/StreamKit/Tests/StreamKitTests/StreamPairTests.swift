@@ -144,7 +144,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct HostStreamTests {
+@Suite(.timeLimit(.minutes(5))) struct HostStreamTests {
     private let resolver = ScriptedResolver()
 
     /// Connects to the host and checks the address.

@@ -2,7 +2,7 @@ import EventLoops
 import StreamKit
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TextLinesTests {
+@Suite(.timeLimit(.minutes(5))) struct TextLinesTests {
     private func lines(_ bytes: [UInt8], limit: Int = 100) async throws -> [String] {
         let stream = ReadStream(bytes: bytes)
         try stream.open()
@@ -84,7 +84,7 @@ extension TextLinesTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct OrderedWriterTests {
+@Suite(.timeLimit(.minutes(5))) struct OrderedWriterTests {
     @Test func textsAreWrittenInUTF8() async throws {
         let pair = StreamPair.bound(bufferSize: 4)
         try pair.input.open()

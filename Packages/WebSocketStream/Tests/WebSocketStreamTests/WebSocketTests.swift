@@ -19,7 +19,7 @@ extension WebSocket.Configuration {
 }
 
 /// Sockets of both sides, connected through an `HTTPServer`, and peers that send exactly these bytes.
-@Suite(.timeLimit(.minutes(2))) struct WebSocketTests {
+@Suite(.timeLimit(.minutes(5))) struct WebSocketTests {
     /// Runs a server while `body` uses its URL.
     private func serving<Result: Sendable>(
         maximum: Int? = nil, _ handler: @escaping HTTPServer.Handler, _ body: (URL) async throws -> Result

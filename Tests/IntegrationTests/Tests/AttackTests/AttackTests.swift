@@ -16,7 +16,7 @@ import Testing
     private static let bytes = 2 << 20
 
     @Test(
-        .timeLimit(.minutes(4)),
+        .timeLimit(.minutes(5)),
         arguments: [
             Attack.tls, Attack.http, Attack.logins, Attack.proxies, Attack.servers, Attack.ftp, Attack.names,
             Attack.discovery,

@@ -120,7 +120,7 @@ import Testing
 
     /// Apache announces the next nonce before the current one expires. An expired nonce is replaced without asking the user.
     // Parity: HA-038 (Apache)
-    @Test(.timeLimit(.minutes(2))) func noncesAreRenewed() async throws {
+    @Test(.timeLimit(.minutes(5))) func noncesAreRenewed() async throws {
         let apache = Apache(listeners: [.plain], nonceLifetime: 2)
         try apache.start()
         defer { apache.stop() }

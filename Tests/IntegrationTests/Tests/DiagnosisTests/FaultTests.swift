@@ -10,7 +10,7 @@ import Testing
         .appendingPathComponent("diagnose-here").path
 
     // Parity: ND-001, ND-012, ND-013 (Linux)
-    @Test(.timeLimit(.minutes(4)), arguments: [LabFault.single, LabFault.pairs, LabFault.healthy, LabFault.passive])
+    @Test(.timeLimit(.minutes(5)), arguments: [LabFault.single, LabFault.pairs, LabFault.healthy, LabFault.passive])
     func onlyTheFaultIsDiagnosed(_ faults: [LabFault]) async throws {
         let lab = try FaultLab(tool: Self.tool)
         for outcome in await lab.outcomes(of: faults) {
@@ -48,7 +48,7 @@ import Testing
 
     /// The diagnosis has only the stream, which failed before the diagnosis began.
     // Parity: ND-002 (Linux)
-    @Test(.timeLimit(.minutes(2))) func aStreamThatFailsAtEachRung() async throws {
+    @Test(.timeLimit(.minutes(5))) func aStreamThatFailsAtEachRung() async throws {
         let lab = try FaultLab(tool: Self.tool, byStream: true)
         #expect(LabFault.rungs.count == 11, "a row of the table has another name now")
         for outcome in await lab.outcomes(of: LabFault.rungs) {

@@ -6,7 +6,7 @@ import StreamKit
 import Testing
 
 /// The authorities that a diagnosis trusts, and the servers that receive the client certificate.
-@Suite(.timeLimit(.minutes(2))) struct TrustTests {
+@Suite(.timeLimit(.minutes(5))) struct TrustTests {
     /// A server that requests a client certificate, also accepts clients without one, and records the subjects.
     private final class AskingServer: Sendable {
         let listener: StreamListener

@@ -47,7 +47,7 @@ struct PyFTPServerTests {
     }
 
     /// pyftpdlib itself would forget the second session: see `PyFTPServer`.
-    @Test(.timeLimit(.minutes(1))) func theEndOfASessionInActiveModeDoesNotAffectAnother() async throws {
+    @Test(.timeLimit(.minutes(5))) func theEndOfASessionInActiveModeDoesNotAffectAnother() async throws {
         let server = PyFTPServer()
         try await start(server)
         try server.write("a", [1, 2])

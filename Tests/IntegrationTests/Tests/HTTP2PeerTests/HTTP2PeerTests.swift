@@ -4,7 +4,7 @@ import StreamKit
 import Testing
 
 /// The machines of HTTP/2 over sockets, with servers and clients of other implementations.
-@Suite(.timeLimit(.minutes(3))) struct HTTP2PeerTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTP2PeerTests {
     private func request(
         _ server: HTTP2Server, _ target: String, _ method: HTTPMethod = .get, _ body: [UInt8] = []
     ) throws -> (request: HTTP2Request, body: [UInt8]) {

@@ -8,7 +8,7 @@ import StreamKit
 import Testing
 
 /// Downloads to files, and events that arrive on a stream.
-@Suite(.timeLimit(.minutes(1))) struct DownloadTests {
+@Suite(.timeLimit(.minutes(5))) struct DownloadTests {
     /// A path for a file that is removed afterwards.
     private func withPath(_ body: (String) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "download-\(UUID())").path

@@ -10,7 +10,7 @@ import Testing
 /// Different callers of one load: a client that waits for events, and a caller whose reads advance the load.
 ///
 /// The loop that would notify the client is blocked meanwhile, so that the client is still waiting when the load changes its state.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct HandoverTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct HandoverTests {
     /// A stream whose client waits for the response, on a loop that the test can block.
     private struct Watched {
         let loop = EventLoop(name: "held")

@@ -3,7 +3,7 @@ import Peers
 import Testing
 
 /// Streams to services with addresses that cannot be reached (SD-052).
-@Suite(.timeLimit(.minutes(1))) struct DeadAddressTests {
+@Suite(.timeLimit(.minutes(5))) struct DeadAddressTests {
     private static let name = "Web._http._tcp.peers.test"
 
     // RFC 1035 §3.2.2, RFC 3596 §2.1, RFC 2782.

@@ -3,7 +3,7 @@ import Peers
 import Testing
 
 /// Services in DNS domains, on real and scripted name servers (SD-114).
-@Suite(.timeLimit(.minutes(2))) struct WideAreaTests {
+@Suite(.timeLimit(.minutes(5))) struct WideAreaTests {
     private static let printer = "Office\\032Printer\\.\\0322._ipp._tcp.branch.peers.test"
 
     private static let zone: [Peers.DNSRecord] = [

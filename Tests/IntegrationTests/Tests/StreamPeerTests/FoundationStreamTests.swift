@@ -4,7 +4,7 @@ import StreamKitFoundation
 import Testing
 
 /// Code for Apple's streams, against real servers: plain, over TLS, through SOCKS proxies, and with STARTTLS.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct FoundationStreamTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct FoundationStreamTests {
     private static let lines = (0..<2000).map { "line \($0) of many" }
     private static let reversed = lines.map { String($0.reversed()) }
 

@@ -7,7 +7,7 @@ import StreamKitTesting
 import Testing
 
 /// Our sockets with socat, on either side.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct SocketPeerTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct SocketPeerTests {
     private static let text = Array("hello\n".utf8)
 
     private struct Unexpected: Error {}

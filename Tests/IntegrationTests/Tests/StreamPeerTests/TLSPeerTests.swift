@@ -5,7 +5,7 @@ import StreamKitTesting
 import Testing
 
 /// Our TLS with that of others, on either side: OpenSSL's own programs and stunnel.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct TLSPeerTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct TLSPeerTests {
     /// Sends a text through a pair, ends the output, and returns the received text.
     private func echo(_ text: String, over pair: StreamPair) async throws(StreamError) -> String {
         defer { pair.close() }

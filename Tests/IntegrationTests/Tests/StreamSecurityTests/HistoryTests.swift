@@ -7,7 +7,7 @@ import StreamKit
 import Testing
 
 /// Known vulnerabilities of other implementations with proxies and TLS. README.md has the complete list.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct HistoryTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct HistoryTests {
     private func failure(_ body: () async throws(StreamError) -> Void) async -> StreamError? {
         do throws(StreamError) {
             try await body()

@@ -6,7 +6,7 @@ import StreamKit
 import Testing
 
 /// NetKit's server with curl and wrk, over http and https.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ServerTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ServerTests {
     // Parity: SK-156, HM-108 (curl)
     @Test(arguments: [false, true]) func curlGetsResponses(isSecure: Bool) async throws {
         let server = try await ExampleServer(isSecure: isSecure)

@@ -5,7 +5,7 @@ import Peers
 import Testing
 
 /// A service of HTTPServerKit with curl and Python.
-@Suite(.timeLimit(.minutes(2))) struct ServiceTests {
+@Suite(.timeLimit(.minutes(5))) struct ServiceTests {
     private struct Note: Codable { var title: String }
 
     /// Runs a service while `body` uses it, with the folder that it serves.

@@ -5,7 +5,7 @@ import Testing
 import WebSocketStream
 
 /// Sockets against servers and clients of other implementations.
-@Suite(.timeLimit(.minutes(3))) struct WebSocketPeerTests {
+@Suite(.timeLimit(.minutes(5))) struct WebSocketPeerTests {
     private func configuration(isCompressed: Bool) -> WebSocket.Configuration {
         var configuration = WebSocket.Configuration()
         configuration.subprotocols = ["echo"]

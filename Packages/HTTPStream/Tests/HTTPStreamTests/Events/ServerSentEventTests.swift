@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPStream
 
 /// Server-sent events as a client receives them (WHATWG HTML §9.2).
-@Suite(.timeLimit(.minutes(1))) struct ServerSentEventTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerSentEventTests {
     /// A stream and its events.
     struct Sample: Sendable, CustomTestStringConvertible {
         let text: String

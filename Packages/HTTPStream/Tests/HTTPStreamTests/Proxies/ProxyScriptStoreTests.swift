@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPStream
 
 /// The scripts of servers that one configuration trusts are not used for other configurations, and are bounded in number.
-@Suite(.timeLimit(.minutes(1))) struct ProxyScriptStoreTests {
+@Suite(.timeLimit(.minutes(5))) struct ProxyScriptStoreTests {
     private static let script = "function FindProxyForURL(url, host) { return 'PROXY chosen.test:1'; }"
     private static let response = "HTTP/1.1 200 OK\r\nContent-Length: \(script.utf8.count)\r\n\r\n\(script)"
 

@@ -9,7 +9,7 @@ import Testing
 @testable import HTTPStream
 
 /// The server against clients that send exactly these bytes.
-@Suite(.timeLimit(.minutes(1))) struct HTTPServerTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPServerTests {
     private func server(
         _ change: (inout HTTPServer.Configuration) -> Void = { _ in }
     ) throws -> HTTPServer {

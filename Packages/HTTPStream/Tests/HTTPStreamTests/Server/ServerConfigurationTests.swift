@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPStream
 
 /// Each field of a server's configuration changes what a client sees.
-@Suite(.timeLimit(.minutes(1))) struct ServerConfigurationTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerConfigurationTests {
     typealias Change = @Sendable (inout HTTPServer.Configuration) -> Void
     /// The actions of a client, and its observations; the second argument is whether the field was changed.
     typealias Client = @Sendable (StreamPair, Bool) async throws -> String

@@ -10,7 +10,7 @@ import Testing
 
 /// The life of a connection to a server: its first request, its place among others, the stop of the server, and what remains when a
 /// handler ends.
-@Suite(.timeLimit(.minutes(1))) struct ServerConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerConnectionTests {
     private static let request = Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
 
     /// Runs a server while `body` communicates with it.
@@ -382,7 +382,7 @@ import Testing
     }
 
     /// A handler awaits a task that waits for its client: the wait must not need the end of the handler.
-    @Test(.timeLimit(.minutes(2)), arguments: EndAfterSwitch.allCases, [false, true])
+    @Test(.timeLimit(.minutes(5)), arguments: EndAfterSwitch.allCases, [false, true])
     func afterASwitchATaskOfTheHandlerWaitsForTheClient(_ end: EndAfterSwitch, waitsBefore: Bool) async throws {
         let (mayEnd, hasEnded) = (OneShot<Void>(), OneShot<Void>())
         try await serving { _ in

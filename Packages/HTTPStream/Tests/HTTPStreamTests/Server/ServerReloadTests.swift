@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPStream
 
-@Suite(.timeLimit(.minutes(1))) struct ServerReloadTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerReloadTests {
     @Test func aReloadedConfigurationOffersHTTP() async throws {
         var configuration = HTTPServer.Configuration.patient
         configuration.connections.tls = try TestIdentity.server()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPStream
 
-@Suite(.timeLimit(.minutes(1))) struct AdmissionTests {
+@Suite(.timeLimit(.minutes(5))) struct AdmissionTests {
     private func space(_ port: Int) -> ProtectionSpace {
         ProtectionSpace(.origin, scheme: "http", host: "a.example", port: port)
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import EventLoops
 @testable import HTTPStream
 
-@Suite(.timeLimit(.minutes(1))) struct DownloadTests {
+@Suite(.timeLimit(.minutes(5))) struct DownloadTests {
     private static let date = "Date: Mon, 23 Nov 2026 08:00:00 GMT\r\nLast-Modified: Sun, 22 Nov 2026 08:00:00 GMT\r\n"
     private static let whole = "HTTP/1.1 200 OK\r\n\(date)Content-Length: 6\r\n\r\nabcdef"
     private static let rest =

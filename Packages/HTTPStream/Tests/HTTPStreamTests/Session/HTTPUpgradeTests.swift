@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPStream
 
 /// Connections that change to another protocol, on both sides.
-@Suite(.timeLimit(.minutes(1))) struct HTTPUpgradeTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPUpgradeTests {
     /// Runs a server while `body` uses its URL.
     private func serving<Result: Sendable>(
         _ handler: @escaping HTTPServer.Handler, _ body: (URL) async throws -> Result

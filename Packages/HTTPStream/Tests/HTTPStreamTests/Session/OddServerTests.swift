@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPStream
 
 /// Responses of servers that people meet, which are not quite right, and what a session makes of them.
-@Suite(.timeLimit(.minutes(1))) struct OddServerTests {
+@Suite(.timeLimit(.minutes(5))) struct OddServerTests {
     private func load(_ response: String) async throws -> (body: String, remaining: String?) {
         let server = try TurnServer([response])
         var configuration = HTTPSession.Configuration()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPStream
 
-@Suite(.timeLimit(.minutes(1))) struct RedirectHookTests {
+@Suite(.timeLimit(.minutes(5))) struct RedirectHookTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
     private static func redirect(_ location: String, _ status: Int = 302) -> String {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPStream
 
-@Suite(.timeLimit(.minutes(1))) struct ResponseSuccessTests {
+@Suite(.timeLimit(.minutes(5))) struct ResponseSuccessTests {
     private func response(_ status: HTTPStatus, url: String? = nil) throws -> HTTPResponse {
         var response = try HTTPResponse(status: status)
         response.url = url.flatMap { URL(string: $0) }

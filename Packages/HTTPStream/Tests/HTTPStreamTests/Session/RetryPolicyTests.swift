@@ -8,7 +8,7 @@ import Testing
 
 @testable import HTTPStream
 
-@Suite(.timeLimit(.minutes(1))) struct RetryPolicyTests {
+@Suite(.timeLimit(.minutes(5))) struct RetryPolicyTests {
     private static let now = HTTPDate(secondsSinceEpoch: 1_000_000)
 
     @Test(

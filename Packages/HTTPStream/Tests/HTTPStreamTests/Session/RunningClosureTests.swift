@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPStream
 
-@Suite(.timeLimit(.minutes(1))) struct RunningClosureTests {
+@Suite(.timeLimit(.minutes(5))) struct RunningClosureTests {
     private static let asks =
         "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"%\"\r\nContent-Length: 0\r\n\r\n"
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -9,7 +9,7 @@ import Testing
 @testable import HTTPStream
 
 /// Each field of a session's configuration changes the result of a load.
-@Suite(.timeLimit(.minutes(1))) struct SessionConfigurationTests {
+@Suite(.timeLimit(.minutes(5))) struct SessionConfigurationTests {
     typealias Change = @Sendable (inout HTTPSession.Configuration) -> Void
 
     /// A field, a load, and its results with the default and with another value.

@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPStream
 
 /// The logins of a session's request: that of the user in its URL, and that for a proxy named by a script.
-@Suite(.timeLimit(.minutes(1))) struct SessionLoginTests {
+@Suite(.timeLimit(.minutes(5))) struct SessionLoginTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     private static let asks = "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=r\r\nContent-Length: 2\r\n\r\nno"
     private static let proxyAsks = "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=r\r\nContent-Length: 2\r\n\r\nno"

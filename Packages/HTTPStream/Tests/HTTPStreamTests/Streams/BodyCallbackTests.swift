@@ -9,7 +9,7 @@ import Testing
 
 /// The closure that makes a request's body, and the body's stream, are called without the load's lock, so they may use the stream
 /// of the load.
-@Suite(.timeLimit(.minutes(1))) struct BodyCallbackTests {
+@Suite(.timeLimit(.minutes(5))) struct BodyCallbackTests {
     /// Runs `body` with the URL of a server that answers with the body of the request.
     private func withEchoServer(_ body: (URL) async throws -> Void) async throws {
         let server = try HTTPServer(port: 0, isLocal: true, configuration: .patient)

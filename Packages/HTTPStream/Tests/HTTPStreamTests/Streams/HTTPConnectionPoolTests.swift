@@ -234,7 +234,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct DescriptorTests {
+@Suite(.timeLimit(.minutes(5))) struct DescriptorTests {
     /// Loads while the process has no free descriptor, from a port at which nothing listens. Nothing suspends meanwhile: the runtime
     /// needs descriptors, too.
     ///

@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPStream
 
 /// The options that a stream is made with. NetKit's matrix of properties observes the effect of each.
-@Suite(.timeLimit(.minutes(1))) struct HTTPOptionsTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPOptionsTests {
     private static func stream(_ change: (inout HTTPOptions) -> Void) throws -> ReadStream {
         var options = HTTPOptions()
         change(&options)

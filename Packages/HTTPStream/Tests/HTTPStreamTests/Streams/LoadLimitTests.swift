@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPStream
 
-@Suite(.timeLimit(.minutes(1))) struct ResponseLimitTests {
+@Suite(.timeLimit(.minutes(5))) struct ResponseLimitTests {
     /// Returns ten bytes at each read.
     private final class Source: StreamTransport {
         let waitPoint = WaitPoint()
@@ -66,7 +66,7 @@ import Testing
 }
 
 /// A server that does not read an upload.
-@Suite(.timeLimit(.minutes(1))) struct WriteLimitTests {
+@Suite(.timeLimit(.minutes(5))) struct WriteLimitTests {
     /// A port whose connections stay in the kernel's queue and are never accepted.
     private static func deafServer() throws -> (socket: Socket, url: URL) {
         let socket = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))

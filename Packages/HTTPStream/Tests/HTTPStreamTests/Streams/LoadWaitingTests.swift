@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPStream
 
 /// A load and its waiters, on a connection whose bytes and edges the test provides.
-@Suite(.timeLimit(.minutes(1))) struct LoadWaitingTests {
+@Suite(.timeLimit(.minutes(5))) struct LoadWaitingTests {
     /// The connection. Its bytes are there at once; an edge comes only from the test.
     private final class Wire: StreamTransport {
         private struct State {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPStream
 
-@Suite(.timeLimit(.minutes(1))) struct MultipartFormTests {
+@Suite(.timeLimit(.minutes(5))) struct MultipartFormTests {
     private func read(_ form: MultipartForm, by size: Int = 7) async throws -> String {
         let stream = ReadStream(transport: BodyPartsTransport(form.encodedParts, loop: .shared))
         try stream.open()

@@ -111,7 +111,7 @@ import Testing
 
     /// The server name in TLS shows which configuration the second connection uses.
     @Test(
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(5)),
         arguments: [("localhost", false, false), ("localhost", true, true), ("127.0.0.1", false, true)])
     func trustOfLoads(_ host: String, _ keepsTrust: Bool, _ isTrusted: Bool) async throws {
         let other = try TurnServer(["not TLS"])

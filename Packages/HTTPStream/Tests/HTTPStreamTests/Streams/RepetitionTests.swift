@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPStream
 
 /// Which requests are sent again and how often, and which responses are refused.
-@Suite(.timeLimit(.minutes(1))) struct RepetitionTests {
+@Suite(.timeLimit(.minutes(5))) struct RepetitionTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
     /// Serves clients on loopback until the test ends.

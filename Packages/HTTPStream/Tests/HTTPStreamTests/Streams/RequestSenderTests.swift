@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPStream
 
-@Suite(.timeLimit(.minutes(1))) struct RequestSenderTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestSenderTests {
     /// A transport that accepts all bytes, and can hold them back, as TLS does with the rest of a record.
     private final class HoldingTransport: StreamTransport {
         let waitPoint = WaitPoint()

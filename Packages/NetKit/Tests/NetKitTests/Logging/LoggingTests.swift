@@ -12,7 +12,7 @@ import StreamKitTesting
 import Testing
 
 /// The log messages of loads and sessions, with the trait `Logging`.
-@Suite(.timeLimit(.minutes(1))) struct LoggingTests {
+@Suite(.timeLimit(.minutes(5))) struct LoggingTests {
     private let log = InMemoryLogHandler()
 
     private var logger: Logger {

@@ -8,7 +8,7 @@ import Testing
 @testable import ServiceDiscovery
 
 /// The daemon engine with a scripted library.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct DaemonEngineTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct DaemonEngineTests {
     /// The ends of a pipe. The read end is readable when the scripted daemon has a message.
     private static func pipe() -> (read: CInt, write: CInt) {
         var ends: [CInt] = [-1, -1]

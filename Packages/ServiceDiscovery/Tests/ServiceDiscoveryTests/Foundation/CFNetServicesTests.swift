@@ -9,7 +9,7 @@ import Testing
 @testable import ServiceDiscovery
 
 /// The counterparts of the CFNetServices functions, row by row of the migration table: asynchronous and blocking forms.
-@Suite(.timeLimit(.minutes(1))) struct CFNetServicesTests {
+@Suite(.timeLimit(.minutes(5))) struct CFNetServicesTests {
     private let scripted = ScriptedEngine()
     private let type = try! ServiceType("_http._tcp")
     private let service = try! ServiceInstance(name: "Web", type: ServiceType("_http._tcp"))

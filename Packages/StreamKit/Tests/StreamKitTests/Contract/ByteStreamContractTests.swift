@@ -12,7 +12,7 @@ import Testing
     // Parity: SK-039, SK-070, SK-071, SK-072, SK-073, SK-074, SK-075, SK-076
     // Parity: SK-077, SK-078, SK-079, SK-080, SK-081, SK-082, SK-083, SK-084
     @Test(
-        "SK-023…SK-039, SK-070…SK-084: the contract holds", .timeLimit(.minutes(3)),
+        "SK-023…SK-039, SK-070…SK-084: the contract holds", .timeLimit(.minutes(5)),
         arguments: PipeKind.allCases, ByteStreamRule.allCases)
     func contractHolds(_ kind: PipeKind, _ rule: ByteStreamRule) async throws {
         // A borrowed descriptor outlives its streams, so releasing them ends nothing.

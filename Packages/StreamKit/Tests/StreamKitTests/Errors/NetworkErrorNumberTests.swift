@@ -4,7 +4,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite(.timeLimit(.minutes(1))) struct NetworkErrorNumberTests {
+@Suite(.timeLimit(.minutes(5))) struct NetworkErrorNumberTests {
     // Parity: SK-048
     @Test("SK-048: the numbers of CFNetworkErrors")
     func numbers() {

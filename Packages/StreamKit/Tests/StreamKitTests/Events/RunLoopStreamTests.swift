@@ -6,7 +6,7 @@ import RunLoopDelivery
 import StreamKit
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RunLoopStreamTests {
+@Suite(.timeLimit(.minutes(5))) struct RunLoopStreamTests {
     // Parity: SK-073, SK-074, SK-075, SK-076
     @Test("SK-073…SK-076: events come on the scheduled run loop's thread, even without references")
     func eventsOnTheLoop() async throws {

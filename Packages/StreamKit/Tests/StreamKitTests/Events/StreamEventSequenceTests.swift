@@ -3,7 +3,7 @@ import StreamKit
 import Testing
 
 /// SK-083: the events of a stream as an asynchronous sequence.
-@Suite(.timeLimit(.minutes(1))) struct StreamEventSequenceTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamEventSequenceTests {
     // Parity: SK-083
     @Test func readsToTheEnd() async throws {
         let pair = StreamPair.bound(bufferSize: 4)

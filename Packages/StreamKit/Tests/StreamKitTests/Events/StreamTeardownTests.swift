@@ -7,7 +7,7 @@ import Testing
 @testable import StreamKit
 
 /// Scheduled streams that end leave nothing behind.
-@Suite(.timeLimit(.minutes(3))) struct StreamTeardownTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamTeardownTests {
     /// An object that a client captures; reports its release.
     private final class Info: Sendable {
         let released: @Sendable () -> Void

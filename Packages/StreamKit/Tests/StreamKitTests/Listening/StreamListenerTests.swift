@@ -6,7 +6,7 @@ import Testing
 @testable import StreamKit
 
 /// Accepting, limits and shutdown of a listener.
-@Suite(.timeLimit(.minutes(1))) struct StreamListenerTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamListenerTests {
     private func listener(
         _ change: (inout StreamListener.Configuration) -> Void = { _ in }
     ) throws -> StreamListener {
@@ -338,7 +338,7 @@ import Testing
 
     /// The connection that is closed for another client is that of a handler which waits for something else. Its task is cancelled; if it goes on
     /// all the same, the next connection is closed.
-    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
     func aHandlerThatIsSlowToEndKeepsNoClientWaiting(endsWithItsTask: Bool) async throws {
         let (begun, mayEnd, hasEnded) = (OneShot<Void>(), OneShot<Void>(), OneShot<Bool>())
         let listener = try listener { configuration in

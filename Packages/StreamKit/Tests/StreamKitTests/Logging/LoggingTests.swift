@@ -9,7 +9,7 @@ import Testing
 @testable import StreamKit
 
 /// A stream's log messages, with the trait `Logging`.
-@Suite(.timeLimit(.minutes(1))) struct LoggingTests {
+@Suite(.timeLimit(.minutes(5))) struct LoggingTests {
     private let log = InMemoryLogHandler()
 
     private var logger: Logger {

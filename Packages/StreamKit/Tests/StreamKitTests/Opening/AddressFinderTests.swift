@@ -38,7 +38,7 @@ private final class ScriptedFinder: AddressFinder {
     }
 }
 
-@Suite("streams whose address is found when they open", .timeLimit(.minutes(1))) struct AddressFinderTests {
+@Suite("streams whose address is found when they open", .timeLimit(.minutes(5))) struct AddressFinderTests {
     @Test("the found address is connected to, in all styles", arguments: [false, true])
     func found(_ blocks: Bool) async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))

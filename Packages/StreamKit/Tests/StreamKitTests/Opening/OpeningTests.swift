@@ -10,7 +10,7 @@ import Testing
 
 /// A stream is opened by a blocking thread or by the loop, may pass from one to the other, and can be closed at any
 /// time.
-@Suite(.timeLimit(.minutes(1))) struct OpeningTests {
+@Suite(.timeLimit(.minutes(5))) struct OpeningTests {
     /// A blocking call that waits for the stream to open.
     enum Call: CaseIterable {
         case openedInput

@@ -10,7 +10,7 @@ import Testing
 private let first = "127.0.0.2"
 private let second = "127.0.0.1"
 
-@Suite(.timeLimit(.minutes(1))) struct StreamConnectorTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamConnectorTests {
     private let resolver = ScriptedResolver()
 
     private func properties(_ change: (inout StreamProperties) -> Void = { _ in }) -> StreamProperties {

@@ -6,7 +6,7 @@ import Testing
 @testable import StreamKit
 
 /// A stream refuses the properties that it does not honour.
-@Suite("kinds of streams", .timeLimit(.minutes(1))) struct StreamKindTests {
+@Suite("kinds of streams", .timeLimit(.minutes(5))) struct StreamKindTests {
     private struct NoFinder: AddressFinder {
         let description = "nothing"
 

@@ -8,7 +8,7 @@ import Testing
 @testable import StreamKit
 @testable import StreamProxies
 
-@Suite(.timeLimit(.minutes(1))) struct ProxiedStreamTests {
+@Suite(.timeLimit(.minutes(5))) struct ProxiedStreamTests {
     private let resolver = ScriptedResolver()
     private static let authority = SharedAuthority()
 

@@ -5,7 +5,7 @@ import Testing
 @testable import StreamKit
 
 /// No client misses an event, in whatever order it is set, scheduled, polled and used beside reads.
-@Suite(.timeLimit(.minutes(3))) struct ClientEdgeTests {
+@Suite(.timeLimit(.minutes(5))) struct ClientEdgeTests {
     /// Without a report, the client would wait forever.
     @Test func aStreamThatCannotBeWatchedFails() async throws {
         let loop = try await EventLoop.ended()

@@ -5,7 +5,7 @@ import Testing
 @testable import StreamKit
 
 /// Socket events deliver everything they take from the kernel, and take only what they will deliver.
-@Suite(.timeLimit(.minutes(1))) struct SocketDeliveryTests {
+@Suite(.timeLimit(.minutes(5))) struct SocketDeliveryTests {
     enum Ending: CaseIterable { case unscheduled, clientRemoved, disabled, invalidated }
 
     /// A client that ends delivery in the middle of a turn with further events.

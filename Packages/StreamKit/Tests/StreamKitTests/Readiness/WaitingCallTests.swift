@@ -7,7 +7,7 @@ import Testing
 @testable import StreamKit
 
 /// Waiting calls miss no edge, end when the other half fails, and do not monopolize the loop.
-@Suite(.timeLimit(.minutes(1))) struct WaitingCallTests {
+@Suite(.timeLimit(.minutes(5))) struct WaitingCallTests {
     private func tcpPair(loop: EventLoop) async throws -> (near: StreamPair, far: Socket) {
         let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
         let near = StreamPair(address: try #require(listener.localAddress), loop: loop)

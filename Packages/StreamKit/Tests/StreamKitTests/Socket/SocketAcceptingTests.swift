@@ -8,7 +8,7 @@ import Testing
 @testable import StreamKit
 @testable import StreamSockets
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SocketAcceptingTests {
     // Parity: SK-148
     @Test func listensWithoutWaiting() async throws {

@@ -4,7 +4,7 @@ import StreamKit
 import StreamKitTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SocketConnectingTests {
     // Parity: SK-142, SK-149
     @Test(arguments: Loopback.allCases)

@@ -9,7 +9,7 @@ import StreamKitTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SocketEventTests {
     /// The events delivered to a client, in order.
     struct EventRecorder: AsyncSequence {

@@ -4,7 +4,7 @@ import HostResolver
 import StreamKit
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SocketOptionTests {
     @Test func switchesCanBeSetAndRead() throws {
         let tcp = try Socket(.ipv6)

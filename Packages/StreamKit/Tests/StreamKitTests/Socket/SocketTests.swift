@@ -5,7 +5,7 @@ import StreamKit
 import StreamKitTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SocketTests {
     // Parity: SK-140
     @Test(arguments: [

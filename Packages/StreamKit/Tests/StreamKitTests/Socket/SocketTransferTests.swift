@@ -3,7 +3,7 @@ import HostResolver
 import StreamKit
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SocketTransferTests {
     // Parity: SK-140, SK-150
     @Test(arguments: [Loopback.ipv4, .ipv6, .unixPath, .unixAbstract])

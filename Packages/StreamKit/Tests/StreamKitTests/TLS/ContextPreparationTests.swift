@@ -7,7 +7,7 @@ import Testing
 @testable import StreamTLS
 
 /// Trusted certificates that cannot be read delay only the connections that need them, and those until their deadline.
-@Suite(.timeLimit(.minutes(1))) struct ContextPreparationTests {
+@Suite(.timeLimit(.minutes(5))) struct ContextPreparationTests {
     /// How TLS comes about.
     enum Way: CaseIterable {
         /// A connected socket.
@@ -308,7 +308,7 @@ import Testing
     }
 
     /// With OpenSSL's own handler for the end of the process, this crashed almost always.
-    @Test(.timeLimit(.minutes(1))) func aProcessEndsWhileThreadsMakeContexts() async {
+    @Test(.timeLimit(.minutes(5))) func aProcessEndsWhileThreadsMakeContexts() async {
         await #expect(processExitsWith: .success) {
             let configuration = TLSConfiguration()
             for _ in 0..<8 {

@@ -6,7 +6,7 @@ import Testing
 @testable import StreamTLS
 
 /// The abuses that the TLS protocol allows a peer.
-@Suite(.timeLimit(.minutes(1))) struct TLSEndpointTests {
+@Suite(.timeLimit(.minutes(5))) struct TLSEndpointTests {
     @Test func messagesWithoutDataAreBounded() throws {
         let authority = SharedAuthority()
         let (clientWire, serverWire) = TestWire.pair(capacity: 4 << 20)

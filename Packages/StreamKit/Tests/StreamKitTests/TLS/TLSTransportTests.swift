@@ -262,7 +262,7 @@ import Testing
         func writability() throws(StreamError) -> Attempt { .moved(1) }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aClientOfTheLayerBelowMayUseTheTransport() throws {
+    @Test(.timeLimit(.minutes(5))) func aClientOfTheLayerBelowMayUseTheTransport() throws {
         let tls = Locked<TLSTransport?>(nil)
         let calls = Locked(0)
         let signal = DirectTarget().makeSignal {

@@ -95,8 +95,11 @@ final class TestCertificate {
         try TLSIdentity(pem: pem + chain.flatMap(\.pem), key: keyPEM())
     }
 
-    func pkcs12(password: String) -> [UInt8] {
-        let bundle = PKCS12_create(password, "test", key, x509, nil, 0, 0, 0, 0, 0)
+    /// - Parameters:
+    ///   - iterations: of the derivation of keys; 0 for OpenSSL's default.
+    ///   - codeIterations: of the code over the whole; 0 for OpenSSL's default, -1 for no code.
+    func pkcs12(password: String, iterations: CInt = 0, codeIterations: CInt = 0) -> [UInt8] {
+        let bundle = PKCS12_create(password, "test", key, x509, nil, 0, 0, iterations, codeIterations, 0)
         defer { PKCS12_free(bundle) }
         return X509Handle.encoded { i2d_PKCS12(bundle, $0) }
     }

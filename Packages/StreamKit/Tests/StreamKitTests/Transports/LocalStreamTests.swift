@@ -6,7 +6,7 @@ import StreamKit
 import StreamKitTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LocalStreamTests {
+@Suite(.timeLimit(.minutes(5))) struct LocalStreamTests {
     // Parity: SK-002
     @Test("SK-002: a file is read in odd pieces; a missing one fails at open") func readsFiles() throws {
         let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 * 7) }

@@ -7,7 +7,7 @@ import Testing
 @testable import StreamKit
 
 /// Files on a disk that the test makes slow.
-@Suite(.timeLimit(.minutes(1))) struct RegularFileTransportTests {
+@Suite(.timeLimit(.minutes(5))) struct RegularFileTransportTests {
     /// Another program creates and removes the file between two calls, several times.
     @Test func aFileThatComesAndGoesIsOpened() throws {
         var calls: [String] = []

@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPStream
 
 /// The cookies of a session's loads: redirects, challenges, origins, proxies.
-@Suite(.timeLimit(.minutes(1))) struct SessionCookieTests {
+@Suite(.timeLimit(.minutes(5))) struct SessionCookieTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
     private static func answer(_ status: String, _ fields: String...) -> String {

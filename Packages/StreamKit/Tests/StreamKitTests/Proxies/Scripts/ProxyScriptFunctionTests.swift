@@ -6,7 +6,7 @@ import Testing
 @testable import StreamProxies
 
 /// The functions that scripts call, which are the same in each engine.
-@Suite(.timeLimit(.minutes(2))) struct ProxyScriptFunctionTests {
+@Suite(.timeLimit(.minutes(5))) struct ProxyScriptFunctionTests {
     /// Evaluates expressions in one script, and returns those that are not true.
     private func falseOnes(
         of expressions: [String], _ engine: ProxyScriptEngine, _ statements: String = ""

@@ -7,7 +7,7 @@ import Testing
 @testable import StreamProxies
 
 /// The confinement of the process that runs scripts.
-@Suite(.timeLimit(.minutes(2))) struct ProxyScriptHelperTests {
+@Suite(.timeLimit(.minutes(5))) struct ProxyScriptHelperTests {
     /// A confined helper that has received nothing yet.
     private final class Helper: Sendable {
         let socket: Int32

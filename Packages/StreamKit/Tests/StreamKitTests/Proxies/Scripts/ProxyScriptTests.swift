@@ -8,7 +8,7 @@ import Testing
 @testable import StreamProxies
 
 /// Running scripts in each engine (SK-129, SK-130).
-@Suite(.timeLimit(.minutes(2))) struct ProxyScriptTests {
+@Suite(.timeLimit(.minutes(5))) struct ProxyScriptTests {
     private static let branches = """
         function FindProxyForURL(url, host) {
             if (isPlainHostName(host)) return "DIRECT";

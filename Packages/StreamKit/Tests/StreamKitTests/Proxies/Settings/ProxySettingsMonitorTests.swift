@@ -9,7 +9,7 @@ import Testing
 @testable import StreamKit
 @testable import StreamProxies
 
-@Suite("SK-121, SK-122: watched settings", .timeLimit(.minutes(1)))
+@Suite("SK-121, SK-122: watched settings", .timeLimit(.minutes(5)))
 struct ProxySettingsMonitorTests {
     /// A temporary directory, removed at the end.
     private final class Folder: Sendable {
