@@ -140,16 +140,14 @@ let rows: [Row] = [
     Row("CFNetwork", .shim, "SecurityC", ["CFNetworkC"]),
     Row(
         "CFNetwork", .library, "SecurityEngine",
-        [
-            "CFNetworkC", "CFNetworkEngine", "SecurityC", "EventLoops", "HTTPAuth", "HostResolver", "StreamKit",
-        ]),
+        ["CFNetworkC", "CFNetworkEngine", "SecurityC", "EventLoops", "HTTPAuth", "StreamKit"]),
     Row("CFNetwork", .library, "Security", ["CFNetwork", "SecurityC", "SecurityEngine"]),
     Row("CFNetwork", .programs, "CFNetworkPrograms", ["CFNetworkC", "SecurityC", "SystemConfigurationC"]),
     Row(
         "CFNetwork", .tests, "CFNetworkTests",
         [
             "CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms", "Security", "SecurityEngine",
-            "SystemConfiguration", "SystemConfigurationEngine", "DNSWire", "HostResolver", "StreamKit",
+            "SystemConfiguration", "SystemConfigurationEngine", "EventLoops", "DNSWire", "HostResolver", "StreamKit",
             "StreamKitTesting",
         ]),
 ]

@@ -83,7 +83,6 @@ let package = Package(
                 "CFNetworkC", "CFNetworkEngine", "SecurityC",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
-                .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "StreamKit", package: "StreamKit"),
             ],
             swiftSettings: settings
@@ -98,6 +97,7 @@ let package = Package(
             dependencies: [
                 "CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms", "Security", "SecurityEngine",
                 "SystemConfiguration", "SystemConfigurationEngine",
+                .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "StreamKit", package: "StreamKit"),

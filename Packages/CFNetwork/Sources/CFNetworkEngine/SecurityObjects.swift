@@ -4,6 +4,8 @@ internal import CFNetworkC
 internal import CFNetworkC.Runtime
 package import CoreFoundation
 internal import EventLoops
+internal import Glibc
+internal import HostResolver
 package import StreamKit
 
 /// A certificate: SecCertificate. Two are equal if their DER encodings are.
@@ -69,17 +71,18 @@ package final class IdentityContent: ObjectContent {
 
 /// What a certificate must be valid for.
 package enum TrustPolicy: Sendable, Hashable {
-    /// A TLS server with a name; nil for any name.
+    /// A TLS server with a name; nil for any name. No certificate is valid for a text that is no name of a host.
     case server(String?)
-    /// A TLS client.
-    case client
+    /// A TLS client, likewise.
+    case client(String?)
     /// Any use.
     case any
 }
 
 /// A certificate to evaluate: SecTrust.
 ///
-/// The evaluation is that of a TLS stream. It is kept until a setting changes; two threads that evaluate at the same time may both do the work.
+/// The evaluation is that of a TLS stream. It is kept until a setting changes or, if it is for the present time, until a certificate of the
+/// chain expires; a failure for the present time is not used again. Two threads that evaluate at the same time may both do the work.
 package final class TrustContent: ObjectContent {
     package static let typeID = cfn_class_register("SecTrust")
 
@@ -94,10 +97,26 @@ package final class TrustContent: ObjectContent {
         package var time: Int64?
     }
 
+    /// The verified chain, or the reason of the failure.
+    package typealias Verdict = Result<[Certificate], StreamError>
+
+    private struct Evaluation {
+        let verdict: Verdict
+        /// Whether the verdict is for the present time, which passes.
+        let isOfPresentTime: Bool
+
+        /// Whether the verdict of success holds at a time. A failure says nothing about a later time.
+        func holds(at time: Int64) -> Bool {
+            guard isOfPresentTime else { return true }
+            guard case .success(let chain) = verdict else { return false }
+            // For OpenSSL, a certificate is no longer valid at the end of its time.
+            return chain.allSatisfy { $0.notBefore <= time && time < $0.notAfter }
+        }
+    }
+
     private struct State {
         var settings: Settings
-        /// The verified chain, or the reason of the failure.
-        var evaluation: Result<[Certificate], StreamError>?
+        var evaluation: Evaluation?
     }
 
     package let certificates: [Certificate]
@@ -125,16 +144,27 @@ package final class TrustContent: ObjectContent {
         }
     }
 
-    /// The last evaluation, if it was made with the present settings.
-    package var lastEvaluation: Result<[Certificate], StreamError>? { state.withLock { $0.evaluation } }
+    /// The verdict of the last evaluation, if it was made with the present settings. Nil for a success that does not hold any more.
+    ///
+    /// - Parameter now: the present time in seconds since 1970; nil for that of the system.
+    package func lastVerdict(at now: Int64? = nil) -> Verdict? {
+        guard let last = state.withLock({ $0.evaluation }) else { return nil }
+        if case .success = last.verdict, !last.holds(at: now ?? Int64(time(nil))) { return nil }
+        return last.verdict
+    }
 
-    /// Evaluates the certificate, unless that was done. Reads files with roots.
-    package func evaluate() -> Result<[Certificate], StreamError> {
+    /// Evaluates the certificate, unless the last evaluation holds. Reads files with roots.
+    ///
+    /// - Parameter now: the present time in seconds since 1970; nil for that of the system.
+    package func evaluate(at now: Int64? = nil) -> Verdict {
         let (settings, last) = state.withLock { ($0.settings, $0.evaluation) }
-        if let last { return last }
-        let result = Result { () throws(StreamError) in try Self.evaluate(certificates, settings) }
-        state.withLock { if $0.settings == settings { $0.evaluation = result } }
-        return result
+        if let last, last.holds(at: now ?? Int64(time(nil))) { return last.verdict }
+        var dated = settings
+        dated.time = settings.time ?? now
+        let verdict = Result { [dated] () throws(StreamError) in try Self.evaluate(certificates, dated) }
+        let evaluation = Evaluation(verdict: verdict, isOfPresentTime: settings.time == nil)
+        state.withLock { if $0.settings == settings { $0.evaluation = evaluation } }
+        return verdict
     }
 
     private static func evaluate(
@@ -146,17 +176,29 @@ package final class TrustContent: ObjectContent {
             configuration.trust = TLSTrust(
                 includesSystemRoots: !settings.isAnchoredOnly, roots: settings.anchors)
             configuration.verificationTime = settings.time
-            var purpose = TLSConfiguration.CertificatePurpose.any
-            switch policy {
-            case .server(let name):
-                configuration.peerName = name
-                purpose = .server
-            case .client: purpose = .client
-            case .any: break
-            }
+            let (name, purpose): (String?, TLSConfiguration.CertificatePurpose) =
+                switch policy {
+                case .server(let name): (name, .server)
+                case .client(let name): (name, .client)
+                case .any: (nil, .any)
+                }
+            let isHostName = name.map { (try? HostName($0)) != nil } ?? true
+            configuration.peerName = isHostName ? name : nil
             if configuration.peerName == nil { configuration.verification = .insecureNoNameCheck }
             chain = try configuration.verifiedChain(of: certificates, for: purpose)
+            if let name, !isHostName {
+                throw StreamError(
+                    domain: .ssl, code: TLSFailure.hostNameMismatch.rawValue, sentence: .noHostName(name))
+            }
         }
         return chain
+    }
+}
+
+extension Sentence {
+    fileprivate static func noHostName(_ name: String) -> Sentence {
+        Sentence(
+            "cfnetwork.noHostName",
+            "No certificate is for “%1”, which is not the name of a host. Correct the name of the policy.", name)
     }
 }

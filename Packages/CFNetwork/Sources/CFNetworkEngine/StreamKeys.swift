@@ -156,7 +156,7 @@ extension StreamKey {
             guard let tls = stream.value(.tlsInformation), !tls.peerCertificates.isEmpty else { return nil }
             let isAnyName = tls.verification == .insecureNoNameCheck
             let policy: TrustPolicy =
-                stream.value(.tls)?.role == .server ? .client : .server(isAnyName ? nil : tls.peerName)
+                stream.value(.tls)?.role == .server ? .client(nil) : .server(isAnyName ? nil : tls.peerName)
             return (TrustContent.make(tls.peerCertificates, [policy]) as Unmanaged<AnyObject>?)?.takeRetainedValue()
         }
     }

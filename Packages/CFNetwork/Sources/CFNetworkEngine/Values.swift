@@ -31,8 +31,11 @@ package func cfString(_ text: String) -> Unmanaged<CFString> {
 }
 
 /// A retained CoreFoundation data object.
-package func cfData(_ bytes: [UInt8]) -> Unmanaged<CFData> {
-    bytes.withUnsafeBufferPointer { .passRetained(CFDataCreate(nil, $0.baseAddress, $0.count)) }
+package func cfData(_ bytes: [UInt8]) -> Unmanaged<CFData> { bytes.withUnsafeBytes { cfData($0) } }
+
+/// A CoreFoundation data object with the bytes of a buffer, of which no other copy is made.
+package func cfData(_ bytes: UnsafeRawBufferPointer) -> Unmanaged<CFData> {
+    .passRetained(CFDataCreate(nil, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count))
 }
 
 /// The bytes of a CoreFoundation data object.

@@ -5,7 +5,6 @@ internal import CFNetworkC
 internal import CFNetworkC.Runtime
 internal import CFNetworkEngine
 public import CoreFoundation
-internal import HostResolver
 public import SecurityC
 internal import StreamKit
 
@@ -69,13 +68,9 @@ public func SecPolicyGetTypeID() -> CFTypeID { PolicyContent.typeID }
 
 @_cdecl("SecPolicyCreateSSL") @implementation
 public func __SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> Unmanaged<SecPolicy>? {
-    guard let hostname else {
-        return makeObject(nil, PolicyContent.typeID, PolicyContent(server ? .server(nil) : .client))
-    }
-    guard CFGetTypeID(hostname) == CFStringGetTypeID() else { return nil }
-    let name = string(hostname)
-    if server, (try? HostName(name)) == nil { return nil }
-    return makeObject(nil, PolicyContent.typeID, PolicyContent(server ? .server(name) : .client))
+    if let hostname, CFGetTypeID(hostname) != CFStringGetTypeID() { return nil }
+    let name = hostname.map { string($0) }
+    return makeObject(nil, PolicyContent.typeID, PolicyContent(server ? .server(name) : .client(name)))
 }
 
 @_cdecl("SecPolicyCreateBasicX509") @implementation

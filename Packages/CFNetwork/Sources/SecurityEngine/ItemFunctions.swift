@@ -76,7 +76,7 @@ private func value(of item: SecKeychainItem, _ query: ItemQuery) throws(Status) 
     let content = try KeychainItem.of(item)
     let isDictionary =
         query.returnsAttributes || (query.returnsData && query.returnsReference)
-    let data = query.returnsData ? try content.password().withBytes { cfData(Array($0)) } : nil
+    let data = query.returnsData ? try content.password().withBytes { cfData($0) } : nil
     guard isDictionary else {
         if let data { return data.takeRetainedValue() }
         return query.returnsReference ? item : nil

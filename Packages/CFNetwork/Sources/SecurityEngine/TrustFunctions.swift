@@ -123,7 +123,7 @@ public func SecTrustGetTrustResult(
         let content = try content(of: trust)
         guard let result else { throw .parameter }
         result.pointee =
-            switch content.lastEvaluation {
+            switch content.lastVerdict() {
             case nil: .invalid
             case .success: .unspecified
             case .failure(let error): error.trustResult

@@ -21,7 +21,7 @@ static int makeCertificates(void) {
         "new authority root -subj '/OU=Authority/O=Example' -addext basicConstraints=critical,CA:TRUE &&\n"
         "new server authority -utf8 -subj '/CN=first/CN=sérver' -addext subjectAltName=DNS:www.example.org,IP:127.0.0.1 -addext extendedKeyUsage=serverAuth "
         "-addext basicConstraints=CA:FALSE &&\n"
-        "new client authority -subj / -addext subjectAltName=email:joe@example.org -addext extendedKeyUsage=clientAuth -addext basicConstraints=CA:FALSE &&\n"
+        "new client authority -subj / -addext subjectAltName=email:joe@example.org,DNS:client.example.org -addext extendedKeyUsage=clientAuth -addext basicConstraints=CA:FALSE &&\n"
         "new other '' -subj '/CN=other' -addext subjectAltName=DNS:www.example.org &&\n"
         "for name in server client; do openssl pkcs12 -export -inkey $name.key -in $name.pem -certfile authority.pem -out $name.p12 -passout pass:sesame; done &&\n"
         "openssl pkcs12 -export -nokeys -in server.pem -out nokey.p12 -passout pass:sesame";
@@ -87,14 +87,14 @@ const char *CFNetworkCertificatesProgram(void) {
 
     // Policies.
     SecPolicyRef policies[] = {SecPolicyCreateSSL(TRUE, CFSTR("www.example.org")), SecPolicyCreateSSL(TRUE, NULL), SecPolicyCreateSSL(FALSE, NULL),
-        SecPolicyCreateBasicX509(), SecPolicyCreateSSL(FALSE, CFSTR("any")), SecPolicyCreateBasicX509()};
-    for (int i = 0; i < 6; i++) {
-        CHECK(CFGetTypeID(policies[i]) == SecPolicyGetTypeID());
-        for (int j = 0; j < 4; j++) CHECK(CFEqual(policies[i], policies[j]) == (i == j || (i == 4 && j == 2) || (i == 5 && j == 3)));
+        SecPolicyCreateBasicX509(), SecPolicyCreateSSL(FALSE, CFSTR("www.example.org")), SecPolicyCreateSSL(TRUE, CFSTR("a b")), SecPolicyCreateBasicX509()};
+    for (int i = 0; i < 7; i++) {
+        CHECK(policies[i] != NULL && CFGetTypeID(policies[i]) == SecPolicyGetTypeID());
+        for (int j = 0; j < 6; j++) CHECK(CFEqual(policies[i], policies[j]) == (i == j || (i == 6 && j == 3)));
     }
-    CHECK(SecPolicyCreateSSL(TRUE, CFSTR("a b")) == NULL && SecPolicyCreateSSL(TRUE, (CFStringRef)kCFBooleanTrue) == NULL);
+    CHECK(SecPolicyCreateSSL(TRUE, (CFStringRef)kCFBooleanTrue) == NULL);
     const CFTypeRef all[] = {data, text, more, server, same, authority, client, root, accented, description, policies[0], policies[1], policies[2], policies[3],
-        policies[4], policies[5]};
+        policies[4], policies[5], policies[6]};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) CFRelease(all[i]);
     CHECK(removeCertificates() == 0);
     return NULL;
@@ -186,7 +186,32 @@ const char *CFNetworkTrustProgram(void) {
         CHECK(evaluate(trust, rows[i].result) == rows[i].status);
         CFRelease(trust);
     }
+    // Texts that are no names of hosts. No certificate is for them.
+    const UniChar letters[] = {'w', 'w', 'w', '.', 'e', 'x', 'a', 'm', 'p', 'l', 'e', '.', 'o', 'r', 'g', 0, 'x', '.', 'o', 'r', 'g'};
+    CFStringRef noNames[] = {CFSTR(""), CFSTR("a b"), CFSTR("www..example.org"), CFSTR(" www.example.org"), CFSTR("*.example.org"),
+        CFSTR("www.example.org:443"), CFSTR("https://www.example.org"), CFStringCreateWithCharacters(NULL, letters, 21)};
+    for (int i = 0; i < 16; i++) {
+        SecPolicyRef policy = SecPolicyCreateSSL(i < 8, noNames[i % 8]);
+        parts[0] = i < 8 ? server : client;
+        CFArrayRef presented = CFArrayCreate(NULL, parts, 3, &kCFTypeArrayCallBacks);
+        CHECK(policy != NULL && SecTrustCreateWithCertificates(presented, policy, &trust) == noErr && SecTrustSetAnchorCertificates(trust, roots) == noErr);
+        CHECK(evaluate(trust, kSecTrustResultRecoverableTrustFailure) == errSecHostNameMismatch);
+        CFRelease(trust);
+        CFRelease(presented);
+        CFRelease(policy);
+    }
+    CFRelease(noNames[7]);
+    // A client's name is verified if the policy has one.
     parts[0] = client;
+    CFArrayRef named = CFArrayCreate(NULL, parts, 3, &kCFTypeArrayCallBacks);
+    for (int i = 0; i < 2; i++) {
+        SecPolicyRef policy = SecPolicyCreateSSL(FALSE, i == 0 ? CFSTR("client.example.org") : CFSTR("www.example.org"));
+        CHECK(SecTrustCreateWithCertificates(named, policy, &trust) == noErr && SecTrustSetAnchorCertificates(trust, roots) == noErr);
+        CHECK(evaluate(trust, i == 0 ? kSecTrustResultUnspecified : kSecTrustResultRecoverableTrustFailure) == (i == 0 ? 0 : errSecHostNameMismatch));
+        CFRelease(trust);
+        CFRelease(policy);
+    }
+    CFRelease(named);
     CFArrayRef clientChain = CFArrayCreate(NULL, parts, 3, &kCFTypeArrayCallBacks);
     for (int i = 0; i < 2; i++) {
         CHECK(SecTrustCreateWithCertificates(clientChain, i == 0 ? clients : ssl, &trust) == noErr && SecTrustSetAnchorCertificates(trust, roots) == noErr);

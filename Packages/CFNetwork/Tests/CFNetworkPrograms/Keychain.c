@@ -1,6 +1,7 @@
 #include "CFNetworkPrograms.h"
 #include "Check.h"
 #include <Security/Security.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -270,6 +271,80 @@ const char *CFNetworkItemsProgram(void) {
 }
 
 /// Whether SecItemCopyMatching refuses a value of a key.
+enum { passwordSize = 2880, pieceSize = 64 };
+
+static char letter(int index) { return (char)('!' + (index * index * 31 + index * 7 + index / 90) % 90); }
+
+/// The number of pieces of the password in the memory that the process may write. The letters are computed, so that the search has no copy.
+static int piecesInMemory(void) {
+    static char maps[65536];
+    int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), pieces = 0;
+    size_t size = 0;
+    for (ssize_t part; (part = read(file, maps + size, sizeof maps - 1 - size)) > 0;) size += (size_t)part;
+    maps[size] = 0;
+    close(file);
+    for (const char *line = maps; line != NULL && *line != 0; line = strchr(line, '\n'), line += line != NULL) {
+        unsigned long first, last;
+        char rights[8], name[8] = "";
+        if (sscanf(line, "%lx-%lx %7s %*s %*s %*s%*[ ]%7[^\n]", &first, &last, rights, name) < 3 || strncmp(rights, "rw", 2) != 0) continue;
+        if (strncmp(name, "/dev", 4) == 0) continue;
+        for (const char *place = (const char *)first; place + pieceSize <= (const char *)last; place++) {
+            if (*place < '!' || *place >= '!' + 90) continue;
+            for (int piece = 0; piece < passwordSize; piece += pieceSize) {
+                int same = 0;
+                while (same < pieceSize && place[same] == letter(piece + same)) same++;
+                if (same == pieceSize) pieces++;
+            }
+        }
+    }
+    return pieces;
+}
+
+static void erase(CFDataRef data) { explicit_bzero((void *)CFDataGetBytePtr(data), (size_t)CFDataGetLength(data)); }
+
+/// Each function leaves no copy of a password in memory but those that belong to the program.
+const char *CFNetworkKeychainMemoryProgram(void) {
+    static char password[passwordSize];
+    char *folder = useOwnKeychain();
+    for (int i = 0; i < passwordSize; i++) password[i] = letter(i);
+    const int own = piecesInMemory();
+    CHECK(own == passwordSize / pieceSize);
+    CFMutableDictionaryRef item = query("example.org", "joe"), change = CFDictionaryCreateMutable(NULL, 0, &kCFTypeDictionaryKeyCallBacks, &kCFTypeDictionaryValueCallBacks);
+    CFDataRef data = CFDataCreate(NULL, (const UInt8 *)password, passwordSize);
+    CFDictionarySetValue(item, kSecValueData, data);
+    CFDictionarySetValue(change, kSecValueData, data);
+    CHECK(SecItemAdd(item, NULL) == noErr && piecesInMemory() == 2 * own);
+    CFDictionaryRemoveValue(item, kSecValueData);
+    CHECK(SecItemUpdate(item, change) == noErr && piecesInMemory() == 2 * own);
+    erase(data);
+    CFRelease(data);
+    CFRelease(change);
+    CHECK(SecKeychainAddInternetPassword(NULL, 11, "example.org", 0, NULL, 3, "ann", 0, NULL, 0, kSecProtocolTypeAny, kSecAuthenticationTypeAny, passwordSize, password,
+              NULL) == noErr && piecesInMemory() == own);
+    CFDictionarySetValue(item, kSecReturnData, kCFBooleanTrue);
+    for (int i = 0; i < 2; i++) {
+        CFTypeRef result = NULL;
+        if (i == 1) CFDictionarySetValue(item, kSecReturnAttributes, kCFBooleanTrue);
+        CHECK(SecItemCopyMatching(item, &result) == noErr && piecesInMemory() == 2 * own);
+        data = i == 0 ? result : CFDictionaryGetValue(result, kSecValueData);
+        CHECK(CFDataGetLength(data) == passwordSize && memcmp(CFDataGetBytePtr(data), password, passwordSize) == 0);
+        erase(data);
+        CFRelease(result);
+    }
+    UInt32 length = 0;
+    void *bytes = NULL;
+    SecKeychainItemRef found = NULL;
+    CHECK(find("example.org", "", "ann", "", 0, &length, &bytes, &found) == noErr && length == passwordSize && memcmp(bytes, password, length) == 0);
+    CHECK(SecKeychainItemFreeContent(NULL, bytes) == noErr && piecesInMemory() == own);
+    CHECK(SecKeychainItemCopyContent(found, NULL, NULL, &length, &bytes) == noErr && length == passwordSize && piecesInMemory() == 2 * own);
+    CHECK(SecKeychainItemFreeContent(NULL, bytes) == noErr && piecesInMemory() == own);
+    CHECK(SecKeychainItemModifyContent(found, NULL, passwordSize, password) == noErr && piecesInMemory() == own);
+    CFRelease(found);
+    CFRelease(item);
+    removeKeychain(folder);
+    return NULL;
+}
+
 static Boolean isRefused(CFStringRef key, CFTypeRef value) {
     CFMutableDictionaryRef dictionary = query("example.org", NULL);
     CFDictionarySetValue(dictionary, key, value);

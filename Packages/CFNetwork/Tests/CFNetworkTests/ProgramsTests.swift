@@ -23,7 +23,7 @@ struct ProgramsTests {
         case objects, threads
         case proxies, proxyScripts, diagnostics
         case ftpTransfers, ftpEvents, ftpListing
-        case keychain, keychainService, items, keychainMistakes, keychainThreads
+        case keychain, keychainService, items, keychainMistakes, keychainMemory, keychainThreads
         case certificates, trust, identity, trustThreads
         case storeKeys, store, storeChanges, reachability, reachabilityEvents, scheduleThreads
         case mistakes
@@ -71,6 +71,7 @@ struct ProgramsTests {
                 case .keychainService: CFNetworkKeychainServiceProgram()
                 case .items: CFNetworkItemsProgram()
                 case .keychainMistakes: CFNetworkKeychainMistakesProgram()
+                case .keychainMemory: CFNetworkKeychainMemoryProgram()
                 case .keychainThreads: CFNetworkKeychainThreadsProgram()
                 case .certificates: CFNetworkCertificatesProgram()
                 case .trust: CFNetworkTrustProgram()

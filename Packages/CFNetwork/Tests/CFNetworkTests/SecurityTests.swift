@@ -3,6 +3,7 @@ import StreamKit
 import StreamKitTesting
 import Testing
 
+@testable import CFNetworkEngine
 @testable import SecurityEngine
 
 /// Security in Swift, as sources for Apple's systems use it. The programs in C test its behaviour.
@@ -74,6 +75,34 @@ struct SecurityTests {
         var items: CFArray?
         let options = [kSecImportExportPassphrase as String: "x"]
         #expect(SecPKCS12Import(der as CFData, options as CFDictionary, &items) == errSecDecode)
+    }
+
+    /// A verdict for the present time does not outlive the certificates; one for a date of the program does.
+    @Test func aVerdictExpiresWithTheCertificate() throws {
+        let certificate = try TestIdentity.make().certificates[0]
+        let object: Unmanaged<SecTrust>? = TrustContent.make([certificate], [.any])
+        let trust = try #require(object).takeRetainedValue()
+        let content: TrustContent = try content(trust, TrustContent.typeID)
+        content.change { ($0.anchors, $0.isAnchoredOnly) = ([certificate], true) }
+        func failure(at time: Int64) -> TLSFailure? {
+            if case .failure(let error) = content.evaluate(at: time) { error.tlsFailure } else { nil }
+        }
+        let (first, last) = (certificate.notBefore, certificate.notAfter - 1)
+        #expect(content.lastVerdict() == nil)
+        #expect(failure(at: first) == nil && failure(at: last) == nil)
+        #expect(content.lastVerdict(at: first) != nil && content.lastVerdict(at: last) != nil)
+        #expect(content.lastVerdict(at: first - 1) == nil && content.lastVerdict(at: last + 1) == nil)
+        #expect(failure(at: last + 1) == .certificateExpired)
+        #expect(failure(at: first - 1) == .certificateNotYetValid)
+        #expect(failure(at: first) == nil)
+        // The date of the program counts, and each change of it.
+        content.change { $0.time = last }
+        #expect(content.lastVerdict(at: last) == nil && failure(at: last + 1) == nil)
+        #expect(content.lastVerdict(at: last + 1) != nil)
+        content.change { $0.time = last + 1 }
+        #expect(failure(at: last) == .certificateExpired)
+        content.change { $0.time = nil }
+        #expect(failure(at: last) == nil)
     }
 
     /// Each protocol and type has a name of its own, under which other programs know it.

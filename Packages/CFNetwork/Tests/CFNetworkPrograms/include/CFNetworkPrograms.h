@@ -137,6 +137,9 @@ const char *_Nullable CFNetworkKeychainServiceProgram(void);
 /// Internet passwords as dictionaries.
 const char *_Nullable CFNetworkItemsProgram(void);
 
+/// The memory of a process that no longer has a password.
+const char *_Nullable CFNetworkKeychainMemoryProgram(void);
+
 /// Invalid arguments of the keychain's functions, and a damaged keychain.
 const char *_Nullable CFNetworkKeychainMistakesProgram(void);
 

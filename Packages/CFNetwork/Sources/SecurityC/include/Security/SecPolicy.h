@@ -8,8 +8,8 @@ CF_EXTERN_C_BEGIN
 /// The type identifier of policies.
 CF_EXPORT CFTypeID SecPolicyGetTypeID(void);
 
-/// The policy for the certificate of a TLS server, which must be valid for a host name or address unless it is NULL, or, with FALSE, for that of a
-/// client, whose name is not verified. Returns NULL if the name is not a string, or is no name of a host.
+/// The policy for the certificate of a TLS server or, with FALSE, of a client, which must be valid for a host name or address unless that is NULL.
+/// No certificate is valid for a text that is no name of a host. Returns NULL if the name is not a string.
 CF_EXPORT SecPolicyRef _Nullable SecPolicyCreateSSL(Boolean server, CFStringRef _Nullable hostname) CF_REFINED_FOR_SWIFT;
 
 /// The policy for a certificate of any use and name: only the chain and the dates are verified.

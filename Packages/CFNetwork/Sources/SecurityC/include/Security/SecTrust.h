@@ -46,13 +46,15 @@ CF_EXPORT OSStatus SecTrustSetAnchorCertificatesOnly(SecTrustRef _Nullable trust
 /// Sets the time of the evaluation; NULL for the present time.
 CF_EXPORT OSStatus SecTrustSetVerifyDate(SecTrustRef _Nullable trust, CFDateRef _Nullable verifyDate) CF_REFINED_FOR_SWIFT;
 
-/// Evaluates trust, unless that was done with the present settings, and returns whether the certificate is trusted. If not, the error has the domain
+/// Evaluates trust, unless that was done with the present settings and the certificates have not expired since, and returns whether the certificate
+/// is trusted. If not, the error has the domain
 /// NSOSStatusErrorDomain, a text with the reason, and one of these codes: errSecCertificateExpired, errSecCertificateNotValidYet,
 /// errSecHostNameMismatch, errSecNotTrusted, errSecCertificateRevoked, errSecCreateChainFailed; errSecInternalComponent if the certificate could
 /// not be evaluated; errSecParam for another object. May read the files with the roots.
 CF_EXPORT bool SecTrustEvaluateWithError(SecTrustRef _Nullable trust, CFErrorRef _Nullable *_Nullable CF_RETURNS_RETAINED error) CF_REFINED_FOR_SWIFT;
 
-/// Returns the result of the last evaluation; kSecTrustResultInvalid if there is none with the present settings.
+/// Returns the result of the last evaluation; kSecTrustResultInvalid if there is none with the present settings, or a certificate
+/// that was trusted has expired since.
 CF_EXPORT OSStatus SecTrustGetTrustResult(SecTrustRef _Nullable trust, SecTrustResultType *_Nullable result);
 
 /// The chain (CFArray of SecCertificateRef) from the certificate to the anchor, which is evaluated first if necessary. Of a certificate that is
