@@ -1,21 +1,282 @@
-internal import Glibc
-
 /// A POSIX extended regular expression for a whole key (regex(7)).
-final class KeyPattern: @unchecked Sendable {
-    // Any thread may execute an expression, which does not change it.
-    private var expression = regex_t()
+///
+/// Theory of operation. The expression becomes a program, whose instructions accept a character, jump, or branch. A key is matched by
+/// following all paths of the program at once, one character of the key after the other. The time is therefore at most proportional
+/// to the size of the key times that of the program, and each has a limit. The C library's `regcomp` needs exponential time for nested
+/// repetitions, and its `regexec` quadratic time for a key.
+///
+/// What POSIX leaves undefined is invalid: a back-reference, `\` before a letter or digit, and a repetition of nothing.
+struct KeyPattern: Sendable {
+    /// The maximum size of an expression, in bytes.
+    static let maximumSize = 1024
+    /// The maximum depth of groups, and the maximum number of repetitions of one repetition.
+    static let maximumDepth = 32
+    /// The maximum bound of an interval, as `a{255}` (POSIX, RE_DUP_MAX).
+    static let maximumRepetition = 255
+    /// The maximum number of instructions, in which an interval repeats those of its operand.
+    static let maximumProgram = 2048
 
-    /// Compiles a pattern. Nil if it is invalid.
-    init?(_ text: String) {
-        guard !text.utf8.contains(0), regcomp(&expression, text, REG_EXTENDED) == 0 else { return nil }
+    /// An instruction. Targets are relative to it; the end of the program accepts the key.
+    fileprivate enum Instruction: Sendable {
+        case accept(ScalarSet)
+        case jump(Int)
+        case branch(Int, Int)
+        /// Continues at the beginning of the key.
+        case atBeginning
+        /// Continues at the end of the key.
+        case atEnd
     }
 
-    deinit { regfree(&expression) }
+    private let program: [Instruction]
 
-    /// Whether the pattern matches a whole key. Of several matches from the same place, POSIX finds the longest.
+    /// Compiles an expression. Nil if it is invalid or exceeds a limit.
+    init?(_ text: String) {
+        guard text.utf8.count <= Self.maximumSize, !text.utf8.contains(0) else { return nil }
+        var parser = Parser(text: Array(text.unicodeScalars))
+        do throws(Invalid) {
+            program = try parser.alternatives(depth: 0)
+        } catch {
+            return nil
+        }
+    }
+
+    /// Whether the expression matches a whole key.
     func matches(_ key: String) -> Bool {
-        var match = regmatch_t()
-        return regexec(&expression, key, 1, &match, 0) == 0 && match.rm_so == 0 && Int(match.rm_eo) == key.utf8.count
+        let scalars = Array(key.unicodeScalars)
+        var current = Places(count: program.count)
+        var next = Places(count: program.count)
+        follow(0, at: 0, of: scalars.count, &current)
+        for (index, scalar) in scalars.enumerated() {
+            if current.places.isEmpty { return false }
+            for place in current.places {
+                guard place < program.count, case .accept(let set) = program[place], set.contains(scalar) else {
+                    continue
+                }
+                follow(place + 1, at: index + 1, of: scalars.count, &next)
+            }
+            swap(&current, &next)
+            next.removeAll()
+        }
+        return current.places.contains(program.count)
+    }
+
+    /// Adds a place of the program, and those that it leads to without a character.
+    private func follow(_ place: Int, at index: Int, of count: Int, _ reached: inout Places) {
+        var rest = [place]
+        while let place = rest.popLast() {
+            guard reached.insert(place), place < program.count else { continue }
+            switch program[place] {
+            case .accept: break
+            case .jump(let target): rest.append(place + target)
+            case .branch(let one, let other): rest += [place + other, place + one]
+            case .atBeginning: if index == 0 { rest.append(place + 1) }
+            case .atEnd: if index == count { rest.append(place + 1) }
+            }
+        }
+    }
+
+    /// A set of places in the program.
+    private struct Places {
+        private(set) var places: [Int] = []
+        private var isReached: [Bool]
+
+        init(count: Int) { isReached = Array(repeating: false, count: count + 1) }
+
+        /// Adds a place; false if it was there.
+        mutating func insert(_ place: Int) -> Bool {
+            if isReached[place] { return false }
+            isReached[place] = true
+            places.append(place)
+            return true
+        }
+
+        mutating func removeAll() {
+            for place in places { isReached[place] = false }
+            places.removeAll(keepingCapacity: true)
+        }
+    }
+}
+
+/// The characters that one place of an expression accepts.
+private struct ScalarSet: Sendable {
+    var isInverted = false
+    var ranges: [ClosedRange<Unicode.Scalar>] = []
+
+    /// `.`: all characters.
+    static let all = ScalarSet(isInverted: true)
+
+    func contains(_ scalar: Unicode.Scalar) -> Bool { ranges.contains { $0.contains(scalar) } != isInverted }
+
+    /// The characters of classes in the POSIX locale.
+    static let classes: [String: [ClosedRange<Unicode.Scalar>]] = [
+        "alpha": ["A"..."Z", "a"..."z"], "digit": ["0"..."9"], "alnum": ["A"..."Z", "a"..."z", "0"..."9"],
+        "upper": ["A"..."Z"], "lower": ["a"..."z"], "space": ["\t"..."\r", " "..." "],
+        "blank": ["\t"..."\t", " "..." "],
+        "punct": ["!"..."/", ":"..."@", "["..."`", "{"..."~"], "print": [" "..."~"], "graph": ["!"..."~"],
+        "cntrl": ["\0"..."\u{1F}", "\u{7F}"..."\u{7F}"], "xdigit": ["0"..."9", "A"..."F", "a"..."f"],
+    ]
+}
+
+/// The error of an invalid expression.
+private struct Invalid: Error {}
+
+/// Translates an expression into a program (POSIX.1-2017, XBD 9.4).
+private struct Parser {
+    typealias Program = [KeyPattern.Instruction]
+
+    let text: [Unicode.Scalar]
+    private var position = 0
+
+    init(text: [Unicode.Scalar]) { self.text = text }
+
+    private var next: Unicode.Scalar? { position < text.count ? text[position] : nil }
+
+    private mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+        guard next == scalar else { return false }
+        position += 1
+        return true
+    }
+
+    /// `a|b`, up to the end of the text or of the group.
+    mutating func alternatives(depth: Int) throws(Invalid) -> Program {
+        guard depth <= KeyPattern.maximumDepth else { throw Invalid() }
+        var programs = [try sequence(depth: depth)]
+        while take("|") { programs.append(try sequence(depth: depth)) }
+        guard depth == 0 ? next == nil : take(")") else { throw Invalid() }
+        var result: Program = programs.removeLast()
+        for program in programs.reversed() {
+            result =
+                [.branch(1, program.count + 2)] + program + [.jump(result.count + 1)] + result
+            guard result.count <= KeyPattern.maximumProgram else { throw Invalid() }
+        }
+        return result
+    }
+
+    private mutating func sequence(depth: Int) throws(Invalid) -> Program {
+        var result: Program = []
+        while let next, next != "|", !(next == ")" && depth > 0) {
+            result += try repeated(depth: depth)
+            guard result.count <= KeyPattern.maximumProgram else { throw Invalid() }
+        }
+        return result
+    }
+
+    /// A character or group with its repetitions.
+    private mutating func repeated(depth: Int) throws(Invalid) -> Program {
+        var (result, isAnchor) = try atom(depth: depth)
+        var count = 0
+        while let bounds = try repetition() {
+            count += 1
+            guard count <= KeyPattern.maximumDepth, !isAnchor else { throw Invalid() }
+            result = try Self.program(result, from: bounds.least, to: bounds.most)
+            isAnchor = false
+        }
+        return result
+    }
+
+    /// `*`, `+`, `?` or an interval. Nil for anything else; without a most number, there is no limit.
+    private mutating func repetition() throws(Invalid) -> (least: Int, most: Int?)? {
+        if take("*") { return (0, nil) }
+        if take("+") { return (1, nil) }
+        if take("?") { return (0, 1) }
+        guard take("{") else { return nil }
+        let least = try number()
+        var most: Int? = least
+        if take(",") { most = next == "}" ? nil : try number() }
+        guard take("}"), most ?? least >= least else { throw Invalid() }
+        return (least, most)
+    }
+
+    private mutating func number() throws(Invalid) -> Int {
+        var value: Int?
+        while let digit = next, ("0"..."9").contains(digit) {
+            position += 1
+            value = (value ?? 0) * 10 + Int(digit.value - 0x30)
+            guard value ?? 0 <= KeyPattern.maximumRepetition else { throw Invalid() }
+        }
+        guard let value else { throw Invalid() }
+        return value
+    }
+
+    private static func program(_ operand: Program, from least: Int, to most: Int?) throws(Invalid) -> Program {
+        guard (most ?? least + 1) * (operand.count + 2) <= KeyPattern.maximumProgram else { throw Invalid() }
+        var result = (0..<least).flatMap { _ in operand }
+        if let most {
+            for _ in least..<most { result += [.branch(1, operand.count + 1)] + operand }
+        } else {
+            result += [.branch(1, operand.count + 2)] + operand + [.jump(-operand.count - 1)]
+        }
+        return result
+    }
+
+    private mutating func atom(depth: Int) throws(Invalid) -> (program: Program, isAnchor: Bool) {
+        guard let scalar = next else { throw Invalid() }
+        position += 1
+        switch scalar {
+        case "(": return (try alternatives(depth: depth + 1), false)
+        case "[": return ([.accept(try bracket())], false)
+        case ".": return ([.accept(.all)], false)
+        case "^": return ([.atBeginning], true)
+        case "$": return ([.atEnd], true)
+        case "*", "+", "?", "{": throw Invalid()
+        case "\\":
+            guard let escaped = next, !ScalarSet(ranges: ScalarSet.classes["alnum"] ?? []).contains(escaped) else {
+                throw Invalid()
+            }
+            position += 1
+            return ([.accept(ScalarSet(ranges: [escaped...escaped]))], false)
+        default: return ([.accept(ScalarSet(ranges: [scalar...scalar]))], false)
+        }
+    }
+
+    // MARK: Brackets
+
+    private mutating func bracket() throws(Invalid) -> ScalarSet {
+        var set = ScalarSet(isInverted: take("^"))
+        repeat {
+            if let name = try element(":") {
+                guard let ranges = ScalarSet.classes[name] else { throw Invalid() }
+                set.ranges += ranges
+                continue
+            }
+            let first = try rangeEnd()
+            guard next == "-", position + 1 < text.count, text[position + 1] != "]" else {
+                set.ranges.append(first...first)
+                continue
+            }
+            position += 1
+            let last = try rangeEnd()
+            guard first <= last else { throw Invalid() }
+            set.ranges.append(first...last)
+        } while next != "]"
+        position += 1
+        return set
+    }
+
+    /// A character between brackets, which has no special meaning there.
+    private mutating func rangeEnd() throws(Invalid) -> Unicode.Scalar {
+        for mark: Unicode.Scalar in [".", "="] {
+            guard let name = try element(mark) else { continue }
+            guard let scalar = name.unicodeScalars.first, name.unicodeScalars.count == 1 else { throw Invalid() }
+            return scalar
+        }
+        guard let scalar = next else { throw Invalid() }
+        position += 1
+        return scalar
+    }
+
+    /// The name of a class `[:alpha:]`, a collating symbol `[.a.]` or an equivalence class `[=a=]`. Nil for anything else.
+    private mutating func element(_ mark: Unicode.Scalar) throws(Invalid) -> String? {
+        guard next == "[", position + 1 < text.count, text[position + 1] == mark else { return nil }
+        position += 2
+        var name = String.UnicodeScalarView()
+        while let scalar = next, !(scalar == mark && position + 1 < text.count && text[position + 1] == "]") {
+            name.append(scalar)
+            position += 1
+        }
+        guard next != nil else { throw Invalid() }
+        position += 2
+        return String(name)
     }
 }
 

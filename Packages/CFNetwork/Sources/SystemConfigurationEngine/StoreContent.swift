@@ -9,7 +9,8 @@ internal import SystemConfigurationC
 ///
 /// Theory of operation. While there are notification keys, the session observes the system. After each change it takes a snapshot, and
 /// compares the values of these keys with those of the previous snapshot. The keys that differ wait until the callback or
-/// SCDynamicStoreCopyNotifiedKeys takes them. The object owns its content; the content refers to the object and to its source weakly.
+/// SCDynamicStoreCopyNotifiedKeys takes them. The pump makes the calls of the callback, one at a time, on a concurrent queue or several run
+/// loops as well. The object owns its content; the content refers to the object and to its source weakly.
 final class StoreContent: ObjectContent, @unchecked Sendable {
     // The locks protect all state. The object is set once, before the program has it.
     static let typeID = cfn_class_register("SCDynamicStore")
@@ -24,7 +25,7 @@ final class StoreContent: ObjectContent, @unchecked Sendable {
     private enum Delivery {
         case nowhere
         case source(StoreSource.Reference)
-        case queue(any DeliveryTarget, any DeliverySignal)
+        case queue(any DeliveryTarget)
     }
 
     private struct State {
@@ -34,7 +35,6 @@ final class StoreContent: ObjectContent, @unchecked Sendable {
         /// The keys that have changed, in the order of their first change.
         var changed: [String] = []
         var subscription: Subscription?
-        var delivery = Delivery.nowhere
     }
 
     private let name: String
@@ -43,15 +43,16 @@ final class StoreContent: ObjectContent, @unchecked Sendable {
     private let state = Locked(State())
     /// Held while a snapshot is taken and compared, so that snapshots are compared in their order.
     private let snapshots = Locked(())
+    /// Held while the place of the client changes, so that the pump has the target of that place.
+    private let delivery = Locked(Delivery.nowhere)
+    private let pump = EventPump(isReentrant: true)
 
     private init(_ name: String, _ client: Client) {
         self.name = name
         self.client = client
     }
 
-    deinit {
-        if case .queue(_, let signal) = state.withLock({ $0.delivery }) { signal.cancel() }
-    }
+    deinit { pump.stop() }
 
     /// Creates a session.
     static func makeStore(_ allocator: CFAllocator?, _ name: String, _ client: Client) -> Unmanaged<SCDynamicStore>? {
@@ -72,13 +73,15 @@ final class StoreContent: ObjectContent, @unchecked Sendable {
         let subscription =
             selection.isEmpty ? nil : try SystemWatch.observe { [weak self] _ in self?.compare() }
         let former = snapshots.withLock { _ in
-            let values = selection.isEmpty ? [:] : StoreSnapshot.current().values
+            // Patterns are matched without the lock of the state, which threads of the program wait for.
+            let values = selection.isEmpty ? [:] : StoreSnapshot.current().values.filter { selection.contains($0.key) }
+            let selected = Set(state.withLock { $0.changed }.filter(selection.contains))
             return state.withLock { state in
                 let former = state.subscription
                 state.subscription = subscription
                 state.selection = selection
-                state.values = values.filter { selection.contains($0.key) }
-                state.changed.removeAll { !selection.contains($0) }
+                state.values = values
+                state.changed.removeAll { !selected.contains($0) }
                 return former
             }
         }
@@ -88,17 +91,16 @@ final class StoreContent: ObjectContent, @unchecked Sendable {
     /// Takes a snapshot, and signals the client if selected values have changed.
     private func compare() {
         let hasChanged = snapshots.withLock { _ in
-            let snapshot = StoreSnapshot.current()
+            guard let selection = state.withLock({ $0.selection }) else { return false }
+            let values = StoreSnapshot.current().values.filter { selection.contains($0.key) }
             return state.withLock { state in
-                guard let selection = state.selection else { return false }
-                let values = snapshot.values.filter { selection.contains($0.key) }
                 let changed = Set(values.keys).union(state.values.keys).filter { values[$0] != state.values[$0] }
                 state.values = values
                 state.changed += changed.subtracting(state.changed).sorted()
                 return !changed.isEmpty
             }
         }
-        if hasChanged { signal() }
+        if hasChanged { pump.signal() }
     }
 
     /// The keys that have changed since the last call.
@@ -111,22 +113,21 @@ final class StoreContent: ObjectContent, @unchecked Sendable {
 
     // MARK: Delivery
 
-    private func signal() {
-        switch state.withLock({ $0.delivery }) {
-        case .nowhere: break
-        case .source(let reference): reference.signal()
-        case .queue(_, let signal): signal.signal()
+    /// Calls the client with the keys that have changed. Called on the target, a run loop or the queue. Without a callback, they wait.
+    func deliver(on target: any DeliveryTarget) {
+        pump.deliver(on: target) {
+            guard let object, let callback = client.callback else { return .nothing }
+            let changed = takeChanged()
+            guard !changed.isEmpty else { return .nothing }
+            let keys = cfArray(changed.map { cfString($0) })
+            callback(object, keys.takeUnretainedValue(), client.context.info.pointer)
+            keys.release()
+            return .delivered
         }
     }
 
-    /// Calls the client with the keys that have changed. Called on a run loop or the queue. Without a callback, they wait.
-    func deliver() {
-        guard let object, let callback = client.callback else { return }
-        let changed = takeChanged()
-        guard !changed.isEmpty else { return }
-        let keys = cfArray(changed.map { cfString($0) })
-        callback(object, keys.takeUnretainedValue(), client.context.info.pointer)
-        keys.release()
+    private func schedule(on target: any DeliveryTarget) {
+        pump.schedule(on: target) { [weak self] in self?.deliver(on: target) }
     }
 
     /// The source of the session, which it has once at a time.
@@ -137,18 +138,20 @@ final class StoreContent: ObjectContent, @unchecked Sendable {
         // Made before it is the session's, so that another thread that asks for the source at the same time receives this one.
         let new = StoreSource(object, self)
         let newSource = new.makeSource(allocator, order: order)
-        let result = state.withLock { state -> Result<CFRunLoopSource?, Status> in
-            switch state.delivery {
+        let result = delivery.withLock { delivery -> Result<CFRunLoopSource?, Status> in
+            switch delivery {
             case .queue: return .failure(.notifierActive)
             case .source(let reference):
                 if let source = reference.validSource { return .success(source) }
+                pump.unschedule(from: reference)
             case .nowhere: break
             }
-            state.delivery = .source(new.reference)
+            delivery = .source(new.reference)
+            schedule(on: new.reference)
             return .success(nil)
         }
         let source = try result.get() ?? newSource
-        if state.withLock({ !$0.changed.isEmpty }) { signal() }
+        if state.withLock({ !$0.changed.isEmpty }) { pump.signal() }
         return .passRetained(source)
     }
 
@@ -156,28 +159,24 @@ final class StoreContent: ObjectContent, @unchecked Sendable {
     ///
     /// - Throws: `notifierActive` if the session has another queue, or a source.
     func setQueue(_ queue: (any DeliveryTarget)?) throws(Status) {
-        let signal = queue?.makeSignal { [weak self] in self?.deliver() }
-        let result = state.withLock { state -> Result<(any DeliverySignal)?, Status> in
-            switch (state.delivery, queue, signal) {
-            case (.queue(let present, _), let queue?, _):
-                return present.isSame(as: queue) ? .success(signal) : .failure(.notifierActive)
-            case (.source(let reference), .some, _) where reference.validSource != nil:
-                return .failure(.notifierActive)
-            case (.nowhere, let queue?, let signal?), (.source, let queue?, let signal?):
-                state.delivery = .queue(queue, signal)
-                return .success(nil)
-            case (.queue(_, let former), nil, _):
-                state.delivery = .nowhere
-                return .success(former)
-            default: return .success(nil)
+        try delivery.withLock { delivery throws(Status) in
+            switch (delivery, queue) {
+            case (.queue(let present), let queue?):
+                if !present.isSame(as: queue) { throw .notifierActive }
+            case (.queue(let present), nil):
+                pump.unschedule(from: present)
+                delivery = .nowhere
+            case (.source(let reference), let queue?):
+                if reference.validSource != nil { throw .notifierActive }
+                pump.unschedule(from: reference)
+                delivery = .queue(queue)
+                schedule(on: queue)
+            case (.nowhere, let queue?):
+                delivery = .queue(queue)
+                schedule(on: queue)
+            case (.nowhere, nil), (.source, nil): break
             }
         }
-        do throws(Status) {
-            try result.get()?.cancel()
-        } catch {
-            signal?.cancel()
-            throw error
-        }
-        if state.withLock({ !$0.changed.isEmpty }) { self.signal() }
+        if state.withLock({ !$0.changed.isEmpty }) { pump.signal() }
     }
 }

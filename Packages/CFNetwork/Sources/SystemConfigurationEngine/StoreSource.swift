@@ -4,8 +4,9 @@ internal import SystemConfigurationC
 
 /// The source of a session on run loops.
 ///
-/// Theory of operation. A version-0 source owns this object, which owns the session. A change signals the source and wakes the run loops.
-/// Invalidating the source releases the session.
+/// Theory of operation. A version-0 source owns this object, which owns the session. The session's pump has a weak reference to it as
+/// target: a change signals the source and wakes the run loops, and one of them lets the session deliver. Invalidating the source releases
+/// the session.
 final class StoreSource: Sendable {
     private struct Loop: @unchecked Sendable {
         // Any thread may wake a run loop.
@@ -29,9 +30,11 @@ final class StoreSource: Sendable {
         weak var value: CFRunLoopSource?
     }
 
-    /// A weak reference to a source.
-    struct Reference: Sendable {
+    /// A weak reference to a source, as the target of its session.
+    struct Reference: DeliveryTarget {
         fileprivate weak var source: StoreSource?
+        /// Tells the source from others, also after it was released.
+        fileprivate let identity: Identity
 
         /// The source, unless it is invalid or has been released.
         var validSource: CFRunLoopSource? {
@@ -39,16 +42,33 @@ final class StoreSource: Sendable {
             return CFRunLoopSourceIsValid(value) ? value : nil
         }
 
-        func signal() { source?.signal() }
+        func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal { Signal(reference: self) }
+
+        func isSame(as other: any DeliveryTarget) -> Bool {
+            (other as? Reference)?.identity === identity
+        }
+    }
+
+    fileprivate final class Identity: Sendable {}
+
+    /// Signals the source. The source itself lets the session deliver.
+    private final class Signal: DeliverySignal {
+        private let reference: Reference
+
+        init(reference: Reference) { self.reference = reference }
+
+        func signal() { reference.source?.signal() }
+        func cancel() {}
     }
 
     private let state: Locked<State>
+    private let identity = Identity()
 
     init(_ store: SCDynamicStore, _ content: StoreContent) {
         state = Locked(State(store: Store(object: store, content: content)))
     }
 
-    var reference: Reference { Reference(source: self) }
+    var reference: Reference { Reference(source: self, identity: identity) }
 
     /// Creates the source, which owns this object.
     func makeSource(_ allocator: CFAllocator?, order: CFIndex) -> CFRunLoopSource {
@@ -102,6 +122,6 @@ final class StoreSource: Sendable {
 
     private func perform() {
         let store = state.withLock { $0.store }
-        store?.content.deliver()
+        store?.content.deliver(on: reference)
     }
 }

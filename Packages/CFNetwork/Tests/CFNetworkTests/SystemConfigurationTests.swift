@@ -1,4 +1,5 @@
 import DNSWire
+import EventLoops
 import HostResolver
 import StreamKit
 import SystemConfiguration
@@ -143,13 +144,74 @@ struct SystemConfigurationTests {
         ("State:/Network/[^/]+", "State:/Network/Interface", true),
         ("State:/Network/[^/]+", "State:/Network/Interface/lo", false),
         ("a|ab", "ab", true), ("b", "ab", false), ("", "", true), ("é.", "éx", true),
+        ("(a|b)*c?", "abba", true), ("(a|b)*c?", "abcc", false), ("a{2,3}", "a", false), ("a{2,3}", "aaa", true),
+        ("a{2,3}", "aaaa", false), ("a{2}", "aa", true), ("a{1,}b", "aab", true), ("(ab){0,2}", "abab", true),
+        ("()|x", "", true), ("a||b", "", true), ("x)", "x)", true), ("^a$", "a", true), ("a^b", "a^b", false),
+        ("a+", "", false), ("a.c", "a\nc", true), (#"a\.b"#, "a.b", true), (#"a\.b"#, "axb", false),
+        ("(a*)*", "aaa", true),
+        ("[]a-]+", "a]-", true), ("[^]a]", "]", false), ("[a-c]", "b", true), ("[[:alpha:]_]+", "a_B", true),
+        ("[[:digit:]]", "a", false), ("[[.a.]-c]", "b", true), ("[[=a=]]", "a", true), (#"[\]"#, #"\"#, true),
     ])
     func patternsMatchWholeKeys(pattern: String, key: String, isMatch: Bool) throws {
         #expect(try #require(KeyPattern(pattern)).matches(key) == isMatch)
     }
 
-    @Test(arguments: ["(", "[", "a\0b", "*a{"]) func invalidPatterns(pattern: String) {
+    @Test(arguments: [
+        "(", "[", "a\0b", "*a{", "a{", "a{1", "a{2,1}", "a{,2}", "{1}", "a|*b", "^*", #"(a)\1"#, #"a\"#, "[b-a]",
+        "[[:x:]]",
+        "[[.ab.]]", "[[:alpha", "[a",
+    ]) func invalidPatterns(pattern: String) {
         #expect(KeyPattern(pattern) == nil)
+    }
+
+    /// Patterns for which the C library needs exponential time or memory, or its stack ends: each is refused, or its steps are bounded by
+    /// the sizes of pattern and key. Without the bounds, the test does not end.
+    @Test(arguments: [
+        (String(repeating: "(", count: 30) + "a" + String(repeating: "*)*", count: 30) + "b", true),
+        ("(a*)*b", true), ("(a|a)*b", true), ("(.*.*.*.*.*.*)*b", true), ("(a?){255}b", true),
+        ("(a{0,100}){0,100}b", false), ("((((((a{1,8}){1,8}){1,8}){1,8}){1,8}){1,8})", false), ("a{256}", false),
+        (String(repeating: "(", count: 33) + "a" + String(repeating: ")", count: 33), false),
+        ("a" + String(repeating: "*", count: 33), false), (String(repeating: "a", count: 1025), false),
+        (String(repeating: "é", count: 513), false), ("(a{255}b{255}){5}", false), ("(a{255}b{255}){4}", true),
+    ])
+    func patternsAreBounded(pattern: String, isAccepted: Bool) {
+        let compiled = KeyPattern(pattern)
+        #expect((compiled != nil) == isAccepted)
+        #expect(compiled?.matches(String(repeating: "a", count: 10_000)) != true)
+    }
+
+    /// The callback of a session is not called while it runs, although the queue has another thread for it. The call that was asked for
+    /// meanwhile follows.
+    @Test func callbacksDoNotOverlap() async {
+        await #expect(processExitsWith: .success) {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "store-\(UUID())")
+            let settings = folder.appending(path: "netkit/proxies")
+            try FileManager.default.createDirectory(
+                at: settings.deletingLastPathComponent(), withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            setenv("XDG_CONFIG_HOME", folder.path, 1)
+            let (calls, target) = (OverlappingCalls(), ManualTarget())
+            var context = SCDynamicStoreContext(
+                version: 0, info: Unmanaged.passUnretained(calls).toOpaque(), retain: nil, release: nil,
+                copyDescription: nil)
+            let store = SCDynamicStoreCreate(
+                nil, "tests" as CFString,
+                { _, _, info in Unmanaged<OverlappingCalls>.fromOpaque(info!).takeUnretainedValue().call() }, &context)
+            guard let store else { preconditionFailure() }
+            let keys = [SCDynamicStoreKeyCreateProxies(nil)] as CFArray
+            precondition(SCDynamicStoreSetNotificationKeys(store, keys, nil) && setQueue(of: store, to: target))
+            try Data("http_proxy = http://one.example:1\n".utf8).write(to: settings, options: .atomic)
+            target.signalled.wait()
+            Thread.detachNewThread { target.run() }
+            calls.begun.wait()
+            try Data("http_proxy = http://two.example:2\n".utf8).write(to: settings, options: .atomic)
+            target.signalled.wait()
+            target.run()
+            precondition(calls.mostAtOnce == 1)
+            calls.mayEnd.signal()
+            calls.begun.wait()
+            precondition(calls.mostAtOnce == 1 && setQueue(of: store, to: nil))
+        }
     }
 
     /// A file is replaced where a link leads to, and another one is created in folders that did not exist.
@@ -193,5 +255,54 @@ struct SystemConfigurationTests {
         for count in 0..<bytes.count {
             #expect(InotifyEvent.events(in: bytes[..<count]) == (count < 24 ? [] : [first]))
         }
+    }
+}
+
+/// A target of which the test makes the turns, on threads of its choice.
+private final class ManualTarget: DeliveryTarget {
+    private struct State {
+        var perform: (@Sendable () -> Void)?
+    }
+    private let state = Locked(State())
+    let signalled = DispatchSemaphore(value: 0)
+
+    func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal {
+        state.withLock { $0.perform = perform }
+        return Signal(self)
+    }
+
+    func isSame(as other: any DeliveryTarget) -> Bool { other as? ManualTarget === self }
+
+    func run() { state.withLock { $0.perform }?() }
+
+    private final class Signal: DeliverySignal {
+        private let target: ManualTarget
+        init(_ target: ManualTarget) { self.target = target }
+        func signal() { target.signalled.signal() }
+        func cancel() {}
+    }
+}
+
+/// Calls of a callback, of which the first one waits.
+private final class OverlappingCalls: Sendable {
+    private struct State {
+        var (count, atOnce, mostAtOnce) = (0, 0, 0)
+    }
+    private let state = Locked(State())
+    let begun = DispatchSemaphore(value: 0)
+    let mayEnd = DispatchSemaphore(value: 0)
+
+    var mostAtOnce: Int { state.withLock { $0.mostAtOnce } }
+
+    func call() {
+        let isFirst = state.withLock { state in
+            state.count += 1
+            state.atOnce += 1
+            state.mostAtOnce = max(state.mostAtOnce, state.atOnce)
+            return state.count == 1
+        }
+        begun.signal()
+        if isFirst { mayEnd.wait() }
+        state.withLock { $0.atOnce -= 1 }
     }
 }

@@ -45,8 +45,9 @@ CF_EXPORT CFRunLoopSourceRef _Nullable SCDynamicStoreCreateRunLoopSource(CFAlloc
 CF_EXPORT Boolean SCDynamicStoreSetDispatchQueue(SCDynamicStoreRef _Nullable store, dispatch_queue_t _Nullable queue);
 #endif
 
-/// The keys (CFArray of CFString) that match a pattern, a POSIX extended regular expression for the whole key. An invalid pattern is
-/// refused with kSCStatusInvalidArgument.
+/// The keys (CFArray of CFString) that match a pattern, a POSIX extended regular expression for the whole key, without back-references. A pattern
+/// that is invalid is refused with kSCStatusInvalidArgument, and so is one of more than 1,024 bytes, with more than 32 groups within each
+/// other, or with intervals that repeat more than 2,000 characters together.
 CF_EXPORT CFArrayRef _Nullable SCDynamicStoreCopyKeyList(SCDynamicStoreRef _Nullable store, CFStringRef _Nullable pattern) CF_REFINED_FOR_SWIFT;
 
 /// The present value of a key. Returns NULL with kSCStatusNoKey if it has none. The session may be NULL.
