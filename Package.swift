@@ -60,8 +60,9 @@ let rows: [Row] = [
 
     Row("HTTP2", .library, "HPACK", ["HTTPMessage"]),
     Row("HTTP2", .library, "HTTP2", ["HPACK", "HTTPMessage"]),
-    Row("HTTP2", .tests, "HPACKTests", ["HPACK", "HTTPMessage"]),
-    Row("HTTP2", .tests, "HTTP2Tests", ["HPACK", "HTTP2", "HTTPMessage"]),
+    Row("HTTP2", .part, "HTTP2Testing"),
+    Row("HTTP2", .tests, "HPACKTests", ["HPACK", "HTTP2Testing", "HTTPMessage"]),
+    Row("HTTP2", .tests, "HTTP2Tests", ["HPACK", "HTTP2", "HTTP2Testing", "HTTPMessage"]),
 
     Row("FTPStream", .library, "FTPListing"),
     Row("FTPStream", .library, "FTPStream", ["FTPListing", "StreamKit"]),
@@ -153,7 +154,7 @@ let rows: [Row] = [
 ]
 
 struct Row {
-    /// A part is a Swift module without a product: a library of the same package exports it. Programs are C sources that tests run.
+    /// A part is a Swift module without a product: a library of the same package exports it, or only its tests use it. Programs are C sources that tests run.
     enum Kind { case shim, system, part, library, programs, tests }
 
     let target: Target

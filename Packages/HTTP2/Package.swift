@@ -34,10 +34,13 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // For the tests alone: no product contains it.
+        .target(name: "HTTP2Testing", swiftSettings: settings),
         .testTarget(
             name: "HPACKTests",
             dependencies: [
                 "HPACK",
+                "HTTP2Testing",
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
             ],
             swiftSettings: settings
@@ -47,6 +50,7 @@ let package = Package(
             dependencies: [
                 "HPACK",
                 "HTTP2",
+                "HTTP2Testing",
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
             ],
             swiftSettings: settings

@@ -25,7 +25,7 @@ import HTTP2
                 try server.respond(stream, with: response, endsHere: false, now: .zero)
                 let body = Array("hello".utf8)
                 _ = try server.send(body.span.bytes, on: stream, endsHere: true, now: .zero)
-                server.close(stream)
+                server.close(stream, now: .zero)
             }
             let response = server.withOutput { $0.withUnsafeBytes { Array($0) } }
             server.didWrite(response.count)
@@ -41,7 +41,7 @@ import HTTP2
         if case .bytes(let count) = try client.read(stream, into: &memory, now: .zero) {
             seen.append("\(count) bytes: \(String(decoding: body[..<count], as: UTF8.self))")
         }
-        client.close(stream)
+        client.close(stream, now: .zero)
         print(seen.joined(separator: ", "))
     }
 }

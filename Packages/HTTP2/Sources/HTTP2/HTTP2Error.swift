@@ -39,7 +39,7 @@ public struct HTTP2Error: Error, Hashable, Sendable {
     /// The origin of an error.
     public enum Fault: Hashable, Sendable {
         /// The program called a member at the wrong time or with a value that HTTP/2 cannot carry, and nothing was sent; or it has
-        /// ended the connection with ``HTTP2Machine/abort(_:)``.
+        /// ended the connection with ``HTTP2Machine/abort(_:now:)``.
         case caller
         /// The peer violated the protocol, exceeded a limit, or ended the connection or the stream.
         case peer

@@ -12,7 +12,7 @@ public import HTTPMessage
 ///     switch event {
 ///     case .response(let stream, let response): print(stream, response.status)
 ///     case .readable(let stream): print(stream, "has data")
-///     case .ended(let stream): machine.close(stream)
+///     case .ended(let stream): machine.close(stream, now: .zero)
 ///     default: break
 ///     }
 /// }

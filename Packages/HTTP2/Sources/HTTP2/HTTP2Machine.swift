@@ -3,8 +3,10 @@ public import HTTPMessage
 /// One side of a connection of HTTP/2 (RFC 9113), without I/O: an ``HTTP2ClientMachine`` or an ``HTTP2ServerMachine``.
 ///
 /// The members are of four kinds. The driver reports *what arrives*, the program says *what it wants*, both ask *what to do*, and
-/// *looking* changes nothing. No member waits or reads a clock: `now` is the time since any fixed instant of a clock that
-/// does not go back.
+/// *looking* changes nothing.
+///
+/// No member waits or reads a clock. Each member of the first two kinds takes `now`, the time since any fixed instant of a clock that does
+/// not go back: what arrives and what the program wants begin and end waits. The members of the other kinds do not take it.
 ///
 /// Both sides have the members below; a driver that uses only these serves both. A client also has ``request(_:endsHere:now:)`` and
 /// ``room``, a server ``respond(_:with:endsHere:now:)``.
@@ -18,7 +20,7 @@ public import HTTPMessage
 /// while let event = machine.nextEvent() { print(event) }
 /// ```
 ///
-/// A stream belongs to the program from ``request(_:endsHere:now:)`` or ``HTTP2Event/request(_:_:)`` to ``close(_:code:)``. What arrives
+/// A stream belongs to the program from ``request(_:endsHere:now:)`` or ``HTTP2Event/request(_:_:)`` to ``close(_:code:now:)``. What arrives
 /// on it waits until the program reads it, up to the window of the stream; then the peer must wait.
 ///
 /// After a member has thrown an error whose scope is the connection, the connection has ended. The driver writes the rest of the
@@ -103,7 +105,8 @@ public struct HTTP2Machine<Side: HTTP2Side>: ~Copyable, @unchecked Sendable {
     /// Sends trailers behind all data, which end the message: nothing can be sent on the stream afterwards.
     ///
     /// Throws an error as ``send(_:on:endsHere:now:)`` does, and if the last data was not taken completely. Nothing was sent then.
-    public mutating func sendTrailers(_ trailers: HTTPFields, on stream: StreamID) throws(HTTP2Error) {
+    public mutating func sendTrailers(_ trailers: HTTPFields, on stream: StreamID, now: Duration) throws(HTTP2Error) {
+        connection.advance(to: now)
         try connection.sendTrailers(trailers, on: stream)
     }
 
@@ -118,7 +121,8 @@ public struct HTTP2Machine<Side: HTTP2Side>: ~Copyable, @unchecked Sendable {
 
     /// Changes the priority of the response on a stream (RFC 9218 §7.1 and §8). A client tells the server with PRIORITY_UPDATE; on a
     /// server, the priority replaces the one that the client has asked for. Has no effect on a stream that has ended.
-    public mutating func setPriority(_ priority: HTTP2Priority, of stream: StreamID) {
+    public mutating func setPriority(_ priority: HTTP2Priority, of stream: StreamID, now: Duration) {
+        connection.advance(to: now)
         connection.updatePriority(priority, of: stream)
     }
 
@@ -128,7 +132,8 @@ public struct HTTP2Machine<Side: HTTP2Side>: ~Copyable, @unchecked Sendable {
     /// If its messages are not complete, the peer is told with RST_STREAM. The default code is ``ErrorCode/noError`` on a server after a
     /// complete response, whose request is not needed (RFC 9113 §8.1), otherwise ``ErrorCode/cancel``. What the peer has sent
     /// meanwhile is discarded, and given back to it as credit.
-    public mutating func close(_ stream: StreamID, code: ErrorCode? = nil) {
+    public mutating func close(_ stream: StreamID, code: ErrorCode? = nil, now: Duration) {
+        connection.advance(to: now)
         connection.close(stream, code)
     }
 
@@ -143,7 +148,8 @@ public struct HTTP2Machine<Side: HTTP2Side>: ~Copyable, @unchecked Sendable {
 
     /// Ends the connection and all streams at once. Afterwards ``failure`` is set, each stream ends with an event, and the output holds GOAWAY
     /// with this code. Has no effect on a connection that has ended.
-    public mutating func abort(_ code: ErrorCode) {
+    public mutating func abort(_ code: ErrorCode, now: Duration) {
+        connection.advance(to: now)
         connection.abort(code)
     }
 

@@ -9,7 +9,7 @@ public import HTTPMessage
 ///     guard case .request(let stream, let request) = event else { continue }
 ///     print(request.head.method, request.head.target)
 ///     try machine.respond(stream, with: HTTPResponse(status: .noContent), endsHere: true, now: .milliseconds(20))
-///     machine.close(stream)
+///     machine.close(stream, now: .milliseconds(20))
 /// }
 /// ```
 ///

@@ -1,3 +1,4 @@
+import HTTP2Testing
 import Testing
 
 @testable import HPACK

@@ -25,7 +25,7 @@ struct ExchangeTests {
             #expect(end == .blocked)
             try pair.exchange(inPiecesOf: size)
         }
-        try pair.client.sendTrailers(["X-Sum": "5"], on: stream)
+        try pair.client.sendTrailers(["X-Sum": "5"], on: stream, now: .zero)
         try pair.exchange(inPiecesOf: size)
         events += pair.server.takeEvents()
         guard
@@ -42,8 +42,8 @@ struct ExchangeTests {
         let response = try HTTPResponse(status: .created, fields: ["Content-Length": "5"])
         try pair.server.respond(stream, with: response, endsHere: false, now: .zero)
         #expect(try pair.server.send(Array("hello".utf8), on: stream, endsHere: false).isComplete)
-        try pair.server.sendTrailers(["x-end": "1"], on: stream)
-        pair.server.close(stream)
+        try pair.server.sendTrailers(["x-end": "1"], on: stream, now: .zero)
+        pair.server.close(stream, now: .zero)
         try pair.exchange(inPiecesOf: size)
         let answer = pair.client.takeEvents()
         #expect(answer.count == 5)
@@ -53,7 +53,7 @@ struct ExchangeTests {
         #expect(hints.status == .earlyHints && final.status == .created && final.version == .http20)
         #expect(answer[2...] == [.readable(stream), .trailers(stream, ["x-end": "1"]), .ended(stream)])
         #expect(try pair.client.readAll(stream) == (Array("hello".utf8), .ended))
-        pair.client.close(stream)
+        pair.client.close(stream, now: .zero)
         #expect(pair.client.openStreams == 0 && pair.server.openStreams == 0)
         #expect(pair.client.outputCount == 0 && pair.server.outputCount == 0)
     }
@@ -116,12 +116,12 @@ struct ExchangeTests {
                 #expect(error?.rule == "RFC 9110 §6.4.1" && error?.fault == .caller)
                 #expect(try pair.server.send([], on: stream, endsHere: true).isComplete)
             }
-            pair.server.close(stream)
+            pair.server.close(stream, now: .zero)
             try pair.exchange()
             let events = pair.client.takeEvents()
             #expect(events.contains(.ended(stream)) && events.contains { $0.status(on: stream) == status })
             #expect(try pair.client.readAll(stream) == ([], .ended))
-            pair.client.close(stream)
+            pair.client.close(stream, now: .zero)
         }
         let stream = try pair.request(MachinePair.head(method))
         let fields = status == .noContent ? [] : [("content-length", "6")]

@@ -124,13 +124,13 @@ struct FloodGuardTests {
             while let event = server.nextEvent() {
                 guard case .request(let stream, _) = event else { continue }
                 try? server.respond(stream, with: HTTPResponse(status: .noContent), endsHere: true, now: .zero)
-                server.close(stream)
+                server.close(stream, now: .zero)
             }
         }
         let result = try Self.flood(handler: answer) { Wire.get(1 + 2 * $0) }
         #expect(result.error?.code == .enhanceYourCalm && result.error?.rule == "maximumOutput")
         var limits = HTTP2Limits()
-        limits.head.listSize = 10
+        limits.fieldSection.listSize = 10
         limits.resets = HTTP2Rate(burst: 1_000_000, perSecond: 1)
         let tooLarge = try Self.flood(limits: limits) { Wire.get(1 + 2 * $0) }
         #expect(tooLarge.error?.code == .enhanceYourCalm && tooLarge.error?.rule == "maximumOutput")
@@ -145,7 +145,7 @@ struct FloodGuardTests {
             try server.receive(Wire.get(stream.rawValue))
             server.dropEvents()
             try server.respond(stream, with: HTTPResponse(status: .noContent), endsHere: true, now: .zero)
-            server.close(stream)
+            server.close(stream, now: .zero)
         }
         // Data alone never makes a driver stop reading: two sides that both send would wait for each other.
         _ = server.takeOutput()
@@ -204,7 +204,7 @@ extension HTTP2ServerMachine {
     /// Takes all events, and closes the streams that have ended, as a program does whose handlers return at once.
     mutating func dropEvents() {
         while let event = nextEvent() {
-            if case .reset(let stream, _) = event { close(stream) }
+            if case .reset(let stream, _) = event { close(stream, now: .zero) }
         }
     }
 }

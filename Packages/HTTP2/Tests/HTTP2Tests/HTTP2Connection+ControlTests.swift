@@ -89,7 +89,7 @@ struct ControlTests {
         try pair.exchange()
         for stream in [first, second] {
             try pair.server.respond(stream, with: HTTPResponse(status: .noContent), endsHere: true, now: .zero)
-            pair.server.close(stream)
+            pair.server.close(stream, now: .zero)
         }
         try pair.exchange()
         #expect(lastStreams(pair.client.takeEvents()) == [second])
@@ -162,7 +162,7 @@ struct ControlTests {
         var pair = MachinePair()
         let stream = try pair.request(MachinePair.head(.put), endsHere: false)
         try pair.server.respond(stream, with: HTTPResponse(status: .forbidden), endsHere: true, now: .zero)
-        pair.server.close(stream)
+        pair.server.close(stream, now: .zero)
         #expect(try pair.server.takeParts().last == .resetStream(stream, .noError))
         // What the client sent meanwhile is given back, and harms nothing.
         _ = try pair.client.send([UInt8](repeating: 0, count: 50_000), on: stream, endsHere: false)
@@ -254,7 +254,7 @@ struct ControlTests {
         #expect(try server.readAll(StreamID(1)).0.count == 700)
         #expect(try server.takeParts() == [.windowUpdate(StreamID(1), increment: 700)])
         server.connection.checkInvariants("read")
-        for id in [1, 3, 5, 7, 9] as [UInt32] { server.close(StreamID(id)) }
+        for id in [1, 3, 5, 7, 9] as [UInt32] { server.close(StreamID(id), now: .zero) }
         let window = server.connection.receiveWindow
         #expect(window.size == reserve && window.unread == 0 && server.connection.streams.count == 0)
     }
@@ -267,7 +267,7 @@ struct ControlTests {
         for _ in 0..<3 { _ = try client.request(MachinePair.head(), endsHere: true, now: .zero) }
         let reserve = limits.connectionWindowReserve
         try client.receive(Wire.frames { $0.appendSettings([]) } + Wire.response(1) + Wire.data(1, "whole", ends: true))
-        client.close(StreamID(3))
+        client.close(StreamID(3), now: .zero)
         #expect(client.connection.receiveWindow.size == reserve + 5 + SendWindow.initial)
         _ = client.takeOutput()
         try client.receive(Wire.settingsAcknowledgment)

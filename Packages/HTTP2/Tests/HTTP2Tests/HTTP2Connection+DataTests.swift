@@ -74,7 +74,7 @@ struct DataTests {
 
     @Test func nothingIsOfferedForAStreamThatHasEnded() throws {
         var client = try Self.client()
-        client.close(StreamID(1))
+        client.close(StreamID(1), now: .zero)
         try client.receive(Wire.data(1, "late").span.bytes, now: .zero) { _, _ in
             Issue.record("data of a closed stream")
             return 0

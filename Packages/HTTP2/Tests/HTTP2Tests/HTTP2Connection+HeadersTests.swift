@@ -7,7 +7,7 @@ import Testing
 struct HeadersTests {
     @Test func aLargeHeadIsAnsweredWith431AndTheConnectionGoesOn() throws {
         var limits = HTTP2Limits()
-        limits.head.listSize = 400
+        limits.fieldSection.listSize = 400
         var pair = MachinePair(server: limits)
         let value = String(repeating: "v", count: 300)
         let large = try HTTPFields(["X-Indexed": "1", "X-Large": value])
@@ -15,7 +15,7 @@ struct HeadersTests {
         #expect(pair.server.takeEvents() == [.settings])
         guard case .response(stream, let response) = pair.client.takeEvents()[1] else { throw MachinePair.NoRoom() }
         #expect(response.status.code == 431)
-        pair.client.close(stream)
+        pair.client.close(stream, now: .zero)
         // X-Indexed refers to the dynamic table, which the refused block has filled.
         _ = try pair.request(MachinePair.head(.get, "/", ["X-Indexed": "1"]))
         guard case .request(_, let request) = pair.server.takeEvents()[0] else { throw MachinePair.NoRoom() }
@@ -55,7 +55,7 @@ struct HeadersTests {
         for _ in 0..<16 { try client.receive(head) }
         #expect(client.connection.streams.count == 1, "16 heads of 16,000 bytes are below 256 KiB")
         var limits = HTTP2Limits()
-        limits.head.listSize = 100_000
+        limits.fieldSection.listSize = 100_000
         var limited = HTTP2ClientMachine(limits: limits, now: .zero)
         _ = try limited.request(MachinePair.head(), endsHere: true, now: .zero)
         try limited.receive(Wire.serverPreface)
@@ -67,14 +67,14 @@ struct HeadersTests {
             Issue.record("the stream has not ended")
             return
         }
-        #expect(error.code == .enhanceYourCalm && error.rule == "head")
+        #expect(error.code == .enhanceYourCalm && error.rule == "fieldSection")
     }
 
     @Test func continuationsAreLimited() throws {
         for piece in [[], [0x82]] as [[UInt8]] {
             let head = Wire.frame(.headers, on: 1, [0x82])
             let result = try FloodGuardTests.flood(start: head) { _ in Wire.frame(.continuation, on: 1, piece) }
-            #expect(result.error?.code == .enhanceYourCalm && result.error?.rule == "head")
+            #expect(result.error?.code == .enhanceYourCalm && result.error?.rule == "fieldSection")
             #expect(result.count == HTTP2Limits().maximumContinuations)
         }
     }
@@ -90,8 +90,8 @@ struct HeadersTests {
         let error = #expect(throws: HTTP2Error.self) {
             try server.receive(Wire.frame(.continuation, on: 1, Array(block.dropFirst(4100))))
         }
-        #expect(error?.code == .enhanceYourCalm && error?.rule == "head")
-        let limits = HTTP2Limits().head
+        #expect(error?.code == .enhanceYourCalm && error?.rule == "fieldSection")
+        let limits = HTTP2Limits().fieldSection
         #expect(server.connection.fields.listSize < limits.listSize + limits.droppedSize + 5000)
     }
 
@@ -99,7 +99,7 @@ struct HeadersTests {
     @Test func aLateRequestThatDependsOnItself() throws {
         var server = HTTP2ServerMachine(now: .zero)
         try server.receive(Wire.clientPreface + Wire.post(1))
-        server.close(StreamID(1))
+        server.close(StreamID(1), now: .zero)
         _ = server.takeOutput()
         let flags: FrameFlags = [.endHeaders, .endStream, .priority]
         try server.receive(Wire.frame(.headers, flags, on: 1, [0, 0, 0, 1, 15] + Wire.block([("x", "y")])))
@@ -111,7 +111,7 @@ struct HeadersTests {
     @Test(arguments: ["set-cookie", "x-allowed-"])
     func forbiddenTrailersCountLikeAllowedOnes(_ name: String) throws {
         var limits = HTTP2Limits()
-        (limits.head.listSize, limits.head.fieldCount) = (10 * (32 + 10 + 8), 10)
+        (limits.fieldSection.listSize, limits.fieldSection.fieldCount) = (10 * (32 + 10 + 8), 10)
         // No frame of a message takes a token of the guard.
         for limit in [\.resets, \.emptyFrames, \.framesWithoutEffect] as [WritableKeyPath<HTTP2Limits, HTTP2Rate>] {
             limits[keyPath: limit] = HTTP2Rate(burst: 0, perSecond: 0)
@@ -126,7 +126,7 @@ struct HeadersTests {
             guard case .trailers(_, let trailers) = events.dropLast().last else { throw MachinePair.NoRoom() }
             #expect(trailers.count == (name == "set-cookie" ? 0 : 10) && events.last == .ended(StreamID(id)))
             #expect(server.failure == nil)
-            server.close(StreamID(id))
+            server.close(StreamID(id), now: .zero)
         }
         // One field, or one byte of the list, beyond the limit.
         limits.resets = HTTP2Rate(burst: 1, perSecond: 0)
@@ -138,10 +138,10 @@ struct HeadersTests {
             guard case .reset(StreamID(1), let failure) = server.takeEvents().last,
                 case .violation(let error) = failure.cause
             else { throw MachinePair.NoRoom() }
-            #expect(error.code == .enhanceYourCalm && error.rule == "head")
+            #expect(error.code == .enhanceYourCalm && error.rule == "fieldSection")
         }
         // Far beyond it, the connection ends.
-        limits.head.droppedSize = 100
+        limits.fieldSection.droppedSize = 100
         let ends = try [12, 13].map { count in
             var server = HTTP2ServerMachine(limits: limits, now: .zero)
             try server.receive(Wire.clientPreface + Wire.post(1))
@@ -149,6 +149,6 @@ struct HeadersTests {
             try? server.receive(Wire.headers(1, ends: true, trailers))
             return server.failure?.rule
         }
-        #expect(ends == [nil, "head"])
+        #expect(ends == [nil, "fieldSection"])
     }
 }

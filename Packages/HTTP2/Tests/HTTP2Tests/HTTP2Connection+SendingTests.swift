@@ -63,24 +63,26 @@ struct SendingTests {
         let body = [UInt8](repeating: 1, count: 300_000)
         var sent = try pair.client.send(body, on: stream, endsHere: false).count
         #expect(sent < body.count)
-        let error = #expect(throws: HTTP2Error.self) { try pair.client.sendTrailers(["x-a": "1"], on: stream) }
+        let error = #expect(throws: HTTP2Error.self) {
+            try pair.client.sendTrailers(["x-a": "1"], on: stream, now: .zero)
+        }
         #expect(error?.fault == .caller && error?.rule == "RFC 9113 §8.1")
         while sent < body.count {
             try pair.exchange()
             _ = try pair.server.readAll(stream)
             try pair.exchange()
             #expect(pair.client.nextWritable() == stream)
-            expectMistake("RFC 9113 §8.1") { try pair.client.sendTrailers(["x-a": "1"], on: stream) }
+            expectMistake("RFC 9113 §8.1") { try pair.client.sendTrailers(["x-a": "1"], on: stream, now: .zero) }
             sent += try pair.client.send(Array(body[sent...]), on: stream, endsHere: false).count
         }
-        try pair.client.sendTrailers(["x-a": "1"], on: stream)
+        try pair.client.sendTrailers(["x-a": "1"], on: stream, now: .zero)
         try pair.exchange()
         #expect(pair.server.takeEvents().contains(.trailers(stream, ["x-a": "1"])))
     }
 
     @Test func headsThatThePeerDoesNotAcceptAreMistakes() throws {
         var limits = HTTP2Limits()
-        limits.head.listSize = 400
+        limits.fieldSection.listSize = 400
         var pair = MachinePair(client: limits, server: limits)
         try pair.exchange()
         // The list of a GET for example.org has 42, 44, 53 and 38 bytes, and the field 32 and its length.
@@ -110,8 +112,8 @@ struct SendingTests {
             try pair.server.respond(stream, with: HTTPResponse(status: .ok, fields: large), endsHere: false, now: .zero)
         }
         try pair.server.respond(stream, with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
-        expectMistake("RFC 9113 §10.5.1") { try pair.server.sendTrailers(large, on: stream) }
-        try pair.server.sendTrailers(["x": "1"], on: stream)
+        expectMistake("RFC 9113 §10.5.1") { try pair.server.sendTrailers(large, on: stream, now: .zero) }
+        try pair.server.sendTrailers(["x": "1"], on: stream, now: .zero)
     }
 
     @Test func contentLengthIsCheckedWhenSent() throws {
@@ -191,7 +193,7 @@ struct SendingTests {
         #expect(pair.server.nextWritable() == high)
         _ = try pair.server.send(chunk, on: high, endsHere: false)
         _ = pair.server.takeOutput()
-        pair.client.setPriority(HTTP2Priority(urgency: 0), of: low)
+        pair.client.setPriority(HTTP2Priority(urgency: 0), of: low, now: .zero)
         try pair.server.receive(pair.client.takeOutput())
         #expect(pair.server.nextWritable() == low)
     }

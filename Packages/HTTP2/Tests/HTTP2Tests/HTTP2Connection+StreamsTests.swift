@@ -45,7 +45,7 @@ struct StreamsTests {
         _ = try pair.request()
         #expect(try pair.client.request(MachinePair.head(), endsHere: true, now: .zero) == nil)
         try pair.server.respond(first, with: HTTPResponse(status: .noContent), endsHere: true, now: .zero)
-        pair.server.close(first)
+        pair.server.close(first, now: .zero)
         try pair.exchange()
         #expect(pair.client.takeEvents().contains(.room) && pair.client.room == 1)
     }
@@ -62,11 +62,11 @@ struct StreamsTests {
         var pair = MachinePair()
         let stream = try pair.request(MachinePair.head(.post), endsHere: false)
         _ = pair.server.takeEvents()
-        pair.server.close(stream, code: .cancel)
+        pair.server.close(stream, code: .cancel, now: .zero)
         _ = pair.server.takeOutput()
         // Data, trailers that fill the dynamic table, and credit were on their way.
         _ = try pair.client.send([1, 2, 3], on: stream, endsHere: false)
-        try pair.client.sendTrailers(["x-indexed": "1"], on: stream)
+        try pair.client.sendTrailers(["x-indexed": "1"], on: stream, now: .zero)
         try pair.server.receive(pair.client.takeOutput() + Wire.windowUpdate(1, 5))
         #expect(pair.server.takeEvents().isEmpty && pair.server.outputCount == 0)
         _ = try pair.request(MachinePair.head(.get, "/", ["X-Indexed": "1"]))
@@ -142,14 +142,14 @@ private struct EndingModel: ~Copyable {
             }
         case .clientResets:
             closedByClient.insert(stream)
-            pair.client.close(stream)
+            pair.client.close(stream, now: .zero)
         case .serverResets:
             closedByServer.insert(stream)
-            pair.server.close(stream, code: .internalError)
+            pair.server.close(stream, code: .internalError, now: .zero)
         case .clientShutsDown: pair.client.shutDown(now: .zero)
         case .serverShutsDown: pair.server.shutDown(now: .zero)
-        case .clientFails: pair.client.abort(.internalError)
-        case .serverFails: pair.server.abort(.internalError)
+        case .clientFails: pair.client.abort(.internalError, now: .zero)
+        case .serverFails: pair.server.abort(.internalError, now: .zero)
         case .clientIsGone:
             try? pair.server.receiveEnd(now: .zero)
             isCut = true
@@ -188,8 +188,8 @@ private struct EndingModel: ~Copyable {
             carry()
             closedByClient.insert(id)
             closedByServer.insert(id)
-            pair.client.close(id)
-            pair.server.close(id)
+            pair.client.close(id, now: .zero)
+            pair.server.close(id, now: .zero)
             carry()
         }
         #expect(pair.client.connection.streams.count == 0 && pair.server.connection.streams.count == 0)

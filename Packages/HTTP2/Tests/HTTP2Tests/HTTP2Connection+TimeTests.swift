@@ -24,7 +24,7 @@ struct TimeTests {
         try server.receive(Wire.clientPreface + Wire.frame(.headers, on: 1, [0x82]), now: .seconds(1))
         #expect(server.nextDeadline == .seconds(31))
         let error = #expect(throws: HTTP2Error.self) { try server.tick(now: .seconds(31)) }
-        #expect(error?.code == .enhanceYourCalm && error?.rule == "headTimeout")
+        #expect(error?.code == .enhanceYourCalm && error?.rule == "fieldSectionTimeout")
     }
 
     @Test func pingsFindADeadServer() throws {
@@ -225,7 +225,7 @@ struct TimeTests {
         var closed = HTTP2ServerMachine(now: .zero)
         try closed.receive(Wire.clientPreface + Wire.get(1))
         try closed.respond(StreamID(1), with: HTTPResponse(status: .noContent), endsHere: true, now: .zero)
-        closed.close(StreamID(1))
+        closed.close(StreamID(1), now: .zero)
         expectError("creditTimeout") { try Self.tick(&closed, until: .seconds(60), writes: false) }
     }
 

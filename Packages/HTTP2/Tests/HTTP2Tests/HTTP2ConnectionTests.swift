@@ -9,7 +9,7 @@ struct HTTP2ConnectionTests {
     @Test func thePreface() {
         var limits = HTTP2Limits()
         (limits.maximumConcurrentStreams, limits.initialStreamWindow) = (7, 0x0001_0203)
-        (limits.head.listSize, limits.connectionWindowReserve) = (0x0405, 0x0003_0201)
+        (limits.fieldSection.listSize, limits.connectionWindowReserve) = (0x0405, 0x0003_0201)
         let common: [UInt8] = [0, 4, 0, 1, 2, 3, 0, 6, 0, 0, 4, 5, 0, 9, 0, 0, 0, 1]
         // The window of the connection is 65,535 bytes until WINDOW_UPDATE enlarges it to the reserve.
         let update: [UInt8] = [0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 2, 2, 2]

@@ -18,20 +18,20 @@ struct HTTP2LimitsTests {
         #expect(!isValid { $0.maximumStreamWindow = 1 << 31 })
         #expect(!isValid { $0.maximumConnectionWindow = 1 << 31 })
         #expect(!isValid { $0.maximumOutput = .max })
-        #expect(!isValid { $0.head.listSize = .max })
+        #expect(!isValid { $0.fieldSection.listSize = .max })
         #expect(!isValid { $0.maximumSettingsEntries = .max })
         #expect(!isValid { $0.creditTimeout = .zero })
         #expect(!isValid { $0.pingInterval = .seconds(-1) })
-        #expect(!isValid { $0.head.droppedSize = -1 })
+        #expect(!isValid { $0.fieldSection.droppedSize = -1 })
         var limits = HTTP2Limits()
-        (limits.maximumConcurrentStreams, limits.head.listSize, limits.maximumOutput) = (.max, .max, .max)
+        (limits.maximumConcurrentStreams, limits.fieldSection.listSize, limits.maximumOutput) = (.max, .max, .max)
         #expect(limits.maximumMemory == .max)
     }
 
     @Test func aViolationNamesTheProperty() {
         var limits = HTTP2Limits()
-        limits.head.listSize = -1
-        #expect(limits.violation == "head: listSize is from 0 to 1 GiB")
+        limits.fieldSection.listSize = -1
+        #expect(limits.violation == "fieldSection: listSize is from 0 to 1 GiB")
         limits = HTTP2Limits()
         limits.maximumInterimResponses = -1
         #expect(limits.violation == "maximumInterimResponses is negative")

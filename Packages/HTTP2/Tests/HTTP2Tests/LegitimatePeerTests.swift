@@ -75,7 +75,7 @@ struct LegitimatePeerTests {
         }
         #expect(streams.count == 200 && client.openStreams == 0 && client.room == 0)
         _ = client.takeEvents()
-        for stream in streams.prefix(150) { client.close(stream) }
+        for stream in streams.prefix(150) { client.close(stream, now: .zero) }
         #expect(client.takeEvents() == [.room] && client.room == 100)
         client.connection.checkInvariants("held streams")
     }
@@ -104,7 +104,7 @@ struct LegitimatePeerTests {
                 server.didWrite(server.outputCount)
             }
         }
-        for index in 10..<100 as Range<UInt32> { server.close(StreamID(1 + 2 * index)) }
+        for index in 10..<100 as Range<UInt32> { server.close(StreamID(1 + 2 * index), now: .zero) }
         for index in 100..<190 as Range<UInt32> { try server.receive(Wire.post(1 + 2 * index)) }
         #expect(server.openStreams == 100)
         #expect(server.connection.receiveWindow.size <= limits.largestConnectionWindow)
@@ -203,7 +203,7 @@ struct LegitimatePeerTests {
             server.didWrite(server.outputCount)
             server.connection.checkInvariants("request \(index)")
             // The program closes a stream nine requests later; then it stops for a while.
-            if held.count > 9, !(500..<600).contains(index) { server.close(held.removeFirst()) }
+            if held.count > 9, !(500..<600).contains(index) { server.close(held.removeFirst(), now: .zero) }
         }
         #expect(refusals == 90, "the program has not closed 20 streams, which is no fault of the client")
         #expect(server.failure == nil && server.openStreams == 0)
@@ -241,7 +241,7 @@ struct LegitimatePeerTests {
             let streams = try (0..<100).map { _ in
                 try #require(try client.request(MachinePair.head(), endsHere: true, now: .zero))
             }
-            for stream in streams { client.close(stream) }
+            for stream in streams { client.close(stream, now: .zero) }
             client.didWrite(client.outputCount)
         }
         let alive = try #require(try client.request(MachinePair.head(), endsHere: true, now: .zero))

@@ -41,7 +41,7 @@ struct MemoryTests {
             try Memory.check({ try Memory.heads($0, fieldCount: 1) }, holding: 10 * lists) { limits in
                 limits.maximumConcurrentStreams = 10
                 limits.initialStreamWindow = 0
-                limits.head.listSize = 512 * 1024
+                limits.fieldSection.listSize = 512 * 1024
             }
         }
     }
@@ -54,8 +54,8 @@ struct MemoryTests {
             try Memory.check({ try Memory.heads($0, fieldCount: 1900) }, holding: 10 * lists) { limits in
                 limits.maximumConcurrentStreams = 10
                 limits.initialStreamWindow = 0
-                limits.head.listSize = 64 * 1024
-                limits.head.fieldCount = 2000
+                limits.fieldSection.listSize = 64 * 1024
+                limits.fieldSection.fieldCount = 2000
             }
         }
     }
@@ -82,7 +82,7 @@ struct MemoryTests {
             try Memory.check({ try Memory.heads($0, fieldCount: 0) }, holding: 2000 * 10) { limits in
                 limits.maximumConcurrentStreams = 2000
                 limits.initialStreamWindow = 0
-                limits.head.listSize = 1000
+                limits.fieldSection.listSize = 1000
             }
         }
     }
@@ -119,7 +119,7 @@ private enum Memory {
         var limits = HTTP2Limits()
         limits.connectionWindowReserve = SendWindow.initial
         limits.maximumConnectionWindow = 0
-        limits.head.listSize = 1024
+        limits.fieldSection.listSize = 1024
         limits.maximumOutput = 1
         change(&limits)
         let (used, content, elements, hasBodies) = try measure(limits, fill)
@@ -239,10 +239,10 @@ private enum Memory {
             // The interim responses share one list.
             for _ in 0..<count {
                 let part = (fieldCount + count - 1) / count
-                try receive(":status", "103", part, limits.head.listSize / count, stream, &client)
+                try receive(":status", "103", part, limits.fieldSection.listSize / count, stream, &client)
             }
-            try receive(":status", "200", fieldCount, limits.head.listSize, stream, &client)
-            try receive("x-end", "1", fieldCount, limits.head.listSize, stream, ends: true, &client)
+            try receive(":status", "200", fieldCount, limits.fieldSection.listSize, stream, &client)
+            try receive("x-end", "1", fieldCount, limits.fieldSection.listSize, stream, ends: true, &client)
         }
         #expect(client.connection.events.count == 1 + limits.maximumConcurrentStreams * (count + 3))
         return client

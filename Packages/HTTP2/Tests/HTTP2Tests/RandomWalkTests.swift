@@ -1,3 +1,4 @@
+import HTTP2Testing
 import HTTPMessage
 import Testing
 
@@ -51,11 +52,11 @@ private struct RandomWalk: ~Copyable {
         case 7:
             guard let stream = pick(clientStreams), random.below(3) == 0 else { return }
             clientStreams.removeAll { $0 == stream }
-            pair.client.close(stream)
+            pair.client.close(stream, now: now)
         case 8:
             guard let stream = pick(serverStreams), random.below(3) == 0 else { return }
             serverStreams.removeAll { $0 == stream }
-            pair.server.close(stream, code: random.below(2) == 0 ? nil : .internalError)
+            pair.server.close(stream, code: random.below(2) == 0 ? nil : .internalError, now: now)
         default: try read(all: random.below(3) == 0)
         }
     }
@@ -112,9 +113,9 @@ private struct RandomWalk: ~Copyable {
     /// Reads and closes everything: all that was received was given back.
     mutating func finish() throws {
         try read(all: true)
-        for stream in clientStreams { pair.client.close(stream) }
+        for stream in clientStreams { pair.client.close(stream, now: now) }
         try carry()
-        for stream in serverStreams { pair.server.close(stream) }
+        for stream in serverStreams { pair.server.close(stream, now: now) }
         clientStreams = []
         try carry()
         for connection in 0..<2 {

@@ -154,9 +154,11 @@ struct RefusalTests {
             let reaction = try serverReaction(Wire.data(1, data), after: Wire.post(1), limits: limits)
             #expect(reaction == (nil, code, rule))
         }
-        limits.head.listSize = 300
+        limits.fieldSection.listSize = 300
         let trailers = Wire.headers(1, ends: true, [("x", String(repeating: "v", count: 300))])
-        #expect(try serverReaction(trailers, after: Wire.post(1), limits: limits) == (nil, .enhanceYourCalm, "head"))
+        #expect(
+            try serverReaction(trailers, after: Wire.post(1), limits: limits) == (nil, .enhanceYourCalm, "fieldSection")
+        )
     }
 
     @Test(arguments: [
@@ -191,11 +193,11 @@ struct RefusalTests {
 
     @Test(arguments: [.max, 1, 7]) func largeListsOfFields(inPiecesOf size: Int) throws {
         var limits = HTTP2Limits()
-        limits.head.listSize = 300
+        limits.fieldSection.listSize = 300
         let large = [("x", String(repeating: "v", count: 300))]
         let response = Wire.headers(1, ends: false, [(":status", "200")] + large)
-        try expectReset(.enhanceYourCalm, "head", after: response, limits: limits, inPiecesOf: size)
+        try expectReset(.enhanceYourCalm, "fieldSection", after: response, limits: limits, inPiecesOf: size)
         let trailers = Wire.response(1) + Wire.headers(1, ends: true, large)
-        try expectReset(.enhanceYourCalm, "head", after: trailers, limits: limits, inPiecesOf: size)
+        try expectReset(.enhanceYourCalm, "fieldSection", after: trailers, limits: limits, inPiecesOf: size)
     }
 }

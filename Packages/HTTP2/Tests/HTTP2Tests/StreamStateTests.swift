@@ -250,10 +250,10 @@ struct StreamStateOfMachineTests {
             switch event {
             case .headers: try Side.sendHead(&machine, endsHere: false)
             case .headersEnd where state == .idle: try Side.sendHead(&machine, endsHere: true)
-            case .headersEnd: try machine.sendTrailers(["x": "y"], on: stream)
+            case .headersEnd: try machine.sendTrailers(["x": "y"], on: stream, now: .zero)
             case .data: _ = try machine.send([1], on: stream, endsHere: false)
             case .dataEnd: _ = try machine.send([1], on: stream, endsHere: true)
-            case .resetStream: machine.close(stream)
+            case .resetStream: machine.close(stream, now: .zero)
             // The machine sends this one itself.
             case .windowUpdate: break
             }

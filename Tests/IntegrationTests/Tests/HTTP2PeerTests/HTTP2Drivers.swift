@@ -72,7 +72,7 @@ final class HTTP2Driver<Side: HTTP2Side> {
 
     func close(_ stream: StreamID) {
         unsent[stream] = nil
-        machine.close(stream)
+        machine.close(stream, now: now)
     }
 
     /// Returns what can be read of a stream.

@@ -15,6 +15,8 @@ private struct Pair: ~Copyable {
     var left = 0
     var received = 0
     var ended = 0
+    /// The clock stands still.
+    private let now = Duration.zero
 
     init(_ response: HTTPResponse) throws {
         client = HTTP2ClientMachine(now: .zero)
@@ -28,18 +30,18 @@ private struct Pair: ~Copyable {
         while true {
             while let stream = server.nextWritable() { try send(on: stream) }
             if client.outputCount == 0, server.outputCount == 0 { return }
-            try client.withOutput { bytes throws(HTTP2Error) in try server.receive(bytes, now: .zero) }
+            try client.withOutput { bytes throws(HTTP2Error) in try server.receive(bytes, now: now) }
             client.didWrite(client.outputCount)
             while let event = server.nextEvent() {
                 guard case .request(let stream, _) = event else { continue }
-                try server.respond(stream, with: response, endsHere: false, now: .zero)
+                try server.respond(stream, with: response, endsHere: false, now: now)
                 try send(on: stream)
             }
             try receive()
             server.didWrite(server.outputCount)
             while let event = client.nextEvent() {
                 guard case .ended(let stream) = event else { continue }
-                client.close(stream)
+                client.close(stream, now: now)
                 ended += 1
             }
         }
@@ -50,10 +52,10 @@ private struct Pair: ~Copyable {
         while true {
             let count = min(left, piece.count)
             let outcome = try server.send(
-                piece.span.bytes.extracting(0..<count), on: stream, endsHere: count == left, now: .zero)
+                piece.span.bytes.extracting(0..<count), on: stream, endsHere: count == left, now: now)
             left -= outcome.count
             if !outcome.isComplete { return }
-            if left == 0 { return server.close(stream) }
+            if left == 0 { return server.close(stream, now: now) }
         }
     }
 
@@ -62,7 +64,7 @@ private struct Pair: ~Copyable {
         var target = Swift.exchange(&memory, with: [])
         var count = 0
         try server.withOutput { bytes throws(HTTP2Error) in
-            try client.receive(bytes, now: .zero) { _, data in
+            try client.receive(bytes, now: now) { _, data in
                 target.withUnsafeMutableBytes { target in data.withUnsafeBytes { target.copyMemory(from: $0) } }
                 count += data.byteCount
                 return data.byteCount
@@ -74,7 +76,7 @@ private struct Pair: ~Copyable {
 
     mutating func run(_ request: HTTP2Request, length: Int) throws {
         left = length
-        guard try client.request(request, endsHere: true, now: .zero) != nil else { stop("no stream") }
+        guard try client.request(request, endsHere: true, now: now) != nil else { stop("no stream") }
         try carry()
     }
 }

@@ -135,7 +135,7 @@ private struct HTTP2Conversation {
     private func serve(_ machine: inout HTTP2ServerMachine) {
         while let event = machine.nextEvent() {
             switch event {
-            case .reset(let stream, _): machine.close(stream)
+            case .reset(let stream, _): machine.close(stream, now: now)
             case .readable(let stream) where reads:
                 var memory = [UInt8](repeating: 0, count: 100)
                 var span = memory.mutableSpan

@@ -78,7 +78,7 @@ extension HTTP2Connection {
         block?.remaining = start.contentLength
         if let count = block?.continuationCount, count > limits.maximumContinuations {
             throw .connection(
-                .enhanceYourCalm, "head",
+                .enhanceYourCalm, "fieldSection",
                 "a header block of more than \(limits.maximumContinuations) CONTINUATION frames")
         }
         if start.contentLength == 0 { try receiveEmptyFrame(endsHeaders: start.header.endsHeaders) }
@@ -103,7 +103,7 @@ extension HTTP2Connection {
 
     private static func blockError(_ error: HPACKError) -> HTTP2Error {
         if error.code == .listTooLarge {
-            return .connection(.enhanceYourCalm, "head", "a list of fields far beyond the limits")
+            return .connection(.enhanceYourCalm, "fieldSection", "a list of fields far beyond the limits")
         }
         return .connection(.compressionError, error.rule, "\(error)")
     }
@@ -208,7 +208,7 @@ extension HTTP2Connection {
         if block.endsStream { return try floods.countReset(now: now) }
         try resetStream(
             block.stream,
-            because: .stream(block.stream, .noError, "head", "the fields of the request exceed the limits"))
+            because: .stream(block.stream, .noError, "fieldSection", "the fields of the request exceed the limits"))
     }
 
     private static let largeHeadStatus = Array("431".utf8)
@@ -218,7 +218,8 @@ extension HTTP2Connection {
         let id = block.stream
         if fields.droppedCount > 0 {
             return try resetStream(
-                id, because: .stream(id, .enhanceYourCalm, "head", "the fields of the response exceed the limits"))
+                id,
+                because: .stream(id, .enhanceYourCalm, "fieldSection", "the fields of the response exceed the limits"))
         }
         var contentLength: Int64?
         guard let response = try readResponse(id, &contentLength) else { return }
@@ -252,10 +253,11 @@ extension HTTP2Connection {
         interims.count += 1
         interims.listSize += fields.listSize
         // The program may not have taken any of them: together, they are kept within the limit on one list.
-        guard interims.listSize <= limits.head.listSize else {
+        guard interims.listSize <= limits.fieldSection.listSize else {
             return try resetStream(
                 id,
-                because: .stream(id, .enhanceYourCalm, "head", "the fields of the interim responses exceed the limits"))
+                because: .stream(
+                    id, .enhanceYourCalm, "fieldSection", "the fields of the interim responses exceed the limits"))
         }
         streams[index].incoming = .head(after: interims)
         events.append(.interim(id, response))
@@ -272,7 +274,8 @@ extension HTTP2Connection {
                 id, because: .stream(id, .protocolError, "RFC 9113 §8.1", "trailers do not end the stream"))
         }
         if fields.droppedCount > 0 {
-            return try resetStream(id, because: .stream(id, .enhanceYourCalm, "head", "the trailers exceed the limits"))
+            return try resetStream(
+                id, because: .stream(id, .enhanceYourCalm, "fieldSection", "the trailers exceed the limits"))
         }
         guard let trailers = try readTrailers(id) else { return }
         if isContentComplete(index) { events.append(.trailers(id, trailers)) }

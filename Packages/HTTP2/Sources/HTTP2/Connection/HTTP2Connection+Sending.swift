@@ -63,7 +63,7 @@ extension HTTP2Connection {
         _ request: HTTP2Request, endsHere: Bool, _ length: Int64?, allowsExtended: Bool
     ) throws(HTTP2Error) {
         if let name = request.connectProtocol {
-            guard FieldBytes.isToken(name.utf8.span.bytes) else {
+            guard FieldBytes.isToken(name) else {
                 throw .caller(.protocolError, "RFC 8441 §4", "the protocol of an extended CONNECT is not a token")
             }
             guard allowsExtended, request.head.method == .get, !endsHere else {
@@ -127,7 +127,7 @@ extension HTTP2Connection {
         encoder.encode(.status, digits.span.bytes, into: &writer.bytes)
     }
 
-    /// Sends trailers, which end the message. See ``HTTP2Machine/sendTrailers(_:on:)``.
+    /// Sends trailers, which end the message. See ``HTTP2Machine/sendTrailers(_:on:now:)``.
     mutating func sendTrailers(_ trailers: HTTPFields, on id: StreamID) throws(HTTP2Error) {
         let index = try indexToSend(.headersEnd, on: id)
         if streams[index].unsent != .nothing {

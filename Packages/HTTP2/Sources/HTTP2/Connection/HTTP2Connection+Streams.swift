@@ -178,7 +178,7 @@ extension HTTP2Connection {
         }
     }
 
-    /// Ends the program's interest in a stream. See ``HTTP2Machine/close(_:code:)``.
+    /// Ends the program's interest in a stream. See ``HTTP2Machine/close(_:code:now:)``.
     mutating func close(_ id: StreamID, _ code: ErrorCode?) {
         guard let index = streams.index(of: id) else { return }
         if streams[index].state != .closed {

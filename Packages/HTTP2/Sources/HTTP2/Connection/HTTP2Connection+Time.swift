@@ -9,7 +9,7 @@ extension HTTP2Connection {
             if let deadline { earliest = min(earliest ?? deadline, deadline) }
         }
         consider(settingsSentAt.map { $0 + limits.settingsTimeout })
-        consider(block.map { $0.startedAt + limits.headTimeout })
+        consider(block.map { $0.startedAt + limits.fieldSectionTimeout })
         if case .announced(_, let until) = shutdown { consider(until) }
         consider(liveness.deadline(limits, hasStreams: openCount > 0))
         consider(timeouts.smallWindowsUntil)
@@ -39,9 +39,9 @@ extension HTTP2Connection {
         if let settingsSentAt, settingsSentAt + limits.settingsTimeout <= now {
             throw .connection(.settingsTimeout, "RFC 9113 §6.5.3", "the peer has not acknowledged the settings")
         }
-        if let block, block.startedAt + limits.headTimeout <= now {
+        if let block, block.startedAt + limits.fieldSectionTimeout <= now {
             throw .connection(
-                .enhanceYourCalm, "headTimeout", "the header block of stream \(block.stream) does not end")
+                .enhanceYourCalm, "fieldSectionTimeout", "the header block of stream \(block.stream) does not end")
         }
         if case .announced(_, let until) = shutdown, until <= now { finishShutdown() }
         switch liveness.check(limits, hasStreams: openCount > 0, now: now) {
@@ -133,7 +133,7 @@ extension HTTP2Connection {
         if !isClean, let failure { throw failure }
     }
 
-    /// Ends the connection at once. See ``HTTP2Machine/abort(_:)``.
+    /// Ends the connection at once. See ``HTTP2Machine/abort(_:now:)``.
     mutating func abort(_ code: ErrorCode) {
         fail(
             HTTP2Error(

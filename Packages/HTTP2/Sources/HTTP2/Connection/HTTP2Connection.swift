@@ -102,7 +102,7 @@ struct HTTP2Connection: ~Copyable, Sendable {
         self.now = now
         opening = role == .client ? .settings([]) : .preface([])
         parser = FrameParser(maximumSettings: limits.maximumSettingsEntries)
-        decoder = HPACKDecoder(limits: limits.head)
+        decoder = HPACKDecoder(limits: limits.fieldSection)
         floods = FloodGuard(limits)
         recentStreams = RecentStreams(limits)
         receiveWindow = ReceiveWindow(size: SendWindow.initial)
@@ -156,8 +156,9 @@ extension HTTP2Connection {
     }
 
     /// Notes the time of a call. A clock that goes back stands still.
+    @inline(__always)
     mutating func advance(to now: Duration) {
-        self.now = max(self.now, now)
+        if now > self.now { self.now = now }
     }
 
     /// Sends this side's half of the preface: a client's fixed bytes, then SETTINGS (RFC 9113 §3.4).
@@ -172,7 +173,7 @@ extension HTTP2Connection {
         }
         settings += [
             Setting(.initialWindowSize, UInt32(limits.initialStreamWindow)),
-            Setting(.maximumHeaderListSize, UInt32(clamping: limits.head.listSize)),
+            Setting(.maximumHeaderListSize, UInt32(clamping: limits.fieldSection.listSize)),
             Setting(.noRFC7540Priorities, 1),
         ]
         writer.appendSettings(settings)

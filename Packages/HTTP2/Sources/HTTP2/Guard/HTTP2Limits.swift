@@ -40,13 +40,13 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// 2^31 - 1.
     public var maximumConnectionWindow: Int64 = 64 * 1024 * 1024
 
-    /// The limits on a received list of fields, of a head or of trailers: 256 KiB and 256 fields by default. The size is announced as
+    /// The limits on each received field section, of a head or of trailers: 256 KiB and 256 fields by default. The size is announced as
     /// SETTINGS_MAX_HEADER_LIST_SIZE.
     ///
     /// A server answers a larger request with 431, a client resets the stream. The connection remains usable.
-    public var head = HPACKLimits()
+    public var fieldSection = HPACKLimits()
 
-    /// The maximum number of interim responses to a request (RFC 9110 §15.2). 16 by default. Together, they are within ``head`` as well.
+    /// The maximum number of interim responses to a request (RFC 9110 §15.2). 16 by default. Together, they are within ``fieldSection`` as well.
     public var maximumInterimResponses = 16
 
     /// The number of bytes of frames that may wait to be written before DATA waits. 64 KiB by default, at least 1 byte and at most 1 GiB.
@@ -85,8 +85,8 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// The time in which the peer must acknowledge SETTINGS (RFC 9113 §6.5.3). 30 seconds by default.
     public var settingsTimeout: Duration = .seconds(30)
 
-    /// The time in which a header block must be complete once it has begun. 30 seconds by default.
-    public var headTimeout: Duration = .seconds(30)
+    /// The time in which the header block of a field section must be complete once it has begun. 30 seconds by default.
+    public var fieldSectionTimeout: Duration = .seconds(30)
 
     /// The time that a server's response waits for credit before its stream ends (CVE-2019-9511, CVE-2019-9517). 30 seconds by default.
     ///
@@ -131,8 +131,8 @@ public struct HTTP2Limits: Hashable, Sendable {
         if maximumInterimResponses < 0 { return "maximumInterimResponses is negative" }
         if !(1...1 << 30).contains(maximumOutput) { return "maximumOutput is from 1 to 1 GiB" }
         if !(0...1 << 16).contains(maximumSettingsEntries) { return "maximumSettingsEntries is from 0 to 65,536" }
-        if let violation = head.violation { return "head: \(violation)" }
-        let waits = [settingsTimeout, headTimeout, creditTimeout, bodyTimeout, pingTimeout, smallWindowDelay]
+        if let violation = fieldSection.violation { return "fieldSection: \(violation)" }
+        let waits = [settingsTimeout, fieldSectionTimeout, creditTimeout, bodyTimeout, pingTimeout, smallWindowDelay]
         if !waits.allSatisfy({ $0 > .zero }) || pingInterval ?? pingTimeout <= .zero { return "a wait is not positive" }
         let rest = SendWindow.maximum - connectionWindowReserve
         if Int64(maximumConcurrentStreams) > rest / newStreamWindow {
@@ -152,7 +152,7 @@ public struct HTTP2Limits: Hashable, Sendable {
 
     /// The maximum number of CONTINUATION frames in a header block: what the largest list needs, and at least 8 (CVE-2024-27316).
     var maximumContinuations: Int {
-        max(8, (head.listSize + FrameParser.maximumFrameSize - 1) / FrameParser.maximumFrameSize + 2)
+        max(8, (fieldSection.listSize + FrameParser.maximumFrameSize - 1) / FrameParser.maximumFrameSize + 2)
     }
 
     /// The number of bytes that wait to be written above which a driver should write before it reads again.
@@ -174,7 +174,7 @@ public struct HTTP2Limits: Hashable, Sendable {
     public var maximumMemory: Int {
         // A head of a stream that both sides have ended was taken.
         // The values are checked when a machine is created: these can be any.
-        let (streams, list) = (Int128(maximumConcurrentStreams), Int128(min(head.listSize, 1 << 40)))
+        let (streams, list) = (Int128(maximumConcurrentStreams), Int128(min(fieldSection.listSize, 1 << 40)))
         let output = Int128(maximumOutput)
         let heads: Int128 = 3 * streams * list
         let entries: Int128 = 2 * streams * Self.memoryPerStream

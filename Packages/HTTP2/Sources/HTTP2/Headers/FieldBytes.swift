@@ -1,26 +1,10 @@
 internal import HPACK
+internal import HTTPMessage
 
 /// The classes of the bytes in fields.
 enum FieldBytes {
-    /// Whether a byte can be part of a token (RFC 9110 §5.6.2).
-    static func isToken(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),
-            UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^")...UInt8(ascii: "`"), UInt8(ascii: "|"),
-            UInt8(ascii: "~"):
-            true
-        default: false
-        }
-    }
-
-    /// Whether the bytes are a token.
-    static func isToken(_ bytes: RawSpan) -> Bool {
-        for index in 0..<bytes.byteCount where !isToken(bytes.byte(at: index)) { return false }
-        return bytes.byteCount > 0
-    }
+    /// Whether a text is a token (RFC 9110 §5.6.2). HTTPMessage knows the grammar: each token is a method (RFC 9110 §9.1).
+    static func isToken(_ text: String) -> Bool { HTTPMethod(text) != nil }
 
     /// Whether the bytes are `ALPHA *( ALPHA / DIGIT / "+" / "-" / "." )` (RFC 3986 §3.1).
     static func isScheme(_ bytes: RawSpan) -> Bool {

@@ -136,11 +136,7 @@ private struct PriorityParser {
             return nil
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return number()
         case UInt8(ascii: "*"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"):
-            while let byte = self.next,
-                FieldBytes.isToken(byte) || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "/")
-            {
-                position += 1
-            }
+            skip("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&'*+-.^_`|~:/")
             return .other
         default: return nil
         }

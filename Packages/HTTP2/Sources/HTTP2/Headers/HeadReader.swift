@@ -150,7 +150,7 @@ extension HeadReader {
         var scheme = ""
         let isExtended = pseudo.connectProtocol != nil
         if let name = pseudo.connectProtocol {
-            guard isConnect, allowsConnectProtocol, FieldBytes.isToken(bytes.extracting(name)) else {
+            guard isConnect, allowsConnectProtocol, FieldBytes.isToken(bytes.extracting(name).text) else {
                 throw .connectProtocol
             }
         }

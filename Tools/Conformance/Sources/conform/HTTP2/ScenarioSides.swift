@@ -46,7 +46,7 @@ struct ScenarioServer: ~Copyable {
             case .ended(let stream): answer(stream)
             case .reset(let stream, _):
                 unsent[stream] = nil
-                machine.close(stream)
+                machine.close(stream, now: now)
             default: break
             }
         }
@@ -69,7 +69,7 @@ struct ScenarioServer: ~Copyable {
         guard let response = try? HTTPResponse(status: .ok, fields: ["Server": "scenario"]),
             (try? machine.respond(stream, with: response, endsHere: isHead, now: now)) != nil
         else { return }
-        if isHead { return machine.close(stream) }
+        if isHead { return machine.close(stream, now: now) }
         unsent[stream] = Array("hello, conversation\n".utf8)[...]
         send(stream)
     }
@@ -81,7 +81,7 @@ struct ScenarioServer: ~Copyable {
         unsent[stream] = rest.dropFirst(outcome.count)
         if outcome.isComplete {
             unsent[stream] = nil
-            machine.close(stream)
+            machine.close(stream, now: now)
         }
     }
 }
@@ -107,7 +107,7 @@ struct ScenarioClient: ~Copyable {
             for piece in step.input { client.receive(piece) }
             if let index = step.cancelled, index < streams.count {
                 client.ends[streams[index]] = .cancelled
-                client.machine.close(streams[index])
+                client.machine.close(streams[index], now: client.now)
             }
             if step.closes { client.end() }
             if step.waits { client.wait() }
