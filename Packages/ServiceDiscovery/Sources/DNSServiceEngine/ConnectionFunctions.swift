@@ -4,6 +4,7 @@
 public import DNSServiceC
 public import DNSServiceC.Runtime
 internal import DNSWire
+package import EventLoops
 internal import ServiceDiscovery
 
 /// Copies a property.
@@ -62,7 +63,12 @@ public func DNSServiceCreateConnection(_ sdRef: UnsafeMutablePointer<DNSServiceR
 /// Sets the queue of a reference; nil removes it.
 @_cdecl("dnss_set_queue") @implementation
 public func dnss_set_queue(_ service: DNSServiceRef?, _ queue: UnsafeMutableRawPointer?) -> DNSServiceErrorType {
-    result { () throws(ServiceFailure) in try connection(service).replies.setDispatchQueue(queue) }
+    setQueue(of: service, to: queue.map { DispatchQueueTarget($0) })
+}
+
+/// Sets where the replies of a reference are made; nil for DNSServiceProcessResult.
+package func setQueue(of service: DNSServiceRef?, to target: (any DeliveryTarget)?) -> DNSServiceErrorType {
+    result { () throws(ServiceFailure) in try connection(service).replies.setQueue(target) }
 }
 
 // MARK: Names

@@ -72,7 +72,12 @@ final class FeedSource<Element: Sendable>: ReplySource {
             state.withLock { $0.timer = timer }
         }
         let subscription = feed.observe(on: .direct, refill)
-        state.withLock { $0.subscription = subscription }
+        let isOver = state.withLock { state in
+            state.subscription = subscription
+            return state.phase == .over
+        }
+        // Another thread has ended the operation while it began.
+        if isOver { stop() }
     }
 }
 

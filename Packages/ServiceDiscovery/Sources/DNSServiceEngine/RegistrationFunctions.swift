@@ -72,7 +72,7 @@ public func DNSServiceAddRecord(
         guard let RecordRef else { throw ServiceFailure(kDNSServiceErr_BadParam) }
         let (record, handle) = (try ownRecord(rrtype, rdlen, rdata, ttl), ServiceReferences.makeHandle())
         try translating { () throws(ServiceDiscoveryError) in try service.set(record, as: handle) }
-        ServiceReferences.insert(
+        try ServiceReferences.insert(
             ServiceRecord(owner: reference.handle, type: rrtype, place: .service(service)), as: handle)
         RecordRef.pointee = DNSRecordRef(bitPattern: handle)
     }
@@ -152,8 +152,13 @@ public func DNSServiceRegisterRecord(
             }
         }
         let operation = reference.replies.add(source)
-        ServiceReferences.insert(
-            ServiceRecord(owner: connection, type: rrtype, place: .alone(publisher, operation)), as: handle)
+        do throws(ServiceFailure) {
+            try ServiceReferences.insert(
+                ServiceRecord(owner: connection, type: rrtype, place: .alone(publisher, operation)), as: handle)
+        } catch {
+            reference.replies.remove(operation)
+            throw error
+        }
         RecordRef.pointee = DNSRecordRef(bitPattern: handle)
         source.begin { [weak replies = reference.replies] in replies?.refill(operation) }
     }

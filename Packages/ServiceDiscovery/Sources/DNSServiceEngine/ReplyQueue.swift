@@ -18,8 +18,9 @@ protocol ReplySource: Sendable {
 ///
 /// Theory of operation. Of each operation, at most one reply is taken out of its feed, so that the feed bounds what waits. An operation
 /// with such a reply is in the queue once. The event descriptor is changed with the lock held, and is therefore readable exactly while the
-/// queue is not empty. Callbacks run without the lock. The descriptor is closed with the queue, which a thread that waits for it
-/// retains.
+/// queue is not empty. Callbacks run without the lock. The pump makes them, one at a time: on a dispatch queue or, without one, in the
+/// calls of ``process()``. A thread that finds another one at work leaves the replies to it. The descriptor is closed with the queue, which
+/// a thread that waits for it retains.
 final class ReplyQueue: Sendable {
     /// The most replies of one call: a program that looks at several descriptors is not kept by one of them.
     static let maximumReplies = 64
@@ -31,7 +32,6 @@ final class ReplyQueue: Sendable {
         /// The operations in `waiting`.
         var withReply: Set<OperationNumber> = []
         var lastNumber: OperationNumber = 0
-        var dispatchQueue: DispatchQueueReference?
         var isOver = false
     }
 
@@ -40,10 +40,20 @@ final class ReplyQueue: Sendable {
     /// Readable exactly while a reply waits.
     let descriptor: CInt
     private let state = Locked(State())
+    private let pump = EventPump(isReentrant: true)
+    private let callers = CallersTarget()
+
+    private struct Place {
+        /// The dispatch queue; nil for the callers of ``process()``.
+        var queue: (any DeliveryTarget)?
+    }
+    /// Held while the place changes, so that the pump has its target.
+    private let place = Locked(Place())
 
     init() throws(ServiceFailure) {
         descriptor = dnss_event_create()
         guard descriptor >= 0 else { throw ServiceFailure(kDNSServiceErr_NoMemory) }
+        schedule(on: callers)
     }
 
     deinit { Glibc.close(descriptor) }
@@ -59,11 +69,11 @@ final class ReplyQueue: Sendable {
 
     /// Takes the next reply of an operation, unless one waits already.
     func refill(_ operation: OperationNumber) {
-        let run = state.withLock { state -> DispatchQueueReference? in
+        let hasReply = state.withLock { state in
             take(operation, &state)
-            return state.waiting.isEmpty ? nil : state.dispatchQueue
+            return !state.waiting.isEmpty
         }
-        run?.run(self)
+        if hasReply { pump.signal() }
     }
 
     /// Ends an operation. A reply that waits is dropped.
@@ -81,56 +91,56 @@ final class ReplyQueue: Sendable {
 
     /// Ends all operations, and wakes a thread that waits for replies.
     func close() {
-        let (sources, dispatchQueue) = state.withLock { state in
-            let ended = (state.sources, state.dispatchQueue.take())
+        let sources = state.withLock { state in
+            let sources = state.sources
             (state.sources, state.waiting, state.withReply, state.isOver) = ([:], [], [], true)
             signal()
-            return ended
+            return sources
         }
+        pump.stop()
         for source in sources.values { source.stop() }
-        withExtendedLifetime(dispatchQueue) {}  // released without the lock
     }
 
-    /// Makes the replies that wait; waits for one if there is none.
+    /// Makes the replies that wait; waits for one if there is none. Makes none while another thread makes them.
     func process() throws(ServiceFailure) {
-        guard state.withLock({ $0.dispatchQueue == nil }) else { throw ServiceFailure(kDNSServiceErr_BadState) }
+        guard place.withLock({ $0.queue == nil }) else { throw ServiceFailure(kDNSServiceErr_BadState) }
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         let ready = SystemCall.retrying { poll(&entry, 1, -1) }
         guard ready > 0 else { throw ServiceFailure(kDNSServiceErr_Unknown) }
-        makeReplies()
+        for _ in 0..<Self.maximumReplies / EventPump.eventsPerTurn { makeReplies(on: callers) }
     }
 
-    /// Sets the queue that makes the replies; nil for none.
-    func setDispatchQueue(_ pointer: UnsafeMutableRawPointer?) {
-        let new = pointer.map { DispatchQueueReference($0) }
-        let (old, run) = state.withLock { state in
-            let old = state.dispatchQueue
-            state.dispatchQueue = new
-            return (old, state.waiting.isEmpty ? nil : new)
+    /// Sets the dispatch queue that makes the replies; nil for none.
+    func setQueue(_ queue: (any DeliveryTarget)?) {
+        let former = place.withLock { place in
+            let former = place.queue
+            pump.unschedule(from: former ?? callers)
+            place.queue = queue
+            schedule(on: queue ?? callers)
+            return former
         }
-        run?.run(self)
-        withExtendedLifetime(old) {}  // released without the lock
+        if state.withLock({ !$0.waiting.isEmpty }) { pump.signal() }
+        withExtendedLifetime(former) {}  // released without the lock
     }
 
-    /// Makes replies on a dispatch queue, if it is still the one of this connection.
-    fileprivate func makeReplies(on dispatchQueue: DispatchQueueReference) {
-        makeReplies { $0 === dispatchQueue }
-        let again = state.withLock { $0.dispatchQueue === dispatchQueue && !$0.waiting.isEmpty }
-        if again { dispatchQueue.run(self) }
+    private func schedule(on target: any DeliveryTarget) {
+        pump.schedule(on: target) { [weak self] in self?.makeReplies(on: target) }
     }
 
-    private func makeReplies(while condition: (DispatchQueueReference?) -> Bool = { $0 == nil }) {
-        for _ in 0..<Self.maximumReplies {
+    /// Makes replies, unless another thread makes them, or the target is a former one.
+    private func makeReplies(on target: any DeliveryTarget) {
+        pump.deliver(on: target) {
             let next = state.withLock { state -> (Reply, DNSServiceFlags)? in
-                guard !state.isOver, condition(state.dispatchQueue), !state.waiting.isEmpty else { return nil }
+                guard !state.isOver, !state.waiting.isEmpty else { return nil }
                 let (operation, reply) = state.waiting.removeFirst()
                 state.withReply.remove(operation)
                 if state.waiting.isEmpty { clear() }
                 take(operation, &state)
                 return (reply, state.waiting.isEmpty ? 0 : DNSServiceFlags(kDNSServiceFlagsMoreComing))
             }
-            guard let (reply, moreComing) = next else { return }
+            guard let (reply, moreComing) = next else { return .nothing }
             reply(moreComing)
+            return .delivered
         }
     }
 
@@ -145,11 +155,21 @@ final class ReplyQueue: Sendable {
     private func clear() { dnss_event_clear(descriptor) }
 }
 
-/// A dispatch queue of a program in C, on which at most one call is pending.
-private final class DispatchQueueReference: @unchecked Sendable {
+/// The callers of ``ReplyQueue/process()``. The descriptor is their signal.
+private final class CallersTarget: DeliveryTarget {
+    func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal { Signal() }
+    func isSame(as other: any DeliveryTarget) -> Bool { other as? CallersTarget === self }
+
+    private final class Signal: DeliverySignal {
+        func signal() {}
+        func cancel() {}
+    }
+}
+
+/// A dispatch queue of a program in C.
+final class DispatchQueueTarget: DeliveryTarget, @unchecked Sendable {
     // The pointer is constant, and any thread may use a dispatch queue.
     private let pointer: UnsafeMutableRawPointer
-    private let pending = Locked<ReplyQueue?>(nil)
 
     init(_ pointer: UnsafeMutableRawPointer) {
         self.pointer = pointer
@@ -158,18 +178,48 @@ private final class DispatchQueueReference: @unchecked Sendable {
 
     deinit { dnss_queue_release(pointer) }
 
-    /// Makes the replies on the queue, soon.
-    func run(_ replies: ReplyQueue) {
-        let isFirst = pending.withLock { pending in
-            defer { pending = replies }
-            return pending == nil
+    func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal { Signal(self, perform) }
+
+    func isSame(as other: any DeliveryTarget) -> Bool { (other as? DispatchQueueTarget)?.pointer == pointer }
+
+    /// A signal, of which at most one call is pending.
+    private final class Signal: DeliverySignal {
+        private struct State {
+            var perform: (@Sendable () -> Void)?
+            var isPending = false
         }
-        guard isFirst else { return }
-        dnss_queue_run(pointer, Unmanaged.passRetained(self).toOpaque()) { context in
-            guard let context else { return }
-            let this = Unmanaged<DispatchQueueReference>.fromOpaque(context).takeRetainedValue()
-            let replies = this.pending.withLock { $0.take() }
-            replies?.makeReplies(on: this)
+
+        private let queue: DispatchQueueTarget
+        private let state: Locked<State>
+
+        init(_ queue: DispatchQueueTarget, _ perform: @escaping @Sendable () -> Void) {
+            self.queue = queue
+            state = Locked(State(perform: perform))
+        }
+
+        func signal() {
+            let isFirst = state.withLock { state in
+                defer { state.isPending = true }
+                return !state.isPending
+            }
+            guard isFirst else { return }
+            dnss_queue_run(queue.pointer, Unmanaged.passRetained(self).toOpaque()) { context in
+                guard let context else { return }
+                Unmanaged<Signal>.fromOpaque(context).takeRetainedValue().run()
+            }
+        }
+
+        private func run() {
+            let perform = state.withLock { state in
+                state.isPending = false
+                return state.perform
+            }
+            perform?()
+        }
+
+        func cancel() {
+            let perform = state.withLock { $0.perform.take() }
+            withExtendedLifetime(perform) {}  // released without the lock
         }
     }
 }

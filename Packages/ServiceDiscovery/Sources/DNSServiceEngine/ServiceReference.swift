@@ -67,7 +67,7 @@ enum ServiceReferences {
     /// Adds a connection without an operation.
     static func addConnection() throws(ServiceFailure) -> ServiceReference {
         let reference = ServiceReference(makeHandle(), .connection, try ReplyQueue())
-        insert(reference)
+        _ = insert(reference)  // It shares no connection.
         return reference
     }
 
@@ -80,12 +80,21 @@ enum ServiceReferences {
     ) throws(ServiceFailure) -> (replies: ReplyQueue, number: ReplyQueue.OperationNumber) {
         let replies = if let connection { connection.replies } else { try ReplyQueue() }
         let number = replies.add(source)
-        insert(ServiceReference(handle, .operation(number, sharing: connection?.handle, registration), replies))
+        let reference = ServiceReference(handle, .operation(number, sharing: connection?.handle, registration), replies)
+        guard insert(reference) else {
+            replies.remove(number)
+            throw ServiceFailure(kDNSServiceErr_BadReference)
+        }
         return (replies, number)
     }
 
-    private static func insert(_ reference: ServiceReference) {
-        table.withLock { $0.references[reference.handle] = reference }
+    /// Adds a reference; false if the connection that it shares was released meanwhile.
+    private static func insert(_ reference: ServiceReference) -> Bool {
+        table.withLock { table in
+            if let owner = reference.owner, table.references[owner] == nil { return false }
+            table.references[reference.handle] = reference
+            return true
+        }
     }
 
     /// Removes a reference, and those of the operations that share it, and ends the operations.
@@ -113,8 +122,16 @@ enum ServiceReferences {
 
     // MARK: Records
 
-    static func insert(_ record: ServiceRecord, as handle: Handle) {
-        table.withLock { $0.records[handle] = record }
+    /// Adds a record.
+    ///
+    /// - Throws: kDNSServiceErr_BadReference if its reference was released meanwhile. A record that stayed would be published for ever.
+    static func insert(_ record: ServiceRecord, as handle: Handle) throws(ServiceFailure) {
+        let isInserted = table.withLock { table in
+            guard table.references[record.owner] != nil else { return false }
+            table.records[handle] = record
+            return true
+        }
+        guard isInserted else { throw ServiceFailure(kDNSServiceErr_BadReference) }
     }
 
     /// A record of a reference.

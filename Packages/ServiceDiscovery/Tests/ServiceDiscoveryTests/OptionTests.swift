@@ -362,17 +362,35 @@ import Testing
         },
         // Fifty services that are found and removed before the first read: all changes, or the rest if ten may wait.
         "waitingChanges": Bound(change: { $0.waitingChanges = 10 }, counted: 10, usually: 100) {
-            let engine = ScriptedEngine(waitingChanges: EmbeddedEngine(limits: $0).waitingChanges)
-            let feed = try ServiceBrowser(type, engine: DiscoveryEngine(engine)).start()
-            for number in 0..<50 {
-                engine.set([pointer(number)])
-                engine.set([pointer(number)], isPresent: false)
+            try unread($0) { engine throws(ServiceDiscoveryError) in try ServiceBrowser(type, engine: engine).start() }
+        },
+        "waitingBytes": Bound(
+            change: {
+                let change = RecordChange.added(pointer(10), interface: 1)
+                $0.waitingBytes = 10 * change.memory
+            }, counted: 10, usually: 100
+        ) {
+            try unread($0) { engine throws(ServiceDiscoveryError) in
+                try RecordBrowser(pointer(10).name, types: [.ptr], engine: engine).start()
             }
-            var count = 0
-            while try feed.tryNext() != nil { count += 1 }
-            return count
         },
     ]
+
+    /// The number of changes that wait after services were found and removed.
+    private static func unread<Element>(
+        _ limits: EngineLimits,
+        _ start: (DiscoveryEngine) throws(ServiceDiscoveryError) -> DiscoveryFeed<Element>
+    ) throws -> Int {
+        let engine = ScriptedEngine(waitingLimit: EmbeddedEngine(limits: limits).waitingLimit)
+        let feed = try start(DiscoveryEngine(engine))
+        for number in 10..<60 {
+            engine.set([pointer(number)])
+            engine.set([pointer(number)], isPresent: false)
+        }
+        var count = 0
+        while try feed.tryNext() != nil { count += 1 }
+        return count
+    }
 
     @Test(arguments: bounds.keys.sorted()) func limitsHaveAnEffect(option: String) throws {
         let bound = try #require(Self.bounds[option])

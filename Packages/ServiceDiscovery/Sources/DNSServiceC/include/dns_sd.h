@@ -288,7 +288,8 @@ DNSServiceErrorType DNSSD_API DNSServiceGetProperty(const char *property, void *
 int DNSSD_API DNSServiceRefSockFD(DNSServiceRef sdRef);
 
 /// Makes the replies that wait, at most 64; waits for one if there is none. Returns kDNSServiceErr_BadState if the reference has a dispatch queue;
-/// kDNSServiceErr_BadReference for an operation that shares a connection, whose replies its connection makes.
+/// kDNSServiceErr_BadReference for an operation that shares a connection, whose replies its connection makes. Makes none while another thread makes
+/// replies of the reference, which never overlap.
 DNSServiceErrorType DNSSD_API DNSServiceProcessResult(DNSServiceRef sdRef);
 
 /// Ends an operation: no reply follows, and what it registered is withdrawn. A connection ends all operations that share it; their
@@ -299,7 +300,7 @@ void DNSSD_API DNSServiceRefDeallocate(DNSServiceRef sdRef);
 DNSServiceErrorType DNSSD_API DNSServiceCreateConnection(DNSServiceRef *sdRef);
 
 #if _DNS_SD_LIBDISPATCH
-/// Makes the replies of a reference on a dispatch queue, which should be serial, in place of a former one; NULL ends that. When this function or
+/// Makes the replies of a reference on a dispatch queue, one at a time, in place of a former one; NULL ends that. When this function or
 /// DNSServiceRefDeallocate has returned on the former queue, no reply follows there. Returns kDNSServiceErr_BadReference for an operation that shares a
 /// connection, whose replies are those of its connection.
 DNSServiceErrorType DNSSD_API DNSServiceSetDispatchQueue(DNSServiceRef service, dispatch_queue_t queue);

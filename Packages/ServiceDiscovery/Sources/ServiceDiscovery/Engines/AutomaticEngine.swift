@@ -103,7 +103,7 @@ final class AutomaticEngine: RecordEngine, Sendable {
     }
 
     /// The limit of the embedded engine; the daemon's cannot be set.
-    var waitingChanges: Int { embedded.waitingChanges }
+    var waitingLimit: WaitingLimit { embedded.waitingLimit }
 
     func end(_ operation: Int) {
         state.withLock { $0.operations.removeValue(forKey: operation) }?.end()

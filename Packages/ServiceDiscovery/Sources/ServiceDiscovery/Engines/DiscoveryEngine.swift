@@ -122,7 +122,7 @@ struct DomainRouter: RecordEngine {
         try engine(of: key.name).reconfirm(key, data)
     }
 
-    var waitingChanges: Int { local.waitingChanges }
+    var waitingLimit: WaitingLimit { local.waitingLimit }
 
     func end(_ operation: Int) {
         // The engine that does not perform the operation ignores its number.

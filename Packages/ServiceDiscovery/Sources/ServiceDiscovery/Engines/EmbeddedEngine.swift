@@ -171,7 +171,7 @@ extension EmbeddedEngine: RecordEngine {
         }.get()
     }
 
-    var waitingChanges: Int { limits.waitingChanges }
+    var waitingLimit: WaitingLimit { WaitingLimit(limits) }
 
     func reconfirm(_ key: RecordKey, _ data: DNSRecordData) {
         perform { $0.machine.reconfirm(key, data, now: .now) }

@@ -38,8 +38,8 @@ protocol RecordEngine: Sendable {
     /// Sends a goodbye for a record to the other programs on this machine, and to no other machine.
     func sendLocalGoodbye(for record: DNSRecord)
 
-    /// The most changes that wait for a reader that does not read.
-    var waitingChanges: Int { get }
+    /// The most that waits for a reader that does not read.
+    var waitingLimit: WaitingLimit { get }
 
     /// Ends an operation. The goodbye of a published service is sent before this returns, except by a daemon. Unknown numbers are
     /// ignored.
@@ -62,7 +62,7 @@ extension RecordEngine {
     }
 
     func sendLocalGoodbye(for record: DNSRecord) {}
-    var waitingChanges: Int { EngineLimits().waitingChanges }
+    var waitingLimit: WaitingLimit { WaitingLimit() }
 }
 
 /// The numbers of operations. No two operations of the process have the same one, whatever their engines.

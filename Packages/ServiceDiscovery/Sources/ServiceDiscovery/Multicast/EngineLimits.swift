@@ -47,6 +47,9 @@ public struct EngineLimits: Hashable, Sendable {
     /// The most changes that wait for a reader that does not read. Beyond that, changes that cancel each other are
     /// dropped.
     public var waitingChanges = 65_536
+    /// The most memory that these changes use, in bytes. Beyond that, changes that cancel each other are dropped. What remains
+    /// are the records that the reader knows and that are gone, and new ones that exist, which have limits of their own.
+    public var waitingBytes = 16 << 20
 
     /// The default limits.
     public init() {}
@@ -64,7 +67,7 @@ public struct EngineLimits: Hashable, Sendable {
         [
             \.packetSize, \.cachedRecords, \.cachedBytes, \.unaskedRecords, \.questions, \.registrations, \.interfaces,
             \.heldQueries, \.heldKnownAnswers, \.listedAnswers, \.listedAnswersPerMinute, \.pendingAnswers,
-            \.unicastRepliesPerSecond, \.waitingChanges,
+            \.unicastRepliesPerSecond, \.waitingChanges, \.waitingBytes,
         ]
     }
 

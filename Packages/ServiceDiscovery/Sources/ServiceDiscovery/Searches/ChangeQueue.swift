@@ -6,6 +6,20 @@ protocol WaitingChange: Sendable {
     var subject: Subject { get }
     /// Whether it exists now.
     var isAddition: Bool { get }
+    /// The memory of the change, in bytes.
+    var memory: Int { get }
+}
+
+/// The most that waits for a reader: see ``EngineLimits``.
+struct WaitingLimit: Hashable, Sendable {
+    var changes: Int
+    var bytes: Int
+
+    init(changes: Int, bytes: Int) { (self.changes, self.bytes) = (changes, bytes) }
+
+    init(_ limits: EngineLimits = EngineLimits()) {
+        self.init(changes: limits.waitingChanges, bytes: limits.waitingBytes)
+    }
 }
 
 /// The changes that wait for a reader.
@@ -16,12 +30,14 @@ struct ChangeQueue<Change: WaitingChange>: Sendable {
     /// The changes, preceded by those that were taken and are not removed yet.
     private var changes: [Change] = []
     private var taken = 0
-    private let limit: Int
-    /// The most changes that may wait before they are compacted again.
-    private var room: Int
+    private let limit: WaitingLimit
+    /// The most that may wait before the changes are compacted again.
+    private var room: WaitingLimit
+    /// The memory of the changes that wait.
+    private(set) var bytes = 0
 
-    /// - Parameter limit: the most changes that wait, unless more subjects exist at once.
-    init(limit: Int) {
+    /// - Parameter limit: the most that waits, unless more subjects exist at once.
+    init(limit: WaitingLimit) {
         self.limit = limit
         room = limit
     }
@@ -30,13 +46,15 @@ struct ChangeQueue<Change: WaitingChange>: Sendable {
     var isEmpty: Bool { count == 0 }
 
     mutating func append(_ change: Change) {
-        if count >= room { compact() }
+        if count >= room.changes || bytes + change.memory > room.bytes { compact() }
         changes.append(change)
+        bytes += change.memory
     }
 
     mutating func take() -> Change? {
         guard !isEmpty else { return nil }
         defer {
+            bytes -= changes[taken].memory
             taken += 1
             if taken == changes.count {
                 (changes, taken) = ([], 0)
@@ -61,7 +79,8 @@ struct ChangeQueue<Change: WaitingChange>: Sendable {
             return changes[index]
         }
         taken = 0
-        // The next compaction is due only after as many changes again, even if none cancel each other.
-        room = max(limit, 2 * changes.count)
+        bytes = changes.reduce(0) { $0 + $1.memory }
+        // The next compaction is due only after as much again, even if no changes cancel each other.
+        room = WaitingLimit(changes: max(limit.changes, 2 * changes.count), bytes: max(limit.bytes, 2 * bytes))
     }
 }

@@ -23,6 +23,8 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
 
         var subject: Sighting { sighting }
         var isAddition: Bool { kind == .found }
+        /// A value has at most one name, as bytes and as text.
+        var memory: Int { MemoryLayout<Self>.stride + 2 * DNSName.maximumWireLength }
     }
 
     private(set) var questions: Set<RecordKey>
@@ -39,11 +41,11 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
     ///   - optional: those of `names` whose queries may fail without ending the search.
     ///   - initial: values that are known without a query.
     ///   - eachInterface: whether changes are reported for each interface.
-    ///   - limit: the most changes that wait, unless more values exist at once.
+    ///   - limit: the most that waits, unless more values exist at once.
     ///   - meaning: the value that a target stands for; nil if it stands for no value.
     init(
         _ names: [DNSName], optional: [DNSName] = [], initial: [Value] = [], eachInterface: Bool = false,
-        limit: Int = EngineLimits().waitingChanges,
+        limit: WaitingLimit = WaitingLimit(),
         meaning: @escaping @Sendable (DNSName) -> Value?
     ) {
         questions = Self.keys(names)

@@ -24,7 +24,7 @@ package struct RecordBrowser: Sendable {
     /// Begins the search.
     package func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<RecordChange> {
         let keys = Set(types.map { RecordKey(name, $0) })
-        let machine = RecordMachine(keys, onLink: onLink && !name.isLocal, limit: engine.engine.waitingChanges)
+        let machine = RecordMachine(keys, onLink: onLink && !name.isLocal, limit: engine.engine.waitingLimit)
         return DiscoveryFeed(try SearchDriver(machine, engine: engine.engine, interface: interface))
     }
 
@@ -60,6 +60,13 @@ extension RecordChange: WaitingChange {
     }
 
     var isAddition: Bool { if case .removed = self { false } else { true } }
+
+    var memory: Int {
+        switch self {
+        case .added(let record, _), .removed(let record, _): MemoryLayout<Self>.stride + record.memory
+        case .absent: MemoryLayout<Self>.stride
+        }
+    }
 }
 
 /// Turns the events of the queries of one name into changes.
@@ -69,7 +76,7 @@ struct RecordMachine: SearchMachine {
     private var failed: Set<RecordKey> = []
     private var waiting: ChangeQueue<RecordChange>
 
-    init(_ keys: Set<RecordKey>, onLink: Bool, limit: Int) {
+    init(_ keys: Set<RecordKey>, onLink: Bool, limit: WaitingLimit) {
         (self.keys, self.onLink) = (keys, onLink)
         waiting = ChangeQueue(limit: limit)
     }

@@ -52,7 +52,7 @@ public struct ServiceBrowser: AsyncSequence, Sendable {
     public func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<Element> {
         let machine = try BrowseMachine(
             type, in: domain, listed: engine.searchDomains, eachInterface: eachInterface,
-            limit: engine.engine.waitingChanges)
+            limit: engine.engine.waitingLimit)
         return DiscoveryFeed(try SearchDriver(machine, engine: engine.engine, interface: interface))
     }
 
@@ -103,12 +103,12 @@ struct BrowseMachine: SearchMachine {
     ///   - domain: the domain to browse; nil for `local` and the listed domains.
     ///   - listed: the domains whose lists of browsing domains are read.
     ///   - eachInterface: whether changes are reported for each interface.
-    ///   - limit: the most changes that wait for the reader.
+    ///   - limit: the most that waits for the reader.
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidDomain`` if the domain and the type together are too
     ///   long.
     init(
         _ type: ServiceType, in domain: ServiceDomain?, listed: [ServiceDomain], eachInterface: Bool = false,
-        limit: Int = EngineLimits().waitingChanges
+        limit: WaitingLimit = WaitingLimit()
     ) throws(ServiceDiscoveryError) {
         self.type = type
         let first = domain ?? .local

@@ -52,7 +52,7 @@ public struct ServiceDomainBrowser: AsyncSequence, Sendable {
         if names.isEmpty { throw ServiceDiscoveryError(.invalidDomain, name: listedIn?.description) }
         let machine = PointerMachine<ServiceDomain>(
             names, optional: listedIn == nil ? names : [], initial: listedIn?.isLocal ?? true ? [.local] : [],
-            limit: engine.engine.waitingChanges
+            limit: engine.engine.waitingLimit
         ) { ServiceDomain(name: $0) }
         return DiscoveryFeed(try SearchDriver(machine, engine: engine.engine, interface: interface))
     }
@@ -109,7 +109,7 @@ public struct ServiceTypeBrowser: AsyncSequence, Sendable {
         guard let name = DNSName(labels: ServiceRecords.enumeration + domain.name.labels) else {
             throw ServiceDiscoveryError(.invalidDomain, name: domain.description)
         }
-        let machine = PointerMachine<ServiceType>([name], limit: engine.engine.waitingChanges) { name in
+        let machine = PointerMachine<ServiceType>([name], limit: engine.engine.waitingLimit) { name in
             let labels = name.labels
             return labels.count > 2 ? ServiceType(labels: labels[..<2]) : nil
         }

@@ -51,7 +51,8 @@ public struct ServiceInstance: Sendable {
     }
 
     /// Parses the DNS name of a service. Returns nil if it is not one: it has fewer than four labels, its second and
-    /// third labels are not a type such as `_ipp._tcp`, or its first label is not UTF-8 or has control characters.
+    /// third labels are not a type such as `_ipp._tcp`, or its first two labels are not UTF-8 or have control characters. In the label
+    /// of the type, a space, dot, comma or backslash is not accepted either: the text of the type would mean another one.
     public init?(fullName: DNSName) {
         let labels = fullName.labels
         guard labels.count >= 4, let name = String(validating: labels[0], as: UTF8.self),

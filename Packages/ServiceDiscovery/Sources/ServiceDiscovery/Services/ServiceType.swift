@@ -9,7 +9,7 @@
 ///
 /// The application label has 1 to 15 letters, digits and hyphens, at least one letter, no hyphen at either end, and no
 /// two hyphens in a row (RFC 6335 §5.1). Types received from the network may break these rules and are returned
-/// unchanged.
+/// unchanged, unless their text would mean another type: see ``ServiceInstance/init(fullName:)``.
 public struct ServiceType: Sendable {
     /// The transport protocol.
     public enum Transport: String, Hashable, Sendable {
@@ -70,9 +70,11 @@ public struct ServiceType: Sendable {
         self.init(application: labels[0], transport: transport, subtypes: parts)
     }
 
-    /// Parses two labels of a DNS name; nil if they are no type.
+    /// Parses two labels of a DNS name; nil if they are no type, or if its text would be misread: with a control character, a space, or a
+    /// mark that separates or escapes parts of a text.
     init?(labels: ArraySlice<[UInt8]>) {
         guard labels.count == 2, let first = labels.first, let last = labels.last, first.first == UInt8(ascii: "_"),
+            !first.contains(where: { $0 <= 0x20 || $0 == 0x7F || Self.marks.contains($0) }),
             let application = String(validating: first, as: UTF8.self),
             let transport = Transport(rawValue: String(decoding: last, as: UTF8.self).lowercased())
         else { return nil }
@@ -91,6 +93,7 @@ public struct ServiceType: Sendable {
     /// The two DNS labels.
     var labels: [[UInt8]] { [Array(application.utf8), Array(transport.rawValue.utf8)] }
 
+    private static let marks = Array(".,\\".utf8)
     private static let underscoreRule = "it must begin with an underscore, as in _http._tcp"
 
     private static func brokenRule(of label: String) -> String? {

@@ -17,20 +17,22 @@ final class ScriptedEngine: RecordEngine {
         var meanwhile: (@Sendable (ScriptedEngine, Int, any EventSink) -> Void)?
         var questions: [String] = []
         var advertisements: [ServiceAdvertisement] = []
+        /// Called once, with the next change of records.
+        var whileUpdating: (@Sendable () -> Void)?
     }
 
     private let state = Locked(State())
-    let waitingChanges: Int
+    let waitingLimit: WaitingLimit
 
     /// - Parameters:
     ///   - refusal: the error with which every operation fails to begin.
-    ///   - waitingChanges: the most changes that wait for a reader.
+    ///   - waitingLimit: the most that waits for a reader.
     ///   - meanwhile: called while an operation begins.
     init(
-        refusing refusal: ServiceDiscoveryError? = nil, waitingChanges: Int = EngineLimits().waitingChanges,
+        refusing refusal: ServiceDiscoveryError? = nil, waitingLimit: WaitingLimit = WaitingLimit(),
         meanwhile: (@Sendable (ScriptedEngine, Int, any EventSink) -> Void)? = nil
     ) {
-        self.waitingChanges = waitingChanges
+        self.waitingLimit = waitingLimit
         state.withLock { ($0.refusal, $0.meanwhile) = (refusal, meanwhile) }
     }
 
@@ -38,6 +40,9 @@ final class ScriptedEngine: RecordEngine {
     func refuse(_ refusal: ServiceDiscoveryError?) {
         state.withLock { $0.refusal = refusal }
     }
+
+    /// Calls `body` once, while records are changed the next time.
+    func inNextUpdate(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.whileUpdating = body } }
 
     /// The queried records with their interfaces, in alphabetical order.
     var questions: [String] { state.withLock { $0.questions.sorted() } }
@@ -94,7 +99,11 @@ final class ScriptedEngine: RecordEngine {
     }
 
     func update(_ operation: Int, records: [OwnRecord]) throws(ServiceDiscoveryError) {
-        state.withLock { $0.calls.append("records \(records.map(Self.text))") }
+        let whileUpdating = state.withLock { state in
+            state.calls.append("records \(records.map(Self.text))")
+            return state.whileUpdating.take()
+        }
+        whileUpdating?()
         if let refusal = state.withLock({ $0.refusal }) { throw refusal }
     }
 

@@ -6,6 +6,7 @@ import Glibc
 import Testing
 
 import struct DNSServiceEngine.ServiceEnvironment
+import func DNSServiceEngine.setQueue
 
 @testable import ServiceDiscovery
 
@@ -71,6 +72,80 @@ struct ReferenceFunctionTests {
             #expect(replies.take() == ["3 1 0 a _http._tcp. local."])
             #expect(engine.running.isEmpty && browser.process() == -65541)
         }
+    }
+
+    /// Replies do not overlap: a thread that finds another one in a reply leaves the next one to it.
+    @Test(arguments: [true, false]) func repliesDoNotOverlap(onQueue: Bool) throws {
+        try ServiceEnvironment.with(engine) {
+            let browser = try #require(browse())
+            let queue = ManualTarget()
+            if onQueue { #expect(setQueue(of: browser.pointer, to: queue) == 0) }
+            let inside = Locked<[String]?>(nil)
+            let makeReplies: @Sendable () -> Void = { if onQueue { queue.run() } else { browser.process() } }
+            replies.inNextReply { [self] in
+                _ = replies.take()
+                find("b")
+                TestThread(makeReplies).join()
+                let lines = replies.take()
+                inside.withLock { $0 = lines }
+            }
+            find("a")
+            makeReplies()
+            #expect(inside.withLock { $0 } == [])
+            // The thread that was in the reply has made the next one.
+            #expect(replies.take() == ["2 1 0 b _http._tcp. local."] && !browser.isReadable)
+        }
+    }
+
+    /// Another thread takes over once the place of the replies has changed, and not while a reply runs.
+    @Test func repliesDoNotOverlapWhenTheQueueChanges() throws {
+        try ServiceEnvironment.with(engine) {
+            let browser = try #require(browse())
+            let (first, second) = (ManualTarget(), ManualTarget())
+            #expect(setQueue(of: browser.pointer, to: first) == 0)
+            let inside = Locked<[String]?>(nil)
+            replies.inNextReply { [self] in
+                _ = replies.take()
+                _ = setQueue(of: browser.pointer, to: second)
+                find("b")
+                TestThread { second.run() }.join()
+                let lines = replies.take()
+                inside.withLock { $0 = lines }
+            }
+            find("a")
+            first.run()
+            #expect(inside.withLock { $0 } == [] && replies.take() == [])
+            second.run()
+            #expect(replies.take() == ["2 1 0 b _http._tcp. local."])
+            #expect(setQueue(of: browser.pointer, to: nil) == 0)
+        }
+    }
+
+    /// A connection that another thread releases while an operation begins has no operation afterwards.
+    @Test func aConnectionIsReleasedWhileAnOperationBegins() throws {
+        let connection = Locked<FunctionReference?>(nil)
+        let engine = ScriptedEngine { _, _, _ in
+            let released = connection.withLock { $0 }
+            DNSServiceRefDeallocate(released?.pointer)
+        }
+        try ServiceEnvironment.with(engine) {
+            for isBrowser in [true, false] {
+                let new = try #require(FunctionReference { DNSServiceCreateConnection($0) })
+                connection.withLock { $0 = new }
+                if isBrowser {
+                    #expect(browse(sharing: new) == nil)
+                } else {
+                    var record: DNSRecordRef?
+                    #expect(
+                        DNSServiceRegisterRecord(
+                            new.pointer, &record, 0x20, 0, "a.local", 10, 1, 1, [1], 0, FunctionReplies.record, nil)
+                            == -65541)
+                    #expect(record == nil)
+                }
+                #expect(engine.running.isEmpty)
+            }
+        }
+        connection.withLock { $0 = nil }
     }
 
     @Test func aReplyCanBeginAnotherOperation() throws {
@@ -230,6 +305,28 @@ struct ReferenceFunctionTests {
         for thread in threads { thread.join() }
         #expect(counts.withLock { $0 } == [Int](repeating: 50, count: 8))
         #expect(engine.running.isEmpty)
+    }
+}
+
+/// A target of which the test makes the turns, on threads of its choice.
+private final class ManualTarget: DeliveryTarget {
+    private struct State {
+        var perform: (@Sendable () -> Void)?
+    }
+    private let state = Locked(State())
+
+    func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal {
+        state.withLock { $0.perform = perform }
+        return Signal()
+    }
+
+    func isSame(as other: any DeliveryTarget) -> Bool { other as? ManualTarget === self }
+
+    func run() { state.withLock { $0.perform }?() }
+
+    private final class Signal: DeliverySignal {
+        func signal() {}
+        func cancel() {}
     }
 }
 

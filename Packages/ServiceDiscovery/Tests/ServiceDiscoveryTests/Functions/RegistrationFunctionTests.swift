@@ -103,6 +103,17 @@ struct RegistrationFunctionTests {
         }
     }
 
+    /// A service that another thread releases while a record is added is published no more.
+    @Test func aServiceIsReleasedWhileARecordIsAdded() throws {
+        try ServiceEnvironment.with(engine) {
+            let service = try #require(register())
+            engine.inNextUpdate { DNSServiceRefDeallocate(service.pointer) }
+            var record: DNSRecordRef?
+            #expect(DNSServiceAddRecord(service.pointer, &record, 0, 10, 1, [1] as [UInt8], 0) == -65541)
+            #expect(record == nil && engine.running.isEmpty)
+        }
+    }
+
     @Test func recordsAreRegisteredOnAConnection() throws {
         try ServiceEnvironment.with(engine) {
             let connection = try #require(FunctionReference { DNSServiceCreateConnection($0) })

@@ -48,6 +48,21 @@ struct SearchFunctionTests {
         }
     }
 
+    /// A reply whose type would be read as another one, or would end a text, is dropped.
+    @Test func aTypeThatWouldBeMisreadIsDropped() throws {
+        try ServiceEnvironment.with(engine) {
+            let browser = try #require(browse())
+            for bad in ["_a.b", "_a\0b", "_a,b", "_a\\b", "_a b", "_a\n", "_a\u{7F}", "_a\u{1B}[2J"] {
+                let labels = ["x", bad, "_tcp", "local"].map { Array($0.utf8) }
+                engine.set([pointer(try #require(DNSName(labels: labels)))])
+            }
+            #expect(!browser.isReadable)
+            engine.set([pointer(try #require(DNSName(labels: ["x", "_ü!", "_TCP", "local"].map { Array($0.utf8) })))])
+            browser.process()
+            #expect(replies.take() == ["2 1 0 x _ü!._tcp. local."])
+        }
+    }
+
     /// At most 64 replies are made at a time; the descriptor stays readable.
     @Test func aCallMakesABoundedNumberOfReplies() throws {
         engine.set((1...65).map { pointer(DNSName("\($0)._http._tcp.local")!) })

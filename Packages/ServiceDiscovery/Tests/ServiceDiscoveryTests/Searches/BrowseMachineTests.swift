@@ -128,7 +128,8 @@ import Testing
 
     /// Changes of one interface do not cancel those of another when unread changes are compacted.
     @Test func unreadChangesOfEachInterfaceStay() throws {
-        var machine = try BrowseMachine(type, in: .local, listed: [], eachInterface: true, limit: 2)
+        var machine = try BrowseMachine(
+            type, in: .local, listed: [], eachInterface: true, limit: WaitingLimit(changes: 2, bytes: .max))
         let record = DNSRecord(
             name("_print._sub._http._tcp.local"), timeToLive: 9, .ptr(name("Web._http._tcp.local")))
         func add(on interface: UInt32) {

@@ -171,7 +171,9 @@ import Testing
     }
 
     @Test func reportsFoundAndRemovedServices() throws {
-        var machine = PointerMachine<ServiceInstance>([.http], limit: 4) { ServiceInstance(fullName: $0) }
+        var machine = PointerMachine<ServiceInstance>([.http], limit: WaitingLimit(changes: 4, bytes: .max)) {
+            ServiceInstance(fullName: $0)
+        }
         func pointer(_ name: String) -> DNSRecord { DNSRecord(.http, timeToLive: 1, .ptr(DNSName(name)!)) }
         let key = RecordKey(.http, .ptr)
         machine.receive(.added(pointer("A._http._tcp.local"), interface: 1, named: nil), of: key)
@@ -234,7 +236,9 @@ import Testing
     /// Nothing is reported of services that are found and removed between two reads, such as ever new names from
     /// another host.
     @Test func dropsUnreadChangesThatCancelEachOther() {
-        var machine = PointerMachine<ServiceInstance>([.http], limit: 10) { ServiceInstance(fullName: $0) }
+        var machine = PointerMachine<ServiceInstance>([.http], limit: WaitingLimit(changes: 10, bytes: .max)) {
+            ServiceInstance(fullName: $0)
+        }
         func pointer(_ name: String) -> DNSRecord { DNSRecord(.http, timeToLive: 1, .ptr(DNSName(name)!)) }
         let key = RecordKey(.http, .ptr)
         machine.receive(.added(pointer("First._http._tcp.local"), interface: 1, named: nil), of: key)
