@@ -27,7 +27,7 @@ struct EventQueueTests {
             for goAway in goAways { queue.replace(with: .goAway(goAway)) }
             #expect(queue.take() != nil)
         }
-        #expect(queue.count <= 16)
+        #expect(queue.count == 3)
         var rest: [HTTP2Event] = []
         while let event = queue.take() { rest.append(event) }
         #expect(rest.last == .goAway(goAways[1]))

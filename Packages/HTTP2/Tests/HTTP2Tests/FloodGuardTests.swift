@@ -196,7 +196,7 @@ struct FloodGuardTests {
             try client.receive(frames, now: .seconds(Int(index)))
             _ = client.takeOutput()
         }
-        #expect(client.connection.events.count <= 3)
+        #expect(client.connection.events.count == 3)
     }
 }
 
