@@ -7,8 +7,9 @@ final class SecretServiceConversation {
     private static let names = "org.freedesktop.Secret"
     private static let properties = "org.freedesktop.DBus.Properties"
 
-    /// The maximum number of entries examined for one server.
-    static let itemLimit = 256
+    /// The maximum number of entries examined in one search: those with the attributes that the service compares, of which the others
+    /// are compared here.
+    static let itemLimit = 4096
 
     private let bus: DBusConnection
     private let replyTimeout: Duration
@@ -29,11 +30,21 @@ final class SecretServiceConversation {
     }
 
     /// Returns the entries with these attributes, including locked ones.
+    ///
+    /// - Throws: ``HTTPAuthError/Code/storeUnavailable`` if there are more than ``itemLimit``: an entry that is not examined must not count as
+    ///   missing. ``HTTPAuthError/Code/timedOut`` if the service does not describe all of them within the time limit of one reply.
     func items(_ attributes: [String: String]) throws(HTTPAuthError) -> [SecretServiceItem] {
         let found = try call("SearchItems", "Service", [.dictionary(attributes)])
+        let paths = found.prefix(2).flatMap { $0.paths ?? [] }
+        guard paths.count <= Self.itemLimit else {
+            throw HTTPAuthError(
+                .storeUnavailable,
+                detail: "the Secret Service has \(paths.count) entries; at most \(Self.itemLimit) are examined")
+        }
+        let deadline = Moment.now + replyTimeout
         var items: [SecretServiceItem] = []
-        for path in found.prefix(2).flatMap({ $0.paths ?? [] }).prefix(Self.itemLimit) {
-            let all = try get("GetAll", "Item", of: path).dictionary ?? [:]
+        for path in paths {
+            let all = try get("GetAll", "Item", of: path, until: deadline).dictionary ?? [:]
             items.append(
                 SecretServiceItem(
                     path: path, attributes: (all["Attributes"]?.content?.dictionary ?? [:]).compactMapValues(\.string),
@@ -167,11 +178,13 @@ final class SecretServiceConversation {
     }
 
     private func get(
-        _ member: String, _ interface: String, _ property: String? = nil, of path: String
+        _ member: String, _ interface: String, _ property: String? = nil, of path: String, until deadline: Moment? = nil
     ) throws(HTTPAuthError) -> DBusValue {
         let body = [.string("\(Self.names).\(interface)")] + (property.map { [DBusValue.string($0)] } ?? [])
         let message = DBusMessage.call(member, Self.properties, at: path, of: Self.service, body)
-        guard let value = try bus.call(message, until: .now + replyTimeout).first else { throw Self.unexpected(member) }
+        guard let value = try bus.call(message, until: deadline ?? .now + replyTimeout).first else {
+            throw Self.unexpected(member)
+        }
         return value
     }
 

@@ -46,14 +46,14 @@ extension SecretServiceStore: PasswordStore {
         return entry
     }
 
-    /// Changes an entry in place.
+    /// Changes an entry in place. One whose attributes other than the label have changed since it was read is another one.
     ///
     /// - Throws: ``HTTPAuthError/Code/alreadyStored``, or the errors of ``find(_:)``.
     public func change(
         _ entry: PasswordEntry, to attributes: PasswordAttributes, _ password: Secret?
     ) throws(HTTPAuthError) -> PasswordEntry? {
         let service = try conversation()
-        guard let item = try item(of: entry, in: service) else { return nil }
+        guard let item = try item(of: entry, in: service, isUnchanged: true) else { return nil }
         if attributes.identity != entry.attributes.identity, try self.entry(attributes, in: service) != nil {
             throw .alreadyStored(attributes)
         }
@@ -68,12 +68,12 @@ extension SecretServiceStore: PasswordStore {
         return try items(attributes, in: service).first { $0.path == item.path }?.entry
     }
 
-    /// Removes an entry.
+    /// Removes an entry. One whose attributes other than the label have changed since it was read is another one.
     ///
     /// - Throws: The errors of ``find(_:)``.
     public func remove(_ entry: PasswordEntry) throws(HTTPAuthError) -> Bool {
         let service = try conversation()
-        guard let item = try item(of: entry, in: service) else { return false }
+        guard let item = try item(of: entry, in: service, isUnchanged: true) else { return false }
         if item.isLocked { try service.unlock(item.path) }
         try service.remove(item.path)
         return true
@@ -87,10 +87,19 @@ extension SecretServiceStore: PasswordStore {
         return try service.items(search.user.map { ["user": $0] } ?? [:])
     }
 
+    /// The item of an entry. A service may use the path of a removed item for another one, which was created at another time.
+    ///
+    /// - Parameter isUnchanged: whether an item that has other attributes now, except the label, is another one. Nothing that the caller has
+    ///   not seen is changed or removed.
     private func item(
-        of entry: PasswordEntry, in service: SecretServiceConversation
+        of entry: PasswordEntry, in service: SecretServiceConversation, isUnchanged: Bool = false
     ) throws(HTTPAuthError) -> SecretServiceItem? {
-        try items(entry.attributes, in: service).first { $0.path == entry.path }
+        guard let item = try items(entry.attributes, in: service).first(where: { $0.path == entry.path }),
+            let found = item.entry, found.created == entry.created
+        else { return nil }
+        // Without the time of its creation, an item is known by its user, beside its server.
+        if found.created == 0, found.attributes.user != entry.attributes.user { return nil }
+        return !isUnchanged || found.attributes.identity == entry.attributes.identity ? item : nil
     }
 
     /// The entry with exactly these attributes.

@@ -25,7 +25,7 @@ public final class SecretServiceStore: CredentialStore {
     /// How long the user may take to unlock the key ring; nil to never prompt the user.
     public let promptTimeout: Duration?
 
-    /// The time limit for each reply of the bus or the service.
+    /// The time limit for each reply of the bus or the service, and for the descriptions of all entries that a search examines.
     public let replyTimeout: Duration
 
     private let runtimeFolder: String?
