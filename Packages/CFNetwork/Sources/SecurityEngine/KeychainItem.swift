@@ -92,7 +92,7 @@ final class KeychainItem: ObjectContent {
     /// Removes the entry from the keychain.
     func delete() throws(Status) {
         try calls.withLock { _ throws(Status) in
-            let old = try known()
+            let old = try read()
             guard try stored({ () throws(HTTPAuthError) in try store.remove(old) }) else { throw .itemNotFound }
             entry.withLock { $0 = nil }
         }
