@@ -220,8 +220,8 @@ public func SecItemUpdate(_ query: NSDictionary?, _ attributesToUpdate: NSDictio
 /// Removes all items that match a dictionary. Fails with errSecItemNotFound if there are none, and at the first one that cannot be removed.
 public func SecItemDelete(_ query: NSDictionary?) -> OSStatus { SecurityC.__SecItemDelete(query.map { bridge($0) }) }
 
-/// The policy for the certificate of a TLS server, which must be valid for a host name or address unless it is NULL, or, with FALSE, for that of a
-/// client, whose name is not verified. Returns NULL if the name is not a string, or is no name of a host.
+/// The policy for the certificate of a TLS server or, with FALSE, of a client, which must be valid for a host name or address unless that is NULL.
+/// No certificate is valid for a text that is no name of a host. Returns NULL if the name is not a string.
 public func SecPolicyCreateSSL(_ server: Bool, _ hostname: NSString?) -> SecPolicy? {
     SecurityC.__SecPolicyCreateSSL(server, hostname.map { bridge($0) })?.takeRetainedValue()
 }

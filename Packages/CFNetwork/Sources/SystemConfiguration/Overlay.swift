@@ -15,8 +15,9 @@ public func SCDynamicStoreCreateRunLoopSource(_ allocator: CFAllocator?, _ store
     -> CFRunLoopSource?
 { SystemConfigurationC.__SCDynamicStoreCreateRunLoopSource(allocator, store, order)?.takeRetainedValue() }
 
-/// The keys (CFArray of CFString) that match a pattern, a POSIX extended regular expression for the whole key. An invalid pattern is
-/// refused with kSCStatusInvalidArgument.
+/// The keys (CFArray of CFString) that match a pattern, a POSIX extended regular expression for the whole key, without back-references. A pattern
+/// that is invalid is refused with kSCStatusInvalidArgument, and so is one of more than 1,024 bytes, with more than 32 groups within each
+/// other, or with intervals that repeat more than 2,000 characters together.
 public func SCDynamicStoreCopyKeyList(_ store: SCDynamicStore?, _ pattern: NSString?) -> NSArray? {
     SystemConfigurationC.__SCDynamicStoreCopyKeyList(store, pattern.map { bridge($0) }).map {
         bridge($0.takeRetainedValue())
