@@ -197,9 +197,22 @@ static struct {
     void (*set_printer)(int (*)(const char *, va_list));
 } pacparser;
 
+// The library of Debian 13 (1.4.5) ends the process where its own functions make a text of an array with several elements. These
+// replace them: an assignment keeps a property hidden from `for (… in …)`.
+static const char array_texts[] =
+    "Array.prototype.join = function (separator) {\n"
+    "  var text = '', between = separator === undefined ? ',' : String(separator), i;\n"
+    "  for (i = 0; i < this.length; i++) {\n"
+    "    if (i) text += between;\n"
+    "    if (this[i] !== null && this[i] !== undefined) text += this[i];\n"
+    "  }\n"
+    "  return text;\n"
+    "};\n"
+    "Array.prototype.toString = Array.prototype.toLocaleString = function () { return this.join(); };\n";
+
 static int pacparser_begin(void) {
     forget_words();
-    return pacparser.init();
+    return pacparser.init() && pacparser.parse(array_texts);
 }
 
 static int pacparser_evaluate(const char *text) {

@@ -71,6 +71,18 @@ import Testing
         #expect(try await falseOnes(of: expressions, engine) == [])
     }
 
+    /// The libpacparser of Debian 13 ends the process in its own functions.
+    @Test(arguments: ProxyScriptEngine.allCases)
+    func arraysAsTexts(_ engine: ProxyScriptEngine) async throws {
+        let expressions = [
+            "['a', 'b', 'c'].join('; ') === 'a; b; c'", "['a', 'b'].join() === 'a,b'", "[].join() === ''",
+            "[1, null, undefined, [2, 3]].join('-') === '1---2,3'", "String(['a', 'b']) === 'a,b'",
+            "['a', 'b'] + '' === 'a,b'",
+            "(function () { for (var i in ['a']) if (i != '0') return false; return true; })()",
+        ]
+        #expect(try await falseOnes(of: expressions, engine) == [])
+    }
+
     /// It is Saturday, 31 January 2026, 23:59:30 here, and an hour later in UTC.
     @Test(arguments: ProxyScriptEngine.allCases)
     func times(_ engine: ProxyScriptEngine) async throws {
