@@ -287,7 +287,8 @@ static int piecesInMemory(void) {
         unsigned long first, last;
         char rights[8], name[8] = "";
         if (sscanf(line, "%lx-%lx %7s %*s %*s %*s%*[ ]%7[^\n]", &first, &last, rights, name) < 3 || strncmp(rights, "rw", 2) != 0) continue;
-        if (strncmp(name, "/dev", 4) == 0) continue;
+        // A sanitizer's shadow of the memory has no copies, and is terabytes large.
+        if (strncmp(name, "/dev", 4) == 0 || last - first > 1ul << 28) continue;
         for (const char *place = (const char *)first; place + pieceSize <= (const char *)last; place++) {
             if (*place < '!' || *place >= '!' + 90) continue;
             for (int piece = 0; piece < passwordSize; piece += pieceSize) {
