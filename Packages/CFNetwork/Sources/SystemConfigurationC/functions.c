@@ -1,4 +1,4 @@
-// The functions of SystemConfiguration that C expresses better than Swift: errors of a thread, formats, and dispatch queues.
+// The functions of SystemConfiguration that C expresses better than Swift: errors of a thread, and formats.
 
 #include "SystemConfigurationRuntime.h"
 #include <stdarg.h>
@@ -55,15 +55,6 @@ CFStringRef SCDynamicStoreKeyCreate(CFAllocatorRef allocator, CFStringRef fmt, .
     lastError = kSCStatusOK;
     return key;
 }
-
-// <dispatch/dispatch.h> is in the toolchain's folder, where the C targets of a package do not find it.
-extern void dispatch_retain(void *object);
-extern void dispatch_release(void *object);
-extern void dispatch_async_f(void *queue, void *context, void (*work)(void *));
-
-void scn_queue_retain(void *queue) { dispatch_retain(queue); }
-void scn_queue_release(void *queue) { dispatch_release(queue); }
-void scn_queue_run(void *queue, void *context, void (*work)(void *)) { dispatch_async_f(queue, context, work); }
 
 Boolean SCDynamicStoreSetDispatchQueue(SCDynamicStoreRef store, dispatch_queue_t queue) { return scn_store_set_queue(store, queue); }
 Boolean SCNetworkReachabilitySetDispatchQueue(SCNetworkReachabilityRef target, dispatch_queue_t queue) {

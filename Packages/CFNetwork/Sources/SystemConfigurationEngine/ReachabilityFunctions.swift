@@ -129,7 +129,7 @@ public func __SCNetworkReachabilityUnscheduleFromRunLoop(
 /// Sets the queue of a target; null removes it.
 @_cdecl("scn_reachability_set_queue") @implementation
 public func scn_reachability_set_queue(_ target: SCNetworkReachability?, _ queue: UnsafeMutableRawPointer?) -> Bool {
-    setQueue(of: target, to: queue.map { DispatchQueueTarget($0) })
+    setQueue(of: target, to: queue.map { CQueueTarget($0) })
 }
 
 /// Sets where a target calls its callback; nil ends the calls.

@@ -59,7 +59,7 @@ public func __SCDynamicStoreCreateRunLoopSource(
 /// Sets the queue of a session; null removes it.
 @_cdecl("scn_store_set_queue") @implementation
 public func scn_store_set_queue(_ store: SCDynamicStore?, _ queue: UnsafeMutableRawPointer?) -> Bool {
-    setQueue(of: store, to: queue.map { DispatchQueueTarget($0) })
+    setQueue(of: store, to: queue.map { CQueueTarget($0) })
 }
 
 /// Sets where a session calls its callback; nil ends the calls.

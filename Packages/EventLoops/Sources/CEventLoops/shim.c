@@ -57,3 +57,12 @@ int64_t netkit_mount_id(int descriptor, uint64_t *device) {
 #endif
     return -1;
 }
+
+// <dispatch/dispatch.h> is in the toolchain's folder, where the C targets of a package do not find it.
+extern void dispatch_retain(void *object);
+extern void dispatch_release(void *object);
+extern void dispatch_async_f(void *queue, void *context, void (*work)(void *));
+
+void netkit_queue_retain(void *queue) { dispatch_retain(queue); }
+void netkit_queue_release(void *queue) { dispatch_release(queue); }
+void netkit_queue_run(void *queue, void *context, void (*work)(void *)) { dispatch_async_f(queue, context, work); }

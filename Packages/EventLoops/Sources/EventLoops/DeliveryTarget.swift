@@ -154,7 +154,7 @@ extension DeliveryTarget where Self == DirectTarget {
 }
 
 /// A signal for targets that accept closures. At most one closure is pending.
-private final class PostedSignal: DeliverySignal {
+final class PostedSignal: DeliverySignal {
     private let body: SignalBody
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let isPosted = Atomic<Bool>(false)

@@ -1,21 +1,45 @@
 import Dispatch
+import Glibc
 import Testing
 
 @testable import EventLoops
 
 extension EventLoopsTests {
-    /// The targets of this module: a queue and an event loop.
+    /// The targets of this module: queues and an event loop.
     @Suite struct DeliveryTargetTests {
-        enum Kind: CaseIterable, Sendable { case queue, loop }
+        enum Kind: CaseIterable, Sendable { case queue, cQueue, loop }
 
         private static let queue = DispatchQueue(label: "DeliveryTargetTests")
 
+        /// A queue as a program in C makes it.
+        private static let cQueue = CQueueTarget(makeCQueue())
+
+        private static func makeCQueue() -> UnsafeMutableRawPointer {
+            typealias Make = @convention(c) (UnsafePointer<CChar>?, UnsafeRawPointer?) -> UnsafeMutableRawPointer
+            return unsafeBitCast(dlsym(nil, "dispatch_queue_create"), to: Make.self)("DeliveryTargetTests", nil)
+        }
+
         private func target(_ kind: Kind) -> any DeliveryTarget {
-            kind == .queue ? .queue(DeliveryTargetTests.queue) : .loop(.shared)
+            switch kind {
+            case .queue: .queue(DeliveryTargetTests.queue)
+            case .cQueue: DeliveryTargetTests.cQueue
+            case .loop: .loop(.shared)
+            }
         }
 
         private func hop(_ kind: Kind, _ body: @escaping @Sendable () -> Void) {
-            if kind == .queue { DeliveryTargetTests.queue.async(execute: body) } else { EventLoop.shared.execute(body) }
+            switch kind {
+            case .queue: DeliveryTargetTests.queue.async(execute: body)
+            case .cQueue: DeliveryTargetTests.cQueue.makeSignal(body).signal()
+            case .loop: EventLoop.shared.execute(body)
+            }
+        }
+
+        @Test func targetsOfOneQueueAreTheSame() {
+            let pointer = DeliveryTargetTests.makeCQueue()
+            #expect(CQueueTarget(pointer).isSame(as: CQueueTarget(pointer)))
+            #expect(!CQueueTarget(pointer).isSame(as: DeliveryTargetTests.cQueue))
+            #expect(!CQueueTarget(pointer).isSame(as: target(.queue)))
         }
 
         /// Runs `body` on the target, and returns when the signals of `body` have been delivered.

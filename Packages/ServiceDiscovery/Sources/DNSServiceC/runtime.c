@@ -1,4 +1,4 @@
-// What Swift on Linux cannot name: event descriptors and dispatch queues.
+// What Swift on Linux cannot name: event descriptors, and the type of dispatch queues.
 
 #include "DNSServiceRuntime.h"
 #include <sys/eventfd.h>
@@ -16,12 +16,5 @@ void dnss_event_clear(int descriptor) {
 
 // <dispatch/dispatch.h> is in the toolchain's folder, where the C targets of a package do not find it.
 typedef struct dispatch_queue_s *dispatch_queue_t;
-extern void dispatch_retain(void *object);
-extern void dispatch_release(void *object);
-extern void dispatch_async_f(void *queue, void *context, void (*work)(void *));
-
-void dnss_queue_retain(void *queue) { dispatch_retain(queue); }
-void dnss_queue_release(void *queue) { dispatch_release(queue); }
-void dnss_queue_run(void *queue, void *context, void (*work)(void *)) { dispatch_async_f(queue, context, work); }
 
 DNSServiceErrorType DNSServiceSetDispatchQueue(DNSServiceRef service, dispatch_queue_t queue) { return dnss_set_queue(service, queue); }

@@ -63,7 +63,7 @@ public func DNSServiceCreateConnection(_ sdRef: UnsafeMutablePointer<DNSServiceR
 /// Sets the queue of a reference; nil removes it.
 @_cdecl("dnss_set_queue") @implementation
 public func dnss_set_queue(_ service: DNSServiceRef?, _ queue: UnsafeMutableRawPointer?) -> DNSServiceErrorType {
-    setQueue(of: service, to: queue.map { DispatchQueueTarget($0) })
+    setQueue(of: service, to: queue.map { CQueueTarget($0) })
 }
 
 /// Sets where the replies of a reference are made; nil for DNSServiceProcessResult.

@@ -10,11 +10,6 @@ CF_EXTERN_C_BEGIN
 /// Sets the result of SCError on this thread.
 void scn_error_set(int status);
 
-/// A dispatch queue, which Swift on Linux cannot name. Retains it, releases it, and runs a function on it.
-void scn_queue_retain(void *_Nonnull queue);
-void scn_queue_release(void *_Nonnull queue);
-void scn_queue_run(void *_Nonnull queue, void *_Nonnull context, void (*_Nonnull work)(void *_Nonnull context));
-
 /// Defined in Swift: sets the queue of a session or a target; NULL removes it.
 Boolean scn_store_set_queue(SCDynamicStoreRef _Nullable store, void *_Nullable queue);
 Boolean scn_reachability_set_queue(SCNetworkReachabilityRef _Nullable target, void *_Nullable queue);

@@ -18,6 +18,11 @@ void netkit_set_timer(int timer, int64_t nanoseconds);
 void netkit_wait_while(const void *word, uint32_t value);
 void netkit_wake(const void *word);
 
+// A dispatch queue of a program in C, which Swift on Linux cannot name: retains it, releases it, and runs a function on it.
+void netkit_queue_retain(void *queue);
+void netkit_queue_release(void *queue);
+void netkit_queue_run(void *queue, void *context, void (*work)(void *context));
+
 // preadv2 and pwritev2 are declared only under _GNU_SOURCE, too. These return at once (RWF_NOWAIT): with EAGAIN if the disk would be
 // needed, with EOPNOTSUPP if the file system cannot tell.
 long netkit_read_cached(int descriptor, void *bytes, unsigned long count, long offset);
