@@ -210,14 +210,15 @@ public var kSecAttrAuthenticationTypeDPA: NSString { bridge(SecurityC.__kSecAttr
 /// Authentication type: Remote Password Authentication.
 public var kSecAttrAuthenticationTypeRPA: NSString { bridge(SecurityC.__kSecAttrAuthenticationTypeRPA) }
 
-/// Changes attributes and the password of all items that match a dictionary. Fails with errSecItemNotFound if there are none; at the first item that
+/// Changes attributes and the password of all items that match a dictionary, except those that another program has changed since they were
+/// found. Fails with errSecItemNotFound if there are none; at the first item that
 /// cannot be changed, with errSecDuplicateItem if another item has the attributes, or with errSecParam if it would have no server or account.
 /// The items before that one have been changed.
 public func SecItemUpdate(_ query: NSDictionary?, _ attributesToUpdate: NSDictionary?) -> OSStatus {
     SecurityC.__SecItemUpdate(query.map { bridge($0) }, attributesToUpdate.map { bridge($0) })
 }
 
-/// Removes all items that match a dictionary. Fails with errSecItemNotFound if there are none, and at the first one that cannot be removed.
+/// Removes all items that match a dictionary, except those that another program has changed since they were found. Fails with errSecItemNotFound if there are none, and at the first one that cannot be removed.
 public func SecItemDelete(_ query: NSDictionary?) -> OSStatus { SecurityC.__SecItemDelete(query.map { bridge($0) }) }
 
 /// The policy for the certificate of a TLS server or, with FALSE, of a client, which must be valid for a host name or address unless that is NULL.

@@ -27,7 +27,7 @@ public func __SecItemCopyMatching(_ query: CFDictionary?, _ result: UnsafeMutabl
         let found = try items(query, limit: query.limit ?? 1)
         var values: [Unmanaged<AnyObject>] = []
         defer { for value in values { value.release() } }
-        for item in found {
+        try withEach(found) { item throws(Status) in
             if let value = try value(of: item, query) { values.append(.passRetained(value)) }
         }
         guard let first = values.first else { return }
@@ -41,7 +41,7 @@ public func __SecItemCopyMatching(_ query: CFDictionary?, _ result: UnsafeMutabl
 public func __SecItemUpdate(_ query: CFDictionary?, _ attributesToUpdate: CFDictionary?) -> OSStatus {
     status { () throws(Status) in
         let changes = try ItemQuery(attributesToUpdate, for: .changing)
-        for item in try items(ItemQuery(query, for: .selecting), limit: .max) {
+        try withEach(items(ItemQuery(query, for: .selecting), limit: .max)) { item throws(Status) in
             try KeychainItem.of(item).change(changes.password) { attributes throws(Status) in
                 changes.apply(to: &attributes)
                 if attributes.server?.isEmpty != false || attributes.user?.isEmpty != false { throw .parameter }
@@ -53,7 +53,9 @@ public func __SecItemUpdate(_ query: CFDictionary?, _ attributesToUpdate: CFDict
 @_cdecl("SecItemDelete") @implementation
 public func __SecItemDelete(_ query: CFDictionary?) -> OSStatus {
     status { () throws(Status) in
-        for item in try items(ItemQuery(query, for: .selecting), limit: .max) { try KeychainItem.of(item).delete() }
+        try withEach(items(ItemQuery(query, for: .selecting), limit: .max)) { item throws(Status) in
+            try KeychainItem.of(item).delete()
+        }
     }
 }
 
@@ -69,6 +71,24 @@ private func items(_ query: ItemQuery, limit: Int) throws(Status) -> [SecKeychai
     let entries = try stored { () throws(HTTPAuthError) in try store.entries(query.attributes) }
     if entries.isEmpty { throw .itemNotFound }
     return try entries.prefix(limit).map { entry throws(Status) in try KeychainItem.make(store, entry) }
+}
+
+/// Calls `body` with each item, and leaves out those that another program has removed or changed since they were found.
+///
+/// - Throws: `itemNotFound` if none is left; the first other error of `body`.
+private func withEach(
+    _ items: [SecKeychainItem], _ body: (SecKeychainItem) throws(Status) -> Void
+) throws(Status) {
+    var isAnyLeft = false
+    for item in items {
+        do throws(Status) {
+            try body(item)
+            isAnyLeft = true
+        } catch {
+            guard error == .itemNotFound else { throw error }
+        }
+    }
+    if !isAnyLeft { throw .itemNotFound }
 }
 
 /// What a query asks for about an item; nil if it asks for nothing.

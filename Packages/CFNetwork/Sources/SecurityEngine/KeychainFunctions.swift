@@ -91,6 +91,7 @@ public func SecKeychainItemModifyContent(
     status { () throws(Status) in
         let item = try KeychainItem.of(itemRef)
         let password = data == nil && length == 0 ? nil : try password(data, length)
+        try item.current()
         try item.change(password) { attributes throws(Status) in
             try KeychainAttributes.apply(attrList, to: &attributes)
             if attributes.server == nil || attributes.user == nil { throw .parameter }
@@ -140,7 +141,11 @@ public func SecKeychainItemFreeContent(
 /// Implements the function of `<Security/SecKeychainItem.h>`.
 @_cdecl("SecKeychainItemDelete") @implementation
 public func SecKeychainItemDelete(_ itemRef: SecKeychainItem?) -> OSStatus {
-    status { () throws(Status) in try KeychainItem.of(itemRef).delete() }
+    status { () throws(Status) in
+        let item = try KeychainItem.of(itemRef)
+        try item.current()
+        try item.delete()
+    }
 }
 
 /// The type identifier of searches.

@@ -8,8 +8,8 @@ internal import SecurityC
 
 /// An entry of the keychain: SecKeychainItem.
 ///
-/// The item keeps the entry as it was found, read or changed last. The attributes and the password that a program asks for are read from the
-/// store, and changes begin with what the store has.
+/// The item keeps the entry as it was found, read or changed last. Its password is read, and it is changed and deleted, only if the store
+/// still has this entry. A function that is given an item instead of a query therefore calls ``current()`` first.
 final class KeychainItem: ObjectContent {
     static let typeID = cfn_class_register("SecKeychainItem")
 
@@ -55,16 +55,13 @@ final class KeychainItem: ObjectContent {
     /// - Throws: `itemNotFound` if it was deleted.
     @discardableResult
     func current() throws(Status) -> PasswordEntry {
-        try calls.withLock { _ throws(Status) in try read() }
-    }
-
-    /// Reads the entry. The caller holds ``calls``.
-    private func read() throws(Status) -> PasswordEntry {
-        let old = try known()
-        let new = try stored { () throws(HTTPAuthError) in try store.current(old) }
-        guard let new else { throw .itemNotFound }
-        entry.withLock { $0 = new }
-        return new
+        try calls.withLock { _ throws(Status) in
+            let old = try known()
+            let new = try stored { () throws(HTTPAuthError) in try store.current(old) }
+            guard let new else { throw .itemNotFound }
+            entry.withLock { $0 = new }
+            return new
+        }
     }
 
     /// The password.
@@ -80,7 +77,7 @@ final class KeychainItem: ObjectContent {
         _ password: Secret?, _ edit: (inout PasswordAttributes) throws(Status) -> Void
     ) throws(Status) {
         try calls.withLock { _ throws(Status) in
-            let old = try read()
+            let old = try known()
             var attributes = old.attributes
             try edit(&attributes)
             let new = try stored { () throws(HTTPAuthError) in try store.change(old, to: attributes, password) }
@@ -92,7 +89,7 @@ final class KeychainItem: ObjectContent {
     /// Removes the entry from the keychain.
     func delete() throws(Status) {
         try calls.withLock { _ throws(Status) in
-            let old = try read()
+            let old = try known()
             guard try stored({ () throws(HTTPAuthError) in try store.remove(old) }) else { throw .itemNotFound }
             entry.withLock { $0 = nil }
         }

@@ -29,7 +29,7 @@ final class SecretServiceConversation {
         try items(SecretServiceItem.search(query)).filter { $0.matches(query) }
     }
 
-    /// Returns the entries with these attributes, including locked ones.
+    /// Returns the entries with these attributes, including locked ones. Those that are removed meanwhile are left out.
     ///
     /// - Throws: ``HTTPAuthError/Code/storeUnavailable`` if there are more than ``itemLimit``: an entry that is not examined must not count as
     ///   missing. ``HTTPAuthError/Code/timedOut`` if the service does not describe all of them within the time limit of one reply.
@@ -44,14 +44,24 @@ final class SecretServiceConversation {
         let deadline = Moment.now + replyTimeout
         var items: [SecretServiceItem] = []
         for path in paths {
-            let all = try get("GetAll", "Item", of: path, until: deadline).dictionary ?? [:]
-            items.append(
-                SecretServiceItem(
-                    path: path, attributes: (all["Attributes"]?.content?.dictionary ?? [:]).compactMapValues(\.string),
-                    isLocked: all["Locked"]?.content?.isTrue ?? true, modified: all["Modified"]?.content?.bits ?? 0,
-                    created: all["Created"]?.content?.bits ?? 0, label: all["Label"]?.content?.string ?? ""))
+            if let item = try item(at: path, until: deadline) { items.append(item) }
         }
         return items
+    }
+
+    /// Returns the entry at a path; nil if there is none.
+    func item(at path: String, until deadline: Moment? = nil) throws(HTTPAuthError) -> SecretServiceItem? {
+        let all: [String: DBusValue]
+        do throws(HTTPAuthError) {
+            all = try get("GetAll", "Item", of: path, until: deadline).dictionary ?? [:]
+        } catch {
+            guard error.detail == HTTPAuthError.noSuchObject else { throw error }
+            return nil
+        }
+        return SecretServiceItem(
+            path: path, attributes: (all["Attributes"]?.content?.dictionary ?? [:]).compactMapValues(\.string),
+            isLocked: all["Locked"]?.content?.isTrue ?? true, modified: all["Modified"]?.content?.bits ?? 0,
+            created: all["Created"]?.content?.bits ?? 0, label: all["Label"]?.content?.string ?? "")
     }
 
     func secret(of item: String) throws(HTTPAuthError) -> Secret {
@@ -202,11 +212,15 @@ final class SecretServiceConversation {
 
 extension HTTPAuthError {
     static let notSupported = "org.freedesktop.DBus.Error.NotSupported"
+    static let noSuchObject = "org.freedesktop.DBus.Error.UnknownObject"
 
     /// An error from the bus or from a program on it.
     static func busError(_ name: String, _ message: String?) -> HTTPAuthError {
         switch name {
         case notSupported: HTTPAuthError(.storeUnavailable, detail: name)
+        // GLib's name for it is the third one.
+        case noSuchObject, "org.freedesktop.Secret.Error.NoSuchObject", "org.freedesktop.DBus.Error.UnknownMethod":
+            HTTPAuthError(.storeUnavailable, detail: noSuchObject)
         case "org.freedesktop.Secret.Error.IsLocked":
             HTTPAuthError(.storeLocked, detail: "the key ring is locked")
         case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":

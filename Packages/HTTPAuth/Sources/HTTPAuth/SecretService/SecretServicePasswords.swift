@@ -15,7 +15,10 @@ extension SecretServiceStore: PasswordStore {
     ///
     /// - Throws: The errors of ``find(_:)``.
     public func current(_ entry: PasswordEntry) throws(HTTPAuthError) -> PasswordEntry? {
-        try item(of: entry, in: conversation())?.entry
+        guard let path = entry.path, let found = try conversation().item(at: path)?.entry,
+            found.attributes.identity == entry.attributes.identity || found.isSameItem(as: entry)
+        else { return nil }
+        return found
     }
 
     /// Returns the password of an entry. May ask the user to unlock the key ring.
@@ -23,8 +26,7 @@ extension SecretServiceStore: PasswordStore {
     /// - Throws: The errors of ``find(_:)``.
     public func password(of entry: PasswordEntry) throws(HTTPAuthError) -> Secret? {
         let service = try conversation()
-        guard let item = try item(of: entry, in: service) else { return nil }
-        if item.isLocked { try service.unlock(item.path) }
+        guard let item = try unlockedItem(of: entry, in: service) else { return nil }
         return try service.secret(of: item.path)
     }
 
@@ -46,18 +48,17 @@ extension SecretServiceStore: PasswordStore {
         return entry
     }
 
-    /// Changes an entry in place. One whose attributes other than the label have changed since it was read is another one.
+    /// Changes an entry in place.
     ///
     /// - Throws: ``HTTPAuthError/Code/alreadyStored``, or the errors of ``find(_:)``.
     public func change(
         _ entry: PasswordEntry, to attributes: PasswordAttributes, _ password: Secret?
     ) throws(HTTPAuthError) -> PasswordEntry? {
         let service = try conversation()
-        guard let item = try item(of: entry, in: service, isUnchanged: true) else { return nil }
         if attributes.identity != entry.attributes.identity, try self.entry(attributes, in: service) != nil {
             throw .alreadyStored(attributes)
         }
-        if item.isLocked { try service.unlock(item.path) }
+        guard let item = try unlockedItem(of: entry, in: service) else { return nil }
         if let password { try service.set(password, of: item.path) }
         let values = SecretServiceItem.values(of: attributes)
         var all = item.attributes
@@ -65,16 +66,15 @@ extension SecretServiceStore: PasswordStore {
         if all != item.attributes { try service.set(all, of: item.path) }
         let label = attributes.label ?? attributes.usualLabel
         if label != item.label { try service.set(label: label, of: item.path) }
-        return try items(attributes, in: service).first { $0.path == item.path }?.entry
+        return try service.item(at: item.path)?.entry
     }
 
-    /// Removes an entry. One whose attributes other than the label have changed since it was read is another one.
+    /// Removes an entry.
     ///
     /// - Throws: The errors of ``find(_:)``.
     public func remove(_ entry: PasswordEntry) throws(HTTPAuthError) -> Bool {
         let service = try conversation()
-        guard let item = try item(of: entry, in: service, isUnchanged: true) else { return false }
-        if item.isLocked { try service.unlock(item.path) }
+        guard let item = try unlockedItem(of: entry, in: service) else { return false }
         try service.remove(item.path)
         return true
     }
@@ -87,19 +87,21 @@ extension SecretServiceStore: PasswordStore {
         return try service.items(search.user.map { ["user": $0] } ?? [:])
     }
 
-    /// The item of an entry. A service may use the path of a removed item for another one, which was created at another time.
-    ///
-    /// - Parameter isUnchanged: whether an item that has other attributes now, except the label, is another one. Nothing that the caller has
-    ///   not seen is changed or removed.
-    private func item(
-        of entry: PasswordEntry, in service: SecretServiceConversation, isUnchanged: Bool = false
+    /// The item of an entry, unlocked; nil if it was removed, or has other attributes now except the label. Nothing that the caller has not
+    /// seen is read, changed or removed.
+    private func unlockedItem(
+        of entry: PasswordEntry, in service: SecretServiceConversation
     ) throws(HTTPAuthError) -> SecretServiceItem? {
-        guard let item = try items(entry.attributes, in: service).first(where: { $0.path == entry.path }),
-            let found = item.entry, found.created == entry.created
-        else { return nil }
-        // Without the time of its creation, an item is known by its user, beside its server.
-        if found.created == 0, found.attributes.user != entry.attributes.user { return nil }
-        return !isUnchanged || found.attributes.identity == entry.attributes.identity ? item : nil
+        func find() throws(HTTPAuthError) -> SecretServiceItem? {
+            guard let path = entry.path else { return nil }
+            let item = try service.item(at: path)
+            return item?.entry?.attributes.identity == entry.attributes.identity ? item : nil
+        }
+        guard let item = try find() else { return nil }
+        guard item.isLocked else { return item }
+        try service.unlock(item.path)
+        // The user may have been asked, and other programs have had time.
+        return try find()
     }
 
     /// The entry with exactly these attributes.
@@ -134,4 +136,10 @@ extension SecretServiceItem {
                 authenticationType: attributes["authtype"], label: label),
             created: Int64(clamping: created), modified: Int64(clamping: modified), isLocked: isLocked, path: path)
     }
+}
+
+extension PasswordEntry {
+    /// Whether an item at the same path was created at the same time. A service may use the path of a removed item for another one; and one
+    /// that saves an item anew may keep the path and tell another time (KWallet).
+    fileprivate func isSameItem(as other: PasswordEntry) -> Bool { created != 0 && created == other.created }
 }

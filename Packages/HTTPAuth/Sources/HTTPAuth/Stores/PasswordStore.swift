@@ -10,6 +10,9 @@
 /// }
 /// ```
 ///
+/// The password of an entry is read, and the entry changed and removed, only if it still has the attributes that the caller has seen, except
+/// the label. ``current(_:)`` tells those of now.
+///
 /// Passwords that were saved as NT hashes are not listed. All members can be called from any thread, and can block.
 /// Replaces `SecKeychainSearchRef` and `SecItemCopyMatching` with `kSecClassInternetPassword`.
 public protocol PasswordStore: CredentialStore {

@@ -31,35 +31,73 @@ import Testing
         #expect(failure(of: { _ = try store.find(CredentialQuery(space, user: "joe")) }) == nil)
     }
 
-    /// The item at the path of an entry, as it is now, and whether it is still that entry: to be read, and to be changed or removed.
+    /// The item at the path of an entry is read, changed and removed only as the caller has seen it. Another caller sees it as it is now, if
+    /// it is still the same one: with the same time of creation, or saved anew (KWallet).
     @Test func anotherItemAtTheSamePathIsLeftAlone() throws {
         let service = try ScriptedSecretService()
         let store = SecretServiceStore(busAddress: service.address)
-        for (old, new, isReadable, isSame) in [
+        for (old, new, isCurrent, isSame) in [
             (item("joe", port: 1), item("joe", port: 1), true, true),
-            (item("joe", port: 1), item("joe", port: 1, created: 2), false, false),
+            (item("joe", port: 1), item("joe", port: 1, created: 2), true, true),
             (item("joe", port: 1), item("joe", port: 2, created: 2), false, false),
             (item("joe", port: 1), item("ann", port: 1), true, false),
             (item("joe", port: 1), item("joe", port: 2), true, false),
-            (item("joe", port: 1, created: 0), item("ann", port: 1, created: 0), false, false),
+            (item("joe", port: 1, created: 0), item("joe", port: 2, created: 0), false, false),
             (item("joe", port: 1, created: 0), item("joe", port: 1, created: 0), true, true),
         ] {
             service.set(old, at: "/i")
             let entry = try #require(try store.entries(PasswordAttributes(server: "h")).first)
             service.set(new, at: "/i")
-            #expect((try store.current(entry) != nil) == isReadable)
-            #expect((try store.password(of: entry) != nil) == isReadable)
+            #expect(try store.current(entry)?.attributes.port == (isCurrent ? Int(new.attributes["port"]!) : nil))
+            #expect((try store.password(of: entry) != nil) == isSame)
             var changed = entry.attributes
             changed.label = "changed"
-            #expect((try store.change(entry, to: changed, nil) != nil) == isSame)
+            #expect(try store.change(entry, to: changed, nil)?.attributes.label == (isSame ? "changed" : nil))
             #expect(service.label(at: "/i") == (isSame ? "changed" : "label"))
             #expect(try store.remove(entry) == isSame)
             #expect((service.label(at: "/i") == nil) == isSame)
         }
     }
+
+    /// While the user is asked to unlock an item, another program may change it.
+    @Test func anItemThatChangesWhileItIsUnlockedIsLeftAlone() throws {
+        let service = try ScriptedSecretService()
+        let store = SecretServiceStore(busAddress: service.address)
+        for (unlocked, isSame) in [(item("joe", port: 1), true), (item("ann", port: 1), false), (nil, false)] {
+            func entry() throws -> PasswordEntry {
+                service.set(item("joe", port: 1), at: "/i", unlockingTo: unlocked)
+                return try #require(try store.entries(PasswordAttributes(server: "h")).first)
+            }
+            #expect((try store.password(of: entry()) != nil) == isSame)
+            let read = try entry()
+            var changed = read.attributes
+            changed.label = "changed"
+            #expect((try store.change(read, to: changed, nil) != nil) == isSame)
+            #expect(service.label(at: "/i") == (isSame ? "changed" : unlocked?.label))
+            #expect(try store.remove(entry()) == isSame)
+            #expect(service.label(at: "/i") == (isSame ? nil : unlocked?.label))
+        }
+    }
+
+    /// An entry is looked up by itself, however many the server has, and one that vanishes costs no other.
+    @Test func entriesAreIndependent() throws {
+        let service = try ScriptedSecretService()
+        for number in 0..<100 { service.set(item("joe", port: number), at: "/i\(number)") }
+        service.list("/vanished")
+        let store = SecretServiceStore(busAddress: service.address)
+        let entries = try store.entries(PasswordAttributes(server: "h"))
+        #expect(entries.count == 100)
+        let before = service.descriptions
+        for entry in entries.prefix(10) {
+            _ = try store.current(entry)
+            _ = try store.password(of: entry)
+            #expect(try store.remove(entry))
+        }
+        #expect(service.descriptions - before == 30)
+    }
 }
 
-/// A message bus with a Secret Service that supports no encryption and locks nothing, for one connection after the other.
+/// A message bus with a Secret Service that supports no encryption and asks nobody, for one connection after the other.
 final class ScriptedSecretService: Sendable {
     struct Item {
         var attributes: [String: String]
@@ -69,6 +107,11 @@ final class ScriptedSecretService: Sendable {
 
     private struct State {
         var items: [String: Item] = [:]
+        /// What locked items are when they have been unlocked.
+        var locked: [String: Item?] = [:]
+        /// The paths that searches find although there is no item.
+        var vanished: [String] = []
+        var descriptions = 0
     }
 
     private let state = Locked(State())
@@ -92,7 +135,10 @@ final class ScriptedSecretService: Sendable {
         Thread.detachNewThread { [listener, weak self] in
             while true {
                 let connection = accept(listener, nil, nil)
-                guard connection >= 0 else { return }
+                guard connection >= 0 else {
+                    close(listener)  // only here: its number would be another's
+                    return
+                }
                 ScriptedSecretService.serve(connection) { self?.reply(to: $0) }
                 close(connection)
             }
@@ -101,11 +147,30 @@ final class ScriptedSecretService: Sendable {
 
     deinit {
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
         unlink(path)
     }
 
-    func set(_ item: Item?, at path: String) { state.withLock { $0.items[path] = item } }
+    func set(_ item: Item?, at path: String) {
+        state.withLock { state in
+            state.items[path] = item
+            state.locked[path] = nil
+        }
+    }
+
+    /// Sets a locked item, and what it is when it has been unlocked.
+    func set(_ item: Item, at path: String, unlockingTo unlocked: Item?) {
+        state.withLock { state in
+            state.items[path] = item
+            state.locked[path] = .some(unlocked)
+        }
+    }
+
+    /// Lets searches find a path without an item.
+    func list(_ path: String) { state.withLock { $0.vanished.append(path) } }
+
+    /// How many descriptions of items were asked for.
+    var descriptions: Int { state.withLock { $0.descriptions } }
+
     func label(at path: String) -> String? { state.withLock { $0.items[path]?.label } }
 
     private static func serve(_ connection: Int32, _ reply: (DBusMessage) -> DBusMessage?) {
@@ -149,11 +214,19 @@ final class ScriptedSecretService: Sendable {
                 let found = state.items.filter { item in
                     wanted.allSatisfy { item.value.attributes[$0.key] == $0.value }
                 }
-                return body(.paths(found.keys.sorted()), .paths([]))
+                return body(.paths(found.keys.sorted() + state.vanished), .paths([]))
+            case "Unlock":
+                let paths = message.body.first?.paths ?? []
+                for path in paths {
+                    if let unlocked = state.locked.removeValue(forKey: path) { state.items[path] = unlocked }
+                }
+                return body(.paths(paths), .path("/"))
             case "GetAll":
-                guard let item = state.items[path] else { break }
+                state.descriptions += 1
+                guard let item = state.items[path] else { return error(HTTPAuthError.noSuchObject) }
                 let properties: [(String, DBusValue)] = [
-                    ("Attributes", .dictionary(item.attributes)), ("Locked", .boolean(false)),
+                    ("Attributes", .dictionary(item.attributes)),
+                    ("Locked", .boolean(state.locked.keys.contains(path))),
                     ("Label", .string(item.label)),
                     ("Created", .number(.uint64, item.created)), ("Modified", .number(.uint64, item.created)),
                 ]

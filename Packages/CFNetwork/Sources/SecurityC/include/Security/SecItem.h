@@ -136,12 +136,13 @@ CF_EXPORT OSStatus SecItemAdd(CFDictionaryRef _Nullable attributes, CFTypeRef _N
 /// with errSecItemNotFound if there are none.
 CF_EXPORT OSStatus SecItemCopyMatching(CFDictionaryRef _Nullable query, CFTypeRef _Nullable *_Nullable CF_RETURNS_RETAINED result) CF_REFINED_FOR_SWIFT;
 
-/// Changes attributes and the password of all items that match a dictionary. Fails with errSecItemNotFound if there are none; at the first item that
+/// Changes attributes and the password of all items that match a dictionary, except those that another program has changed since they were
+/// found. Fails with errSecItemNotFound if there are none; at the first item that
 /// cannot be changed, with errSecDuplicateItem if another item has the attributes, or with errSecParam if it would have no server or account.
 /// The items before that one have been changed.
 CF_EXPORT OSStatus SecItemUpdate(CFDictionaryRef _Nullable query, CFDictionaryRef _Nullable attributesToUpdate) CF_REFINED_FOR_SWIFT;
 
-/// Removes all items that match a dictionary. Fails with errSecItemNotFound if there are none, and at the first one that cannot be removed.
+/// Removes all items that match a dictionary, except those that another program has changed since they were found. Fails with errSecItemNotFound if there are none, and at the first one that cannot be removed.
 CF_EXPORT OSStatus SecItemDelete(CFDictionaryRef _Nullable query) CF_REFINED_FOR_SWIFT;
 
 CF_EXTERN_C_END
