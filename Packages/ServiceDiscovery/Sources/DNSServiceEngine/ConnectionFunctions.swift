@@ -39,7 +39,7 @@ public func DNSServiceRefSockFD(_ sdRef: DNSServiceRef?) -> CInt {
     }
 }
 
-/// Makes the replies that wait, at most 64; waits for one if there is none.
+/// Makes the replies that wait, at most 64. Waits while there is none, and while another thread is in a reply of the reference.
 @_cdecl("DNSServiceProcessResult") @implementation
 public func DNSServiceProcessResult(_ sdRef: DNSServiceRef?) -> DNSServiceErrorType {
     result { () throws(ServiceFailure) in try connection(sdRef).replies.process() }

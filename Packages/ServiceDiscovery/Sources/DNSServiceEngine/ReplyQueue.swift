@@ -19,8 +19,9 @@ protocol ReplySource: Sendable {
 /// Theory of operation. Of each operation, at most one reply is taken out of its feed, so that the feed bounds what waits. An operation
 /// with such a reply is in the queue once. The event descriptor is changed with the lock held, and is therefore readable exactly while the
 /// queue is not empty. Callbacks run without the lock. The pump makes them, one at a time: on a dispatch queue or, without one, in the
-/// calls of ``process()``. A thread that finds another one at work leaves the replies to it. The descriptor is closed with the queue, which
-/// a thread that waits for it retains.
+/// calls of ``process()``. A dispatch queue that finds another thread at work leaves the replies to it; ``process()`` waits for the end of the
+/// callback, except within it. The descriptor stays readable meanwhile, so that a callback can wait for further replies in a loop of its own.
+/// The descriptor is closed with the queue, which a thread that waits for it retains.
 final class ReplyQueue: Sendable {
     /// The most replies of one call: a program that looks at several descriptors is not kept by one of them.
     static let maximumReplies = 64
@@ -32,6 +33,8 @@ final class ReplyQueue: Sendable {
         /// The operations in `waiting`.
         var withReply: Set<OperationNumber> = []
         var lastNumber: OperationNumber = 0
+        /// The thread that holds the turn.
+        var thread: pthread_t?
         var isOver = false
     }
 
@@ -42,6 +45,8 @@ final class ReplyQueue: Sendable {
     private let state = Locked(State())
     private let pump = EventPump(isReentrant: true)
     private let callers = CallersTarget()
+    /// Held during a callback, and not again for those within it. Only ``process()`` waits for it.
+    private let turn = Lock()
 
     private struct Place {
         /// The dispatch queue; nil for the callers of ``process()``.
@@ -101,13 +106,17 @@ final class ReplyQueue: Sendable {
         for source in sources.values { source.stop() }
     }
 
-    /// Makes the replies that wait; waits for one if there is none. Makes none while another thread makes them.
+    /// Makes the replies that wait. Waits while there is none, and while another thread makes one.
     func process() throws(ServiceFailure) {
-        guard place.withLock({ $0.queue == nil }) else { throw ServiceFailure(kDNSServiceErr_BadState) }
-        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        let ready = SystemCall.retrying { poll(&entry, 1, -1) }
-        guard ready > 0 else { throw ServiceFailure(kDNSServiceErr_Unknown) }
-        for _ in 0..<Self.maximumReplies / EventPump.eventsPerTurn { makeReplies(on: callers) }
+        var hasMade = false
+        while !hasMade, !state.withLock({ $0.isOver }) {
+            guard place.withLock({ $0.queue == nil }) else { throw ServiceFailure(kDNSServiceErr_BadState) }
+            var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let ready = SystemCall.retrying { poll(&entry, 1, -1) }
+            guard ready > 0 else { throw ServiceFailure(kDNSServiceErr_Unknown) }
+            if !isWithinReply { turn.withLock {} }
+            for _ in 0..<Self.maximumReplies / EventPump.eventsPerTurn where makeReplies(on: callers) { hasMade = true }
+        }
     }
 
     /// Sets the dispatch queue that makes the replies; nil for none.
@@ -124,11 +133,12 @@ final class ReplyQueue: Sendable {
     }
 
     private func schedule(on target: any DeliveryTarget) {
-        pump.schedule(on: target) { [weak self] in self?.makeReplies(on: target) }
+        pump.schedule(on: target) { [weak self] in _ = self?.makeReplies(on: target) }
     }
 
-    /// Makes replies, unless another thread makes them, or the target is a former one.
-    private func makeReplies(on target: any DeliveryTarget) {
+    /// Makes replies, unless another thread makes them, or the target is a former one. False if it has made none.
+    private func makeReplies(on target: any DeliveryTarget) -> Bool {
+        var hasMade = false
         pump.deliver(on: target) {
             let next = state.withLock { state -> (Reply, DNSServiceFlags)? in
                 guard !state.isOver, !state.waiting.isEmpty else { return nil }
@@ -139,8 +149,22 @@ final class ReplyQueue: Sendable {
                 return (reply, state.waiting.isEmpty ? 0 : DNSServiceFlags(kDNSServiceFlagsMoreComing))
             }
             guard let (reply, moreComing) = next else { return .nothing }
-            reply(moreComing)
+            inTurn { reply(moreComing) }
+            hasMade = true
             return .delivered
+        }
+        return hasMade
+    }
+
+    /// Whether the calling thread is in a callback of this queue.
+    private var isWithinReply: Bool { state.withLock { $0.thread == pthread_self() } }
+
+    private func inTurn(_ body: () -> Void) {
+        if isWithinReply { return body() }
+        turn.withLock {
+            state.withLock { $0.thread = pthread_self() }
+            body()
+            state.withLock { $0.thread = nil }
         }
     }
 

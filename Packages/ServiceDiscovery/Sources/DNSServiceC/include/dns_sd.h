@@ -287,9 +287,9 @@ DNSServiceErrorType DNSSD_API DNSServiceGetProperty(const char *property, void *
 /// must be neither read nor closed.
 int DNSSD_API DNSServiceRefSockFD(DNSServiceRef sdRef);
 
-/// Makes the replies that wait, at most 64; waits for one if there is none. Returns kDNSServiceErr_BadState if the reference has a dispatch queue;
-/// kDNSServiceErr_BadReference for an operation that shares a connection, whose replies its connection makes. Makes none while another thread makes
-/// replies of the reference, which never overlap.
+/// Makes the replies that wait, at most 64. Waits while there is none, and while another thread is in a reply of the reference: replies never
+/// overlap. Returns kDNSServiceErr_BadState if the reference has a dispatch queue; kDNSServiceErr_BadReference for an operation that shares a connection,
+/// whose replies its connection makes.
 DNSServiceErrorType DNSSD_API DNSServiceProcessResult(DNSServiceRef sdRef);
 
 /// Ends an operation: no reply follows, and what it registered is withdrawn. A connection ends all operations that share it; their

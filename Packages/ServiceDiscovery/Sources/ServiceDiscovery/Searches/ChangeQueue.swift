@@ -26,9 +26,10 @@ struct WaitingLimit: Hashable, Sendable {
 ///
 /// When there is no room, changes that cancel each other are dropped: a subject that was added and removed, or removed and
 /// added again, since the last read. What remains are subjects that the reader knows and that are gone, and new ones that exist.
+/// Where these need more than the limit, the room is twice what they need, and falls with each change that is taken.
 struct ChangeQueue<Change: WaitingChange>: Sendable {
-    /// The changes, preceded by those that were taken and are not removed yet.
-    private var changes: [Change] = []
+    /// The changes, preceded by the empty slots of those that were taken.
+    private var changes: [Change?] = []
     private var taken = 0
     private let limit: WaitingLimit
     /// The most that may wait before the changes are compacted again.
@@ -52,35 +53,37 @@ struct ChangeQueue<Change: WaitingChange>: Sendable {
     }
 
     mutating func take() -> Change? {
-        guard !isEmpty else { return nil }
-        defer {
-            bytes -= changes[taken].memory
-            taken += 1
-            if taken == changes.count {
-                (changes, taken) = ([], 0)
-            } else if taken >= 64, taken * 2 >= changes.count {
-                changes.removeFirst(taken)
-                taken = 0
-            }
+        guard !isEmpty, let change = changes[taken].take() else { return nil }
+        bytes -= change.memory
+        taken += 1
+        if taken == changes.count {
+            (changes, taken) = ([], 0)
+        } else if taken >= 64, taken * 2 >= changes.count {
+            changes.removeFirst(taken)
+            taken = 0
         }
-        return changes[taken]
+        room = WaitingLimit(
+            changes: max(limit.changes, min(room.changes, 2 * count)),
+            bytes: max(limit.bytes, min(room.bytes, 2 * bytes)))
+        return change
     }
 
     private mutating func compact() {
+        let waiting = changes[taken...].compactMap { $0 }
         var last: [Change.Subject: (isAddition: Bool, index: Int)] = [:]
-        for index in taken..<changes.count {
-            let change = changes[index]
+        for (index, change) in waiting.enumerated() {
             last[change.subject] = (last[change.subject]?.isAddition ?? change.isAddition, index)
         }
-        changes = (taken..<changes.count).compactMap { index in
-            guard let known = last[changes[index].subject], known.index == index,
-                known.isAddition == changes[index].isAddition
-            else { return nil }
-            return changes[index]
+        bytes = 0
+        (changes, taken) = ([], 0)
+        for (index, change) in waiting.enumerated() {
+            guard let known = last[change.subject], known.index == index, known.isAddition == change.isAddition else {
+                continue
+            }
+            changes.append(change)
+            bytes += change.memory
         }
-        taken = 0
-        bytes = changes.reduce(0) { $0 + $1.memory }
         // The next compaction is due only after as much again, even if no changes cancel each other.
-        room = WaitingLimit(changes: max(limit.changes, 2 * changes.count), bytes: max(limit.bytes, 2 * bytes))
+        room = WaitingLimit(changes: max(limit.changes, 2 * count), bytes: max(limit.bytes, 2 * bytes))
     }
 }

@@ -74,26 +74,80 @@ struct ReferenceFunctionTests {
         }
     }
 
-    /// Replies do not overlap: a thread that finds another one in a reply leaves the next one to it.
-    @Test(arguments: [true, false]) func repliesDoNotOverlap(onQueue: Bool) throws {
+    /// Replies on a queue do not overlap: a thread that finds another one in a reply leaves the next one to it.
+    @Test func repliesDoNotOverlap() throws {
         try ServiceEnvironment.with(engine) {
             let browser = try #require(browse())
             let queue = ManualTarget()
-            if onQueue { #expect(setQueue(of: browser.pointer, to: queue) == 0) }
+            #expect(setQueue(of: browser.pointer, to: queue) == 0)
             let inside = Locked<[String]?>(nil)
-            let makeReplies: @Sendable () -> Void = { if onQueue { queue.run() } else { browser.process() } }
             replies.inNextReply { [self] in
                 _ = replies.take()
                 find("b")
-                TestThread(makeReplies).join()
+                TestThread { queue.run() }.join()
                 let lines = replies.take()
                 inside.withLock { $0 = lines }
             }
             find("a")
-            makeReplies()
+            queue.run()
             #expect(inside.withLock { $0 } == [])
             // The thread that was in the reply has made the next one.
             #expect(replies.take() == ["2 1 0 b _http._tcp. local."] && !browser.isReadable)
+        }
+    }
+
+    /// A thread that processes while another one is in a reply sleeps until that has ended, although a reply waits. Then it makes one: the
+    /// reply that waits, if the other thread was a queue that is no longer set, or otherwise the first one that the other thread leaves.
+    @Test(arguments: [true, false]) func processingWaitsForTheReplyOfAnotherThread(onQueue: Bool) throws {
+        try ServiceEnvironment.with(engine) {
+            let browser = try #require(browse())
+            let queue = ManualTarget()
+            if onQueue { #expect(setQueue(of: browser.pointer, to: queue) == 0) }
+            let id = Locked<String?>(nil)
+            let result = Locked<Int?>(nil)
+            let other = Locked<TestThread?>(nil)
+            let sleeps = Locked(false)
+            replies.inNextReply { [self] in
+                if onQueue { #expect(setQueue(of: browser.pointer, to: nil) == 0) }
+                find("b")
+                let thread = TestThread {
+                    let own = TestThread.current
+                    id.withLock { $0 = own }
+                    let value = browser.process()
+                    result.withLock { $0 = value }
+                }
+                other.withLock { $0 = thread }
+                while result.withLock({ $0 }) == nil, !sleeps.withLock({ $0 }) {
+                    if let id = id.withLock({ $0 }), TestThread.sleeps(id) { sleeps.withLock { $0 = true } }
+                    sched_yield()
+                }
+            }
+            find("a")
+            if onQueue { queue.run() } else { browser.process() }
+            #expect(sleeps.withLock { $0 })
+            if !onQueue { find("c") }
+            other.withLock { $0 }?.join()
+            #expect(result.withLock { $0 } == 0 && !browser.isReadable)
+            let names = replies.take().map { $0.split(separator: " ")[3] }
+            #expect(names == (onQueue ? ["a", "b"] : ["a", "b", "c"]))
+        }
+    }
+
+    /// A callback can wait for the next reply, which is made within it.
+    @Test func processingInAReplyMakesTheNextOne() throws {
+        try ServiceEnvironment.with(engine) {
+            let browser = try #require(browse())
+            let inside = Locked<[String]?>(nil)
+            replies.inNextReply { [self] in
+                _ = replies.take()
+                find("b")
+                #expect(browser.isReadable && browser.process() == 0)
+                let lines = replies.take()
+                inside.withLock { $0 = lines }
+            }
+            find("a")
+            #expect(browser.process() == 0)
+            #expect(inside.withLock { $0 } == ["2 1 0 b _http._tcp. local."] && !browser.isReadable)
         }
     }
 
@@ -332,6 +386,23 @@ private final class ManualTarget: DeliveryTarget {
 
 /// A thread of the test.
 private final class TestThread: Sendable {
+    /// The folder of the calling thread in `/proc`, as `1/task/2`.
+    static var current: String {
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let count = bytes.withUnsafeMutableBytes { readlink("/proc/thread-self", $0.baseAddress!, $0.count) }
+        return String(decoding: bytes[..<max(0, count)], as: UTF8.self)
+    }
+
+    /// Whether the thread with a folder sleeps (proc_pid_stat(5)).
+    static func sleeps(_ folder: String) -> Bool {
+        let descriptor = open("/proc/\(folder)/stat", O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let count = read(descriptor, &bytes, bytes.count)
+        let text = String(decoding: bytes[..<max(0, count)], as: UTF8.self)
+        return text.split(separator: ")").last?.split(separator: " ").first == "S"
+    }
+
     private let id: pthread_t
 
     private final class Body: Sendable {
