@@ -2,19 +2,22 @@
 ///
 /// Theory of operation. The expression becomes a program, whose instructions accept a character, jump, or branch. A key is matched by
 /// following all paths of the program at once, one character of the key after the other. The time is therefore at most proportional
-/// to the size of the key times that of the program, and each has a limit. The C library's `regcomp` needs exponential time for nested
+/// to the size of the key times the places of the program, which have a limit. The C library's `regcomp` needs exponential time for nested
 /// repetitions, and its `regexec` quadratic time for a key.
 ///
-/// What POSIX leaves undefined is invalid: a back-reference, `\` before a letter or digit, and a repetition of nothing.
+/// POSIX leaves several forms undefined. A repetition of a repetition (`a**`), an empty alternative (`a||b`) and an empty group are
+/// accepted, and mean what they mean for the C library. The others are invalid: a back-reference, `\` before a letter or digit, a
+/// repetition of nothing, and in brackets a range whose end is a class, an equivalence class or the end of another range.
 struct KeyPattern: Sendable {
     /// The maximum size of an expression, in bytes.
     static let maximumSize = 1024
-    /// The maximum depth of groups, and the maximum number of repetitions of one repetition.
+    /// The maximum depth of groups.
     static let maximumDepth = 32
     /// The maximum bound of an interval, as `a{255}` (POSIX, RE_DUP_MAX).
     static let maximumRepetition = 255
-    /// The maximum number of instructions, in which an interval repeats those of its operand.
-    static let maximumProgram = 2048
+    /// The maximum number of places in the program: one for each character, each range in brackets, and each `+` and `?`; two for each `*` and
+    /// `|`. An interval has those of the operands, `?`, `*` and `+` that it stands for: `a{1,2}` is `a` and `a?`, `a{2,}` is `a` and `a+`.
+    static let maximumPlaces = 2048
 
     /// An instruction. Targets are relative to it; the end of the program accepts the key.
     fileprivate enum Instruction: Sendable {
@@ -28,13 +31,12 @@ struct KeyPattern: Sendable {
     }
 
     private let program: [Instruction]
-
     /// Compiles an expression. Nil if it is invalid or exceeds a limit.
     init?(_ text: String) {
         guard text.utf8.count <= Self.maximumSize, !text.utf8.contains(0) else { return nil }
         var parser = Parser(text: Array(text.unicodeScalars))
         do throws(Invalid) {
-            program = try parser.alternatives(depth: 0)
+            program = try parser.alternatives(depth: 0).instructions
         } catch {
             return nil
         }
@@ -120,10 +122,60 @@ private struct ScalarSet: Sendable {
 /// The error of an invalid expression.
 private struct Invalid: Error {}
 
+/// The program of a part of an expression.
+private struct Program {
+    private(set) var instructions: [KeyPattern.Instruction] = []
+    /// See ``KeyPattern/maximumPlaces``.
+    private(set) var places = 0
+
+    init(_ instruction: KeyPattern.Instruction? = nil) {
+        guard let instruction else { return }
+        instructions = [instruction]
+        if case .accept(let set) = instruction { places = max(1, set.ranges.count) } else { places = 1 }
+    }
+
+    var count: Int { instructions.count }
+
+    /// Adds another part behind this one.
+    mutating func append(_ other: Program) throws(Invalid) {
+        places += other.places
+        guard places <= KeyPattern.maximumPlaces else { throw Invalid() }
+        instructions += other.instructions
+    }
+
+    mutating func append(_ instruction: KeyPattern.Instruction) throws(Invalid) { try append(Program(instruction)) }
+
+    /// This part or the other one.
+    func or(_ other: Program) throws(Invalid) -> Program {
+        var result = Program(.branch(1, count + 2))
+        try result.append(self)
+        try result.append(.jump(other.count + 1))
+        try result.append(other)
+        return result
+    }
+
+    /// Repetitions of this part; without a most number, there is no limit.
+    func repeated(from least: Int, to most: Int?) throws(Invalid) -> Program {
+        var result = Program()
+        for _ in 0..<least { try result.append(self) }
+        if let most {
+            for _ in least..<most {
+                try result.append(.branch(1, count + 1))
+                try result.append(self)
+            }
+        } else if least > 0 {
+            try result.append(.branch(-count, 1))
+        } else {
+            try result.append(.branch(1, count + 2))
+            try result.append(self)
+            try result.append(.jump(-count - 1))
+        }
+        return result
+    }
+}
+
 /// Translates an expression into a program (POSIX.1-2017, XBD 9.4).
 private struct Parser {
-    typealias Program = [KeyPattern.Instruction]
-
     let text: [Unicode.Scalar]
     private var position = 0
 
@@ -143,33 +195,23 @@ private struct Parser {
         var programs = [try sequence(depth: depth)]
         while take("|") { programs.append(try sequence(depth: depth)) }
         guard depth == 0 ? next == nil : take(")") else { throw Invalid() }
-        var result: Program = programs.removeLast()
-        for program in programs.reversed() {
-            result =
-                [.branch(1, program.count + 2)] + program + [.jump(result.count + 1)] + result
-            guard result.count <= KeyPattern.maximumProgram else { throw Invalid() }
-        }
+        var result = programs.removeLast()
+        for program in programs.reversed() { result = try program.or(result) }
         return result
     }
 
     private mutating func sequence(depth: Int) throws(Invalid) -> Program {
-        var result: Program = []
-        while let next, next != "|", !(next == ")" && depth > 0) {
-            result += try repeated(depth: depth)
-            guard result.count <= KeyPattern.maximumProgram else { throw Invalid() }
-        }
+        var result = Program()
+        while let next, next != "|", !(next == ")" && depth > 0) { try result.append(try repeated(depth: depth)) }
         return result
     }
 
     /// A character or group with its repetitions.
     private mutating func repeated(depth: Int) throws(Invalid) -> Program {
         var (result, isAnchor) = try atom(depth: depth)
-        var count = 0
         while let bounds = try repetition() {
-            count += 1
-            guard count <= KeyPattern.maximumDepth, !isAnchor else { throw Invalid() }
-            result = try Self.program(result, from: bounds.least, to: bounds.most)
-            isAnchor = false
+            if isAnchor { throw Invalid() }
+            result = try result.repeated(from: bounds.least, to: bounds.most)
         }
         return result
     }
@@ -198,34 +240,23 @@ private struct Parser {
         return value
     }
 
-    private static func program(_ operand: Program, from least: Int, to most: Int?) throws(Invalid) -> Program {
-        guard (most ?? least + 1) * (operand.count + 2) <= KeyPattern.maximumProgram else { throw Invalid() }
-        var result = (0..<least).flatMap { _ in operand }
-        if let most {
-            for _ in least..<most { result += [.branch(1, operand.count + 1)] + operand }
-        } else {
-            result += [.branch(1, operand.count + 2)] + operand + [.jump(-operand.count - 1)]
-        }
-        return result
-    }
-
     private mutating func atom(depth: Int) throws(Invalid) -> (program: Program, isAnchor: Bool) {
         guard let scalar = next else { throw Invalid() }
         position += 1
         switch scalar {
         case "(": return (try alternatives(depth: depth + 1), false)
-        case "[": return ([.accept(try bracket())], false)
-        case ".": return ([.accept(.all)], false)
-        case "^": return ([.atBeginning], true)
-        case "$": return ([.atEnd], true)
+        case "[": return (Program(.accept(try bracket())), false)
+        case ".": return (Program(.accept(.all)), false)
+        case "^": return (Program(.atBeginning), true)
+        case "$": return (Program(.atEnd), true)
         case "*", "+", "?", "{": throw Invalid()
         case "\\":
             guard let escaped = next, !ScalarSet(ranges: ScalarSet.classes["alnum"] ?? []).contains(escaped) else {
                 throw Invalid()
             }
             position += 1
-            return ([.accept(ScalarSet(ranges: [escaped...escaped]))], false)
-        default: return ([.accept(ScalarSet(ranges: [scalar...scalar]))], false)
+            return (Program(.accept(ScalarSet(ranges: [escaped...escaped]))), false)
+        default: return (Program(.accept(ScalarSet(ranges: [scalar...scalar]))), false)
         }
     }
 
@@ -237,31 +268,41 @@ private struct Parser {
             if let name = try element(":") {
                 guard let ranges = ScalarSet.classes[name] else { throw Invalid() }
                 set.ranges += ranges
-                continue
+            } else if let name = try element("=") {
+                let scalar = try Self.character(name)
+                set.ranges.append(scalar...scalar)
+            } else {
+                let first = try rangeEnd()
+                var last = first
+                if isBeforeRangeEnd {
+                    position += 1
+                    last = try rangeEnd()
+                }
+                guard first <= last else { throw Invalid() }
+                set.ranges.append(first...last)
             }
-            let first = try rangeEnd()
-            guard next == "-", position + 1 < text.count, text[position + 1] != "]" else {
-                set.ranges.append(first...first)
-                continue
-            }
-            position += 1
-            let last = try rangeEnd()
-            guard first <= last else { throw Invalid() }
-            set.ranges.append(first...last)
+            // None of these is the beginning of a range.
+            if isBeforeRangeEnd { throw Invalid() }
         } while next != "]"
         position += 1
         return set
     }
 
-    /// A character between brackets, which has no special meaning there.
+    /// Whether a `-` follows that is not the last character between the brackets.
+    private var isBeforeRangeEnd: Bool { next == "-" && position + 1 < text.count && text[position + 1] != "]" }
+
+    /// A character or collating symbol, which may be an end of a range.
     private mutating func rangeEnd() throws(Invalid) -> Unicode.Scalar {
-        for mark: Unicode.Scalar in [".", "="] {
-            guard let name = try element(mark) else { continue }
-            guard let scalar = name.unicodeScalars.first, name.unicodeScalars.count == 1 else { throw Invalid() }
-            return scalar
-        }
+        if let name = try element(".") { return try Self.character(name) }
+        for mark: Unicode.Scalar in [":", "="] where try element(mark) != nil { throw Invalid() }
         guard let scalar = next else { throw Invalid() }
         position += 1
+        return scalar
+    }
+
+    /// The only character of a name.
+    private static func character(_ name: String) throws(Invalid) -> Unicode.Scalar {
+        guard let scalar = name.unicodeScalars.first, name.unicodeScalars.count == 1 else { throw Invalid() }
         return scalar
     }
 

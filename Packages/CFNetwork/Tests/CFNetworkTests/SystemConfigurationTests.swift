@@ -148,7 +148,11 @@ struct SystemConfigurationTests {
         ("a{2,3}", "aaaa", false), ("a{2}", "aa", true), ("a{1,}b", "aab", true), ("(ab){0,2}", "abab", true),
         ("()|x", "", true), ("a||b", "", true), ("x)", "x)", true), ("^a$", "a", true), ("a^b", "a^b", false),
         ("a+", "", false), ("a.c", "a\nc", true), (#"a\.b"#, "a.b", true), (#"a\.b"#, "axb", false),
-        ("(a*)*", "aaa", true),
+        ("(a*)*", "aaa", true), ("(a*)+", "", true), ("(a+)+b", "aab", true), ("(){2,}", "", true),
+        ("(a|){2,}", "a", true),
+        ("a{2,}", "a", false), ("(ab){2,}", "ababab", true), ("(ab){2,}", "ababa", false), ("a{0,}", "", true),
+        ("[%--]", "-", true), ("[--/]", ".", true), ("[a-c-]", "-", true), ("[[:digit:]-]", "-", true),
+        ("[[=a=]-]", "-", true), ("[a-[.c.]]", "b", true),
         ("[]a-]+", "a]-", true), ("[^]a]", "]", false), ("[a-c]", "b", true), ("[[:alpha:]_]+", "a_B", true),
         ("[[:digit:]]", "a", false), ("[[.a.]-c]", "b", true), ("[[=a=]]", "a", true), (#"[\]"#, #"\"#, true),
     ])
@@ -159,7 +163,8 @@ struct SystemConfigurationTests {
     @Test(arguments: [
         "(", "[", "a\0b", "*a{", "a{", "a{1", "a{2,1}", "a{,2}", "{1}", "a|*b", "^*", #"(a)\1"#, #"a\"#, "[b-a]",
         "[[:x:]]",
-        "[[.ab.]]", "[[:alpha", "[a",
+        "[[.ab.]]", "[[:alpha", "[a", "[A-[:digit:]]", "[A-[=a=]]", "[[:alpha:]-z]", "[[=a=]-c]", "[a-c-e]", "[a-c--]",
+        "[A-[:x]", "[A-[.]", "[A-[=]",
     ]) func invalidPatterns(pattern: String) {
         #expect(KeyPattern(pattern) == nil)
     }
@@ -171,13 +176,29 @@ struct SystemConfigurationTests {
         ("(a*)*b", true), ("(a|a)*b", true), ("(.*.*.*.*.*.*)*b", true), ("(a?){255}b", true),
         ("(a{0,100}){0,100}b", false), ("((((((a{1,8}){1,8}){1,8}){1,8}){1,8}){1,8})", false), ("a{256}", false),
         (String(repeating: "(", count: 33) + "a" + String(repeating: ")", count: 33), false),
-        ("a" + String(repeating: "*", count: 33), false), (String(repeating: "a", count: 1025), false),
+        ("a" + String(repeating: "*", count: 33) + "b", true), (String(repeating: "a", count: 1025), false),
         (String(repeating: "é", count: 513), false), ("(a{255}b{255}){5}", false), ("(a{255}b{255}){4}", true),
+        ("(.{0,170}){6}b", true), ("(abc|de){228}", true), ("(" + String(repeating: "a+", count: 256) + ")+b", true),
+        (String(repeating: "(", count: 32) + "a" + String(repeating: "+)", count: 32) + "+b", true),
     ])
     func patternsAreBounded(pattern: String, isAccepted: Bool) {
         let compiled = KeyPattern(pattern)
         #expect((compiled != nil) == isAccepted)
         #expect(compiled?.matches(String(repeating: "a", count: 1_000)) != true)
+    }
+
+    /// The places of each part, by what fits beside it.
+    @Test(arguments: [
+        ("a", 1), (".", 1), ("()", 0), ("^", 1), ("$", 1), ("a+", 2), ("a?", 2), ("a*", 3), ("a|b", 4), ("(a|b)+", 5),
+        ("a{3}", 3), ("a{1,3}", 5), ("a{0,}", 3), ("a{2,}", 3), ("a{0}", 0), ("[abc]", 3), ("[a-c]", 1),
+        ("[[:punct:]]", 4), ("[^a]", 1), ("[acegikmoqsuwy]{20}", 260),
+    ])
+    func aPatternHasPlaces(pattern: String, places: Int) {
+        // 1,530 places and the rest.
+        let rest = 2_048 - 1_530 - places
+        let padding = "(x{255}y{255}){3}z{\(rest / 3)}z{\(rest / 3)}z{\(rest - rest / 3 * 2)}"
+        #expect(KeyPattern("(" + pattern + ")" + padding) != nil)
+        #expect(KeyPattern("(" + pattern + ")z" + padding) == nil)
     }
 
     /// The callback of a session is not called while it runs, although the queue has another thread for it. The call that was asked for

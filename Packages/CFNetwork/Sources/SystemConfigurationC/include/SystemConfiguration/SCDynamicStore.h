@@ -47,7 +47,8 @@ CF_EXPORT Boolean SCDynamicStoreSetDispatchQueue(SCDynamicStoreRef _Nullable sto
 
 /// The keys (CFArray of CFString) that match a pattern, a POSIX extended regular expression for the whole key, without back-references. A pattern
 /// that is invalid is refused with kSCStatusInvalidArgument, and so is one of more than 1,024 bytes, with more than 32 groups within each
-/// other, or with intervals that repeat more than 2,000 characters together.
+/// other, or of more than 2,048 places: one for each character, each range in brackets (a class has up to four), and each + and ?; two for each *
+/// and |. An interval has the places of the operands, ?, * and + that it stands for.
 CF_EXPORT CFArrayRef _Nullable SCDynamicStoreCopyKeyList(SCDynamicStoreRef _Nullable store, CFStringRef _Nullable pattern) CF_REFINED_FOR_SWIFT;
 
 /// The present value of a key. Returns NULL with kSCStatusNoKey if it has none. The session may be NULL.
