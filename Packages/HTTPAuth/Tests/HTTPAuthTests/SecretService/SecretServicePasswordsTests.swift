@@ -97,7 +97,7 @@ import Testing
     }
 }
 
-/// A message bus with a Secret Service that supports no encryption and asks nobody, for one connection after the other.
+/// A message bus with a Secret Service that supports no encryption and shows no prompt, for one connection after the other.
 final class ScriptedSecretService: Sendable {
     struct Item {
         var attributes: [String: String]
