@@ -149,7 +149,7 @@ import Testing
             (changed.user, changed.label, changed.port) = ("eve", "renamed", 8443)
             let eve = try #require(try store.change(theirs, to: changed, Secret("new")))
             #expect(eve.attributes == changed)
-            #expect(try store.password(of: theirs) == Secret("new"))
+            #expect(try store.password(of: theirs) == nil && store.password(of: eve) == Secret("new"))
             let after = try await ring.run("secret-tool", "search", "--all", "--unlock", "colour", "red")
             for line in ["label = renamed", "secret = new", "attribute.user = eve", "attribute.port = 8443"] {
                 #expect(after.contains(line), "\(after)")
