@@ -459,9 +459,10 @@ static void *work(void *argument) {
             types[index].run(round);
         }
         if (!prints) continue;
-        // Timers and idle connections end on the loop of the library, which may lag behind on a busy machine.
+        // Timers and idle connections end on the loop of the library, which may lag behind on a busy machine. Where a transfer began before
+        // the former connection was free, two connections of FTP are idle now, for a minute.
         long growth = 0;
-        for (int wait = 0; wait < 500; wait++) {
+        for (int wait = 0; wait < 3500; wait++) {
             growth = (long)(mallinfo2().uordblks - memory);
             if (descriptors() <= open && growth <= LARGEST_GROWTH * (count - first)) break;
             usleep(20000);
