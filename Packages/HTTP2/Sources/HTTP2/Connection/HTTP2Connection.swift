@@ -156,7 +156,6 @@ extension HTTP2Connection {
     }
 
     /// Notes the time of a call. A clock that goes back stands still.
-    @inline(__always)
     mutating func advance(to now: Duration) {
         if now > self.now { self.now = now }
     }
